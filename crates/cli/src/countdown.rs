@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use jitterlab_bench::host::SessionProgress;
+use jitterlab_host::SessionProgress;
 use jitterlab_report::progress;
 
 /// Tells on standard error how far a measurement is: on a terminal one line that is rewritten, else one line for

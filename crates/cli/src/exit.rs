@@ -4,10 +4,10 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use jitterlab_bench::host::tune::TuneError;
-use jitterlab_bench::host::watch::WatchError;
-use jitterlab_bench::host::{MatrixError, PrepareError, SessionError};
-use jitterlab_bench::mcu::McuError;
+use jitterlab_host::tune::TuneError;
+use jitterlab_host::watch::WatchError;
+use jitterlab_host::{MatrixError, PrepareError, SessionError};
+use jitterlab_mcu::McuError;
 use jitterlab_model::Fitness;
 use jitterlab_motion::MotionError;
 use jitterlab_papers::PapersError;

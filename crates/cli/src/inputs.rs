@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::matrix::MatrixResult;
-use jitterlab_bench::host::matrix;
+use jitterlab_host::matrix;
 use jitterlab_report::document::{Content, Document};
 use jitterlab_report::page::PageRun;
 use jitterlab_report::section::Section;

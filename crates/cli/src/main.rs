@@ -78,7 +78,7 @@ enum Command {
 
 fn main() -> ExitCode {
     // The workers of a load are this program too.
-    if let Some(code) = jitterlab_bench::host::load::run_if_worker() {
+    if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
     }
     let Cli { command } = Cli::try_parse().unwrap_or_else(|error| mistakes::answered(error).exit());

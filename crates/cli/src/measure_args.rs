@@ -1,6 +1,6 @@
 //! What is measured and how long: the options that `run` shares with whatever runs it elsewhere.
 
-use jitterlab_bench::host::{DmaLatency, Request, keep_by_default, load};
+use jitterlab_host::{DmaLatency, Request, keep_by_default, load};
 use jitterlab_model::units::{Exact, parse_duration_ns};
 use jitterlab_model::{CpuSet, Keep, LoadSpec, TaskSpec};
 

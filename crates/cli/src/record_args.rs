@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_bench::host::{self, Underway};
+use jitterlab_host::{self as host, Underway};
 use jitterlab_model::RunInfo;
 use jitterlab_report::live::Wish;
 use jitterlab_report::watch::{View, Watcher};

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use jitterlab_bench::host::check::check_run;
+use jitterlab_host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{EdgeKind, TaskSpec};
 use jitterlab_motion::MotionError;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use jitterlab_bench::kernel::machine::TURN_NS;
+use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_model::{Activation, Warning};
 use jitterlab_trace::{Columns, RunReader};
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_bench::host::check::check_run;
+use jitterlab_host::check::check_run;
 use jitterlab_model::Warning;
 use jitterlab_motion::servo::Judged;
 use jitterlab_report::chart::Terminal;

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use jitterlab_bench::kernel::archive;
-use jitterlab_bench::kernel::elf::{self, LibraryPath};
-use jitterlab_bench::kernel::image::KernelChoice;
-use jitterlab_bench::kernel::job::Answer;
+use jitterlab_kernel::archive;
+use jitterlab_kernel::elf::{self, LibraryPath};
+use jitterlab_kernel::image::KernelChoice;
+use jitterlab_kernel::job::Answer;
 
 /// Asked for once: it takes longer than all the rest.
 static LIBRARIES: LazyLock<LibraryPath> = LazyLock::new(LibraryPath::of_this_machine);

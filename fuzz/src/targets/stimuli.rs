@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jitterlab_bench::mcu::{Setup, StimulusSpec, image, simulate};
+use jitterlab_mcu::{Setup, StimulusSpec, image, simulate};
 
 /// A processor that jumps to itself for ever.
 const IDLE: &[u8] = b":02000000FFCF30\n:00000001FF\n";

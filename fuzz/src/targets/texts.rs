@@ -5,9 +5,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use jitterlab_analysis::require::Requirement;
-use jitterlab_bench::host::DmaLatency;
-use jitterlab_bench::host::load::parse_loads;
-use jitterlab_bench::kernel::KernelChoice;
+use jitterlab_host::DmaLatency;
+use jitterlab_host::load::parse_loads;
+use jitterlab_kernel::KernelChoice;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_model::{Compensation, CpuSet, Policy, TaskSpec, WakeMethod, Work};
 use jitterlab_motion::servo::{Design, Reference};

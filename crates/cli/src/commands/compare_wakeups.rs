@@ -1,7 +1,7 @@
 //! `jitterlab compare-wakeups`: every way to wait, measured in turns.
 
-use jitterlab_bench::host::ways::{compare, ways};
-use jitterlab_bench::host::{DmaLatency, Stage};
+use jitterlab_host::ways::{compare, ways};
+use jitterlab_host::{DmaLatency, Stage};
 use jitterlab_model::TaskSpec;
 use jitterlab_report::document::Content;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
-use jitterlab_bench::host::{self, DmaLatency, Session, TrialPlan};
+use jitterlab_host::{self as host, DmaLatency, Session, TrialPlan};
 use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
 use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};

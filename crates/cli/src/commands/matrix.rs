@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::matrix::{MatrixIndex, MatrixResult, Proposal};
-use jitterlab_bench::host::facts::{self, Root};
-use jitterlab_bench::host::matrix::{self, MatrixRequest, OVERHEAD_NS};
+use jitterlab_host::facts::{self, Root};
+use jitterlab_host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 use jitterlab_report::document::Content;

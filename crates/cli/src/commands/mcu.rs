@@ -7,11 +7,11 @@ use clap::{ArgGroup, Subcommand};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_analysis::require::{Requirement, RequirementError};
-use jitterlab_bench::mcu::recommend::{self, Wanted};
-use jitterlab_bench::mcu::request::whole_us;
-use jitterlab_bench::mcu::sweep;
-use jitterlab_bench::mcu::together::Need;
-use jitterlab_bench::mcu::{
+use jitterlab_mcu::recommend::{self, Wanted};
+use jitterlab_mcu::request::whole_us;
+use jitterlab_mcu::sweep;
+use jitterlab_mcu::together::Need;
+use jitterlab_mcu::{
     Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, cost, firmware,
     value_changes,
 };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
-use jitterlab_bench::kernel::KernelChoice;
+use jitterlab_kernel::KernelChoice;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
 use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};

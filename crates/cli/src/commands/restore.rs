@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use jitterlab_bench::host::facts::Root;
-use jitterlab_bench::host::isolate::restore;
-use jitterlab_bench::host::trace_events::sweep;
-use jitterlab_bench::kernel::debian;
-use jitterlab_bench::scratch::sweep_usual_places;
+use jitterlab_host::facts::Root;
+use jitterlab_host::isolate::restore;
+use jitterlab_host::scratch::sweep_usual_places;
+use jitterlab_host::trace_events::sweep;
 use jitterlab_report::recovery;
 use jitterlab_trace::place;
 
@@ -23,7 +22,6 @@ pub fn execute(_: &Args) -> Ending {
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
     let mut left = sweep_usual_places();
-    left.extend(debian::sweep());
     left.extend(place::sweep(Path::new(".")));
     output::print(&recovery::restored(done, sweep(), &left))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::anyhow;
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_bench::host::{self, Measurement, Request, load};
+use jitterlab_host::{self as host, Measurement, Request, load};
 use jitterlab_model::StopReason;
 use jitterlab_report::document::Content;
 use jitterlab_trace::RunWriter;

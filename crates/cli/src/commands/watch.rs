@@ -1,7 +1,7 @@
 //! `jitterlab watch`: measure threads that run anyway.
 
-use jitterlab_bench::host;
-use jitterlab_bench::host::watch::{Target, Watch, WatchRequest};
+use jitterlab_host as host;
+use jitterlab_host::watch::{Target, Watch, WatchRequest};
 use jitterlab_model::Keep;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;

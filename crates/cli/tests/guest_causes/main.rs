@@ -19,8 +19,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use jitterlab_bench::kernel::job::Step;
-use jitterlab_bench::kernel::{KernelSession, Machine};
+use jitterlab_kernel::job::Step;
+use jitterlab_kernel::{KernelSession, Machine};
 use jitterlab_runs::{Hints, Run};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

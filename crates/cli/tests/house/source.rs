@@ -5,22 +5,33 @@ use std::path::{Path, PathBuf};
 
 /// A file of the product.
 pub struct Source {
-    /// Its path below `crates/`.
+    /// Its path below `crates/` or `companions/`.
     pub path: String,
     /// What is in it, up to its tests, without comments.
     pub text: String,
 }
 
-/// The folder of the crates.
-pub fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().into()
+/// The folders of all crates and companions.
+pub fn rooms() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let entries =
+        ["crates", "companions"].into_iter().flat_map(|part| fs::read_dir(root.join(part)).unwrap());
+    entries.map(|entry| entry.unwrap().path()).collect()
 }
 
 /// All Rust files of all crates' `src`, but for those that hold tests only.
 pub fn products() -> Vec<Source> {
     let mut found = Vec::new();
-    let mut folders: Vec<PathBuf> =
-        fs::read_dir(crates()).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    for room in rooms() {
+        files_of(&room, &mut found);
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    assert!(found.len() > 100, "the sources are not where they were");
+    found
+}
+
+fn files_of(room: &Path, found: &mut Vec<Source>) {
+    let mut folders = vec![room.join("src")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten() {
             let path = entry.unwrap().path();
@@ -29,14 +40,12 @@ pub fn products() -> Vec<Source> {
                 folders.push(path);
             } else if name.ends_with(".rs") && name != "tests.rs" {
                 let whole = fs::read_to_string(&path).unwrap();
-                let below = path.strip_prefix(crates()).unwrap().to_string_lossy().into_owned();
+                let below = path.strip_prefix(room.parent().unwrap()).unwrap();
+                let below = below.to_string_lossy().into_owned();
                 found.push(Source { path: below, text: product(&whole) });
             }
         }
     }
-    found.sort_by(|a, b| a.path.cmp(&b.path));
-    assert!(found.len() > 100, "the sources are not where they were");
-    found
 }
 
 /// The part before the tests, without comments.

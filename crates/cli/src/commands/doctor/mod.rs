@@ -10,7 +10,7 @@ mod steps;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use jitterlab_bench::host::facts::{self, Root};
+use jitterlab_host::facts::{self, Root};
 use jitterlab_motion::doctor::{DoctorAsked, DoctorPlan, DoctorResult, JOBS, Job, LEAST_NS};
 use jitterlab_report::doctor::words;
 use jitterlab_report::document::{Content, Document};

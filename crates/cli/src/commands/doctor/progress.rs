@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_bench::host::SessionProgress;
+use jitterlab_host::SessionProgress;
 
 use crate::countdown::Countdown;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::tune::{Offered, TuneResult};
-use jitterlab_bench::host::check::{check, cpus_to_check};
+use jitterlab_host::check::{check, cpus_to_check};
 use jitterlab_model::{LoadSpec, SystemFacts, TaskSpec};
 use jitterlab_motion::doctor::{DoctorAsked, DoctorFindings, DoctorStep, Skipped, StepTaken};
 use jitterlab_report::doctor::words;

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, TuneResult};
-use jitterlab_bench::host::tune::{Recording, TuneError, TuneRequest, Tuning, record_with};
-use jitterlab_bench::host::{self, Measurement, Request, default_name, keep_by_default};
+use jitterlab_host::tune::{Recording, TuneError, TuneRequest, Tuning, record_with};
+use jitterlab_host::{self as host, Measurement, Request, default_name, keep_by_default};
 use jitterlab_model::{Knob, RunInfo, TaskSpec};
 use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
 use jitterlab_report::doctor::words;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use jitterlab_bench::kernel::bare;
-use jitterlab_bench::kernel::peers::PeerTask;
+use jitterlab_kernel::bare;
+use jitterlab_kernel::peers::PeerTask;
 
 use crate::exit::{Ending, Status};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow};
 use jitterlab_analysis::kernels::{KernelDiff, PathsOfTask};
-use jitterlab_bench::kernel::{GuestTime, KernelChoice};
+use jitterlab_kernel::{GuestTime, KernelChoice};
 use jitterlab_model::RunCauses;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::document::Content;

@@ -4,7 +4,7 @@ use crate::exit::{Ending, Failure};
 
 /// Does the guest's job; comes back only outside a guest.
 pub fn execute() -> Ending {
-    match jitterlab_bench::kernel::guest::run() {
+    match jitterlab_kernel::guest::run() {
         Ok(never) => match never {},
         Err(error) => Err(Failure::bad_use(error)),
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_bench::kernel::job::Step;
-use jitterlab_bench::kernel::session::run_step;
-use jitterlab_bench::kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
+use jitterlab_kernel::job::Step;
+use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
 use jitterlab_model::RunInfo;
 use jitterlab_runs::{Hints, Run, RunsError};
 

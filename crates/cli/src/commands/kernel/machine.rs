@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jitterlab_bench::kernel::job::Step;
-use jitterlab_bench::kernel::{GuestTime, KernelSession, Machine};
+use jitterlab_kernel::job::Step;
+use jitterlab_kernel::{GuestTime, KernelSession, Machine};
 use jitterlab_model::units::parse_duration_ns;
 
 use crate::error::CliError;

@@ -3,11 +3,11 @@
 use anyhow::{Result, anyhow};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::kernels::{KernelPeers, PeersOnKernel, ToolResult};
-use jitterlab_bench::kernel::image::Image;
-use jitterlab_bench::kernel::job::Step;
-use jitterlab_bench::kernel::peers::{PEERS, PeerTask};
-use jitterlab_bench::kernel::session::run_step;
-use jitterlab_bench::kernel::{GuestRun, KernelChoice};
+use jitterlab_kernel::image::Image;
+use jitterlab_kernel::job::Step;
+use jitterlab_kernel::peers::{PEERS, PeerTask};
+use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jitterlab_bench::kernel::{GuestProgress, GuestWatch};
+use jitterlab_kernel::{GuestProgress, GuestWatch};
 
 use crate::output;
 

@@ -6,9 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::anyhow;
 use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
-use jitterlab_bench::kernel::image::Image;
-use jitterlab_bench::kernel::job::{Step, StepResult};
-use jitterlab_bench::kernel::{GuestRun, KernelChoice};
+use jitterlab_kernel::image::Image;
+use jitterlab_kernel::job::{Step, StepResult};
+use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_report::document::Content;
 use jitterlab_trace::Parts;
 

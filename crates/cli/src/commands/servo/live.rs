@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_bench::host::ways::ways;
-use jitterlab_bench::host::{Measurement, Request, record};
+use jitterlab_host::ways::ways;
+use jitterlab_host::{Measurement, Request, record};
 use jitterlab_model::{LoadSpec, OwnWork, TaskSpec};
 use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};
 use jitterlab_report::progress;

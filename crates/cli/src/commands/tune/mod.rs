@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_bench::host::tune::{TuneRequest, Tuning, find_causes};
+use jitterlab_host::tune::{TuneRequest, Tuning, find_causes};
 use jitterlab_model::Knob;
 use jitterlab_report::document::Content;
 use jitterlab_report::progress;

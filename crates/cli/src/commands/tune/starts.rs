@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use jitterlab_bench::host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
+use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
 use jitterlab_model::TaskSpec;
 use jitterlab_report::document::Content;
 use jitterlab_report::tune::starts::{self as words, FILE};

@@ -1,0 +1,482 @@
+//! Debian's packages without installing them: fetched with `apt-get download`, kept and unpacked in a cache of the
+//! user's own. What is unpacked is what the archive's index says, whose signature apt has verified.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::Signal;
+use nix::unistd::geteuid;
+use sha2::{Digest, Sha256};
+
+use super::architecture::Architecture;
+use jitterlab_host::child::EndsWithUs;
+use jitterlab_host::scratch::{Scratch, package_cache};
+
+/// Why a package cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DebianError {
+    /// No apt or dpkg here.
+    #[error(
+        "{program} is not here: Debian's kernels are fetched with apt-get, apt-cache, dpkg-deb and tar, so this needs Debian or a derivative; elsewhere give the path of a kernel image"
+    )]
+    NoApt {
+        /// The program that is missing.
+        program: String,
+    },
+    /// The package lists do not know it.
+    #[error(
+        "the package lists of this machine know no {package} (this needs Debian's own archive in /etc/apt/sources.list, and `{update}` once): {answer}"
+    )]
+    Unknown {
+        /// The package.
+        package: String,
+        /// The command that makes the lists new.
+        update: String,
+        /// What apt said.
+        answer: String,
+    },
+    /// It could not be fetched.
+    #[error("no sound {package} is in the cache {cache}, and it could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
+    NotFetched {
+        /// The package and its version.
+        package: String,
+        /// Where it would have been kept.
+        cache: PathBuf,
+        /// The command that makes the lists new.
+        update: String,
+        /// What apt said.
+        answer: String,
+    },
+    /// There are no lists for another processor than this machine's.
+    #[error(
+        "package lists for {architecture} could not be fetched; is this machine offline? apt-get says: {answer}"
+    )]
+    NoLists {
+        /// Debian's name of the processor.
+        architecture: &'static str,
+        /// What apt said.
+        answer: String,
+    },
+    /// The package lists give no checksum of it.
+    #[error(
+        "the package lists of this machine have no SHA256 of {package}, so it cannot be verified: update them with `{update}`"
+    )]
+    NoChecksum {
+        /// The package.
+        package: String,
+        /// The command that makes the lists new.
+        update: String,
+    },
+    /// It is not the package that the archive offers.
+    #[error(
+        "{} is not the package that the archive's signed index describes: its SHA-256 is {found} instead of {wanted}; remove it and try again", file.display()
+    )]
+    Altered {
+        /// The package file.
+        file: PathBuf,
+        /// Its checksum.
+        found: String,
+        /// The index's.
+        wanted: String,
+    },
+    /// Somebody else can put something into the cache.
+    #[error("the cache {} belongs to another user: set XDG_CACHE_HOME to a folder of your own", .0.display())]
+    ForeignCache(PathBuf),
+    /// What a link leads to may be somebody else's.
+    #[error("the cache {} is a link or a file instead of a folder: set XDG_CACHE_HOME to a folder of your own", .0.display())]
+    NoFolder(PathBuf),
+    /// Somebody else could put something into the cache.
+    #[error("others could write to the cache {}, so what is in it cannot be trusted: remove it, and it is fetched again", .0.display())]
+    OpenCache(PathBuf),
+    /// A package that does not unpack.
+    #[error("{} does not unpack (remove it and try again): {answer}", package.display())]
+    NotUnpacked {
+        /// The package file.
+        package: PathBuf,
+        /// What dpkg-deb or tar said.
+        answer: String,
+    },
+    /// No place to keep it.
+    #[error("there is no cache directory: set HOME or XDG_CACHE_HOME")]
+    NoCache,
+    /// The cache cannot be written.
+    #[error("cannot write the cache {}: {error}", path.display())]
+    Cache {
+        /// The directory or file.
+        path: PathBuf,
+        /// The system's answer.
+        error: io::Error,
+    },
+}
+
+/// A package in the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The package file.
+    file: PathBuf,
+    /// Its checksum in the archive's index, in hexadecimal.
+    sha256: String,
+}
+
+/// Where packages are kept ([`package_cache`]), made for this user alone.
+fn cache() -> Result<PathBuf, DebianError> {
+    let cache = package_cache().ok_or(DebianError::NoCache)?;
+    cache.parent().map_or(Ok(()), private)?;
+    private(&cache)?;
+    Ok(cache)
+}
+
+/// Makes a folder that nobody else can write to or look into.
+fn private(folder: &Path) -> Result<(), DebianError> {
+    let failed = cache_error(folder);
+    let made = || {
+        match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
+            // A file, or a link that leads nowhere: what it is comes next.
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => fs::symlink_metadata(folder),
+        }
+    };
+    let found = made().map_err(&failed)?;
+    if !found.is_dir() {
+        return Err(DebianError::NoFolder(folder.into()));
+    }
+    if found.uid() != geteuid().as_raw() {
+        return Err(DebianError::ForeignCache(folder.into()));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(DebianError::OpenCache(folder.into()));
+    }
+    if found.mode() & 0o077 != 0 {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(&failed)?;
+    }
+    Ok(())
+}
+
+fn cache_error(path: &Path) -> impl Fn(io::Error) -> DebianError {
+    let path = path.to_path_buf();
+    move |error| DebianError::Cache { path: path.clone(), error }
+}
+
+/// Runs a program to its end; its output if it went well, otherwise what it said.
+fn output(
+    program: &str,
+    arguments: &[impl AsRef<OsStr>],
+    directory: &Path,
+) -> Result<Result<String, String>, DebianError> {
+    let answer = Command::new(program)
+        .args(arguments)
+        .current_dir(directory)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .ends_with_us(Signal::SIGKILL)
+        .output()
+        .map_err(|_| DebianError::NoApt { program: program.into() })?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    Ok(if answer.status.success() { Ok(text(&answer.stdout)) } else { Err(text(&answer.stderr)) })
+}
+
+/// Debian's archive for one kind of processor, as this machine's list of sources has it.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    architecture: &'static Architecture,
+    /// What apt is told where the lists are not this machine's.
+    options: Vec<String>,
+    /// The command that makes the lists new.
+    update: String,
+}
+
+impl Archive {
+    /// The archive for a kind of processor. The lists for another than this machine's are fetched into the cache the first time.
+    /// `note` is told of it.
+    ///
+    /// # Errors
+    /// No apt, no network, or a cache that cannot be written.
+    pub fn of(
+        architecture: &'static Architecture,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Archive, DebianError> {
+        if Architecture::own() == Some(architecture) {
+            return Ok(Archive { architecture, options: Vec::new(), update: "sudo apt-get update".into() });
+        }
+        let lists = cache()?.join(format!("lists-{}", architecture.name));
+        if !lists.exists() {
+            note(&format!("fetching {} lists", architecture.name));
+            fetch_lists(architecture, &lists)?;
+        }
+        let update = format!("rm -r {}", lists.display());
+        Ok(Archive { architecture, options: options(architecture, &lists), update })
+    }
+
+    /// What apt-cache says.
+    fn ask(&self, words: &[&str], package: &str) -> Result<String, DebianError> {
+        let arguments: Vec<&str> =
+            self.options.iter().map(String::as_str).chain(words.iter().copied()).chain([package]).collect();
+        output("apt-cache", &arguments, Path::new("/"))?.map_err(|answer| self.unknown(package, answer))
+    }
+
+    fn unknown(&self, package: &str, answer: String) -> DebianError {
+        DebianError::Unknown { package: package.into(), update: self.update.clone(), answer }
+    }
+
+    /// The package beginning with `prefix` that `package` depends on: what a meta-package stands for.
+    ///
+    /// # Errors
+    /// No apt, or a package that the lists do not know.
+    pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, DebianError> {
+        let listed = self.ask(&["depends", "--important"], package)?;
+        depends(&listed, prefix)
+            .next()
+            .map(String::from)
+            .ok_or_else(|| self.unknown(package, format!("it depends on no {prefix}*")))
+    }
+
+    /// The packages of libraries that `package` depends on, but for the C library, which every Debian has.
+    ///
+    /// # Errors
+    /// As [`Archive::dependency`].
+    pub fn library_dependencies(&self, package: &str) -> Result<Vec<String>, DebianError> {
+        let listed = self.ask(&["depends", "--important"], package)?;
+        let libraries = depends(&listed, "lib").filter(|name| !C_LIBRARY.contains(name));
+        Ok(libraries.map(String::from).collect())
+    }
+
+    /// The newest version of a package that the lists know, from the cache or else from the archive. `note` is
+    /// told of a download.
+    ///
+    /// # Errors
+    /// No apt, a package that the lists do not know, no network, a cache that cannot be written.
+    pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, DebianError> {
+        let shown = self.ask(&["show", "--no-all-versions"], package)?;
+        let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let version =
+            field("Version:").ok_or_else(|| self.unknown(package, "it has no version".into()))?.to_owned();
+        let sha256 = field("SHA256:").map(str::to_owned).ok_or_else(|| DebianError::NoChecksum {
+            package: package.into(),
+            update: self.update.clone(),
+        })?;
+        let cache = cache()?;
+        // An epoch's colon is written as apt writes it, so that the name is a plain one.
+        let name = format!("{package}_{}_{}.deb", version.replace(':', "%3a"), self.architecture.name);
+        let file = cache.join(name);
+        let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
+        // What is there was perhaps cut short by a full disk; what is there and sound need not be fetched.
+        // (Of a FIFO in its place no end would ever come.)
+        if file.is_file() && in_cache.verified().is_ok() {
+            return Ok(in_cache);
+        }
+        note(&format!("fetching {package} {version}"));
+        // Into a folder of its own, removed whatever happens; then moved in place in one step.
+        let incoming = Scratch::below(&cache).map_err(cache_error(&cache))?;
+        let wanted = format!("{package}={version}");
+        let options = self.options.iter().map(String::as_str);
+        let arguments: Vec<&str> = options.chain(["download", &wanted]).collect();
+        output("apt-get", &arguments, incoming.path())?.map_err(|answer| {
+            let package = format!("{package} {version}");
+            let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
+            let update = self.update.clone();
+            DebianError::NotFetched { package, cache: cache.clone(), update, answer }
+        })?;
+        let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
+        let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));
+        Package { file: fetched.clone(), ..in_cache.clone() }.verified()?;
+        fs::rename(&fetched, &file).map_err(cache_error(&file))?;
+        Ok(in_cache)
+    }
+}
+
+/// The packages of the C library and of what compilers add to programs.
+pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
+
+/// What apt is told, to keep lists for another processor in a folder of their own.
+fn options(architecture: &Architecture, folder: &Path) -> Vec<String> {
+    let place = |part: &str| folder.join(part).display().to_string();
+    [
+        ("APT::Architecture", architecture.name.into()),
+        ("APT::Architectures", architecture.name.into()),
+        ("APT::Sandbox::User", String::new()),
+        ("Acquire::Languages", "none".into()),
+        ("Dir::State", place("state")),
+        ("Dir::State::status", place("status")),
+        ("Dir::Cache", place("cache")),
+    ]
+    .map(|(key, value)| format!("-o{key}={value}"))
+    .into()
+}
+
+/// Fetches the package lists for a kind of processor into a folder.
+fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), DebianError> {
+    let cache = lists.parent().unwrap_or(Path::new("."));
+    let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
+    let incoming = scratch.path().join("lists");
+    let failed = cache_error(&incoming);
+    for part in ["state/lists/partial", "cache/archives/partial"] {
+        fs::create_dir_all(incoming.join(part)).map_err(&failed)?;
+    }
+    File::create(incoming.join("status")).map_err(&failed)?;
+    let arguments: Vec<String> =
+        options(architecture, &incoming).into_iter().chain(["update".into()]).collect();
+    let updated = output("apt-get", &arguments, Path::new("/"))?;
+    // Of several sources some may have nothing for this processor, which is an error of the whole.
+    let found = fs::read_dir(incoming.join("state/lists")).map_err(&failed)?.flatten();
+    if !found.into_iter().any(|list| list.file_name().to_string_lossy().contains("_Packages")) {
+        let answer = updated.unwrap_or_else(|answer| answer);
+        return Err(DebianError::NoLists { architecture: architecture.name, answer });
+    }
+    fs::rename(&incoming, lists)
+        .or_else(|error| if lists.exists() { Ok(()) } else { Err(error) })
+        .map_err(cache_error(lists))
+}
+
+/// The dependencies with that prefix in the answer of `apt-cache depends`.
+fn depends<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    let dependencies = listed.lines().filter_map(|line| line.trim().strip_prefix("Depends: "));
+    dependencies.map(str::trim).filter(move |name| name.starts_with(prefix))
+}
+
+impl Package {
+    /// Unpacks one directory of the package, such as `./boot`, and says below which directory it now lies. What
+    /// was unpacked before is not unpacked again.
+    ///
+    /// # Errors
+    /// A damaged package, or a cache that cannot be written.
+    pub fn unpacked(&self, member: &str) -> Result<PathBuf, DebianError> {
+        let part = match member.trim_start_matches("./").replace('/', "-") {
+            part if part.is_empty() => "all".into(),
+            part => part,
+        };
+        let target = PathBuf::from(format!("{}.{part}", self.file.with_extension("").display()));
+        if target.exists() {
+            return Ok(target);
+        }
+        let broken = |answer| DebianError::NotUnpacked { package: self.file.clone(), answer };
+        let cache = self.file.parent().unwrap_or(Path::new("."));
+        let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
+        let incoming = scratch.path().join(&part);
+        fs::create_dir(&incoming).map_err(cache_error(&incoming))?;
+        let package = self.verified()?;
+        let missing = |program: &str| {
+            let program = program.to_owned();
+            move |_| DebianError::NoApt { program }
+        };
+        let mut unpacking = Command::new("dpkg-deb")
+            .args(["--fsys-tarfile", "/dev/stdin"])
+            .stdin(package)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .ends_with_us(Signal::SIGKILL)
+            .spawn()
+            .map_err(missing("dpkg-deb"))?;
+        let tarball = unpacking.stdout.take().map_or_else(Stdio::null, Stdio::from);
+        let mut extracting = Command::new("tar");
+        extracting.args(["-x", "-C"]).arg(&incoming).arg(member).stdin(tarball);
+        let extracted = extracting.ends_with_us(Signal::SIGKILL).output();
+        let read = unpacking.wait().map_err(cache_error(&self.file))?;
+        let extracted = extracted.map_err(missing("tar"))?;
+        if !extracted.status.success() || !read.success() {
+            return Err(broken(String::from_utf8_lossy(&extracted.stderr).trim().to_owned()));
+        }
+        // Another jitterlab may have been faster; then its copy is as good.
+        fs::rename(&incoming, &target)
+            .or_else(|error| if target.exists() { Ok(()) } else { Err(error) })
+            .map_err(cache_error(&target))?;
+        Ok(target)
+    }
+
+    /// The package file, open, if it is what the archive's index describes.
+    fn verified(&self) -> Result<File, DebianError> {
+        let failed = cache_error(&self.file);
+        let mut file = File::open(&self.file).map_err(&failed)?;
+        let (mut digest, mut part) = (Sha256::new(), vec![0; 1 << 16]);
+        loop {
+            match file.read(&mut part).map_err(&failed)? {
+                0 => break,
+                n => digest.update(&part[..n]),
+            }
+        }
+        let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        if found != self.sha256 {
+            return Err(DebianError::Altered { file: self.file.clone(), found, wanted: self.sha256.clone() });
+        }
+        io::Seek::rewind(&mut file).map_err(&failed)?;
+        Ok(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_meta_package_stands_for_its_dependency() {
+        let listed = "linux-image-rt-amd64\n  Depends: linux-image-6.1.0-56-rt-amd64\n  Depends: other\n";
+        assert_eq!(depends(listed, "linux-image-").collect::<Vec<_>>(), ["linux-image-6.1.0-56-rt-amd64"]);
+        assert_eq!(depends(listed, "linux-headers-").next(), None);
+    }
+
+    #[test]
+    fn a_package_is_unpacked_once_and_by_parts() {
+        if Command::new("dpkg-deb").arg("--version").output().is_err() {
+            println!("skipped: no dpkg-deb here");
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let tree = directory.path().join("tree");
+        for (path, content) in [
+            (
+                "DEBIAN/control",
+                "Package: a\nVersion: 1\nArchitecture: all\nMaintainer: me <me@example.org>\nDescription: a\n",
+            ),
+            ("boot/vmlinuz-1", "kernel"),
+            ("lib/modules/1/a.ko", "module"),
+        ] {
+            fs::create_dir_all(tree.join(path).parent().unwrap()).unwrap();
+            fs::write(tree.join(path), content).unwrap();
+        }
+        let file = directory.path().join("a_1.deb");
+        let built = Command::new("dpkg-deb").arg("--build").arg(&tree).arg(&file).output().unwrap();
+        assert!(built.status.success(), "{built:?}");
+        let whole = fs::read(&file).unwrap();
+        let sha256 = Sha256::digest(&whole).iter().map(|byte| format!("{byte:02x}")).collect();
+        let package = Package { name: "a".into(), version: "1".into(), file: file.clone(), sha256 };
+        let boot = package.unpacked("./boot").unwrap();
+        assert_eq!(fs::read(boot.join("boot/vmlinuz-1")).unwrap(), b"kernel");
+        assert!(!boot.join("lib").exists());
+        assert!(package.unpacked("./lib").unwrap().join("lib/modules/1/a.ko").exists());
+        assert!(package.unpacked("./").unwrap().join("boot/vmlinuz-1").exists());
+        assert!(matches!(package.unpacked("./usr"), Err(DebianError::NotUnpacked { .. })));
+        // One byte more is another package, though dpkg-deb would unpack it all the same.
+        fs::write(&file, [&whole[..], b"\n"].concat()).unwrap();
+        assert_eq!(package.unpacked("./boot").unwrap(), boot, "unpacked before");
+        assert!(matches!(package.unpacked("./usr"), Err(DebianError::Altered { .. })));
+        let left = fs::read_dir(directory.path()).unwrap().flatten();
+        assert!(left.map(|e| e.file_name().into_string().unwrap()).all(|name| !name.starts_with('.')));
+    }
+
+    #[test]
+    fn the_cache_is_for_its_user_alone() {
+        let above = tempfile::tempdir().unwrap();
+        let folder = above.path().join("cache");
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        private(&folder).unwrap();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        let link = above.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        assert!(matches!(private(&link), Err(DebianError::NoFolder(_))), "a link may be another's");
+        let (nowhere, file) = (above.path().join("nowhere"), above.path().join("file"));
+        std::os::unix::fs::symlink(above.path().join("none"), &nowhere).unwrap();
+        fs::write(&file, "").unwrap();
+        assert!([nowhere, file].iter().all(|it| matches!(private(it), Err(DebianError::NoFolder(_)))));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
+        assert!(matches!(private(&folder), Err(DebianError::OpenCache(_))));
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o775, "as it was, to be looked at");
+    }
+}

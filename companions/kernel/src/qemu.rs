@@ -1,0 +1,400 @@
+//! One boot: QEMU started, watched, ended. Everything it reads and writes is anonymous memory or a pipe, so that
+//! nothing is left behind even if this process is killed.
+#![expect(unsafe_code, reason = "handing files to a child needs pre_exec")]
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::signal::Signal;
+
+use super::image::Image;
+use super::initramfs::Initramfs;
+use super::job::{Answer, COMPLAINT};
+use super::machine::{Files, GuestTime, Machine};
+use super::qmp::{Event, Monitor};
+use jitterlab_host::child::{EndsWithUs, FamilyEndsWithUs, kill_descendants};
+
+/// Why a boot gave no answer. Where the guest's console can help, its last lines are part of the message.
+#[derive(Debug, thiserror::Error)]
+pub enum BootError {
+    /// No emulator.
+    #[error("{} could not be started ({error}): install it with `sudo apt-get install {package}`", program.display())]
+    NoQemu {
+        /// The program.
+        program: PathBuf,
+        /// Debian's package of it.
+        package: &'static str,
+        /// The system's answer.
+        error: io::Error,
+    },
+    /// The system refused something a boot needs.
+    #[error("cannot prepare the boot: {0}")]
+    System(#[from] io::Error),
+    /// The emulator gave up.
+    #[error("QEMU ended with {status}: {said}")]
+    Qemu {
+        /// Its exit status.
+        status: ExitStatus,
+        /// What it wrote to its standard error.
+        said: String,
+    },
+    /// The kernel panicked.
+    #[error("the kernel panicked after {after:?} of its time; the console's last lines:\n{console}")]
+    Panicked {
+        /// The guest's time.
+        after: Duration,
+        /// The console's end.
+        console: String,
+    },
+    /// The guest reset the machine.
+    #[error(
+        "the guest rebooted after {after:?} of its time instead of finishing; the console's last lines:\n{console}"
+    )]
+    Rebooted {
+        /// The guest's time.
+        after: Duration,
+        /// The console's end.
+        console: String,
+    },
+    /// It took too long.
+    #[error(
+        "the guest was not finished after {limit:?} (it had lived {after:?} of its own time) and was stopped; if it is only slow, allow more with --timeout; the console's last lines:\n{console}"
+    )]
+    TimedOut {
+        /// The limit, in this machine's time.
+        limit: Duration,
+        /// The guest's time.
+        after: Duration,
+        /// The console's end.
+        console: String,
+    },
+    /// It does nothing any more.
+    #[error(
+        "the guest hung: its processor halted after {after:?} of its time with nothing left to wake it; the console's last lines:\n{console}"
+    )]
+    Halted {
+        /// The guest's time.
+        after: Duration,
+        /// The console's end.
+        console: String,
+    },
+    /// It went off without an answer.
+    #[error(
+        "the guest switched itself off after {after:?} of its time without an answer; the console's last lines:\n{console}"
+    )]
+    NoAnswer {
+        /// The guest's time.
+        after: Duration,
+        /// The console's end.
+        console: String,
+    },
+    /// Its init could not go on.
+    #[error("the guest could not do its job: {0}")]
+    Complaint(String),
+}
+
+/// How far a boot is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuestProgress {
+    /// The guest's time since it was switched on.
+    pub guest: Duration,
+    /// This machine's time since then.
+    pub here: Duration,
+}
+
+/// What a boot gave.
+#[derive(Debug, Clone)]
+pub struct Boot {
+    /// What the guest sent back.
+    pub answer: Answer,
+    /// Everything the console showed.
+    pub console: String,
+    /// The guest's time when it was last looked at, in whole seconds.
+    pub guest: Duration,
+    /// How long it took here.
+    pub took: Duration,
+}
+
+/// How often QEMU is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+/// A guest whose clock stands still and whose emulator computes nothing for so long will never go on.
+const HALTED_AFTER: Duration = Duration::from_secs(15);
+/// How often the processors are looked at, in looks, and how often they must be found dead to count as that.
+const PROCESSORS_EVERY: u64 = 50;
+const DEAD_TIMES: u32 = 3;
+/// How much of the console an error shows.
+const LAST_LINES: usize = 25;
+/// How much of the console is kept.
+const CONSOLE_BYTES: usize = 1 << 20;
+
+/// Boots a kernel with a file system and waits for the guest's answer.
+///
+/// # Errors
+/// No QEMU, or a guest that panicked, hung, rebooted or ended without an answer.
+pub fn boot(
+    machine: &Machine,
+    image: &Image,
+    initramfs: &Initramfs,
+    progress: &mut dyn FnMut(GuestProgress),
+) -> Result<Boot, BootError> {
+    let began = Instant::now();
+    let mut archive = memory_file("initramfs")?;
+    archive.write_all(&initramfs.bytes)?;
+    let mut answer = memory_file("answer")?;
+    let (monitor, qemus_end) = UnixStream::pair()?;
+    let (archive_path, answer_path) = (path_of(&archive), path_of(&answer));
+    let files = Files {
+        kernel: &image.path,
+        initramfs: &archive_path,
+        answer: &answer_path,
+        monitor: qemus_end.as_raw_fd(),
+    };
+    let mut command = Command::new(machine.emulator());
+    command
+        .args(machine.arguments(files, &initramfs.library_path))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .ends_with_us(Signal::SIGKILL);
+    hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
+    let guard = FamilyEndsWithUs::of(&mut command)?;
+    let child = command.spawn().map_err(|error| BootError::NoQemu {
+        program: machine.emulator().into(),
+        package: machine.architecture.emulator_package,
+        error,
+    })?;
+    let mut qemu = Qemu { child, _guard: guard };
+    drop(qemus_end);
+    let console = Reader::new(qemu.child.stdout.take());
+    let said = Reader::new(qemu.child.stderr.take());
+
+    let ending = watch(
+        machine,
+        &mut qemu,
+        Monitor::new(monitor, machine.architecture.clock)?,
+        &answer,
+        began,
+        progress,
+    )?;
+    drop(qemu);
+    let console = console.finish();
+    let after = ending.guest;
+    let mut bytes = Vec::new();
+    answer.read_to_end(&mut bytes)?;
+    if let (Some(answer), true) = (Answer::from_bytes(&bytes), ending.ended_by_itself()) {
+        return Ok(Boot { answer, console, guest: after, took: began.elapsed() });
+    }
+    if let Some((_, complaint)) = console.rsplit_once(COMPLAINT) {
+        return Err(BootError::Complaint(complaint.lines().next().unwrap_or_default().trim().into()));
+    }
+    let panicked = console.contains("Kernel panic");
+    let console = last_lines(&console);
+    Err(match ending.how {
+        _ if panicked => BootError::Panicked { after, console },
+        How::TimedOut => BootError::TimedOut { limit: machine.timeout, after, console },
+        How::Halted => BootError::Halted { after, console },
+        How::Exited { reset: true, .. } => BootError::Rebooted { after, console },
+        How::Exited { status, .. } if !status.success() || status.signal().is_some() => {
+            BootError::Qemu { status, said: said.finish().trim().into() }
+        }
+        How::Exited { .. } => BootError::NoAnswer { after, console },
+    })
+}
+
+/// How QEMU ended, and what the guest's clock showed.
+struct Ending {
+    how: How,
+    guest: Duration,
+}
+
+impl Ending {
+    fn ended_by_itself(&self) -> bool {
+        matches!(self.how, How::Exited { status, .. } if status.success())
+    }
+}
+
+enum How {
+    Exited { status: ExitStatus, reset: bool },
+    TimedOut,
+    Halted,
+}
+
+fn watch(
+    machine: &Machine,
+    qemu: &mut Qemu,
+    mut monitor: Monitor,
+    answer: &File,
+    began: Instant,
+    progress: &mut dyn FnMut(GuestProgress),
+) -> io::Result<Ending> {
+    let mut switched_on = None;
+    let mut guest = Duration::ZERO;
+    let mut reset = false;
+    let mut still = Stillness::new();
+    let mut dead_times = 0u32;
+    let mut look = 0u64;
+    let mut turns = machine.takes_turns();
+    loop {
+        look += 1;
+        let exited = qemu.child.try_wait()?;
+        for event in monitor.events() {
+            match event {
+                Event::PoweredOff => {}
+                Event::Reset => reset = true,
+                Event::Processors { dead } => dead_times = if dead { dead_times + 1 } else { 0 },
+                Event::Clock(seconds) => {
+                    let first = *switched_on.get_or_insert(seconds);
+                    guest = Duration::from_secs(u64::try_from(seconds - first).unwrap_or(0));
+                }
+            }
+        }
+        let end = |how| Ok(Ending { how, guest });
+        if let Some(status) = exited {
+            return end(How::Exited { status, reset });
+        }
+        if began.elapsed() >= machine.timeout {
+            return end(How::TimedOut);
+        }
+        let virtual_time = machine.time != GuestTime::Real;
+        if virtual_time && still.observe(guest, qemu.wants_to_compute(), Instant::now()) >= HALTED_AFTER {
+            return end(How::Halted);
+        }
+        if dead_times >= DEAD_TIMES {
+            return end(How::Halted);
+        }
+        progress(GuestProgress { guest, here: began.elapsed() });
+        // What is measured is measured when the answer begins: turns would only make it slow.
+        if turns && answer.metadata()?.len() > 0 {
+            monitor.end_turns();
+            turns = false;
+        }
+        monitor.ask_clock();
+        if look.is_multiple_of(PROCESSORS_EVERY) {
+            monitor.ask_processors();
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// For how long a guest's clock has stood still while no thread of its emulator wanted to compute. One that wants
+/// to and may not, on a busy machine, is only slow.
+struct Stillness {
+    since: Instant,
+    guest: Duration,
+}
+
+impl Stillness {
+    fn new() -> Self {
+        Stillness { since: Instant::now(), guest: Duration::ZERO }
+    }
+
+    fn observe(&mut self, guest: Duration, wants_to_compute: bool, now: Instant) -> Duration {
+        if guest != self.guest || wants_to_compute {
+            *self = Stillness { since: now, guest };
+        }
+        now - self.since
+    }
+}
+
+/// A running QEMU, which does not outlive this.
+struct Qemu {
+    child: Child,
+    _guard: FamilyEndsWithUs,
+}
+
+impl Qemu {
+    /// Whether any of its threads is running or ready to (proc(5): the letter behind the name in stat).
+    fn wants_to_compute(&self) -> bool {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
+        let mut states = threads.filter_map(|thread| {
+            let stat = fs::read_to_string(thread.path().join("stat")).ok()?;
+            stat.rsplit_once(')')?.1.trim_start().chars().next()
+        });
+        states.any(|state| state != 'S')
+    }
+}
+
+impl Drop for Qemu {
+    fn drop(&mut self) {
+        // The emulator may be a script that starts it.
+        kill_descendants(self.child.id());
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A file in memory without a name.
+pub(super) fn memory_file(name: &str) -> io::Result<File> {
+    Ok(memfd_create(name, MFdFlags::MFD_CLOEXEC)?.into())
+}
+
+/// The path under which a child that inherited the file finds it.
+fn path_of(file: &File) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// Lets the child inherit these files.
+fn hand_over(command: &mut Command, files: [RawFd; 3]) {
+    let prepare = move || {
+        for file in files {
+            // SAFETY: the files are open in the parent during the spawn, so in the child too.
+            let file = unsafe { std::os::fd::BorrowedFd::borrow_raw(file) };
+            fcntl(file, FcntlArg::F_SETFD(FdFlag::empty()))?;
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec the closure makes system calls only, and allocates nothing.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// Collects a stream in a thread of its own, its end if it is endless.
+struct Reader {
+    collected: Arc<Mutex<Vec<u8>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reader {
+    fn new(stream: Option<impl Read + Send + 'static>) -> Self {
+        let collected = Arc::new(Mutex::new(Vec::new()));
+        let into = collected.clone();
+        let thread = stream.map(|mut stream| {
+            thread::spawn(move || {
+                let mut chunk = [0; 4096];
+                while let Ok(n @ 1..) = stream.read(&mut chunk) {
+                    let mut into = into.lock().unwrap_or_else(PoisonError::into_inner);
+                    if into.len() > CONSOLE_BYTES {
+                        into.drain(..CONSOLE_BYTES / 2);
+                    }
+                    into.extend(chunk.iter().take(n));
+                }
+            })
+        });
+        Reader { collected, thread }
+    }
+
+    /// All of it, once the stream has ended, without the serial line's carriage returns.
+    fn finish(self) -> String {
+        if let Some(thread) = self.thread {
+            let _ = thread.join();
+        }
+        let collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&collected).replace('\r', "")
+    }
+}
+
+/// The last lines of a console that say something.
+fn last_lines(console: &str) -> String {
+    let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();
+    if last.is_empty() { "(it showed nothing)".into() } else { last.join("\n") }
+}

@@ -1,0 +1,391 @@
+//! The same commands on any number of kernels.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::load::LoadSpec;
+use jitterlab_model::{RunInfo, TaskSpec, Warning};
+use jitterlab_rt::xenomai::Core;
+use jitterlab_trace::TraceError;
+
+use super::architecture::Architecture;
+use super::debian::DebianError;
+use super::elf::{self, LibraryPath};
+use super::image::{Image, ImageError, KernelChoice};
+use super::initramfs::{self, Contents, InitramfsError};
+use super::job::{Job, Step, StepResult};
+use super::machine::{GuestTime, Machine, TURN_NS};
+use super::modules::{self, ModuleError};
+use super::peers::Peer;
+use super::qemu::{self, Boot, BootError, GuestProgress};
+use jitterlab_host::load;
+
+/// Why nothing was measured on a kernel.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// The kernel cannot be had.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// A package cannot be had.
+    #[error(transparent)]
+    Debian(#[from] DebianError),
+    /// The guest's file system cannot be made.
+    #[error(transparent)]
+    Initramfs(#[from] InitramfsError),
+    /// A module cannot be had.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// There is no jitterlab for the guest.
+    #[error(
+        "this jitterlab cannot run on {kernel}: give one that was built for it with --program FILE; from the sources, \
+         `packaging/cross {triple} cargo build --release -p jitterlab` builds one, into target/{triple}/release"
+    )]
+    NoProgram {
+        /// The kernel's processor.
+        kernel: &'static str,
+        /// What programs for it are built for.
+        triple: &'static str,
+    },
+    /// Several processors in counted time where they cannot take turns.
+    #[error(
+        "several processors of counted time are there for amd64 only: leave --cpus out, or say --time real"
+    )]
+    NoTurns,
+    /// The boot gave nothing.
+    #[error(transparent)]
+    Boot(#[from] BootError),
+    /// The guest worked, the measurement in it did not.
+    #[error("{name} in the guest {how}: {said}")]
+    Step {
+        /// The step.
+        name: String,
+        /// How it ended.
+        how: StepEnd,
+        /// What it wrote to standard error.
+        said: String,
+    },
+    /// There is no place for the run file.
+    #[error("cannot make the directory {}: {error}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// A file from the guest cannot be written.
+    #[error("{} is not kept: {error}", path.display())]
+    File {
+        /// Its path here.
+        path: PathBuf,
+        /// The system's words.
+        error: io::Error,
+    },
+    /// The run file cannot be written.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The thread of a boot broke down.
+    #[error("its boot broke down; please report this")]
+    Broken,
+    /// The system refused something.
+    #[error("cannot keep what the guest sent: {0}")]
+    System(#[from] io::Error),
+}
+
+/// What is done on each kernel.
+#[derive(Debug, Clone)]
+pub struct KernelSession {
+    /// The machine each kernel gets.
+    pub machine: Machine,
+    /// The jitterlab executable.
+    pub jitterlab: PathBuf,
+    /// Another one, for guests that this one cannot run in.
+    pub program: Option<PathBuf>,
+    /// Programs, libraries and files to include, by path or name.
+    pub with: Vec<String>,
+    /// Tools to include, from Debian's packages where they are not installed.
+    pub peers: &'static [Peer],
+    /// Modules to load, by name or path.
+    pub modules: Vec<String>,
+    /// What runs beside all steps.
+    pub background: Option<Vec<String>>,
+    /// What is run, in order. Programs that are not in [`KernelSession::with`] are included too.
+    pub steps: Vec<Step>,
+}
+
+/// A step that runs `jitterlab run` as a user would, with these options; its run file gets the step's name.
+pub fn run_step(name: &str, options: &[String]) -> Step {
+    let words = ["jitterlab", "run", "--quiet", "--output"].map(String::from).into_iter();
+    let command = words.chain([run_file_name(name)]).chain(options.iter().cloned()).collect();
+    Step { name: name.into(), command }
+}
+
+/// The file a measuring step leaves in the guest's working directory.
+pub(super) fn run_file_name(step: &str) -> String {
+    format!("{step}.parquet")
+}
+
+/// What was done on one kernel.
+#[derive(Debug)]
+pub struct GuestRun {
+    /// The kernel.
+    pub image: Image,
+    /// What the guest sent back, and how long it took.
+    pub boot: Boot,
+    /// How many processors took turns in counted time, if any did.
+    pub turns: Option<u16>,
+}
+
+impl KernelSession {
+    /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
+    /// [`KernelSession::with`]. Device nodes are the guest's to make.
+    pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
+        let libraries = LibraryPath::of_this_machine();
+        for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
+            let names = core.libraries();
+            let brought = |file: &&String| names.iter().any(|name| Path::new(file).ends_with(name));
+            if !self.with.iter().any(|file| brought(&file)) {
+                let found = names.iter().find(|name| libraries.library(name).is_some());
+                self.with.extend(found.or(names.first()).map(ToString::to_string));
+            }
+            if core == Core::Cobalt {
+                // Its kernels before Linux 5.10 do not say that they need it.
+                self.machine.trust_time_stamp_counter();
+            }
+        }
+    }
+
+    /// Adds what loads that are programs of others need in the guest: the program, if it is one, and a shell.
+    pub fn bring_programs(&mut self, loads: &[LoadSpec]) {
+        let libraries = LibraryPath::of_this_machine();
+        for program in loads.iter().filter_map(load::program) {
+            let names = ["/bin/sh", program];
+            let here = names.into_iter().filter(|name| initramfs::find(name, &libraries).is_ok());
+            self.with.extend(here.map(String::from).collect::<Vec<_>>());
+        }
+    }
+
+    /// Boots a kernel and does everything on it. `note` is told what takes time before the boot.
+    ///
+    /// # Errors
+    /// Whatever prevented the guest from answering. A step that failed is no error here.
+    pub fn on(
+        &self,
+        kernel: &KernelChoice,
+        note: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(GuestProgress),
+    ) -> Result<GuestRun, KernelError> {
+        let image = kernel.image(note)?;
+        let machine = self.machine_for(&image)?;
+        let jitterlab = self.program_for(image.architecture)?;
+        let modules = if self.modules.is_empty() {
+            Vec::new()
+        } else {
+            modules::read(&self.modules, &module_tree(&image)?)?
+        };
+        let mut libraries = LibraryPath::of(image.architecture, note)?;
+        let mut with = Vec::new();
+        for peer in self.peers {
+            with.extend(peer.program(image.architecture, &mut libraries, note)?);
+        }
+        let find =
+            |name: &str| initramfs::for_processor(initramfs::find(name, &libraries)?, image.architecture);
+        for name in &self.with {
+            with.push(find(name)?);
+        }
+        let commands = self.steps.iter().map(|step| &step.command).chain(&self.background);
+        for program in commands.filter_map(|words| words.first()).filter(|program| *program != "jitterlab") {
+            let known = with.iter().any(|i| i.here == Path::new(program) || i.there.ends_with(program));
+            if !known {
+                with.push(find(program)?);
+            }
+        }
+        initramfs::check_places(&with)?;
+        // A path from here is none in the guest.
+        let (mut steps, mut background) = (self.steps.clone(), self.background.clone());
+        let commands = steps.iter_mut().map(|step| &mut step.command).chain(&mut background);
+        for program in commands.filter_map(|command| command.first_mut()) {
+            if let Some(included) = with.iter().find(|included| included.here == Path::new(program)) {
+                *program = included.there.to_string_lossy().into_owned();
+            }
+        }
+        let numbered = modules.iter().enumerate();
+        let job = Job {
+            modules: numbered.map(|(number, module)| initramfs::module_file(number, module)).collect(),
+            answer: format!("/dev/{}", image.architecture.answer),
+            background,
+            steps,
+            ..Job::default()
+        };
+        let contents = Contents { jitterlab, with, modules, job, libraries };
+        let boot = qemu::boot(&machine, &image, &contents.build()?, progress)?;
+        let turns = machine.takes_turns().then_some(machine.cpus);
+        Ok(GuestRun { image, boot, turns })
+    }
+}
+
+impl KernelSession {
+    /// The machine that a kernel gets.
+    fn machine_for(&self, image: &Image) -> Result<Machine, KernelError> {
+        let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
+        if machine.takes_turns() && machine.architecture.turns.is_none() {
+            return Err(KernelError::NoTurns);
+        }
+        if image.pipelines_interrupts() {
+            machine.trust_time_stamp_counter();
+        }
+        Ok(machine)
+    }
+
+    /// The jitterlab for guests on this processor: the one that was given, this one, or the one that cargo built beside it.
+    fn program_for(&self, architecture: &Architecture) -> Result<PathBuf, KernelError> {
+        let beside = || {
+            let (profile, name) = (self.jitterlab.parent()?, self.jitterlab.file_name()?);
+            Some(profile.parent()?.join(architecture.triple).join(profile.file_name()?).join(name))
+        };
+        let candidates = [self.program.clone(), Some(self.jitterlab.clone()), beside()].into_iter().flatten();
+        let fits = |path: &PathBuf| elf::machine_of(path) == Some(architecture.elf);
+        let none = KernelError::NoProgram { kernel: architecture.name, triple: architecture.triple };
+        candidates.into_iter().find(fits).ok_or(none)
+    }
+}
+
+/// Where a kernel's modules are.
+fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
+    let root = match &image.package {
+        Some(package) => package.unpacked("./lib")?,
+        None => PathBuf::from("/"),
+    };
+    Ok(root.join("lib/modules").join(&image.release))
+}
+
+impl GuestRun {
+    /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
+    pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
+        info.bench = jitterlab_model::Bench::Kernel;
+        info.clock = format!("{} of the guest, {time}", info.clock);
+        info.command = command.into_iter().collect();
+        info.warnings.insert(0, Warning::Emulated { ns_per_instruction: time.ns_per_instruction() });
+        let (name, release, version) =
+            (self.image.name.clone(), self.image.release.clone(), self.image.version.clone());
+        info.warnings.insert(1, Warning::Kernel { name, release, version });
+        if let Some(cpus) = self.turns {
+            info.warnings.insert(2, Warning::Turns { cpus, turn_ns: TURN_NS });
+        }
+    }
+
+    /// What a step wrote to its standard output.
+    ///
+    /// # Errors
+    /// The step failed, or was not run.
+    pub fn output(&self, step: &str) -> Result<&str, KernelError> {
+        let result = self.boot.answer.steps.get(step);
+        if let Some(done) = result.filter(|done| done.status == Some(0)) {
+            return Ok(&done.stdout);
+        }
+        let result = result.cloned().unwrap_or_default();
+        Err(KernelError::Step { name: step.into(), how: StepEnd::from(&result), said: said(&result) })
+    }
+
+    /// The run file of a [`run_step`] of that name, in memory.
+    ///
+    /// # Errors
+    /// What the step said, if it left no file.
+    pub fn run_file(&self, step: &str) -> Result<RunFile, KernelError> {
+        let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
+            let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
+            KernelError::Step { name: "jitterlab run".into(), how: StepEnd::from(&step), said: said(&step) }
+        })?;
+        Ok(RunFile::new(step, content)?)
+    }
+}
+
+/// How a step of a guest ended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StepEnd {
+    /// It was cut off, or could not be started.
+    #[error("did not come to its end ({0})")]
+    Failed(String),
+    /// By itself.
+    #[error("ended with status {0}")]
+    Status(i32),
+    /// It was not its turn yet.
+    #[error("was not run")]
+    NotRun,
+}
+
+impl From<&StepResult> for StepEnd {
+    fn from(step: &StepResult) -> Self {
+        match (&step.failure, step.status) {
+            (Some(failure), _) => StepEnd::Failed(failure.clone()),
+            (None, Some(status)) => StepEnd::Status(status),
+            (None, None) => StepEnd::NotRun,
+        }
+    }
+}
+
+/// What a step said, as one line.
+fn said(step: &StepResult) -> String {
+    let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }
+}
+
+/// A run file that lies in this process's memory only.
+#[derive(Debug)]
+pub struct RunFile {
+    path: PathBuf,
+    _file: File,
+}
+
+impl RunFile {
+    pub(super) fn new(name: &str, content: &[u8]) -> io::Result<Self> {
+        let mut file = qemu::memory_file(name)?;
+        file.write_all(content)?;
+        Ok(RunFile { path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())), _file: file })
+    }
+
+    /// A path for this process to open it by, as long as this exists.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(with: &[&str]) -> KernelSession {
+        KernelSession {
+            machine: Machine::default(),
+            jitterlab: PathBuf::new(),
+            with: with.iter().map(ToString::to_string).collect(),
+            program: None,
+            peers: &[],
+            modules: Vec::new(),
+            background: None,
+            steps: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_load_brings_the_program_it_runs() {
+        let mut session = session(&[]);
+        let loads = ["cpu:4", "exec:cat /dev/zero", "exec:while true; do :; done"];
+        session.bring_programs(&loads.map(|load| load.parse().unwrap()));
+        assert_eq!(session.with, ["/bin/sh", "cat", "/bin/sh"]);
+    }
+
+    #[test]
+    fn a_core_brings_what_its_tasks_need_once() {
+        let mut session = session(&["/opt/xenomai/lib/libcobalt.so.2"]);
+        let tasks = ["wake=cobalt", "wake=cobalt", "wake=evl", "wake=nanosleep"];
+        let task = |wake: &&str| format!("period=1ms,{wake}").parse::<TaskSpec>().unwrap();
+        session.bring_cores(&tasks.iter().map(task).collect::<Vec<_>>());
+        assert_eq!(session.with, ["/opt/xenomai/lib/libcobalt.so.2", "libevl.so"]);
+        assert_eq!(session.machine.parameters, ["tsc=reliable"]);
+        let mut session = self::session(&["/usr/evl/lib/x86_64-linux-gnu/libevl.so.4"]);
+        session.bring_cores(&["wake=evl".parse().unwrap()]);
+        assert_eq!(session.with.len(), 1);
+    }
+}

@@ -1,0 +1,376 @@
+//! Firmware made from the programs under `mcu/programs` with the traits one asks for.
+
+use std::path::PathBuf;
+
+use jitterlab_model::mcu::{Size, Strategy, TimerKind};
+
+use jitterlab_chip::arm::rp2040;
+
+use super::{McuError, fit, image, nearby, sources, tools};
+use jitterlab_host::scratch::Scratch;
+
+/// The prescalers of timer 1.
+pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
+
+/// A chip, its clock, and how its timer is used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    /// The chip, as avr-gcc and simavr name it.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// Divides the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 what its timer makes of it.
+    pub prescaler: u16,
+    /// How the time services use the timer.
+    pub strategy: Strategy,
+    /// Longest period of an alarm; decides whether counting in software is compiled in.
+    pub max_period_us: u32,
+    /// Tick of the strategy periodic.
+    pub tick_us: u32,
+    /// Whether periods may be inexact (the trait `INEXACT`), as the paper's are; else what is not kept is refused.
+    pub inexact: bool,
+    /// Whether compare registers hold the period itself, as the paper's equation 1 reads, one count too long.
+    pub compare_as_paper: bool,
+}
+
+impl Board {
+    /// The paper's chip at 7.3728 MHz with everything set ideally for one period, as its table 1 was measured: the tick is
+    /// the period and so is the longest period, and both are rounded to counts. (The 100 us at 7200 Hz of that table are below one count, against the
+    /// paper's own equation 1: there it is one count.)
+    pub fn ideal(strategy: Strategy, prescaler: u16, period_us: u32) -> Self {
+        let board = Board {
+            mcu: String::new(),
+            clock_hz: 0,
+            prescaler,
+            strategy,
+            max_period_us: period_us,
+            tick_us: period_us,
+            inexact: true,
+            compare_as_paper: false,
+        };
+        board.on("atmega128", 7_372_800)
+    }
+
+    /// The same on another chip, with another clock.
+    #[must_use]
+    pub fn on(self, mcu: &str, clock_hz: u32) -> Self {
+        let one_count_us =
+            (u64::from(self.prescaler) * 1_000_000).div_ceil(u64::from(clock_hz.max(1))) as u32;
+        Board {
+            mcu: mcu.into(),
+            clock_hz,
+            max_period_us: self.max_period_us.max(one_count_us),
+            tick_us: self.tick_us.max(one_count_us),
+            ..self
+        }
+    }
+
+    /// Whether it is the one with an ARM.
+    pub fn is_rp2040(&self) -> bool {
+        self.mcu == rp2040::NAME
+    }
+
+    /// The pins that show events and the request for them.
+    pub fn marks(&self) -> [&'static str; 2] {
+        if self.is_rp2040() { ["GP2", "GP3"] } else { ["B0", "B1"] }
+    }
+
+    /// The tick of a single shot beyond 16 bits: 10 ms, or what the hardware holds.
+    pub fn software_tick_us(&self) -> u32 {
+        let longest = 65_535 * u64::from(self.prescaler) * 1_000_000 / u64::from(self.clock_hz.max(1));
+        longest.clamp(1, 10_000) as u32
+    }
+
+    /// Counts of the timer in a second.
+    pub fn timer_hz(&self) -> f64 {
+        f64::from(self.clock_hz) / f64::from(self.prescaler)
+    }
+}
+
+/// One of the programs under `mcu/programs`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// The paper's figure 4: `events` events of an alarm, handled at pin B0, asked for at pin B1.
+    PeriodicAlarm {
+        /// Interval of the alarm.
+        period_us: u32,
+        /// Number of events.
+        events: u32,
+    },
+    /// The paper's figure 3: clock, alarm, delay and chronometer; prints what they say.
+    TimeServices {
+        /// Interval of the alarm.
+        period_us: u32,
+        /// Number of events.
+        events: u32,
+    },
+    /// A delay again and again, each at another place between two ticks; pin B0 is high meanwhile.
+    Delays {
+        /// How long.
+        time_us: u32,
+    },
+    /// Three alarms of 10 ms whose events lie close to each other, beside a program that works.
+    NearbyAlarms {
+        /// How their events are timed, and whether the program asks for them.
+        kind: TimerKind,
+    },
+    /// The paper's figure 6: a thread lets leds glow, its rounds at pin B0, and an alarm changes the intensities.
+    GlowingLeds {
+        /// Interval of the alarm.
+        period_us: u32,
+        /// Leaves the handler empty, so that what the time services cost shows alone.
+        empty_handler: bool,
+    },
+    /// One endless alarm and nothing else: what the library costs.
+    OneAlarm {
+        /// Interval of the alarm.
+        period_us: u32,
+    },
+    /// Several alarms, their handlers at pins B0 and on, in a scenario that the simulator writes (`together`).
+    Alarms {
+        /// Their intervals, five at most.
+        periods_us: Vec<u32>,
+    },
+    /// The same with its handler in the interrupt.
+    InlineAlarm {
+        /// Interval of the alarm.
+        period_us: u32,
+    },
+    /// The same event without the library: a timer that clears itself, and an interrupt that calls through a pointer.
+    ByHand {
+        /// Time between events.
+        period_us: u32,
+    },
+    /// [`Program::OneAlarm`] without an alarm and without the library.
+    Empty,
+    /// Programs the timer for the next event once; pin B0 is high meanwhile.
+    Reprogramming,
+    /// The same event without the library: asked of `millis()` of the Arduino core again and again.
+    ArduinoMillis {
+        /// Time between events.
+        period_us: u32,
+    },
+    /// A pin that the Arduino core's `tone()` moves, without a handler.
+    ArduinoTone {
+        /// Time between events.
+        period_us: u32,
+    },
+}
+
+impl Program {
+    /// Its file without `.cc`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Program::PeriodicAlarm { .. } => "periodic_alarm",
+            Program::TimeServices { .. } => "time_services",
+            Program::Delays { .. } => "delays",
+            Program::GlowingLeds { .. } => "glowing_leds",
+            Program::OneAlarm { .. } => "one_alarm",
+            Program::InlineAlarm { .. } => "inline_alarm",
+            Program::ByHand { .. } => "by_hand",
+            Program::Alarms { .. } => "alarms",
+            Program::NearbyAlarms { .. } => "nearby_alarms",
+            Program::Empty => "empty",
+            Program::Reprogramming => "reprogramming",
+            Program::ArduinoMillis { .. } => "arduino_millis",
+            Program::ArduinoTone { .. } => "arduino_tone",
+        }
+    }
+
+    fn defines(&self) -> Vec<String> {
+        match self {
+            Program::Alarms { periods_us } => {
+                let periods: Vec<String> = periods_us.iter().map(|us| format!("{us}UL")).collect();
+                vec![format!("MCU_PERIODS={}", periods.join(","))]
+            }
+            Program::PeriodicAlarm { period_us, events } | Program::TimeServices { period_us, events } => {
+                vec![format!("MCU_PERIOD={period_us}UL"), format!("MCU_EVENTS={events}")]
+            }
+            Program::NearbyAlarms { kind } => {
+                let (class, grace_us) = match kind {
+                    TimerKind::Tick => ("Periodic", 0),
+                    TimerKind::SingleShot => ("Anchored", 0),
+                    TimerKind::Soft => ("Soft", 0),
+                    TimerKind::Smart | TimerKind::Firm => ("Anchored", nearby::LENIENT_US),
+                };
+                let mut defines = vec![format!("MCU_OF_KIND={class}"), format!("MCU_GRACE={grace_us}UL")];
+                if kind.is_asked() {
+                    defines.push("MCU_POLLS".into());
+                }
+                defines
+            }
+            Program::Delays { time_us } => vec![format!("MCU_PERIOD={time_us}UL")],
+            Program::GlowingLeds { period_us, empty_handler } => {
+                let mut defines = vec![format!("MCU_PERIOD={period_us}UL")];
+                if *empty_handler {
+                    defines.push("MCU_EMPTY_HANDLER".into());
+                }
+                defines
+            }
+            Program::OneAlarm { period_us }
+            | Program::InlineAlarm { period_us }
+            | Program::ByHand { period_us }
+            | Program::ArduinoMillis { period_us }
+            | Program::ArduinoTone { period_us } => {
+                vec![format!("MCU_PERIOD={period_us}UL")]
+            }
+            Program::Empty | Program::Reprogramming => Vec::new(),
+        }
+    }
+}
+
+/// A firmware that was built.
+#[derive(Debug, Clone)]
+pub struct Firmware {
+    /// The file that goes onto the chip.
+    pub elf: PathBuf,
+    /// What it was built for.
+    pub board: Board,
+    /// What it was built from.
+    pub program: Program,
+    /// What it takes.
+    pub size: Size,
+}
+
+/// The cross compiler with the library's sources; its results vanish with it.
+pub struct Compiler {
+    directory: Scratch,
+}
+
+impl Compiler {
+    /// Checks that the compiler for AVR is there.
+    ///
+    /// # Errors
+    /// [`McuError::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
+    pub fn new() -> Result<Self, McuError> {
+        let compiler = Self::unchecked()?;
+        compiler.check_libc()?;
+        Ok(compiler)
+    }
+
+    /// Checks that the compiler for a board is there.
+    ///
+    /// # Errors
+    /// As [`Compiler::new`].
+    pub fn of(board: &Board) -> Result<Self, McuError> {
+        if !board.is_rp2040() {
+            return Self::new();
+        }
+        tools::ARM_CXX.run("nothing", ["--version".into()])?;
+        Self::unchecked()
+    }
+
+    fn unchecked() -> Result<Self, McuError> {
+        let directory = Scratch::new().map_err(McuError::io("creating a temporary directory"))?;
+        sources::write_to(directory.path())?;
+        Ok(Compiler { directory })
+    }
+
+    /// The compiler is a package without its library.
+    fn check_libc(&self) -> Result<(), McuError> {
+        let probe = self.directory.path().join("probe.cc");
+        std::fs::write(&probe, "#include <avr/io.h>\n").map_err(McuError::io("writing a probe"))?;
+        let arguments = ["-mmcu=atmega328p", "-fsyntax-only"].map(String::from);
+        match tools::AVR_CXX.run("a probe", arguments.into_iter().chain([probe.display().to_string()])) {
+            Ok(_) => Ok(()),
+            Err(McuError::Compile { .. }) => {
+                Err(McuError::Missing { what: "avr-libc", packages: tools::AVR_CXX.packages })
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Builds a program for a board. Several threads may build at once.
+    ///
+    /// # Errors
+    /// [`McuError::Compile`] with the compiler's words, such as the library's own when a board breaks equation 1.
+    pub fn build(&self, program: &Program, board: &Board) -> Result<Firmware, McuError> {
+        let source = self.directory.path().join("programs").join(format!("{}.cc", program.name()));
+        self.build_file(&source.display().to_string(), program, board)
+    }
+
+    /// Builds a source file of one's own, as if it were `program`.
+    ///
+    /// # Errors
+    /// As [`Compiler::build`].
+    pub fn build_file(&self, source: &str, program: &Program, board: &Board) -> Result<Firmware, McuError> {
+        let file = tempfile::Builder::new()
+            .suffix(".elf")
+            .tempfile_in(self.directory.path())
+            .and_then(|f| f.into_temp_path().keep().map_err(|e| e.error))
+            .map_err(McuError::io("a file for the firmware"))?;
+        let root = self.directory.path().display();
+        let fixed = "-std=gnu++14 -Os -gdwarf-2 -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
+                     -ffunction-sections -fdata-sections -Wl,--gc-sections";
+        let mut arguments: Vec<String> = fixed.split_whitespace().map(String::from).collect();
+        let compiler = if board.is_rp2040() { &tools::ARM_CXX } else { &tools::AVR_CXX };
+        if board.is_rp2040() {
+            let processor = "-mcpu=cortex-m0plus -mthumb -nostdlib -fno-tree-loop-distribute-patterns";
+            arguments.extend(processor.split(' ').map(String::from));
+        } else {
+            arguments.push(format!("-mmcu={}", board.mcu));
+        }
+        arguments.extend(["src", "programs"].map(|d| format!("-I{root}/{d}")));
+        arguments.extend(board_defines(board).into_iter().chain(program.defines()).map(|d| format!("-D{d}")));
+        arguments.extend([source.to_owned(), "-o".into(), file.display().to_string()]);
+        if matches!(program, Program::ArduinoMillis { .. } | Program::ArduinoTone { .. }) {
+            arguments.extend(arduino_core()?);
+        }
+        if board.is_rp2040() {
+            let own = |file: &str| format!("{root}/programs/rp2040/{file}");
+            arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
+        }
+        compiler.run(program.name(), arguments).map_err(|error| fit::explain(error, &board.mcu))?;
+        let size = image::load(&file)?.size;
+        Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
+    }
+}
+
+/// The Arduino core, whole, as its own tools build it: what a sketch does not use is left out by the linker.
+fn arduino_core() -> Result<Vec<String>, McuError> {
+    let avr = tools::arduino_core()?;
+    let (core, variant) = (avr.join("cores/arduino"), avr.join("variants/standard"));
+    let reading = || format!("reading {}", core.display());
+    let entries = std::fs::read_dir(&core).map_err(McuError::io(reading()))?;
+    let mut files = Vec::new();
+    for entry in entries {
+        files.push(entry.map_err(McuError::io(reading()))?.path().display().to_string());
+    }
+    files.sort();
+    let of = |ending: &'static str| files.iter().filter(move |f| f.ends_with(ending)).cloned();
+    // Debian's compiler leaves DECIMAL_DIG out in C++, where the core's WString.cpp wants it.
+    let mut arguments: Vec<String> =
+        ["-w", "-DARDUINO=10819", "-DDECIMAL_DIG=__DECIMAL_DIG__"].map(String::from).into();
+    arguments.extend([&core, &variant].map(|d| format!("-I{}", d.display())));
+    arguments.extend(of(".cpp"));
+    // Of the C++ compiler's driver, a language holds for one file.
+    arguments.extend(of(".c").flat_map(|file| ["-xc".into(), file]));
+    Ok(arguments)
+}
+
+/// The C++ class of a strategy.
+const fn class(strategy: Strategy) -> &'static str {
+    match strategy {
+        Strategy::Periodic => "Periodic",
+        Strategy::SingleShot => "Single_Shot",
+        Strategy::Anchored => "Anchored",
+    }
+}
+
+fn board_defines(board: &Board) -> Vec<String> {
+    let mut defines = vec![
+        format!("F_CPU={}UL", board.clock_hz),
+        format!("MCU_STRATEGY={}", class(board.strategy)),
+        format!("MCU_MAX_PERIOD={}UL", board.max_period_us),
+        format!("MCU_TICK={}UL", board.tick_us),
+        format!("MCU_SOFTWARE_TICK={}UL", board.software_tick_us()),
+        format!("MCU_COMPARE_EXCESS={}", u8::from(board.compare_as_paper)),
+    ];
+    if !board.is_rp2040() {
+        defines.push(format!("MCU_PRESCALER={}", board.prescaler));
+    }
+    if board.inexact {
+        defines.push("MCU_INEXACT".into());
+    }
+    defines
+}

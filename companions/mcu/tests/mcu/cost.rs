@@ -1,0 +1,61 @@
+//! What the library costs: flash, RAM, cycles; and that it is less than what most firmware does instead.
+
+use jitterlab_mcu::{Board, McuError, Program, Setup, Strategy, cost, simulate};
+
+use super::{bench, skip};
+
+#[test]
+fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
+    let Some(compiler) = bench() else { return };
+    let all = cost::measure(cost::OF_THE_PAPER, &compiler).unwrap();
+    assert_eq!(all.len(), 6);
+    for cost in &all {
+        assert!(cost.size.flash <= 1_280 && (1..=64).contains(&cost.size.ram), "{cost:?}");
+        assert!(cost.programming_cycles.is_none_or(|c| (1..=120).contains(&c)), "{cost:?}");
+    }
+    assert_eq!(all.iter().filter(|c| c.programming_cycles.is_some()).count(), 3);
+    // Without ticks there are as many interrupts as events.
+    let shot = all.iter().find(|c| c.name == "single-shot, up to 20 ms").unwrap();
+    assert!((shot.interrupts_per_s - 50.0).abs() < 1.0, "{shot:?}");
+
+    let arduino = match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
+        Err(error @ McuError::Missing { .. }) => return skip(&error.to_string()).unwrap_or_default(),
+        other => other.unwrap(),
+    };
+    let anchored = all.iter().find(|c| c.name == "anchored, up to 20 ms").unwrap();
+    assert!(anchored.interrupt_share < arduino.interrupt_share / 5.0, "{anchored:?}, {arduino:?}");
+    assert!(anchored.max_error_us < arduino.max_error_us && arduino.asleep_share == 0.0, "{arduino:?}");
+}
+
+/// With its handler in the interrupt, an event of one anchored alarm takes at most 100 cycles, from the entry to the end of
+/// RETI, and the program 1.2 KiB.
+#[test]
+fn an_inline_handler_makes_the_interrupt_short() {
+    let Some(compiler) = bench() else { return };
+    let table = cost::measure_all(&compiler).unwrap();
+    let [inline, anchored, far, ..] = &table.costs[..] else { panic!("{table:?}") };
+    assert!(inline.longest_interrupt_cycles <= 100 && inline.size.flash <= 1_229, "{inline:?}");
+    assert!(anchored.name == "anchored, up to 10 ms" && far.name == "anchored, up to 10 s");
+    for plain in [anchored, far] {
+        assert!(plain.size.flash <= 1_229, "{plain:?}");
+        // A call through a pointer alone makes an interrupt save 15 registers: 93 cycles by hand.
+        assert!(plain.longest_interrupt_cycles <= 135, "{plain:?}");
+    }
+    assert!(table.missing.is_some() || table.costs.iter().any(|of| of.name.starts_with("Arduino tone()")));
+    let by_hand = table.costs.iter().find(|of| of.name.starts_with("by hand")).unwrap();
+    assert!(by_hand.size.flash < inline.size.flash && by_hand.max_error_us.abs() < 1.0, "{by_hand:?}");
+    for (prescaler, most) in [(1, 100), (8, 100), (64, 105)] {
+        let board = Board::ideal(Strategy::Anchored, prescaler, 1_000).on("atmega328p", 16_000_000);
+        let firmware = compiler.build(&Program::InlineAlarm { period_us: 1_000 }, &board).unwrap();
+        assert!(firmware.size.flash <= 1_120, "{:?}, interrupt vectors and start included", firmware.size);
+        let setup = Setup {
+            mcu: Some(board.mcu.clone()),
+            clock_hz: Some(board.clock_hz),
+            ..Setup::new(&firmware.elf, 1_600_000)
+        };
+        let log = simulate(&setup).unwrap().log;
+        let [vector] = &log.vectors[..] else { panic!("{:?}", log.vectors) };
+        assert!(vector.count >= 98, "{vector:?}");
+        assert!(vector.max_cycles <= most, "prescaler {prescaler}: {vector:?}");
+    }
+}

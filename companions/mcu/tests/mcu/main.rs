@@ -1,0 +1,49 @@
+//! The microcontroller bench against the real compiler, and the library on this system.
+//! Where they are not installed the tests are skipped and say so, unless everything is required.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
+
+mod api;
+mod arm;
+mod chip;
+mod cost;
+mod crystal;
+mod entries;
+mod interrupts;
+mod manual;
+mod native;
+mod nearby;
+mod packages;
+mod paper;
+mod periods;
+mod threads;
+mod together;
+mod user;
+
+use jitterlab_mcu::{Compiler, McuError};
+
+/// Whether a missing tool is a failure: on continuous integration, or when asked for.
+fn all_required() -> bool {
+    std::env::var("CI").is_ok_and(|v| v == "true") || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some()
+}
+
+/// Skips a test with its reason, or fails where everything is required.
+fn skip<T>(reason: &str) -> Option<T> {
+    assert!(!all_required(), "{reason}");
+    eprintln!("skipped: {reason}");
+    None
+}
+
+/// The compiler, or `None` with the reason said.
+fn bench() -> Option<Compiler> {
+    match Compiler::new() {
+        Ok(compiler) => Some(compiler),
+        Err(error @ McuError::Missing { .. }) => skip(&error.to_string()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A firmware of the tests, under `mcu/tests/avr`.
+fn test_source(name: &str) -> String {
+    format!("{}/../../mcu/tests/avr/{name}.cc", env!("CARGO_MANIFEST_DIR"))
+}

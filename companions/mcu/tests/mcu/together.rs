@@ -1,0 +1,153 @@
+//! What `mcu recommend` says of several alarms is never below what the simulated chip then shows, and not much above.
+
+use jitterlab_mcu::together::{
+    Judgement, Longest, MOST, Need, Scenario, TURN_CYCLES, Together, judge, lock_turns, worst_distance,
+};
+use jitterlab_mcu::{Board, Overload, Strategy, firmware};
+
+use super::bench;
+
+/// Numbers that look random, the same at every run (Marsaglia's xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit.max(1)
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u64) as usize]
+    }
+
+    fn order(&mut self, alarms: usize) -> [u8; MOST] {
+        let mut order = [0, 1, 2, 3, 4];
+        for k in (1..alarms).rev() {
+            order.swap(k, self.below(k as u64 + 1) as usize);
+        }
+        order
+    }
+}
+
+struct Set {
+    board: Board,
+    needs: Vec<Need>,
+    longest: Longest,
+}
+
+/// Two to five alarms that the board keeps, with locks and handlers, if the processor can do all that.
+fn random_set(random: &mut Random) -> Set {
+    let strategy = random.of(&[Strategy::Anchored, Strategy::Anchored, Strategy::Periodic]);
+    // A tick of a millisecond is no whole number of cycles at 7.3728 MHz.
+    let clock_hz = match strategy {
+        Strategy::Periodic => random.of(&[1_000_000, 8_000_000, 16_000_000]),
+        _ => random.of(&[1_000_000, 7_372_800, 8_000_000, 16_000_000]),
+    };
+    let prescaler = match strategy {
+        Strategy::Periodic => random.of(&[1, 8]),
+        _ => random.of(&firmware::PRESCALERS),
+    };
+    let alarms = 2 + random.below(4);
+    let unit = if strategy == Strategy::Periodic { 1_000 } else { random.of(&[1, 10, 100, 1_000]) };
+    // 2 000 cycles at least, so that five events find time.
+    let shortest = 2_000_000_000 / u64::from(clock_hz) / unit + 1;
+    let needs: Vec<Need> = (0..alarms)
+        .map(|_| {
+            let period_us = ((shortest + random.below(20_000 / unit)) * unit) as u32;
+            Need { period_us, tolerance_us: 1_000 }
+        })
+        .collect();
+    let longest = needs.iter().map(|need| need.period_us).max().unwrap();
+    let ideal = Board::ideal(strategy, prescaler, longest).on("atmega328p", clock_hz);
+    let turns = |turns: u64| turns * u64::from(TURN_CYCLES);
+    let longest = Longest { lock: turns(4 + random.below(300)), handler: turns(random.below(60)) };
+    Set { board: Board { tick_us: 1_000, inexact: false, ..ideal }, needs, longest }
+}
+
+/// The critical instant of each alarm, then any.
+fn scenario(number: usize, firmware: &Together, set: &Set, random: &mut Random) -> Scenario {
+    let (first_us, alarms) = (firmware.first_us(), set.needs.len());
+    if number < alarms {
+        return firmware.critical_instant(number, set.longest);
+    }
+    // Around the same time, within what all of them take.
+    let mut scenario = Scenario {
+        handler_turns: (set.longest.handler / u64::from(TURN_CYCLES)) as u32,
+        lock_turns: lock_turns(set.longest.lock as f64),
+        gap_turns: random.below(100) as u32,
+        ..Scenario::at_once(first_us, random.order(alarms))
+    };
+    let periodic = set.board.strategy == Strategy::Periodic;
+    let spread_us = (1_500 * 1_000_000 / u64::from(set.board.clock_hz)).max(1);
+    for k in 0..alarms {
+        if periodic {
+            scenario.first_us[k] = first_us * (1 + random.below(2)) as u32;
+        } else {
+            scenario.first_us[k] += random.below(spread_us) as u32;
+            scenario.offset[k] = random.below(u64::from(400 / set.board.prescaler) + 1) as u16;
+        }
+    }
+    scenario.base = if periodic { 0 } else { random.below(60_000) as u16 };
+    scenario
+}
+
+#[test]
+fn the_worst_that_is_said_is_never_passed_and_nearly_reached() {
+    let Some(compiler) = bench() else { return };
+    let sets: u64 = std::env::var("JITTERLAB_SETS").map_or(24, |sets| sets.parse().unwrap());
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut judged = 0;
+    for _ in 0..sets {
+        let set = random_set(&mut random);
+        let periods: Vec<u32> = set.needs.iter().map(|need| need.period_us).collect();
+        let firmware = Together::build(&set.board, &periods, &compiler).unwrap();
+        let Judgement { alarms, overload, .. } = judge(&firmware, &set.needs, set.longest).unwrap();
+        if overload.is_some() {
+            assert!(alarms.iter().all(|alarm| alarm.worst_us.is_none()));
+            continue;
+        }
+        judged += 1;
+        let mut seen = alarms.iter().filter_map(|alarm| alarm.seen_us).fold(0.0, f64::max);
+        for number in 0..24 {
+            let scenario = scenario(number, &firmware, &set, &mut random);
+            let log = firmware.run(&scenario, 600_000, None);
+            for (k, alarm) in alarms.iter().enumerate() {
+                let period_cycles = f64::from(alarm.period_us) * f64::from(set.board.clock_hz) / 1e6;
+                let Some(off) = worst_distance(&log, k, period_cycles) else { continue };
+                let off_us = off * 1e6 / f64::from(set.board.clock_hz);
+                assert!(
+                    off_us <= alarm.worst_us.unwrap(),
+                    "{off_us} us of alarm {k}: {alarms:?}, {:?}, {:?}, {scenario:?}",
+                    set.board,
+                    set.longest
+                );
+                seen = seen.max(off_us);
+            }
+        }
+        let said = alarms.iter().filter_map(|alarm| alarm.worst_us).fold(0.0, f64::max);
+        let context =
+            || format!("{said} us said, {seen} us seen: {alarms:?}, {:?}, {:?}", set.board, set.longest);
+        eprintln!("{}", context());
+        assert!(said <= (seen + 2.0).max(seen * 1.2), "{}", context());
+    }
+    assert!(judged * 2 > sets, "{judged} of {sets}");
+}
+
+/// Handlers that take all of the processor, and such as keep the counter waiting for too long, have no worst case.
+#[test]
+fn an_overload_is_said_and_no_number() {
+    let Some(compiler) = bench() else { return };
+    let board =
+        Board { inexact: false, ..Board::ideal(Strategy::Anchored, 1, 10_000).on("atmega328p", 16_000_000) };
+    let needs = [1_000, 10_000].map(|period_us| Need { period_us, tolerance_us: 100 });
+    let firmware = Together::build(&board, &[1_000, 10_000], &compiler).unwrap();
+    let of = |longest| {
+        let found = judge(&firmware, &needs, longest).unwrap();
+        (found.overload, found.alarms[0].worst_us.is_some())
+    };
+    assert_eq!(of(Longest::default()), (None, true));
+    assert_eq!(of(Longest { lock: 0, handler: 16_000 }), (Some(Overload::Processor), false));
+    assert_eq!(of(Longest { lock: 17_000, handler: 0 }), (Some(Overload::Counter), false));
+}

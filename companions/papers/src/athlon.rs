@@ -1,0 +1,157 @@
+//! The Athlon report: a servo and a base thread on every pair of CPUs, idle, beside CPU hogs, and while somebody reads
+//! the kernel's figures; and on four emulated processors.
+
+use std::path::Path;
+
+use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
+use jitterlab_analysis::papers::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
+use jitterlab_host::facts::{self, Root};
+use jitterlab_host::load::parse_loads;
+use jitterlab_host::matrix::{self as cells, OVERHEAD_NS};
+use jitterlab_kernel::job::Step as JobStep;
+use jitterlab_kernel::machine::TURN_NS;
+use jitterlab_kernel::session::run_step;
+use jitterlab_kernel::{GuestTime, Machine};
+use jitterlab_model::units::Exact;
+use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskSpec};
+use jitterlab_report::document::{Content, Document};
+use jitterlab_report::matrix::CellStep;
+use jitterlab_report::papers::{Found, Step};
+use jitterlab_runs::{Hints, Run};
+
+use crate::systems::{self, Kernels};
+use crate::{PapersError, Workplace, nist};
+
+/// The report made one; a spread needs more.
+const REPETITIONS: u32 = 3;
+/// As many pairs as the report's machine had.
+const PAIRS: usize = 16;
+
+/// Measures what is missing of the report's cells, and NIST's figure 3 when nothing is.
+///
+/// # Errors
+/// The machine has one CPU or cannot measure the tasks; a file cannot be written.
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
+    let guest = at.run_file(GUEST);
+    if guest.exists() {
+        // Cells of emulated processors, which are no part of this machine's.
+        return Err(PapersError::InTheWay(guest));
+    }
+    let machine = facts::read(&Root::system());
+    let mut index = match cells::read(at.directory)? {
+        Some(index) => index,
+        None => {
+            let (index, proposal) = plan(&machine, at.duration_ns)?;
+            if proposal.is_part() {
+                (at.tell)(&Step::Chosen(proposal));
+            }
+            index
+        }
+    };
+    let tell = &mut at.tell;
+    cells::measure_cells(&mut index, at.directory, at.interrupted, &mut |index, number| {
+        tell(&Step::Cell(CellStep::of(index, number, OVERHEAD_NS)));
+    })?;
+    let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
+    let mut found =
+        AthlonReproduction::of(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
+    if found.left == 0 {
+        found.nist_figure_3 = Some(nist::loads(at, "nist-figure-3")?);
+    }
+    Ok(Found::Athlon(Box::new(found)))
+}
+
+/// The report's threads on a machine's CPUs, each cell for so long, and the choice of these CPUs.
+fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal), PapersError> {
+    let usable = facts.usable();
+    if usable.len() < 2 {
+        return Err(PapersError::OneCpu);
+    }
+    let proposal = propose(facts, &usable, 2, PAIRS);
+    // Where the report's hogs ran: on the CPUs that the system may use, two of them.
+    let open = Some(usable.without(&facts.isolation.isolated.clone().unwrap_or_default()))
+        .filter(|open| !open.is_empty())
+        .unwrap_or(usable);
+    let hogs: CpuSet = open.iter().take(2).collect();
+    let setting = |name: &str, loads: &str| -> Result<CellSetting, PapersError> {
+        Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
+    };
+    let settings = vec![
+        setting(NO_LOAD, "none")?,
+        setting(HOGS, &format!("hog@{hogs}"))?,
+        setting(READING, &format!("proc@{open}"))?,
+    ];
+    Ok((MatrixIndex::new(tasks().into(), settings, &proposal.cpus, REPETITIONS, duration_ns, 2012), proposal))
+}
+
+/// The report's threads.
+fn tasks() -> [TaskSpec; 2] {
+    let task = |name: &str, period_ns: i64, priority: u8| TaskSpec {
+        name: name.into(),
+        period_ns,
+        policy: Some(Policy::Fifo(priority)),
+        ..TaskSpec::default()
+    };
+    [task("servo", 1_000_000, 90), task("base", 25_000, 95)]
+}
+
+/// Length of a cell on emulated processors where no other is asked for: 10 000 activations of the base thread.
+pub const VIRTUAL_CELL_NS: i64 = 250_000_000;
+/// The report's processors and the isolated ones among them.
+const CPUS: (u16, &str) = (4, "isolcpus=2,3");
+/// The steps of the boot: all cells, and a run whose file describes the guest.
+const CELLS: &str = "cells";
+const GUEST: &str = "guest";
+
+/// The report's 32 cells on four emulated processors of a kernel with PREEMPT_RT, in one boot.
+///
+/// # Errors
+/// The kernel cannot be measured, or a file cannot be written.
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, PapersError> {
+    at.make()?;
+    let file = at.run_file(GUEST);
+    let index = match cells::read(at.directory)? {
+        Some(index) if file.exists() => {
+            (at.tell)(&Step::Kept(at.directory.into()));
+            index
+        }
+        // Cells of this machine, which took their time.
+        Some(_) => return Err(PapersError::InTheWay(at.directory.into())),
+        None => booted(at, kernels, &file)?,
+    };
+    let info = Run::open(&file, &Hints::default())?.info().clone();
+    let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
+    let machine = info.facts_before.unwrap_or_default();
+    let found = AthlonReproduction::of(machine, tasks, duration_ns, 1, index.left(), index.matrix());
+    Ok(Found::Athlon(Box::new(found.in_turns(TURN_NS))))
+}
+
+fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, PapersError> {
+    let (cpus, isolated) = CPUS;
+    let duration = Exact(at.duration_ns).to_string();
+    let mut cells: Vec<String> =
+        ["jitterlab", "matrix", "--json", "--output", "/tmp/cells"].map(String::from).into();
+    cells.extend(["--rounds", "1", "--budget", "24h", "--duration", &duration].map(String::from));
+    cells.extend([NO_LOAD, HOGS].iter().flat_map(|load| ["--load".into(), String::from(*load)]));
+    cells.extend(tasks().iter().flat_map(|task| ["--task".into(), task.to_string()]));
+    cells.extend(["--cpus".into(), CpuSet::from_iter(0..cpus).to_string()]);
+    let guest = ["--period", "1ms", "--count", "1"].map(String::from);
+    let kernel = &kernels.preempt_rt;
+    let machine = Machine { cpus, parameters: vec![isolated.into()], ..Machine::default() };
+    let steps = vec![run_step(GUEST, &guest), JobStep { name: CELLS.into(), command: cells }];
+    let session = systems::session(machine, steps)?;
+    (at.tell)(&Step::Booting { system: "preempt-rt".into(), kernel: kernel.to_string() });
+    let tell = &mut at.tell;
+    let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
+    let said = measured.output(CELLS)?;
+    let index = match Document::read(said) {
+        Ok(Document { content: Content::Matrix(result), .. }) => result.index,
+        _ => return Err(PapersError::NoCells(said.lines().next().unwrap_or_default().into())),
+    };
+    cells::write(&index, at.directory)?;
+    let guest = measured.run_file(GUEST)?;
+    jitterlab_trace::redescribe(guest.path(), file, |info| {
+        measured.describe(info, GuestTime::default(), std::env::args());
+    })?;
+    Ok(index)
+}

@@ -1,0 +1,96 @@
+//! EPOS: table 1, figures 3, 5 and 7, the introduction's delay and the timers of the related work on a simulated
+//! microcontroller, with a third strategy.
+
+use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
+use jitterlab_mcu::sweep::{self, Cell};
+use jitterlab_mcu::{
+    AlarmFigures, Board, Compiler, McuError, McuPins, Program, Setup, Strategy, TimerKind, cost, delays,
+    leds, nearby, simulate,
+};
+use jitterlab_model::mcu::ServicesSaid;
+use jitterlab_report::papers::Found;
+
+use crate::{PapersError, Workplace};
+
+/// Rounds of the led thread: what the paper's figure shows, and as many as the standard deviation is of.
+const ROUNDS: usize = 1_000;
+
+/// Measures everything; `done` gets how many cells of table 1 are measured, of how many.
+///
+/// # Errors
+/// A compiler or simulator is missing or fails, or a file cannot be written.
+pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Found, PapersError> {
+    at.make()?;
+    let files = Strategy::ALL.map(|strategy| at.run_file(&format!("leds-{strategy}")));
+    if let Some(file) = files.iter().find(|file| file.exists()) {
+        return Err(PapersError::InTheWay(file.clone()));
+    }
+    let compiler = Compiler::new()?;
+    let results = sweep::measure_all(&cells(), &compiler, done)?;
+    let table: Vec<AlarmFigures> = results.into_iter().map(|result| result.figures).collect();
+    let mut threads = Vec::new();
+    for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
+        let leds::LedThread { figures, run } = leds::measure(strategy, ROUNDS, &compiler)?;
+        let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
+        McuPins::from(run).save(file)?;
+        threads.push(LedThread { figures, printed: epos::printed_thread(strategy), rounds_ns });
+    }
+    let mut costs = cost::measure(cost::OF_THE_PAPER, &compiler)?;
+    let without_arduino = match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
+        Ok(arduino) => {
+            costs.push(arduino);
+            None
+        }
+        Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
+        Err(error) => return Err(error.into()),
+    };
+    let figure_3: Result<_, McuError> =
+        Strategy::ALL.into_iter().map(|of| time_services(of, &compiler)).collect();
+    let delays: Result<_, McuError> =
+        Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
+    let nearby: Result<_, McuError> =
+        TimerKind::ALL.into_iter().map(|kind| nearby::measure(kind, &compiler)).collect();
+    let found = EposReproduction::of(table, threads, costs, without_arduino);
+    Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
+}
+
+/// The program of figure 3, with the paper's 100 events of 100 ms.
+fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, McuError> {
+    let (period_us, events) = (100_000, 100);
+    let board = Board { max_period_us: period_us * (events + 1), ..Board::ideal(strategy, 64, period_us) };
+    let firmware = compiler.build(&Program::TimeServices { period_us, events }, &board)?;
+    // It stops its processor a period after the last event.
+    let seconds = u64::from(period_us) * u64::from(events + 20) / 1_000_000;
+    let recording = simulate(&Setup {
+        mcu: Some(board.mcu.clone()),
+        clock_hz: Some(board.clock_hz),
+        ..Setup::new(&firmware.elf, u64::from(board.clock_hz) * seconds)
+    })?;
+    let said = String::from_utf8_lossy(&recording.log.serial).into_owned();
+    Ok(ServicesSaid { strategy, period_us, events, said })
+}
+
+/// What is to be measured for table 1's columns.
+fn cells() -> Vec<Cell> {
+    let measured = epos::VARIANTS.into_iter().filter_map(|variant| match variant {
+        Variant::Printed(_) => None,
+        Variant::AsPaper(strategy) => Some((strategy, true)),
+        Variant::Right(strategy) => Some((strategy, false)),
+    });
+    let cells = measured.flat_map(|(strategy, as_paper)| {
+        let mut cells = sweep::cells(&[strategy], &epos::PRESCALERS, &epos::PERIODS_US, epos::EVENTS);
+        cells.iter_mut().for_each(|cell| cell.board.compare_as_paper = as_paper);
+        cells
+    });
+    cells.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_column_of_the_table_is_measured() {
+        assert_eq!(cells().len(), 5 * 18);
+    }
+}

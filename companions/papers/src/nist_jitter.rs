@@ -1,0 +1,128 @@
+//! NIST, sections 2 and 3: the jitter of a task of 500 us, what compensating it costs, and what it brings (figures
+//! 1, 2, 4, 5 and 6).
+
+use jitterlab_analysis::clusters::latency_clusters;
+use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::expectation::latency_law;
+use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_analysis::papers::nist::{NistJitter, PERIOD_NS, PRINTED};
+use jitterlab_analysis::proof::Proof;
+use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
+use jitterlab_analysis::trial::TrialStep;
+use jitterlab_host::{Block, DmaLatency, Session, SessionProgress, early_calls};
+use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
+use jitterlab_report::papers::Step;
+use jitterlab_trace::Parts;
+
+use crate::{PapersError, Workplace};
+
+/// The paper's number of samples in figures 1 and 6.
+const SHORT: usize = 100;
+/// Pairs of blocks for figure 6, and how many series of samples each block has.
+const PAIRS: usize = 10;
+const SERIES_PER_BLOCK: usize = 10;
+
+/// The line through the first samples.
+fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, PapersError> {
+    Deviations::of(&series[..samples.min(series.len())]).ok_or(PapersError::TooFew)
+}
+
+/// Jitter of every series of samples in a block: the median, since one interrupt spoils one series.
+fn jitter_ns(block: &Block) -> Option<f64> {
+    let series = block.activations.chunks_exact(SHORT).filter_map(Deviations::of);
+    MedianInterval::of(series.map(|d| d.residual.peak_to_peak())).map(|m| m.median)
+}
+
+/// Of all series of samples the one with the median jitter: neither the luckiest nor one that an interrupt spoiled.
+fn typical(blocks: &[Block]) -> Result<Deviations, PapersError> {
+    let series = blocks.iter().flat_map(|b| b.activations.chunks_exact(SHORT)).filter_map(Deviations::of);
+    let mut series: Vec<Deviations> = series.collect();
+    series.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
+    let middle = series.len() / 2;
+    series.into_iter().nth(middle).ok_or(PapersError::TooFew)
+}
+
+/// Measures, and writes the run files.
+///
+/// # Errors
+/// This machine cannot measure it, or a file cannot be written.
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
+    at.make()?;
+    let duration_ns = at.duration_ns;
+    let tell = &mut *at.tell;
+    let mut progress = |progress| {
+        if let SessionProgress::Begins(step) = progress {
+            tell(&Step::Trial(step));
+        }
+    };
+    let task =
+        TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
+    let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
+    let mut session =
+        Session::prepare(task, DmaLatency::default(), Parts::nowhere(), &mut progress, at.interrupted)?;
+    let plain = session.spec.clone();
+
+    session.step(TrialStep::NistSeries);
+    let short = session.measure(&plain, PERIOD_NS * SHORT as i64)?;
+    let long = [session.measure(&plain, duration_ns.max(3 * PERIOD_NS))?];
+    let (first, second) =
+        (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
+
+    session.step(TrialStep::NistCalls);
+    let early_calls = early_calls::measure(&plain, PRINTED.least_load_every_ns)?;
+
+    session.step(TrialStep::NistLoad);
+    let service = session.service(&long)?;
+    let load_curve = session.load_curve(&service, &long)?;
+
+    session.step(TrialStep::NistTurns);
+    let recommendation =
+        recommend(&latency_law(&Block::views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
+            .ok_or(PapersError::TooFew)?;
+    let margin_ns = recommendation.margin_ns;
+    let compensated = session.compensated(Compensation::Margin { margin_ns });
+    let blocks = session.turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
+    let proof = Proof::of(
+        &Block::views(PERIOD_NS, &blocks[0]),
+        &Block::views(PERIOD_NS, &blocks[1]),
+        3 * session.floor_ns,
+    );
+    let (shown_plain, shown_compensated) = (typical(&blocks[0])?, typical(&blocks[1])?);
+    let jitters: Vec<(f64, f64)> =
+        blocks[0].iter().zip(&blocks[1]).filter_map(|(a, b)| Some((jitter_ns(a)?, jitter_ns(b)?))).collect();
+
+    let result = NistJitter {
+        printed: PRINTED,
+        period_ns: PERIOD_NS,
+        clock_fit: long[0].result.clock_fit,
+        floor_ns: session.floor_ns,
+        short_clusters: latency_clusters(&first.distribution()),
+        long_clusters: latency_clusters(&second.distribution()),
+        short: first,
+        long: second,
+        early_calls,
+        service,
+        load_curve,
+        uncompensated: shown_plain,
+        compensated: shown_compensated,
+        margin_ns,
+        uncompensated_jitter_ns: MedianInterval::of(jitters.iter().map(|j| j.0)),
+        compensated_jitter_ns: MedianInterval::of(jitters.iter().map(|j| j.1)),
+        factor: MedianInterval::of(jitters.iter().map(|(plain, compensated)| plain / compensated.max(1.0))),
+        extra_load: proof.extra_load,
+    };
+    let files = [
+        (&plain, &long[..], "series"),
+        (&plain, &blocks[0], "uncompensated"),
+        (&compensated, &blocks[1], "compensated"),
+    ];
+    for (spec, blocks, name) in files {
+        let path = at.directory.join(format!("{name}.parquet"));
+        session.save(spec, blocks, &path).map_err(|error| PapersError::NotWritten { path, error })?;
+    }
+    let notes = std::mem::take(&mut session.notes);
+    for note in notes {
+        (at.tell)(&Step::Lacking(note));
+    }
+    Ok(result)
+}

@@ -1,0 +1,101 @@
+//! What this process may do.
+
+use jitterlab_model::check::RemedyKind::{Command, Host, Lasting};
+use jitterlab_model::facts::Limit;
+
+use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+
+/// Memory that a control program of ordinary size locks.
+const LOCKED_BYTES: u64 = 64 << 20;
+/// The priority of a task that asks for none; a limit below it is worth a warning.
+const DEFAULT_PRIORITY: u64 = crate::prepare::DEFAULT_PRIORITY as u64;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule { id: "rtprio", scope: Scope::Process, ruling: rtprio },
+    Rule { id: "memlock", scope: Scope::Process, ruling: memlock },
+    Rule { id: "dma-latency-permission", scope: Scope::Process, ruling: dma_latency },
+    Rule { id: "rttime", scope: Scope::Process, ruling: rttime },
+    Rule { id: "rt-group", scope: Scope::Kernel, ruling: rt_group },
+    Rule { id: "container", scope: Scope::Process, ruling: container },
+    Rule { id: "allowed-cpus", scope: Scope::Process, ruling: allowed_cpus },
+];
+
+/// The ways to be given a limit: by a capability or a line for the user, in a container by whoever starts it.
+fn given(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+    if s.facts.virtualisation.container.is_some() {
+        return ruling.advise(Host, "docker");
+    }
+    ruling.advise(Command, "setcap").advise(Lasting, "limits-line")
+}
+
+fn rtprio(s: &Subject<'_>) -> Ruling {
+    match (s.facts.process.can_use_any_priority(), s.facts.process.limits.rtprio) {
+        (Some(true), _) => pass("capability"),
+        (_, Some(Limit::Unlimited)) => pass("no-limit"),
+        (_, Some(Limit::AtMost(0))) => given(fail("none"), s),
+        (_, Some(Limit::AtMost(n))) if n < DEFAULT_PRIORITY => given(warn("low").with("priority", n), s),
+        (_, Some(Limit::AtMost(n))) => pass("limit").with("priority", n),
+        (_, None) => unknown(),
+    }
+}
+
+fn memlock(s: &Subject<'_>) -> Ruling {
+    match (s.facts.process.can_lock_any_memory(), s.facts.process.limits.memlock) {
+        (Some(true), _) => pass("capability"),
+        (_, Some(Limit::Unlimited)) => pass("no-limit"),
+        (_, Some(Limit::AtMost(bytes))) if bytes >= LOCKED_BYTES => pass("limit").with("limit_bytes", bytes),
+        (_, Some(Limit::AtMost(bytes))) => given(warn("little").with("limit_bytes", bytes), s),
+        (_, None) => unknown(),
+    }
+}
+
+fn dma_latency(s: &Subject<'_>) -> Ruling {
+    match s.facts.power.dma_latency_writable {
+        Some(true) => pass("may"),
+        Some(false) if s.facts.virtualisation.container.is_some() => warn("may-not").advise(Host, "docker"),
+        Some(false) => warn("may-not").advise(Command, "chown").advise(Lasting, "udev"),
+        None => unknown(),
+    }
+}
+
+fn rttime(s: &Subject<'_>) -> Ruling {
+    match s.facts.process.limits.rttime {
+        Some(Limit::Unlimited) => pass("no-limit"),
+        Some(Limit::AtMost(us)) => warn("limit").with("limit_us", us).advise(Lasting, "limits-line"),
+        None => unknown(),
+    }
+}
+
+fn rt_group(s: &Subject<'_>) -> Ruling {
+    let group = s.facts.process.cpuset.as_deref().unwrap_or("/").trim_matches('/');
+    match s.facts.process.cgroup_rt_runtime_us {
+        Some(0) => fail("no-time")
+            .write("950000", &format!("/sys/fs/cgroup/cpu/{group}/cpu.rt_runtime_us"))
+            .parameter("rt_group_sched=0"),
+        Some(us) => pass("time").with("runtime_us", us),
+        None => not_applicable("not-shared-out"),
+    }
+}
+
+fn container(s: &Subject<'_>) -> Ruling {
+    let Some(kind) = &s.facts.virtualisation.container else { return pass("none") };
+    let process = &s.facts.process;
+    let ruling =
+        if process.can_use_any_priority() == Some(true) && process.can_lock_any_memory() == Some(true) {
+            pass("capable")
+        } else {
+            warn("not-capable").with("usable", &s.facts.usable()).advise(Host, "docker")
+        };
+    ruling.with("container", kind)
+}
+
+fn allowed_cpus(s: &Subject<'_>) -> Ruling {
+    let (online, usable) = (s.facts.online(), s.facts.usable());
+    let ruling = match () {
+        () if online.is_empty() => return unknown(),
+        () if usable == online => pass("all"),
+        () if s.facts.virtualisation.container.is_some() => warn("some").advise(Host, "docker"),
+        () => warn("some").advise(Command, "taskset"),
+    };
+    ruling.with("online", &online).with("usable", &usable)
+}

@@ -1,0 +1,145 @@
+//! What runs under and beside the task: the hypervisor, urgent threads, other programs, guards against attacks.
+
+use jitterlab_model::check::RemedyKind::{Command, Host, Lasting, Option as ForOneRun};
+use jitterlab_model::facts::RealTimeThread;
+
+use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
+use crate::prepare::DEFAULT_PRIORITY;
+
+/// The share of time taken by the hypervisor from which on no latency can be kept.
+const MUCH_STEAL: f64 = 0.01;
+
+/// Threads the kernel needs on every CPU, which do nothing unless it is in trouble or somebody asks.
+const HARMLESS: &[&str] = &["migration/", "watchdog/", "idle_inject/", "stopper/", "watchdogd", "irq_work/"];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule { id: "virtual-machine", scope: Scope::Process, ruling: virtual_machine },
+    Rule { id: "steal", scope: Scope::Process, ruling: steal },
+    Rule { id: "kernel-threads", scope: Scope::Kernel, ruling: kernel_threads },
+    Rule { id: "real-time-programs", scope: Scope::Kernel, ruling: real_time_programs },
+    Rule { id: "load", scope: Scope::Kernel, ruling: load },
+    Rule { id: "mitigations", scope: Scope::Kernel, ruling: mitigations },
+];
+
+fn virtual_machine(s: &Subject<'_>) -> Ruling {
+    let virtualisation = &s.facts.virtualisation;
+    match (virtualisation.virtual_machine, &virtualisation.hypervisor) {
+        (None, _) => unknown(),
+        (Some(false), _) => pass("no"),
+        (Some(true), Some(name)) => bind_virtual_cpus(s, warn("under").with("hypervisor", name)),
+        (Some(true), None) => bind_virtual_cpus(s, warn("yes")),
+    }
+}
+
+fn bind_virtual_cpus(s: &Subject<'_>, ruling: Ruling) -> Ruling {
+    ruling.with("online", &s.facts.online()).advise(Host, "bind")
+}
+
+fn steal(s: &Subject<'_>) -> Ruling {
+    if s.facts.virtualisation.virtual_machine == Some(false) {
+        return not_applicable("no-hypervisor");
+    }
+    let times = s.cpus.iter().filter_map(|cpu| s.facts.cpu(cpu)?.times);
+    let (stolen, total) =
+        times.fold((0u64, 0u64), |(stolen, total), t| (stolen + t.steal_ns, total + t.total_ns()));
+    if total == 0 {
+        return unknown();
+    }
+    let share = stolen as f64 / total as f64;
+    let ruling = match () {
+        () if stolen == 0 => return pass("none"),
+        () if share > MUCH_STEAL => fail("stolen"),
+        () => warn("stolen"),
+    };
+    ruling.with("stolen_share", share).advise(Host, "fewer")
+}
+
+/// Whether a thread may keep a task of the default priority waiting.
+fn is_urgent(thread: &RealTimeThread) -> bool {
+    thread.policy == "deadline" || thread.priority >= DEFAULT_PRIORITY
+}
+
+/// Names with policies: `pipewire (rr:88)`.
+fn names(threads: &[&RealTimeThread]) -> Vec<String> {
+    let name = |t: &&RealTimeThread| match t.policy.as_str() {
+        "deadline" => format!("{} (deadline)", t.name),
+        policy => format!("{} ({policy}:{})", t.name, t.priority),
+    };
+    threads.iter().map(name).collect()
+}
+
+/// What to do about threads: nothing where all are less urgent than the task.
+fn competing(threads: &[&RealTimeThread], remedy: impl FnOnce(Ruling, String) -> Ruling) -> Ruling {
+    let urgent: Vec<&RealTimeThread> = threads.iter().copied().filter(|t| is_urgent(t)).collect();
+    let ruling = match (urgent.as_slice(), threads) {
+        ([], []) => return pass("none"),
+        ([], lesser) => pass("less-urgent").with("threads", names(lesser)),
+        (urgent, _) => {
+            let mut pids: Vec<String> = urgent.iter().map(|t| t.pid.to_string()).collect();
+            pids.dedup();
+            remedy(warn("urgent").with("threads", names(urgent)), pids.join(" "))
+        }
+    };
+    ruling.with("default_priority", u64::from(DEFAULT_PRIORITY))
+}
+
+/// `taskset` for each process.
+fn move_away(ruling: Ruling, s: &Subject<'_>, option: &str, pids: &str) -> Ruling {
+    let others = s.others();
+    ruling.now(match pids.contains(' ') {
+        true => format!("for p in {pids}; do taskset {option} {others} $p; done"),
+        false => format!("taskset {option} {others} {pids}"),
+    })
+}
+
+fn kernel_threads(s: &Subject<'_>) -> Ruling {
+    let threads = &s.facts.real_time_threads;
+    if !threads.iter().any(|t| t.kernel) {
+        // Every kernel has migration threads.
+        return unknown();
+    }
+    let here: Vec<&RealTimeThread> = threads
+        .iter()
+        .filter(|t| t.kernel && t.cpu.is_some_and(|cpu| s.cpus.contains(cpu)))
+        .filter(|t| !HARMLESS.iter().any(|name| t.name.starts_with(name)))
+        .collect();
+    competing(&here, |ruling, pids| move_away(ruling, s, "-cp", &pids).advise(ForOneRun, "higher-priority"))
+}
+
+fn real_time_programs(s: &Subject<'_>) -> Ruling {
+    let others: Vec<&RealTimeThread> = s.facts.real_time_threads.iter().filter(|t| !t.kernel).collect();
+    if others.is_empty() && s.facts.interrupts.irqbalance_running.is_none() {
+        return unknown();
+    }
+    competing(&others, |ruling, pids| move_away(ruling, s, "-acp", &pids))
+}
+
+fn load(s: &Subject<'_>) -> Ruling {
+    let cpus = s.facts.cpus.len().max(1);
+    let ruling = match s.facts.activity.load_1_min {
+        None => return unknown(),
+        Some(load) if load > cpus as f64 / 2.0 => warn("much").with("load", load).advise(Command, "top"),
+        Some(load) => pass("little").with("load", load),
+    };
+    ruling.with("number_of_cpus", cpus)
+}
+
+fn mitigations(s: &Subject<'_>) -> Ruling {
+    let processor = &s.facts.processor;
+    if s.facts.kernel.parameter("mitigations") == Some("off") {
+        return pass("off");
+    }
+    let active: Vec<String> = processor
+        .vulnerabilities
+        .iter()
+        .filter(|v| v.state.starts_with("Mitigation"))
+        .map(|v| v.name.clone())
+        .collect();
+    match active.as_slice() {
+        [] if processor.vulnerabilities.is_empty() && processor.vendor.is_none() => {
+            not_applicable("not-listed")
+        }
+        [] => pass("none"),
+        _ => warn("active").with("active", active).advise(Lasting, "off"),
+    }
+}

@@ -1,0 +1,182 @@
+//! Programs that this one starts, and their ends.
+#![expect(unsafe_code, reason = "what runs between fork and exec is unsafe by its nature")]
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, getpid, getppid};
+
+/// A program that does not outlive this one.
+pub trait EndsWithUs {
+    /// Has the kernel send it a signal when the thread that starts it ends, as it does when this process is killed. So that
+    /// thread has to wait for it.
+    fn ends_with_us(&mut self, signal: Signal) -> &mut Self;
+}
+
+impl EndsWithUs for Command {
+    fn ends_with_us(&mut self, signal: Signal) -> &mut Self {
+        let parent = getpid();
+        let tell_the_kernel = move || {
+            set_pdeathsig(signal)?;
+            // Who ended before the kernel was told sends nothing any more.
+            if getppid() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+        };
+        // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
+        unsafe { self.pre_exec(tell_the_kernel) }
+    }
+}
+
+/// Kills all that came from a program when this process is gone, however it ends: of a script the kernel tells only the shell.
+/// Dropped when the program has ended.
+#[derive(Debug)]
+pub struct FamilyEndsWithUs(Child);
+
+/// The variable by which they are known.
+const MARK: &str = "JITTERLAB_ENDS_WITH";
+
+/// Its input ends when this process does.
+const GUARD: &str = r#"read -r line
+while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
+    for p in $marked; do p=${p#/proc/}; kill -9 "${p%/environ}"; done
+done"#;
+
+impl FamilyEndsWithUs {
+    /// Marks what this command will start, and watches over it.
+    pub fn of(command: &mut Command) -> io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut guard = Command::new("/bin/sh");
+        guard.args(["-c", GUARD, &format!("{MARK}={mark}")]);
+        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env(MARK, mark);
+        // In a process group of its own, so that Ctrl-C does not end it first.
+        guard.process_group(0).spawn().map(FamilyEndsWithUs)
+    }
+}
+
+impl Drop for FamilyEndsWithUs {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The children of a process.
+fn children(process: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// A process and all that come from it, each before those that it started.
+pub fn family(first: u32) -> Vec<u32> {
+    let mut family = vec![first];
+    let mut next = 0;
+    while let Some(process) = family.get(next) {
+        family.extend(children(*process));
+        next += 1;
+    }
+    family
+}
+
+/// What comes from a process and has not ended.
+fn living_descendants(of: u32) -> Vec<u32> {
+    family(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
+}
+
+fn signal(processes: &[u32], signal: Signal) {
+    for process in processes {
+        let _ = kill(Pid::from_raw(process.cast_signed()), signal);
+    }
+}
+
+/// Asks all that come from a process to end, and kills what is still there after a while. Those whose parents end first are
+/// found only if the process is their subreaper (prctl(2)).
+pub fn end_descendants(of: u32, grace: Duration) {
+    let asked = Instant::now();
+    signal(&living_descendants(of), Signal::SIGTERM);
+    while asked.elapsed() < grace && !living_descendants(of).is_empty() {
+        thread::sleep(Duration::from_millis(5));
+    }
+    kill_descendants(of);
+}
+
+/// Kills all that come from a process, whatever they start meanwhile, but not the process itself.
+pub fn kill_descendants(of: u32) {
+    /// Each time all that were there are killed: more often than that only a bomb of processes needs.
+    const TIMES: u32 = 100;
+    for _ in 0..TIMES {
+        let living = living_descendants(of);
+        if living.is_empty() {
+            return;
+        }
+        signal(&living, Signal::SIGKILL);
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Whether it has ended and only its parent has not asked how.
+fn is_zombie(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_there(process: u32) -> bool {
+        !is_zombie(process)
+    }
+
+    fn wait_for(what: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !what() {
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[test]
+    fn a_program_ends_with_the_thread_that_started_it() {
+        let start = || Command::new("sleep").arg("600").ends_with_us(Signal::SIGKILL).spawn().unwrap();
+        let mut child = thread::spawn(start).join().unwrap();
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn what_a_script_started_ends_with_who_started_the_script() {
+        let mut script = Command::new("sh");
+        script.args(["-c", "sleep 600 & setsid sleep 601 & wait"]);
+        let mut guard = FamilyEndsWithUs::of(&mut script).unwrap();
+        let mut script = script.spawn().unwrap();
+        wait_for(|| family(script.id()).len() == 3);
+        let started = family(script.id()).split_off(1);
+        // As the kernel does with a process that is killed: the shell first, and its files.
+        script.kill().unwrap();
+        script.wait().unwrap();
+        drop(guard.0.stdin.take());
+        wait_for(|| started.iter().all(|process| !is_there(*process)));
+    }
+
+    #[test]
+    fn all_that_come_from_a_process_are_killed_and_it_is_not() {
+        let script = "sleep 600 & sleep 601 & setsid sleep 602 & read line; exit 7";
+        let mut shell = Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
+        wait_for(|| family(shell.id()).len() == 4);
+        let all = family(shell.id());
+        kill_descendants(shell.id());
+        assert!(is_there(all[0]) && all[1..].iter().all(|process| !is_there(*process)), "{all:?}");
+        drop(shell.stdin.take());
+        assert_eq!(shell.wait().unwrap().code(), Some(7));
+    }
+}

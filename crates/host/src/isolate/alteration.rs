@@ -1,0 +1,158 @@
+//! Single changes of the machine, noted and put back as those of an isolation are.
+
+use std::io;
+
+use jitterlab_model::warning::{Isolated, LeftBehind};
+use jitterlab_model::{CpuSet, Policy};
+
+use super::journal::{Journal, chosen};
+use super::{IsolateError, cpuset, kernel, opened, others, thread, threads};
+use crate::facts::Root;
+
+/// Why something was not changed.
+#[derive(Debug, thiserror::Error)]
+enum NotChanged {
+    /// A file of the kernel holds something else than what it took.
+    #[error("it took {value:?} and holds {now:?}")]
+    Other { value: String, now: String },
+    /// Nothing could be moved.
+    #[error("there was none")]
+    NoneMoved,
+    /// A control group holds whole programs.
+    #[error("the control group of a program that is only watched would be limited")]
+    Watched,
+    /// Control groups refused.
+    #[error("{0}")]
+    Groups(String),
+    /// There is nowhere to move anything to.
+    #[error("there is no other CPU")]
+    NoOther,
+}
+
+/// Changes that last as long as this lives. After a crash, `restore` puts them back.
+#[derive(Debug)]
+pub(crate) struct Alteration {
+    journal: Journal,
+    cpus: CpuSet,
+    others: CpuSet,
+    /// Processes whose threads stay where they are.
+    spared: Vec<u32>,
+}
+
+impl Alteration {
+    /// Changes nothing yet. They are for these CPUs; what is moved off them goes to the others that are `usable`, but for
+    /// what our own process and those `spared` have started.
+    pub(crate) fn begin(
+        root: &Root,
+        cpus: &CpuSet,
+        usable: &CpuSet,
+        spared: &[u32],
+    ) -> Result<Self, IsolateError> {
+        let (turn, journal) = opened(root, cpus, &|_| false)?;
+        drop(turn);
+        let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
+        let spared = spared.iter().copied().chain([std::process::id()]).collect();
+        Ok(Alteration { journal, cpus: cpus.clone(), others: usable.without(cpus).without(&taken), spared })
+    }
+
+    /// Writes to a file of the kernel, and reads back whether it took it.
+    pub(crate) fn write(&mut self, file: &str, value: &str) -> io::Result<()> {
+        let name = file.trim_start_matches('/');
+        let root = self.journal.root().clone();
+        let holds = || root.text(name).is_some_and(|text| kernel::means_the_same(chosen(&text), value));
+        if holds() {
+            return Ok(());
+        }
+        self.journal.set(name, value)?;
+        if holds() {
+            return Ok(());
+        }
+        let now = root.text(name).unwrap_or_default();
+        Err(io::Error::other(NotChanged::Other { value: value.into(), now }))
+    }
+
+    /// Sends devices' interrupts elsewhere.
+    pub(crate) fn move_interrupts(&mut self) -> io::Result<()> {
+        let mut report = self.report()?;
+        kernel::move_interrupts(&mut self.journal, &self.others, &mut report);
+        if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
+    }
+
+    /// Moves the threads of other programs, and those of the kernel that can be. What this program and those that
+    /// are spared have started stays, and so does another jitterlab that measures there, with all that it keeps free.
+    pub(crate) fn move_threads(&mut self) -> io::Result<()> {
+        let (cpus, others) = (self.cpus.clone(), self.others.clone());
+        self.move_threads_off(&cpus, &others)
+    }
+
+    /// The same off other CPUs than those that all this is for.
+    pub(crate) fn move_threads_off(&mut self, cpus: &CpuSet, to: &CpuSet) -> io::Result<()> {
+        let mut report = Isolated { cpus: cpus.clone(), ..self.report()? };
+        let spared = self.spared();
+        let wanted = &|process: u32| !others::descends(process, &spared);
+        threads::move_away(&mut self.journal, to, wanted, 0, &mut report);
+        Ok(())
+    }
+
+    /// Holds other programs off by control groups.
+    pub(crate) fn confine(&mut self) -> io::Result<()> {
+        let mut report = self.report()?;
+        if self.spared.len() > 1 && !cpuset::moves_single_programs(self.journal.root()) {
+            return Err(io::Error::other(NotChanged::Watched));
+        }
+        let spared = self.spared();
+        let wanted = &|process: u32| !others::descends(process, &spared);
+        cpuset::confine(&mut self.journal, &self.others, wanted, &mut report);
+        match report.left.pop() {
+            Some(LeftBehind::Chore { error, .. }) => Err(io::Error::other(NotChanged::Groups(error))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the kernel's threads that may run on these CPUs with a higher real-time priority this one.
+    pub(crate) fn lower_kernel_threads(&mut self, priority: u8) -> io::Result<()> {
+        let mut lowered = 0;
+        for thread in thread::processes(&|_| true).into_iter().filter_map(thread::Thread::find) {
+            let here = || thread.cpus().is_some_and(|cpus| cpus.overlaps(&self.cpus));
+            if !thread.kernel || !thread::may_wait(&thread.name) || !here() {
+                continue;
+            }
+            let lower = match thread.policy() {
+                Some(Policy::Fifo(now)) if now > priority => Policy::Fifo(priority),
+                Some(Policy::RoundRobin(now)) if now > priority => Policy::RoundRobin(priority),
+                _ => continue,
+            };
+            self.journal.schedule(&thread, lower)?;
+            lowered += 1;
+        }
+        if lowered > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
+    }
+
+    /// Processes whose threads stay where they are, another jitterlab that measures there among them.
+    fn spared(&self) -> Vec<u32> {
+        let mut spared = self.spared.clone();
+        spared.extend(self.journal.others().iter().map(|other| other.process.id));
+        while let Some(other) = others::measuring_on(&self.cpus, &|process| !spared.contains(&process)) {
+            spared.push(other.process);
+        }
+        spared
+    }
+
+    fn report(&self) -> io::Result<Isolated> {
+        if self.others.is_empty() {
+            return Err(io::Error::other(NotChanged::NoOther));
+        }
+        Ok(Isolated { cpus: self.cpus.clone(), ..Isolated::default() })
+    }
+
+    /// Puts everything back, and says what could not be.
+    pub(crate) fn end(mut self) -> Vec<String> {
+        self.journal.undo()
+    }
+}
+
+impl Drop for Alteration {
+    fn drop(&mut self) {
+        self.journal.undo();
+    }
+}

@@ -1,0 +1,142 @@
+//! Control groups for CPUs: with them, what starts later stays off the isolated CPUs too.
+
+use std::io;
+use std::path::PathBuf;
+
+use jitterlab_model::CpuSet;
+use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
+
+use super::journal::Journal;
+use super::thread::{Thread, processes, threads};
+use crate::facts::Root;
+
+/// Why control groups cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum CpusetError {
+    #[error("version 2 is mounted without its cpuset controller")]
+    NoController,
+    #[error("this process is in no group")]
+    NoGroup,
+}
+
+impl From<CpusetError> for io::Error {
+    fn from(error: CpusetError) -> Self {
+        io::Error::other(error)
+    }
+}
+
+const V1: &str = "sys/fs/cgroup/cpuset";
+const V2: &str = "sys/fs/cgroup";
+
+/// Confines everything but this process to the other CPUs, with whichever version the machine has. Says how many
+/// processes were moved that way.
+pub(super) fn confine(
+    journal: &mut Journal,
+    others: &CpuSet,
+    wanted: &dyn Fn(u32) -> bool,
+    report: &mut Isolated,
+) -> u64 {
+    let root = journal.root().clone();
+    let result = match () {
+        () if moves_single_programs(&root) => version_1(journal, others, wanted),
+        () if root.exists(&format!("{V2}/cgroup.controllers")) => version_2(journal, others),
+        () => return 0,
+    };
+    match result {
+        Ok(moved) => {
+            report.changed.push(Chore::NewPrograms);
+            moved
+        }
+        Err(error) => {
+            let chore = Chore::NewPrograms;
+            report.left.push(LeftBehind::Chore { chore, error: error.to_string() });
+            0
+        }
+    }
+}
+
+/// Whether it is done program by program: else whole groups are limited.
+pub(super) fn moves_single_programs(root: &Root) -> bool {
+    root.exists(&format!("{V1}/cpuset.cpus"))
+}
+
+/// Version 1: a group for the rest, and no load balancing across the isolated CPUs.
+fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
+    let root = journal.root().clone();
+    let name = format!("jitterlab-rest-{}", std::process::id());
+    let group = journal.make_group(V1, &name)?;
+    let memory = root.text(&format!("{V1}/cpuset.mems")).unwrap_or_else(|| "0".into());
+    std::fs::write(group.join("cpuset.mems"), memory)?;
+    std::fs::write(group.join("cpuset.cpus"), others.to_string())?;
+    let mut moved = 0;
+    for pid in processes(wanted) {
+        // Threads of the kernel are left to `move_away`: groups do not take those that belong to a CPU.
+        let Some(process) = Thread::find(pid).filter(|thread| !thread.kernel) else { continue };
+        let from = root.path(V1).join(group_of(pid).unwrap_or_default().trim_start_matches('/'));
+        // The move sets the CPUs of its threads, there and back.
+        for thread in threads(pid) {
+            if let Some(cpus) = journal.cpus_at_first(&thread) {
+                journal.note_cpus(thread, cpus)?;
+            }
+        }
+        if journal.move_process(process, &from.join("cgroup.procs"), &group.join("cgroup.procs")).is_ok() {
+            moved += 1;
+        }
+    }
+    journal.set(&format!("{V1}/cpuset.sched_load_balance"), "0")?;
+    Ok(moved)
+}
+
+/// The group of a process in the hierarchy of cpusets.
+fn group_of(pid: u32) -> Option<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    text.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        controllers.split(',').any(|c| c == "cpuset").then(|| path.to_owned())
+    })
+}
+
+/// Version 2: a group of our own beside the others, and a limit on each of these.
+fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
+    let root = journal.root().clone();
+    let enabled = root.text(&format!("{V2}/cgroup.subtree_control")).unwrap_or_default();
+    let available = root.text(&format!("{V2}/cgroup.controllers")).unwrap_or_default();
+    let has = |list: &str| list.split_whitespace().any(|c| c == "cpuset");
+    if !has(&available) {
+        return Err(CpusetError::NoController.into());
+    }
+    if !has(&enabled) {
+        // Left on afterwards: taking it away again would take the limits of groups made meanwhile.
+        std::fs::write(root.path(&format!("{V2}/cgroup.subtree_control")), "+cpuset")?;
+    }
+    let of_others: Vec<PathBuf> =
+        journal.others().iter().flat_map(|other| other.groups()).map(PathBuf::from).collect();
+    let limited = |name: &String| root.exists(&format!("{V2}/{name}/cpuset.cpus"));
+    let siblings: Vec<String> = root
+        .names(V2)
+        .into_iter()
+        .filter(|name| limited(name) && !of_others.contains(&root.path(V2).join(name)))
+        .collect();
+    let own = Thread::own();
+    let group = journal.make_group(V2, &format!("jitterlab-{}", own.id))?;
+    let from: PathBuf = std::fs::read_to_string("/proc/self/cgroup")?
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix("0::").map(|path| root.path(V2).join(path.trim_start_matches('/')))
+        })
+        .ok_or(CpusetError::NoGroup)?;
+    journal.move_process(own, &from.join("cgroup.procs"), &group.join("cgroup.procs"))?;
+    let mut moved = 0;
+    for name in siblings {
+        let file = format!("{V2}/{name}/cpuset.cpus");
+        let limit = match journal.at_first(&file).and_then(|cpus| cpus.parse::<CpuSet>().ok()) {
+            Some(cpus) if !cpus.is_empty() && !cpus.and(others).is_empty() => cpus.and(others),
+            _ => others.clone(),
+        };
+        journal.set(&file, &limit.to_string())?;
+        moved +=
+            root.text(&format!("{V2}/{name}/cgroup.procs")).map_or(0, |list| list.lines().count() as u64);
+    }
+    Ok(moved)
+}

@@ -1,0 +1,354 @@
+//! What was changed, noted before it is changed, so that it can be undone by whoever comes later.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::{CpuSet, Policy};
+use serde::{Deserialize, Serialize};
+
+use super::others::{Turn, journals, journals_of};
+use super::thread::Thread;
+use crate::facts::Root;
+
+/// One change, with what it takes to undo it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "change")]
+enum Change {
+    /// The first line of a journal: whose changes they are, and the CPUs they isolate.
+    Owner {
+        process: Thread,
+        #[serde(default)]
+        cpus: CpuSet,
+    },
+    /// The change before this one was refused, so there is nothing of it to undo.
+    Refused,
+    /// A file that the kernel makes held this.
+    Value { file: PathBuf, before: String },
+    /// A thread could run on these CPUs.
+    Affinity { thread: Thread, before: CpuSet },
+    /// A thread was scheduled like this.
+    Policy { thread: Thread, before: Policy },
+    /// A process was in this control group, given by its file of processes.
+    Member { process: Thread, group: PathBuf },
+    /// A control group was made; its members go to the one given by `above`, its file of processes.
+    Group { folder: PathBuf, above: PathBuf },
+}
+
+impl Change {
+    /// Whether both change the same thing of the machine.
+    fn is_of_the_same(&self, other: &Change) -> bool {
+        match (self, other) {
+            (Change::Value { file, .. }, Change::Value { file: other, .. }) => file == other,
+            (Change::Affinity { thread, .. }, Change::Affinity { thread: other, .. }) => thread == other,
+            (Change::Policy { thread, .. }, Change::Policy { thread: other, .. }) => thread == other,
+            (Change::Member { process, .. }, Change::Member { process: other, .. }) => process == other,
+            _ => false,
+        }
+    }
+}
+
+/// The journal of another process that lives.
+#[derive(Debug)]
+pub(super) struct Living {
+    pub(super) process: Thread,
+    /// The CPUs it isolates.
+    pub(super) cpus: CpuSet,
+    /// What it has changed.
+    changes: Vec<Change>,
+}
+
+impl Living {
+    /// The control groups that it made.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &Path> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Group { folder, .. } => Some(folder.as_path()),
+            _ => None,
+        })
+    }
+}
+
+/// The isolations of a machine that go on right now.
+fn living(root: &Root) -> Vec<Living> {
+    let read = journals_of(root).into_iter().filter_map(|path| read(&path));
+    let alive = read.filter(|(process, ..)| process.is_alive());
+    alive.map(|(process, cpus, changes)| Living { process, cpus, changes }).collect()
+}
+
+/// Those of other processes.
+pub(super) fn living_others(root: &Root) -> Vec<Living> {
+    let own = Thread::own();
+    living(root).into_iter().filter(|one| one.process != own).collect()
+}
+
+/// Whose journal it is, what it isolates, and its changes. The last line may be half written; what it tells of was not
+/// done then.
+fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
+    let text = fs::read_to_string(path).ok()?;
+    let mut changes = text.lines().map_while(|line| serde_json::from_str(line).ok());
+    let Some(Change::Owner { process, cpus }) = changes.next() else { return None };
+    Some((process, cpus, changes.collect()))
+}
+
+/// The changes of one process, on disk. Who changes what another one has changed before notes what it was at first: then
+/// the last to end puts that back, in whichever order they end.
+#[derive(Debug)]
+pub(super) struct Journal {
+    root: Root,
+    path: PathBuf,
+    file: File,
+    changes: Vec<Change>,
+    others: Vec<Living>,
+}
+
+impl Journal {
+    pub(super) fn create(turn: &Turn, root: &Root, cpus: &CpuSet) -> Result<Self, (PathBuf, io::Error)> {
+        let path = turn.folder().join(format!("isolation-{}.journal", std::process::id()));
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|error| (path.clone(), error))?;
+        let others = living_others(root);
+        let mut journal =
+            Journal { root: root.clone(), path: path.clone(), file, changes: Vec::new(), others };
+        let owner = Change::Owner { process: Thread::own(), cpus: cpus.clone() };
+        journal.note(owner).map_err(|error| (path, error))?;
+        Ok(journal)
+    }
+
+    pub(super) fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// The other isolations that went on when this one began.
+    pub(super) fn others(&self) -> &[Living] {
+        &self.others
+    }
+
+    fn note(&mut self, change: Change) -> io::Result<()> {
+        let line = serde_json::to_string(&change).map_err(io::Error::other)? + "\n";
+        self.file.write_all(line.as_bytes())?;
+        self.changes.push(change);
+        Ok(())
+    }
+
+    /// Notes a change, makes it, and notes if that was refused.
+    fn make(&mut self, change: Change, action: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        self.note(change)?;
+        action().inspect_err(|_| {
+            // If even this cannot be written, undoing what was not done does no harm.
+            let _ = self.note(Change::Refused);
+        })
+    }
+
+    /// The same change in the journal of another isolation that goes on: it tells what the thing was at first.
+    fn made_before(&self, change: &Change) -> Option<&Change> {
+        self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
+    }
+
+    /// What a file of the kernel held before any isolation.
+    pub(super) fn at_first(&self, name: &str) -> Option<String> {
+        let file = self.root.path(name);
+        match self.made_before(&Change::Value { file: file.clone(), before: String::new() }) {
+            Some(Change::Value { before, .. }) => Some(before.clone()),
+            _ => fs::read_to_string(&file).ok().map(|text| chosen(text.trim()).to_owned()),
+        }
+    }
+
+    /// The CPUs that a thread could run on before any isolation.
+    pub(super) fn cpus_at_first(&self, thread: &Thread) -> Option<CpuSet> {
+        match self.made_before(&Change::Affinity { thread: thread.clone(), before: CpuSet::new() }) {
+            Some(Change::Affinity { before, .. }) => Some(before.clone()),
+            _ => thread.cpus(),
+        }
+    }
+
+    /// Writes to a file of the kernel; says whether that changed anything.
+    pub(super) fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
+        let file = self.root.path(name);
+        let now = chosen(fs::read_to_string(&file)?.trim()).to_owned();
+        let before = self.at_first(name).unwrap_or_else(|| now.clone());
+        if now == value && before == value {
+            return Ok(false);
+        }
+        self.make(Change::Value { file: file.clone(), before }, || write(&file, value))?;
+        Ok(true)
+    }
+
+    /// Binds a thread to CPUs.
+    pub(super) fn bind(&mut self, thread: &Thread, before: CpuSet, cpus: &CpuSet) -> io::Result<()> {
+        self.make(Change::Affinity { thread: thread.clone(), before }, || thread.bind(cpus))
+    }
+
+    /// Schedules a thread another way.
+    pub(super) fn schedule(&mut self, thread: &Thread, policy: Policy) -> io::Result<()> {
+        let Some(now) = thread.policy() else { return Ok(()) };
+        let before = match self.made_before(&Change::Policy { thread: thread.clone(), before: now }) {
+            Some(Change::Policy { before, .. }) => *before,
+            _ => now,
+        };
+        self.make(Change::Policy { thread: thread.clone(), before }, || thread.schedule(policy))
+    }
+
+    /// Notes the CPUs of a thread that is about to lose some in another way.
+    pub(super) fn note_cpus(&mut self, thread: Thread, before: CpuSet) -> io::Result<()> {
+        self.note(Change::Affinity { thread, before })
+    }
+
+    /// Makes a control group below `parent`.
+    pub(super) fn make_group(&mut self, parent: &str, name: &str) -> io::Result<PathBuf> {
+        let (folder, above) =
+            (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
+        self.make(Change::Group { folder: folder.clone(), above }, || fs::create_dir(&folder))?;
+        Ok(folder)
+    }
+
+    /// Moves a process from one control group to another; both are given by their files of processes.
+    pub(super) fn move_process(&mut self, process: Thread, from: &Path, to: &Path) -> io::Result<()> {
+        let id = process.id.to_string();
+        let group = from.into();
+        let change = Change::Member { process: process.clone(), group };
+        let group = match self.made_before(&change) {
+            Some(Change::Member { group, .. }) => group.clone(),
+            _ => from.into(),
+        };
+        self.make(Change::Member { process, group }, || write(to, &id))
+    }
+
+    /// Undoes every change, latest first, but for what another isolation needs as well, which puts it back when it ends.
+    /// Says what could not be undone.
+    pub(super) fn undo(&mut self) -> Vec<String> {
+        if self.changes.is_empty() {
+            return Vec::new();
+        }
+        let turn = Turn::take(&self.root);
+        let problems = undo_all(std::mem::take(&mut self.changes), &living_others(&self.root));
+        // Taken away even with problems, since trying again would not solve them.
+        let _ = fs::remove_file(&self.path);
+        drop(turn);
+        problems
+    }
+}
+
+/// The choice in a file such as `always [madvise] never` or `none (full)`, or what it holds.
+pub(crate) fn chosen(text: &str) -> &str {
+    let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
+    between('[', ']').or_else(|| between('(', ')')).unwrap_or(text)
+}
+
+fn write(file: &Path, value: &str) -> io::Result<()> {
+    // An empty write does not reach the kernel, so an empty value is a line of its own.
+    let text = if value.is_empty() { "\n" } else { value };
+    OpenOptions::new().write(true).truncate(true).open(file)?.write_all(text.as_bytes())
+}
+
+fn undo_all(changes: Vec<Change>, others: &[Living]) -> Vec<String> {
+    let needed = |change: &Change| {
+        others.iter().flat_map(|other| &other.changes).any(|other| other.is_of_the_same(change))
+    };
+    let mut problems = Vec::new();
+    let mut latest_first = changes.into_iter().rev();
+    while let Some(change) = latest_first.next() {
+        if change == Change::Refused {
+            latest_first.next();
+        } else if !needed(&change) {
+            problems.extend(undo(change).err());
+        }
+    }
+    problems
+}
+
+/// A thread that has ended needs nothing undone.
+fn undo(change: Change) -> Result<(), String> {
+    match change {
+        Change::Owner { .. } | Change::Refused => Ok(()),
+        // What belonged to a device or a group that is gone needs nothing undone either.
+        Change::Value { file, .. } if !file.exists() => Ok(()),
+        Change::Value { file, before } => write(&file, &before)
+            .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
+            .map_err(|error| format!("{} to {before:?}: {error}", file.display())),
+        // Of a thread that the kernel binds the change was refused, and a kill left no time to note that; or it was made while
+        // the kernel was still making the thread.
+        Change::Affinity { thread, before } if thread.is_alive() => thread
+            .bind(&before)
+            .or_else(|error| if thread.is_alive() && !thread.is_bound() { Err(error) } else { Ok(()) })
+            .map_err(|error| format!("CPUs {before} to {}: {error}", thread.name)),
+        Change::Policy { thread, before } if thread.is_alive() => {
+            thread.schedule(before).map_err(|error| format!("{before} of {}: {error}", thread.name))
+        }
+        Change::Member { process, group } if process.is_alive() => write(&group, &process.id.to_string())
+            .or_else(|error| if process.is_alive() { Err(error) } else { Ok(()) })
+            .map_err(|error| format!("{} to {}: {error}", process.name, group.display())),
+        Change::Affinity { .. } | Change::Policy { .. } | Change::Member { .. } => Ok(()),
+        Change::Group { folder, above } => {
+            remove_group(&folder, &above).map_err(|error| format!("removal of {}: {error}", folder.display()))
+        }
+    }
+}
+
+/// Some kernels (6.1 among them) do not take the limit off a group that has members, though none is what it had: it gets
+/// all that the group above has, which is the same. `None` where that is not the matter.
+pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
+    if !before.trim().is_empty() || file.file_name()? != "cpuset.cpus" {
+        return None;
+    }
+    let above = file.parent()?.parent()?.join("cpuset.cpus.effective");
+    let all = fs::read_to_string(above).ok()?;
+    Some(write(file, all.trim()))
+}
+
+fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment.
+    let mut result = Ok(());
+    for _ in 0..50 {
+        let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        for member in members.split_whitespace() {
+            let _ = write(above, member);
+        }
+        result = fs::remove_dir(folder);
+        if result.is_ok() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    result
+}
+
+/// What was put back after a crash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The process that had changed it.
+    pub process: u32,
+    /// The number of changes undone.
+    pub changes: usize,
+    /// What could not be undone.
+    pub problems: Vec<String>,
+}
+
+/// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
+pub fn restore(root: &Root) -> Vec<Restored> {
+    // Who was killed before its first change has left no journal, but perhaps the folder for it.
+    if !Turn::has_a_place(root) {
+        return Vec::new();
+    }
+    Turn::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
+}
+
+/// The same for who has the turn.
+pub(super) fn restore_in(turn: &Turn, root: &Root) -> Vec<Restored> {
+    let mut restored = Vec::new();
+    for path in journals(turn.folder()) {
+        let found = read(&path);
+        if found.as_ref().is_some_and(|(process, ..)| process.is_alive()) {
+            continue;
+        }
+        if let Some((process, _, changes)) = found {
+            let count = changes.len();
+            let problems = undo_all(changes, &living(root));
+            restored.push(Restored { process: process.id, changes: count, problems });
+        }
+        let _ = fs::remove_file(&path);
+    }
+    restored
+}

@@ -1,0 +1,127 @@
+//! Other jitterlabs on this machine: what they isolate, where they measure, and whose turn it is to change anything.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jitterlab_model::CpuSet;
+
+use super::thread::{Thread, processes, threads};
+use crate::facts::Root;
+
+/// Where journals and the turn are: gone after a restart, as what they tell of is.
+const FOLDER: &str = "run/jitterlab";
+const TURN: &str = "turn";
+/// Nobody needs the turn for as long.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The right to change the machine: only one jitterlab at a time has it, for as long as that takes.
+#[derive(Debug)]
+pub(super) struct Turn {
+    file: PathBuf,
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Turn {
+    /// Waits for it, and makes the folder of journals.
+    pub(super) fn take(root: &Root) -> io::Result<Turn> {
+        let folder = root.path(FOLDER);
+        let file = folder.join(TURN);
+        loop {
+            DirBuilder::new().recursive(true).mode(0o755).create(&folder)?;
+            let opened = OpenOptions::new().create(true).append(true).mode(0o600).open(&file);
+            let lock = match opened {
+                // The folder was taken away meanwhile.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            let begin = Instant::now();
+            while let Err(TryLockError::WouldBlock) = lock.try_lock() {
+                if begin.elapsed() > PATIENCE {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+            // Whoever had it before may have taken the file away with the folder.
+            let same = |there: fs::Metadata| lock.metadata().is_ok_and(|here| here.ino() == there.ino());
+            if fs::metadata(&file).is_ok_and(same) {
+                return Ok(Turn { file, folder, _lock: lock });
+            }
+        }
+    }
+
+    /// Whether anybody has taken it, and left something.
+    pub(super) fn has_a_place(root: &Root) -> bool {
+        root.path(FOLDER).exists()
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Turn {
+    /// Leaves nothing where there is no journal.
+    fn drop(&mut self) {
+        if journals(&self.folder).is_empty() {
+            let _ = fs::remove_file(&self.file);
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+}
+
+/// The journals in a folder.
+pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|end| end == "journal")).collect()
+}
+
+/// The same of a machine, whoever may look.
+pub(super) fn journals_of(root: &Root) -> Vec<PathBuf> {
+    journals(&root.path(FOLDER))
+}
+
+/// Another process that measures, and the CPUs that it is bound to for that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Measuring {
+    pub(super) process: u32,
+    pub(super) cpus: CpuSet,
+}
+
+/// Other jitterlabs with a thread that is bound to some of these CPUs alone: moving it would spoil what they measure.
+pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<Measuring> {
+    let own = fs::read_link("/proc/self/exe").ok().and_then(|exe| exe.file_name().map(ToOwned::to_owned));
+    let is_jitterlab = |pid: &u32| {
+        let exe = fs::read_link(format!("/proc/{pid}/exe")).ok();
+        exe.and_then(|exe| exe.file_name().map(ToOwned::to_owned)).is_some_and(|name| Some(name) == own)
+    };
+    let others = processes(wanted)
+        .into_iter()
+        .filter(is_jitterlab)
+        .filter(|pid| !descends(*pid, &[std::process::id()]));
+    others.map(|process| Measuring { process, cpus: bound_to(process) }).find(|m| m.cpus.overlaps(cpus))
+}
+
+/// The CPUs of a process's real-time threads, and of those that are bound to a single one which is not where its first
+/// thread is: that one collects and shows, and its helpers stay with it.
+fn bound_to(process: u32) -> CpuSet {
+    let first = Thread::find(process).and_then(|thread| thread.cpus());
+    let alone = |cpus: &CpuSet| cpus.len() == 1 && first.as_ref() != Some(cpus);
+    let bound = |thread: &Thread| thread.cpus().filter(|cpus| thread.is_real_time() || alone(cpus));
+    threads(process).iter().filter_map(bound).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+}
+
+/// Whether a process is one of these, or was started by one of them.
+pub(super) fn descends(process: u32, from: &[u32]) -> bool {
+    /// No chain of parents is as long; where it seems so, it has changed while it was followed.
+    const LONGEST: usize = 64;
+    let parent = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    };
+    std::iter::successors(Some(process), parent).take(LONGEST).any(|pid| from.contains(&pid))
+}

@@ -1,0 +1,222 @@
+//! Against a copied tree and against processes of our own, so that no test disturbs the machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Child, Command};
+
+use jitterlab_model::warning::{Chore, LeftBehind};
+
+use super::journal::{Journal, lift_limit};
+use super::others::journals_of;
+use super::thread::{Thread, processes};
+use super::*;
+use crate::facts::fixture::Machine;
+use crate::facts::read;
+
+const NOBODY: &dyn Fn(u32) -> bool = &|_| false;
+
+fn isolate(root: &Root, cpus: &str, usable: &str) -> Result<Isolation, IsolateError> {
+    Isolation::begin_for(root, &cpus.parse().unwrap(), &usable.parse().unwrap(), NOBODY)
+}
+
+/// Everything below a folder, by name.
+fn contents(root: &Root) -> BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.path("")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                let text = fs::read(entry.path()).unwrap();
+                found.insert(entry.path(), text.trim_ascii().to_vec());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn interrupts_and_chores_are_moved_and_put_back() {
+    let machine = Machine::named("laptop");
+    let root = machine.root();
+    let before = contents(&root);
+    let isolation = isolate(&root, "6-7", "0-7").unwrap();
+    let facts = read(&root);
+    for line in facts.interrupts.lines.iter().filter(|line| line.is_device()) {
+        let affinity = line.affinity.clone().unwrap();
+        assert!(!affinity.overlaps(&"6-7".parse().unwrap()) && !affinity.is_empty(), "{line:?}");
+    }
+    assert_eq!(facts.isolation.workqueue_cpus, "0-5".parse().ok());
+    assert_eq!(facts.interrupts.default_affinity, "0-5".parse().ok());
+    assert_eq!(
+        (facts.scheduler.timer_migration, facts.scheduler.watchdog_cpus),
+        (Some(false), "0-5".parse().ok())
+    );
+    let report = isolation.report();
+    assert_eq!(report.interrupts_moved, 2, "the third was not there: {report:?}");
+    assert_eq!(report.changed.len(), 4, "{report:?}");
+    assert!(report.changed.contains(&Chore::UnboundWork), "{report:?}");
+    assert_eq!(isolation.end(), Vec::<String>::new());
+    assert_eq!(contents(&root), before);
+}
+
+#[test]
+fn what_cannot_be_moved_is_told() {
+    let machine = Machine::named("laptop");
+    // A folder cannot be written, not even by root.
+    machine.without("proc/irq/130/smp_affinity_list");
+    machine.add("=== proc/irq/130/smp_affinity_list/x\n=== proc/irq/130/i915/x\n");
+    let isolation = isolate(&machine.root(), "7", "0-7").unwrap();
+    let left = &isolation.report().left;
+    let LeftBehind::Interrupts { names } = &left[0] else { panic!("{left:?}") };
+    assert!(names[0].0.contains("IRQ 130 i915"), "{names:?}");
+}
+
+#[test]
+fn what_a_crash_leaves_is_restored_once() {
+    let machine = Machine::named("laptop");
+    let root = machine.root();
+    let before = contents(&root);
+    std::mem::forget(isolate(&root, "6-7", "0-7").unwrap());
+    assert_eq!(restore(&root), [], "whoever isolated lives");
+    // As if this process had been another one, and its last line cut off.
+    let journal =
+        contents(&root).into_keys().find(|p| p.extension().is_some_and(|e| e == "journal")).unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    let own = format!("\"started\":{}", serde_json::to_value(Thread::own()).unwrap()["started"]);
+    let other = text.replacen(&own, "\"started\":1", 1) + "{\"change\":\"value\",\"fi";
+    fs::write(&journal, other).unwrap();
+    let restored = restore(&root);
+    assert_eq!((restored.len(), restored[0].changes, restored[0].problems.len()), (1, 6, 0), "{restored:?}");
+    assert_eq!(contents(&root), before);
+    assert_eq!(restore(&root), []);
+}
+
+/// Makes the journal of this process that of another.
+fn hand_over(root: &Root, to: &Sleeper) {
+    let journal = journals_of(root).into_iter().next().unwrap();
+    let text = fs::read_to_string(&journal).unwrap();
+    let json = |thread: &Thread| serde_json::to_string(thread).unwrap();
+    let other = text.replacen(&json(&Thread::own()), &json(&to.thread()), 1);
+    assert_ne!(other, text);
+    fs::write(journal.with_file_name("isolation-1.journal"), other).unwrap();
+    fs::remove_file(journal).unwrap();
+}
+
+#[test]
+fn two_isolations_are_undone_to_the_origin_in_either_order() {
+    for first_ends_first in [true, false] {
+        let machine = Machine::named("laptop");
+        let root = machine.root();
+        let before = contents(&root);
+        let first = Sleeper::start();
+        std::mem::forget(isolate(&root, "6", "0-7").unwrap());
+        hand_over(&root, &first);
+        let taken = isolate(&root, "5-6", "0-7").unwrap_err();
+        assert!(matches!(taken, IsolateError::Taken { .. }), "{taken}");
+        let rest = || read(&root).isolation.workqueue_cpus.unwrap().to_string();
+        let second = isolate(&root, "7", "0-7").unwrap();
+        assert_eq!(rest(), "0-5");
+        if first_ends_first {
+            drop(first);
+            assert_eq!(restore(&root).len(), 1);
+            assert_eq!(rest(), "0-5", "the second needs it still");
+            assert_eq!(second.end(), Vec::<String>::new());
+        } else {
+            assert_eq!(second.end(), Vec::<String>::new());
+            assert!(!rest().contains('6'), "the first needs it still");
+            drop(first);
+            assert_eq!(restore(&root).len(), 1);
+        }
+        assert_eq!(contents(&root), before);
+    }
+}
+
+#[test]
+fn all_cpus_cannot_be_isolated() {
+    let machine = Machine::named("vm");
+    assert!(isolate(&machine.root(), "0-1", "0-1").unwrap_err().to_string().contains("at least one"));
+    assert!(isolate(&machine.root(), "", "0-1").is_err());
+}
+
+struct Sleeper(Child);
+
+impl Sleeper {
+    fn start() -> Sleeper {
+        Sleeper(Command::new("sleep").arg("60").spawn().unwrap())
+    }
+
+    fn thread(&self) -> Thread {
+        Thread::find(self.0.id()).unwrap()
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn threads_are_moved_and_put_back() {
+    let sleeper = Sleeper::start();
+    let thread = sleeper.thread();
+    let all = thread.cpus().unwrap();
+    let Some(last) = all.iter().next_back().filter(|_| all.len() > 1) else { return };
+    let isolated: CpuSet = [last].into_iter().collect();
+    let machine = Machine::of("");
+    let root = machine.root();
+    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &isolated).unwrap();
+    let mut report = Isolated { cpus: isolated.clone(), ..Isolated::default() };
+    let only = sleeper.0.id();
+    threads::move_away(&mut journal, &all.without(&isolated), &|pid| pid == only, 0, &mut report);
+    assert_eq!((report.threads_moved, report.left.len()), (1, 0));
+    assert_eq!(thread.cpus(), Some(all.without(&isolated)));
+    assert_eq!(journal.undo(), Vec::<String>::new());
+    assert_eq!(thread.cpus(), Some(all));
+}
+
+#[test]
+fn a_thread_that_ended_needs_nothing() {
+    let sleeper = Sleeper::start();
+    let thread = sleeper.thread();
+    let machine = Machine::of("");
+    let root = machine.root();
+    let cpus = thread.cpus().unwrap();
+    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &cpus).unwrap();
+    journal.bind(&thread, cpus.clone(), &cpus).unwrap();
+    assert!(thread.is_alive());
+    drop(sleeper);
+    assert!(!thread.is_alive());
+    assert_eq!(journal.undo(), Vec::<String>::new());
+}
+
+#[test]
+fn a_thread_that_the_kernel_binds_needs_nothing() {
+    // As a kill leaves it between a refusal and the note of it.
+    let bound = processes(&|_| true).into_iter().filter_map(Thread::find).find(Thread::is_bound);
+    let Some(thread) = bound else { return eprintln!("skipped: no thread of the kernel is seen here") };
+    let machine = Machine::of("");
+    let root = machine.root();
+    let cpus = thread.cpus().unwrap();
+    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &cpus).unwrap();
+    journal.note_cpus(thread, cpus).unwrap();
+    assert_eq!(journal.undo(), Vec::<String>::new());
+}
+
+#[test]
+fn a_limit_that_the_kernel_does_not_take_off_becomes_all_that_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let group = folder.path().join("app");
+    fs::create_dir(&group).unwrap();
+    fs::write(folder.path().join("cpuset.cpus.effective"), "0-3\n").unwrap();
+    let limit = group.join("cpuset.cpus");
+    fs::write(&limit, "0").unwrap();
+    assert!(lift_limit(&limit, "2").is_none(), "another limit is put back as it was");
+    assert!(lift_limit(&group.join("cgroup.procs"), "").is_none());
+    lift_limit(&limit, "").unwrap().unwrap();
+    assert_eq!(fs::read_to_string(&limit).unwrap().trim(), "0-3");
+}

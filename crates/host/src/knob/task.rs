@@ -1,0 +1,82 @@
+//! The task itself.
+
+use std::io;
+
+use jitterlab_analysis::tune::Step;
+use jitterlab_model::facts::Limit;
+use jitterlab_model::{Compensation, Knob, Policy, SystemFacts, WakeMethod};
+
+use jitterlab_rt::sys::sched::set_policy;
+use nix::errno::Errno;
+
+use super::{Offer, Scene};
+use crate::prepare::DEFAULT_PRIORITY;
+
+/// Only what keeps the machine alive comes before it.
+const HIGHEST: u8 = 98;
+
+/// The real-time priority that a knob gives the task.
+pub(super) fn asked_of(knob: Knob) -> Option<u8> {
+    match knob {
+        Knob::Policy => Some(DEFAULT_PRIORITY),
+        Knob::Priority => Some(HIGHEST),
+        _ => None,
+    }
+}
+
+/// Whether the system gives a thread this policy, tried by one that does nothing else.
+pub(super) fn try_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
+    let tried = std::thread::spawn(move || set_policy(policy, period_ns)).join();
+    tried.unwrap_or_else(|_| Err(io::Error::other(Errno::EINVAL)))
+}
+
+/// Whether a priority is permitted; where that is not known, it may be.
+pub(super) fn may_have(facts: &SystemFacts, priority: u8) -> bool {
+    let limited = match facts.process.limits.rtprio {
+        Some(Limit::AtMost(most)) => most < u64::from(priority),
+        _ => false,
+    };
+    facts.process.can_use_any_priority() == Some(true) || !limited
+}
+
+pub(super) fn policy(scene: &Scene<'_>) -> Offer {
+    if scene.task.policy.is_none_or(|policy| policy.is_real_time()) {
+        return Offer::Already;
+    }
+    Offer::Sets(vec![Step::Task { parts: format!("policy=fifo:{DEFAULT_PRIORITY}") }])
+}
+
+pub(super) fn priority(scene: &Scene<'_>) -> Offer {
+    let (policy, own) = match scene.task.policy {
+        Some(Policy::Fifo(own)) => ("fifo", own),
+        Some(Policy::RoundRobin(own)) => ("rr", own),
+        _ => return Offer::NotOfTask,
+    };
+    // Those that are seen have 50 or more.
+    let mut before = scene.facts.real_time_threads.iter().filter(|thread| thread.priority >= own);
+    if own < HIGHEST && before.any(|thread| thread.priority <= HIGHEST) {
+        return Offer::Sets(vec![Step::Task { parts: format!("policy={policy}:{HIGHEST}") }]);
+    }
+    Offer::Already
+}
+
+pub(super) fn wake_up(scene: &Scene<'_>) -> Offer {
+    let other = match scene.task.wake {
+        WakeMethod::Nanosleep => WakeMethod::Timerfd,
+        WakeMethod::Timerfd | WakeMethod::TimerSignal => WakeMethod::Nanosleep,
+        _ => return Offer::NotOfTask,
+    };
+    Offer::Sets(vec![Step::Task { parts: format!("wake={other}") }])
+}
+
+pub(super) fn wake_early(scene: &Scene<'_>) -> Offer {
+    let traits = scene.task.wake.traits();
+    // Polling all the time leaves nothing to wake early from, and a wake-up that drifts no time to poll up to.
+    if traits.polls || traits.drifts || traits.deadline {
+        return Offer::NotOfTask;
+    }
+    match scene.task.compensate {
+        Compensation::None => Offer::Sets(vec![Step::Task { parts: "compensate=adaptive:1e-3".into() }]),
+        _ => Offer::Already,
+    }
+}

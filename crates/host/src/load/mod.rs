@@ -1,0 +1,373 @@
+//! Work that runs beside the tasks on purpose.
+//!
+//! Every worker is a process of its own, so that its page faults and its memory map are not the measured
+//! process's. It is this program again, started with [`WORKER`] as its first argument, and it ends when it is told
+//! to, when it fails, and when whoever started it is gone, for whatever reason.
+
+use std::time::{Duration, Instant};
+
+use jitterlab_model::load::{Load, LoadRun, LoadSpec, LoadUnit, Placement};
+use jitterlab_model::{CpuSet, SystemFacts, Warning};
+
+use self::error::MOST_WORKERS;
+use self::process::WorkerProcess;
+use super::topology;
+
+mod cache;
+mod command;
+mod cpu;
+mod disk;
+mod error;
+mod fork;
+mod hog;
+mod irq;
+mod mem;
+mod net;
+mod preset;
+mod proc;
+mod process;
+mod worker;
+
+pub use error::{ArgumentError, LoadError};
+pub use preset::{PRESETS, Preset, parse_loads};
+pub use worker::{WORKER, run_if_worker};
+
+/// Every kind of load there is. A new one is a file beside the others and a line here.
+const KINDS: &[Kind] = &[
+    cpu::KIND,
+    hog::KIND,
+    mem::KIND,
+    cache::KIND,
+    disk::KIND,
+    net::KIND,
+    irq::KIND,
+    fork::KIND,
+    proc::KIND,
+    command::STRESS_NG,
+    command::EXEC,
+];
+
+/// A kind of load.
+pub(super) struct Kind {
+    /// Its name in `--load`.
+    name: &'static str,
+    /// How it is written.
+    usage: &'static str,
+    /// What it counts.
+    unit: Option<LoadUnit>,
+    /// How many workers its arguments ask for, and what each of them is told.
+    share: fn(&str, &Place<'_>) -> Result<Share, ArgumentError>,
+    /// Makes a worker ready; `told` is what [`Share::told`] says.
+    begin: fn(told: &str) -> std::io::Result<Box<dyn Work>>,
+}
+
+/// Where a load will run.
+pub(super) struct Place<'a> {
+    cpus: &'a CpuSet,
+    facts: &'a SystemFacts,
+}
+
+/// The work of a load, divided.
+pub(super) struct Share {
+    workers: u32,
+    told: String,
+}
+
+/// What a worker does until it is stopped.
+pub(super) trait Work {
+    /// Does a little, a few milliseconds' worth, and says how much it was in the kind's unit.
+    fn step(&mut self) -> std::io::Result<u64>;
+}
+
+/// Reads `N`, or takes the default where there is nothing.
+fn workers(text: &str, default: u32) -> Result<u32, ArgumentError> {
+    match text.trim() {
+        "" => Ok(default),
+        n => match n.parse() {
+            Ok(n @ 1..=MOST_WORKERS) => Ok(n),
+            _ => Err(ArgumentError::NotANumber(n.into())),
+        },
+    }
+}
+
+/// Reads a size such as `256M`, `64k` or `1G` into bytes above zero.
+fn bytes(text: &str) -> Result<u64, ArgumentError> {
+    let bad = || ArgumentError::NotASize(text.into());
+    let (number, shift) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 10),
+        Some((at, 'm' | 'M')) => (&text[..at], 20),
+        Some((at, 'g' | 'G')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = number.parse().map_err(|_| bad())?;
+    number.checked_mul(1 << shift).filter(|n| (1..=1 << 46).contains(n)).ok_or_else(bad)
+}
+
+/// Every kind of load by its name, with how it is written; the report has the words for each.
+pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    KINDS.iter().map(|kind| (kind.name, kind.usage))
+}
+
+/// How every kind is written, and the name of every preset.
+fn known() -> String {
+    let presets = PRESETS.iter().map(|preset| preset.name);
+    KINDS.iter().map(|kind| kind.usage).chain(presets).collect::<Vec<_>>().join(", ")
+}
+
+fn kind(spec: &LoadSpec) -> Result<&'static Kind, LoadError> {
+    KINDS
+        .iter()
+        .find(|kind| kind.name == spec.kind)
+        .ok_or_else(|| LoadError::UnknownKind { kind: spec.kind.clone(), known: known() })
+}
+
+/// The program of others that a load runs by way of the shell; whether an `exec:` means a program by its first
+/// word, only the shell knows.
+pub fn program(spec: &LoadSpec) -> Option<&str> {
+    match spec.kind.as_str() {
+        kind if kind == command::STRESS_NG.name => Some(kind),
+        kind if kind == command::EXEC.name => spec.arguments.split_whitespace().next(),
+        _ => None,
+    }
+}
+
+/// Loads whose workers are ready and wait for the beginning, or work.
+pub struct Loads {
+    loads: Vec<Running>,
+    begun: Option<Instant>,
+}
+
+struct Running {
+    spec: LoadSpec,
+    cpus: CpuSet,
+    unit: Option<LoadUnit>,
+    start_after: Duration,
+    workers: Vec<WorkerProcess>,
+    failure: Option<String>,
+}
+
+impl Loads {
+    /// What was asked for.
+    pub fn asked(&self) -> Load {
+        Load::of(self.loads.iter().map(|load| load.spec.clone()))
+    }
+
+    /// Starts a process for every worker and waits until each is ready to begin.
+    ///
+    /// # Errors
+    /// Loads that do not exist or cannot run where they should, and workers that do not come up. Workers that did
+    /// come up are ended again.
+    pub fn prepare(
+        specs: &[LoadSpec],
+        facts: &SystemFacts,
+        measured: &CpuSet,
+        housekeeping: &CpuSet,
+        duration: Option<Duration>,
+    ) -> Result<Self, LoadError> {
+        let mut loads = Vec::new();
+        for spec in specs {
+            let kind = kind(spec)?;
+            let cpus = cpus_of(spec, facts, measured, housekeeping)?;
+            let share = (kind.share)(&spec.arguments, &Place { cpus: &cpus, facts }).map_err(|problem| {
+                LoadError::BadArguments { spec: spec.to_string(), problem, usage: kind.usage }
+            })?;
+            let start_after = match (spec.start_percent, duration) {
+                (0, _) => Duration::ZERO,
+                (percent, Some(duration)) => duration * u32::from(percent) / 100,
+                (_, None) => return Err(LoadError::NeedsDuration(spec.to_string())),
+            };
+            let not_started = |reason: String| LoadError::NotStarted { spec: spec.to_string(), reason };
+            let workers = (0..share.workers)
+                .map(|_| WorkerProcess::spawn(kind.name, &share.told, &cpus).map_err(not_started))
+                .collect::<Result<Vec<_>, _>>()?;
+            loads.push(Running {
+                spec: spec.clone(),
+                cpus,
+                unit: kind.unit,
+                start_after,
+                workers,
+                failure: None,
+            });
+        }
+        for load in &mut loads {
+            for worker in &mut load.workers {
+                worker
+                    .wait_until_ready()
+                    .map_err(|reason| LoadError::NotStarted { spec: load.spec.to_string(), reason })?;
+            }
+        }
+        Ok(Loads { loads, begun: None })
+    }
+
+    /// Lets every worker begin, at once or at the time its load starts.
+    pub fn start(&mut self) {
+        self.begun = Some(Instant::now());
+        for load in &mut self.loads {
+            for worker in &mut load.workers {
+                worker.begin_after(load.start_after);
+            }
+        }
+    }
+
+    /// The loads that run on a measured CPU though nobody asked for that, if any do.
+    pub fn caution(&self, measured: &CpuSet) -> Option<Warning> {
+        let unasked = |load: &&Running| {
+            load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
+        };
+        let loads: Vec<String> =
+            self.loads.iter().filter(unasked).map(|load| load.spec.to_string()).collect();
+        (!loads.is_empty()).then(|| Warning::LoadOnMeasuredCpu { loads, cpus: measured.clone() })
+    }
+
+    /// The loads that have failed since the last call, each with what happened.
+    pub fn failed(&mut self) -> Vec<Warning> {
+        let mut news = Vec::new();
+        for load in self.loads.iter_mut().filter(|load| load.failure.is_none()) {
+            let Some(reason) = load.workers.iter_mut().find_map(WorkerProcess::failure) else { continue };
+            let after = self.begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+            news.push(Warning::LoadFailed {
+                load: load.spec.to_string(),
+                after_ns: i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+                reason: reason.clone(),
+            });
+            load.failure = Some(reason);
+        }
+        news
+    }
+
+    /// Stops every worker and says what each load achieved.
+    pub fn stop(&mut self) -> Vec<LoadRun> {
+        for worker in self.loads.iter_mut().flat_map(|load| &mut load.workers) {
+            worker.ask_to_stop();
+        }
+        let loads = std::mem::take(&mut self.loads);
+        loads.into_iter().map(Running::stop).collect()
+    }
+}
+
+impl Running {
+    fn stop(self) -> LoadRun {
+        let workers = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
+        let mut run = LoadRun {
+            spec: self.spec,
+            cpus: self.cpus,
+            workers,
+            active_ns: 0,
+            cpu_time_ns: 0,
+            done: 0,
+            unit: self.unit,
+            failure: self.failure,
+        };
+        for worker in self.workers {
+            match worker.finish() {
+                Ok(report) => {
+                    run.active_ns = run.active_ns.max(report.active_ns);
+                    run.cpu_time_ns += report.cpu_time_ns;
+                    run.done += report.done;
+                    run.failure = run.failure.or(report.failure);
+                }
+                Err(reason) => run.failure = run.failure.or(Some(reason)),
+            }
+        }
+        run
+    }
+}
+
+fn cpus_of(
+    spec: &LoadSpec,
+    facts: &SystemFacts,
+    measured: &CpuSet,
+    housekeeping: &CpuSet,
+) -> Result<CpuSet, LoadError> {
+    match &spec.placement {
+        Placement::All => Ok(facts.usable()),
+        Placement::Housekeeping if !housekeeping.without(measured).is_empty() => {
+            Ok(housekeeping.without(measured))
+        }
+        // Whoever asks for a load where there is but one CPU can mean no other.
+        Placement::Housekeeping if facts.usable().len() == 1 => Ok(facts.usable()),
+        Placement::Housekeeping => {
+            Err(LoadError::NoCpuLeft { spec: spec.to_string(), measured: measured.clone() })
+        }
+        Placement::Cpus(cpus) => {
+            for cpu in cpus.iter() {
+                topology::check_cpu(facts, cpu)
+                    .map_err(|error| LoadError::Cpu { spec: spec.to_string(), error })?;
+            }
+            Ok(cpus.clone())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fixture::Machine;
+    use crate::facts::read;
+
+    #[test]
+    fn sizes_and_numbers_are_read() {
+        assert_eq!(
+            (bytes("256M"), bytes("4k"), bytes("1G"), bytes("7")),
+            (Ok(256 << 20), Ok(4096), Ok(1 << 30), Ok(7))
+        );
+        assert!(
+            bytes("").is_err() && bytes("M").is_err() && bytes("0").is_err() && bytes("9999999999G").is_err()
+        );
+        assert_eq!((workers("", 3), workers(" 2", 3)), (Ok(2 + 1), Ok(2)));
+        assert!(workers("0", 1).is_err() && workers("x", 1).is_err() && workers("99999", 1).is_err());
+    }
+
+    #[test]
+    fn loads_share_the_only_cpu_and_say_so() {
+        let place = |load: &str, measured: &str| {
+            let mut facts = read(&Machine::named("container").root());
+            facts.process.allowed_cpus = Some("5".parse().unwrap());
+            let spec: LoadSpec = load.parse().unwrap();
+            let measured: CpuSet = measured.parse().unwrap();
+            let cpus = cpus_of(&spec, &facts, &measured, &facts.usable()).unwrap();
+            let running = Running {
+                spec,
+                cpus,
+                unit: None,
+                start_after: Duration::ZERO,
+                workers: Vec::new(),
+                failure: None,
+            };
+            (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.caution(&measured))
+        };
+        let said = Warning::LoadOnMeasuredCpu { loads: vec!["mem:2".into()], cpus: "5".parse().unwrap() };
+        assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));
+        assert_eq!(place("mem:2@5", "5"), ("5".into(), None), "asked for");
+    }
+
+    fn error(load: &str, measured: &str, housekeeping: &str) -> String {
+        let facts = read(&Machine::named("container").root());
+        let specs = [load.parse().unwrap()];
+        let (measured, housekeeping) = (measured.parse().unwrap(), housekeeping.parse().unwrap());
+        Loads::prepare(&specs, &facts, &measured, &housekeeping, None)
+            .err()
+            .map_or_else(String::new, |e| e.to_string())
+    }
+
+    #[test]
+    fn mistakes_are_named_before_anything_starts() {
+        assert!(error("gpu:1", "5", "4").contains("cpu[:N]"));
+        assert!(error("cpu:many", "5", "4").contains("write cpu[:N]"));
+        assert!(error("cpu:1@9", "5", "4").contains("0-7"));
+        assert!(error("cpu:1@1", "5", "4").contains("4-5"));
+        assert!(error("cpu:1", "5", "5").contains("cpu:1@5"));
+        assert!(error("cpu:1+50%", "5", "4").contains("--duration"));
+        assert!(error("mem:1,huge", "5", "4").contains("256M"));
+        assert!(error("exec", "5", "4").contains("exec:COMMAND"));
+    }
+
+    #[test]
+    fn every_kind_is_named_once() {
+        for kind in KINDS {
+            assert!(kind.usage.starts_with(kind.name));
+            assert!(jitterlab_report::loads::of_kind(kind.name).is_some(), "{}", kind.name);
+            assert_eq!(KINDS.iter().filter(|other| other.name == kind.name).count(), 1);
+        }
+    }
+}

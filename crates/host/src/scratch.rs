@@ -1,0 +1,126 @@
+//! Folders for what is needed only while a command runs: under names that nobody can foresee, for this user alone, and
+//! gone afterwards. What a killed process leaves is taken away by the next folder that is made beside it, or by
+//! [`sweep_usual_places`].
+
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+use tempfile::{Builder, TempDir};
+
+const PREFIX: &str = ".jitterlab-scratch-";
+
+/// A folder that goes away again, with all that is in it.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: TempDir,
+    /// Held as long as the folder is used: whoever can lock it knows that nobody does.
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes a folder below `parent`, and takes away those that nobody uses any more.
+    ///
+    /// # Errors
+    /// `parent` is no folder that may be written to.
+    pub fn below(parent: &Path) -> io::Result<Scratch> {
+        sweep(parent);
+        loop {
+            let private = fs::Permissions::from_mode(0o700);
+            let folder = Builder::new().prefix(PREFIX).permissions(private).tempdir_in(parent)?;
+            // Until it is locked, somebody who sweeps here may take it away.
+            match File::open(folder.path()) {
+                Ok(lock) if lock.try_lock().is_ok() && folder.path().exists() => {
+                    return Ok(Scratch { folder, _lock: lock });
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+    }
+
+    /// Makes one where programs put what is temporary.
+    ///
+    /// # Errors
+    /// There is no such place.
+    pub fn new() -> io::Result<Scratch> {
+        Self::below(&env::temp_dir())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Where companions keep packages of Debian: `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
+pub fn package_cache() -> Option<PathBuf> {
+    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    Some(above?.join("jitterlab/debian"))
+}
+
+/// Takes away the folders that killed processes of this user left where such folders usually are; says which.
+pub fn sweep_usual_places() -> Vec<PathBuf> {
+    let places = [Some(env::temp_dir()), Some(PathBuf::from(".")), package_cache()];
+    places.iter().flatten().flat_map(|parent| sweep(parent)).collect()
+}
+
+/// Takes away the folders below `parent` that nobody uses any more; says which.
+fn sweep(parent: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let scratches = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    let left = scratches.map(|entry| entry.path()).filter(|path| {
+        let own = fs::symlink_metadata(path).is_ok_and(|m| m.is_dir() && m.uid() == geteuid().as_raw());
+        // The lock is held until the folder is gone, so that its maker cannot take it meanwhile.
+        let unused = || File::open(path).ok().filter(|folder| folder.try_lock().is_ok());
+        own && unused().is_some_and(|_lock| fs::remove_dir_all(path).is_ok())
+    });
+    left.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_that_begin_at_once_keep_their_folders() {
+        let parent = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        let scratch = Scratch::below(parent.path()).unwrap();
+                        fs::write(scratch.path().join("file"), "1").unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_taken_away_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let used = Scratch::below(parent.path()).unwrap();
+        let left = parent.path().join(format!("{PREFIX}left"));
+        fs::create_dir_all(left.join("deep")).unwrap();
+        fs::write(left.join("deep/file"), "1").unwrap();
+        fs::create_dir(parent.path().join("precious")).unwrap();
+        std::os::unix::fs::symlink(
+            parent.path().join("precious"),
+            parent.path().join(format!("{PREFIX}link")),
+        )
+        .unwrap();
+        let mode = fs::metadata(used.path()).unwrap().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert_eq!(sweep(parent.path()), [left]);
+        assert!(used.path().exists() && parent.path().join("precious").exists());
+        let path = used.path().to_owned();
+        drop(used);
+        assert!(!path.exists());
+    }
+}

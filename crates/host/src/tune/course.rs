@@ -1,0 +1,188 @@
+//! What is measured one after the other, as long as there is time: rounds over the knobs, then the proof.
+
+use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::tune::design::{Round, Row};
+use jitterlab_analysis::tune::{BlockFigures, Experiment, Pace, TuneNote, TunePlan};
+use serde::{Deserialize, Serialize};
+
+use super::TuneError;
+use crate::session::SessionProgress;
+
+/// A block and how long it took with everything around it; `None` if it was interrupted.
+pub(super) type Timed = Option<(BlockFigures, i64)>;
+
+/// Where blocks come from, and who is told.
+pub(super) struct Source<'a> {
+    /// A block with these knobs set.
+    pub block: &'a mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
+    pub tell: &'a mut dyn FnMut(SessionProgress),
+}
+
+/// The plan, and how far it is.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Course {
+    plan: Option<TunePlan>,
+    /// What order the blocks are drawn with.
+    seed: u64,
+    pace: Pace,
+    /// Whether less was measured than planned, since the time was over.
+    cut: bool,
+}
+
+impl Default for Course {
+    /// Nothing is planned.
+    fn default() -> Self {
+        Course::begin(None, 0)
+    }
+}
+
+impl Course {
+    /// At the begin of a plan, in which each block takes so much longer than it measures.
+    pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64) -> Self {
+        let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
+        Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false }
+    }
+
+    pub(super) fn plan(&self) -> Option<TunePlan> {
+        self.plan
+    }
+
+    /// Blocks measured so far.
+    pub(super) fn blocks(&self) -> usize {
+        self.pace.blocks()
+    }
+
+    /// That less was measured than planned since blocks took longer, if so.
+    pub(super) fn slower(&self) -> Option<TuneNote> {
+        let (planned_ns, took_ns) = (self.pace.planned_ns(), self.pace.each_ns());
+        (self.cut && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
+    }
+
+    /// Rounds over so many knobs.
+    pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_>) -> Result<Experiment, TuneError> {
+        let Some(plan) = self.plan else { return Ok(Experiment::new(knobs, 0, self.seed)) };
+        let mut screening = Experiment::new(knobs, plan.rounds, self.seed);
+        let step = |round| TrialStep::KnobRound { round, of: plan.rounds };
+        self.rounds(&mut screening, plan.screen_ns(), &step, |row| row.on.clone(), source)?;
+        Ok(screening)
+    }
+
+    /// Everything that helped against the start, in fresh blocks.
+    pub(super) fn prove(
+        &mut self,
+        helps: &[bool],
+        source: &mut Source<'_>,
+    ) -> Result<Option<Experiment>, TuneError> {
+        let Some(plan) = self.plan else { return Ok(None) };
+        let mut proof = Experiment::new(1, plan.pairs, self.seed.wrapping_add(1));
+        let knobs = helps.iter().filter(|helps| **helps).count();
+        let settings = |row: &Row| -> Vec<bool> { helps.iter().map(|helps| *helps && row.on[0]).collect() };
+        self.rounds(&mut proof, plan.budget_ns, &|_| TrialStep::KnobProof { knobs }, settings, source)?;
+        Ok(Some(proof))
+    }
+
+    /// Rounds until everything is decided, or a further one would not fit into the time.
+    fn rounds(
+        &mut self,
+        experiment: &mut Experiment,
+        until_ns: i64,
+        step: &dyn Fn(usize) -> TrialStep,
+        settings: impl Fn(&Row) -> Vec<bool>,
+        source: &mut Source<'_>,
+    ) -> Result<(), TuneError> {
+        let mut told = None;
+        while let Some(round) = experiment.next_round() {
+            if !self.pace.has_time(round.rows.len(), until_ns) {
+                self.cut = true;
+                break;
+            }
+            let step = step(experiment.rounds() + 1);
+            if told.replace(step) != Some(step) {
+                (source.tell)(SessionProgress::Begins(step));
+            }
+            let Some(blocks) = self.round(&round, &settings, source)? else { break };
+            experiment.add(round, blocks);
+        }
+        experiment.conclude();
+        Ok(())
+    }
+
+    /// The blocks of a round; `None` if it was interrupted, or all the time was over before its end.
+    fn round(
+        &mut self,
+        round: &Round,
+        settings: &impl Fn(&Row) -> Vec<bool>,
+        source: &mut Source<'_>,
+    ) -> Result<Option<Vec<BlockFigures>>, TuneError> {
+        let budget_ns = self.plan.map_or(0, |plan| plan.budget_ns);
+        let mut blocks = Vec::with_capacity(round.rows.len());
+        for row in &round.rows {
+            if !self.pace.has_time(1, budget_ns) {
+                self.cut = true;
+                return Ok(None);
+            }
+            let Some((figures, took_ns)) = (source.block)(&settings(row))? else { return Ok(None) };
+            self.pace.took(took_ns);
+            (source.tell)(SessionProgress::Took(took_ns));
+            blocks.push(figures);
+        }
+        Ok(Some(blocks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::tune::Judgement;
+
+    const S: i64 = 1_000_000_000;
+
+    /// What came of it on a machine where a block takes so much longer than it measures, as a function of how many were
+    /// measured; the first knob halves latencies. The blocks' time, the longest block, and the course.
+    fn played(
+        plan: TunePlan,
+        measured_ns: i64,
+        overhead_ns: impl Fn(usize) -> i64,
+    ) -> (i64, i64, Course, Experiment, Option<Experiment>) {
+        let mut course = Course::begin(Some((plan, measured_ns)), 7);
+        let (mut clock_ns, mut longest_ns, mut n) = (0, 0, 0);
+        let mut block = |on: &[bool]| {
+            let took_ns = plan.block_ns + overhead_ns(n);
+            (clock_ns, longest_ns, n) = (clock_ns + took_ns, longest_ns.max(took_ns), n + 1);
+            let tail_ns = if on[0] { 50_000 } else { 100_000 } + (n as i64 * 7_919) % 5_000;
+            Ok(Some((
+                BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None },
+                took_ns,
+            )))
+        };
+        let mut source = Source { block: &mut block, tell: &mut |_| () };
+        let screening = course.screen(plan.knobs, &mut source).unwrap();
+        let proof = course.prove(&[true, false, false][..plan.knobs], &mut source).unwrap();
+        (clock_ns, longest_ns, course, screening, proof)
+    }
+
+    #[test]
+    fn a_slow_machine_keeps_to_the_budget_says_so_and_finds_what_helps_all_the_same() {
+        let budget_ns = 150 * S;
+        let quick = TunePlan::of(3, budget_ns, 1_000_000, S / 2).unwrap();
+        // As quick as planned; slow all the time; so slow that not even a round fits; slow from some block on.
+        let cases: [(&dyn Fn(usize) -> i64, bool); 4] = [
+            (&|_| S / 2, false),
+            (&|_| 6 * S, true),
+            (&|_| 40 * S, true),
+            (&|n| if n < 20 { S / 2 } else { 9 * S }, true),
+        ];
+        for (overhead_ns, slower) in cases {
+            let (clock_ns, longest_ns, course, ..) = played(quick, S / 2, overhead_ns);
+            assert!(clock_ns <= budget_ns + longest_ns, "{clock_ns} {course:?}");
+            assert_eq!(course.slower().is_some(), slower, "{course:?}");
+        }
+        // What was seen of a block beforehand makes a plan that can be kept to: fewer knobs, but of these something is told.
+        let slow = TunePlan::of(3, budget_ns, 1_000_000, 3 * S).unwrap();
+        assert!(slow.knobs < quick.knobs && slow.rounds >= 6, "{slow:?}");
+        let (clock_ns, _, course, screening, proof) = played(slow, 3 * S, |_| 3 * S);
+        assert!(clock_ns <= budget_ns && course.slower().is_none(), "{clock_ns} {course:?}");
+        assert_eq!(screening.found()[0].0, Judgement::Helps, "{screening:?}");
+        assert_eq!(proof.map(|proof| proof.rounds()), Some(slow.pairs));
+    }
+}

@@ -1,0 +1,103 @@
+//! Why knobs cannot be tried. The message says what to do.
+
+use jitterlab_model::Knob;
+use jitterlab_model::task::TaskError;
+use jitterlab_model::units::Exact;
+use jitterlab_trace::TraceError;
+
+use crate::error::{PrepareError, RecordError};
+use crate::isolate::IsolateError;
+use crate::watch::WatchError;
+
+/// Why an experiment over knobs came to nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuneError {
+    /// The task cannot be measured here.
+    #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    /// A block cannot be measured.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The machine cannot be changed.
+    #[error(transparent)]
+    Isolate(#[from] IsolateError),
+    /// The thread cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+    /// There is not one periodic thread of a name.
+    #[error(
+        "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
+    )]
+    Threads {
+        /// The name.
+        name: String,
+        /// How many there are.
+        found: usize,
+    },
+    /// A knob contradicts the task.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// A knob that was set before is refused.
+    #[error("{knob} could be set before, and now it cannot ({error}): leave it out with --only")]
+    Refused {
+        /// Which.
+        knob: Knob,
+        /// The system's words.
+        error: std::io::Error,
+    },
+    /// Not even one knob can be tried in the time.
+    #[error("--budget {} is too short to try one setting and prove it: give {} or more", Exact(*budget_ns), Exact(*least_ns))]
+    Budget {
+        /// What was given.
+        budget_ns: i64,
+        /// What it takes.
+        least_ns: i64,
+    },
+    /// One start cannot be told in the time.
+    #[error("--budget {} is too short to tell what a start of the machine is like: give {} or more", Exact(*budget_ns), Exact(*least_ns))]
+    StartBudget {
+        /// What was given.
+        budget_ns: i64,
+        /// What it takes.
+        least_ns: i64,
+    },
+    /// Starts cannot be told apart.
+    #[error("this system does not tell {what}, without which its starts cannot be told apart")]
+    UnknownStart {
+        /// What it does not tell.
+        what: &'static str,
+    },
+    /// The same start under another name.
+    #[error("this start of the machine was measured before as {}: restart it first", name.as_deref().unwrap_or("one without a name"))]
+    SameStart {
+        /// Its name.
+        name: Option<String>,
+    },
+    /// More than two ways.
+    #[error(
+        "two other ways to start this machine are being compared here: start it as one of them, or begin anew in another directory"
+    )]
+    ThirdWay,
+    /// What was measured cannot be kept, or not be removed.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+impl TuneError {
+    /// Whether the request itself is at fault, rather than the system.
+    #[must_use]
+    pub fn is_bad_use(&self) -> bool {
+        match self {
+            TuneError::Prepare(error) | TuneError::Record(RecordError::Prepare(error)) => error.is_bad_use(),
+            TuneError::Watch(error) => error.is_bad_use(),
+            TuneError::Task(_)
+            | TuneError::Budget { .. }
+            | TuneError::StartBudget { .. }
+            | TuneError::SameStart { .. }
+            | TuneError::ThirdWay
+            | TuneError::Threads { .. } => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What is tuned as a thread that runs already: it is found anew in every block, watched, and never changed itself.
+
+use std::sync::atomic::AtomicBool;
+
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_model::{CpuSet, TaskRun, TaskSpec, Watched};
+
+use super::TuneError;
+use crate::record::record_watched;
+use crate::watch::{Target, Watch, WatchError, WatchRequest};
+
+/// Periodic threads are looked for so long at first, and for so many of their periods in each block.
+const FIND_NS: i64 = 2_000_000_000;
+const PERIODS: i64 = 40;
+const LEAST_FIND_NS: i64 = 200_000_000;
+/// Beside other work a thread may be anything but periodic for a moment: so often it is looked for in a block.
+const TRIES: usize = 5;
+
+/// A thread that is tuned as it runs.
+#[derive(Debug, Clone)]
+pub struct Running {
+    /// What it is like.
+    pub(super) task: TaskSpec,
+    /// The CPUs that it may use.
+    pub(super) cpus: CpuSet,
+    /// Who it is.
+    pub(super) watched: Watched,
+}
+
+impl Running {
+    /// Finds the one periodic thread of this name.
+    pub(super) fn find(name: &str, interrupted: &AtomicBool) -> Result<Self, TuneError> {
+        let watch = Watch::find(&request(name, FIND_NS, None), interrupted)?;
+        let task = only(name, &watch.info().tasks)?;
+        let cpus = task.granted.iter().flat_map(|granted| granted.cpus.iter().copied()).collect();
+        let watched =
+            task.watched.clone().ok_or_else(|| TuneError::Threads { name: name.into(), found: 0 })?;
+        Ok(Running { task: task.spec.clone(), cpus, watched })
+    }
+
+    /// Watches it for this time.
+    pub(super) fn measure(
+        &self,
+        duration_ns: i64,
+        interrupted: &AtomicBool,
+    ) -> Result<MeasuredRun, TuneError> {
+        let find_ns = self.task.period_ns.saturating_mul(PERIODS).clamp(LEAST_FIND_NS, FIND_NS);
+        let request = request(&self.task.name, find_ns, Some(duration_ns));
+        let mut tries = 1;
+        let watch = loop {
+            match Watch::find(&request, interrupted) {
+                Err(WatchError::NotPeriodic { .. }) if tries < TRIES => tries += 1,
+                found => break found?,
+            }
+        };
+        only(&self.task.name, &watch.info().tasks)?;
+        Ok(record_watched(watch, None, &mut |_| (), interrupted)?)
+    }
+}
+
+fn request(name: &str, find_ns: i64, duration_ns: Option<i64>) -> WatchRequest {
+    WatchRequest { target: Target::Thread(name.into()), find_ns, duration_ns, command: Vec::new() }
+}
+
+/// The only task: figures of several are no figure of one.
+fn only<'a>(name: &str, tasks: &'a [TaskRun]) -> Result<&'a TaskRun, TuneError> {
+    match tasks {
+        [task] => Ok(task),
+        _ => Err(TuneError::Threads { name: name.into(), found: tasks.len() }),
+    }
+}

@@ -1,0 +1,264 @@
+//! What needs a restart: one start of the machine measured, beside those that were measured before.
+
+use std::sync::atomic::AtomicBool;
+
+use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::tune::{
+    BLOCK_OVERHEAD_NS, FEWEST_OF_START, Pace, Restart, Start, StartsResult, Way, blocks_of_start,
+};
+use jitterlab_model::check::{Action, RemedyKind, Status};
+use jitterlab_model::{CpuSet, SystemFacts};
+use serde::{Deserialize, Serialize};
+
+use super::{TuneError, TuneRequest, Tuning, tail};
+use crate::check::check;
+use crate::facts::{self, Root};
+use crate::session::SessionProgress;
+
+/// What is kept from one start of the machine to the next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The task, as `--task` takes it.
+    pub task: String,
+    /// The thread that is watched in its place.
+    pub watch: Option<String>,
+    /// The loads beside it.
+    pub loads: Vec<String>,
+    /// The time for each start.
+    pub budget_ns: i64,
+    /// The starts so far.
+    pub starts: Vec<Start>,
+}
+
+impl Kept {
+    /// Nothing is measured yet.
+    #[must_use]
+    pub fn begin(request: &TuneRequest) -> Self {
+        Kept {
+            task: request.task.to_string(),
+            watch: request.watch.clone(),
+            loads: request.loads.iter().map(ToString::to_string).collect(),
+            budget_ns: request.budget_ns,
+            starts: Vec::new(),
+        }
+    }
+
+    /// Whether the same would be measured.
+    #[must_use]
+    pub fn is_of(&self, request: &TuneRequest) -> bool {
+        Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
+    }
+}
+
+/// The start that this machine is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThisStart {
+    boot: String,
+    way: Way,
+}
+
+impl ThisStart {
+    /// What the kernel says of it; a person may give it a name.
+    ///
+    /// # Errors
+    /// The kernel does not tell.
+    pub fn now(name: Option<&str>) -> Result<Self, TuneError> {
+        Self::of(&Root::system(), name)
+    }
+
+    fn of(root: &Root, name: Option<&str>) -> Result<Self, TuneError> {
+        let kernel = facts::read(root).kernel;
+        let known = |text: Option<String>, what| text.ok_or(TuneError::UnknownStart { what });
+        let release = known(kernel.release, "the kernel's release")?;
+        let boot = known(root.text(BOOT).filter(|text| !text.is_empty()), BOOT)?;
+        let way = Way {
+            kernel: format!("{release} {}", kernel.version.unwrap_or_default()).trim().to_owned(),
+            command_line: known(kernel.command_line, "the kernel's command line")?,
+            name: name.map(Into::into),
+        };
+        Ok(ThisStart { boot, way })
+    }
+
+    /// Whether it goes with the starts so far, of which there are two ways at most; whether it was begun before.
+    fn fits(&self, starts: &[Start]) -> Result<bool, TuneError> {
+        if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
+            let same = known.way == self.way;
+            return if same { Ok(true) } else { Err(TuneError::SameStart { name: known.way.name.clone() }) };
+        }
+        let mut ways: Vec<&Way> = Vec::new();
+        for way in starts.iter().map(|start| &start.way).filter(|way| **way != self.way) {
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        if ways.len() > 1 { Err(TuneError::ThirdWay) } else { Ok(false) }
+    }
+}
+
+/// The kernel's number for a start of the machine.
+const BOOT: &str = "proc/sys/kernel/random/boot_id";
+
+impl Tuning {
+    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished. When `interrupted`, what
+    /// was measured until then counts.
+    ///
+    /// # Errors
+    /// A block that cannot be measured, a start that does not go with those before, a budget for too few blocks.
+    pub fn measure_start(
+        mut self,
+        this: &ThisStart,
+        kept: &mut Kept,
+        keep: &mut dyn FnMut(&Kept) -> Result<(), TuneError>,
+        tell: &mut dyn FnMut(SessionProgress),
+        interrupted: &AtomicBool,
+    ) -> Result<StartsResult, TuneError> {
+        let budget_ns = self.request.budget_ns;
+        let Some((blocks, block_ns)) = blocks_of_start(budget_ns, self.task.period_ns) else {
+            return Err(TuneError::StartBudget { budget_ns, least_ns: least_ns(self.task.period_ns) });
+        };
+        (self.block_ns, self.tail) = (block_ns, tail(block_ns, self.task.period_ns));
+        if !this.fits(&kept.starts)? {
+            let measured = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
+            let (boot, way) = (this.boot.clone(), this.way.clone());
+            kept.starts.push(Start { boot, measured, way, blocks: Vec::new() });
+        }
+        let at = kept.starts.iter().position(|start| start.boot == this.boot).unwrap_or_default();
+        tell(SessionProgress::Begins(TrialStep::ThisStart));
+        let mut pace = Pace::planned(block_ns + BLOCK_OVERHEAD_NS);
+        for n in 0..blocks {
+            if n >= FEWEST_OF_START && !pace.has_time(1, budget_ns) {
+                break;
+            }
+            let Some((block, took_ns)) = self.timed(&[], interrupted)? else { break };
+            pace.took(took_ns);
+            kept.starts[at].blocks.push(block);
+            keep(kept)?;
+            tell(SessionProgress::Took(took_ns));
+        }
+        let task = self.described();
+        let found = StartsResult::of(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
+        Ok(StartsResult { watched: self.running.map(|running| running.watched), ..found })
+    }
+}
+
+/// The shortest budget for one start.
+fn least_ns(period_ns: i64) -> i64 {
+    let longer = (1..).map(|n| n * 4 * BLOCK_OVERHEAD_NS);
+    longer.take(100_000).find(|ns| blocks_of_start(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
+}
+
+/// Words that no setting of a running machine stands for, and whether counted instructions show what they do.
+const WORDS: [(&str, bool); 11] = [
+    ("isolcpus", true),
+    ("nohz_full", true),
+    ("rcu_nocbs", true),
+    ("threadirqs", true),
+    ("preempt", true),
+    ("nosmt", false),
+    ("idle", false),
+    ("processor.max_cstate", false),
+    ("intel_idle.max_cstate", false),
+    ("clocksource", false),
+    ("mitigations", false),
+];
+
+/// What could be tried over restarts: what `check` names that has no setting of its own, and what frees the processor of work
+/// against attacks.
+pub(super) fn restarts(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
+    let report = check(facts, cpus);
+    let switchable = facts.kernel.preemption_switch == Some(true);
+    let in_virtual_time = |word: &str| {
+        let key = word.split('=').next()?;
+        WORDS
+            .iter()
+            .find(|(known, _)| *known == key && !(key == "preempt" && switchable))
+            .map(|(_, shows)| *shows)
+    };
+    let warned = |id: &str| {
+        report
+            .checks
+            .iter()
+            .any(|check| check.id == id && check.status != Status::Pass && !check.remedies.is_empty())
+    };
+    let mut found = Vec::new();
+    let remedies = report.checks.iter().flat_map(|check| &check.remedies);
+    for word in remedies.filter_map(|remedy| match (&remedy.kind, &remedy.action) {
+        (RemedyKind::KernelParameter, Action::Exact(word)) => Some(word.as_str()),
+        _ => None,
+    }) {
+        if let Some(in_virtual_time) = in_virtual_time(word) {
+            let parameter = Restart::Parameter { word: word.into(), in_virtual_time };
+            if !found.contains(&parameter) {
+                found.push(parameter);
+            }
+        }
+    }
+    if warned("mitigations") {
+        found.push(Restart::Parameter { word: "mitigations=off".into(), in_virtual_time: false });
+    }
+    if warned("preempt-rt") {
+        found.push(Restart::RealTimeKernel);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::fixture::Machine;
+    use jitterlab_analysis::tune::{BlockFigures, Judgement};
+
+    /// A start of the machine, with this word on its command line.
+    fn started(machine: &Machine, boot: usize, word: &str) -> ThisStart {
+        machine.add(&format!("=== {BOOT}\n{boot}\n=== proc/cmdline\nquiet {word}\n"));
+        ThisStart::of(&machine.root(), None).unwrap()
+    }
+
+    fn measured(this: &ThisStart, tail_ns: i64) -> Start {
+        let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
+        let measured = String::new();
+        Start { boot: this.boot.clone(), measured, way: this.way.clone(), blocks: vec![block; 6] }
+    }
+
+    #[test]
+    fn a_machine_that_is_started_in_turns_is_judged_by_its_starts() {
+        let machine = Machine::named("laptop");
+        let mut starts = Vec::new();
+        let judged = |starts: &[Start]| StartsResult::of("task".into(), Vec::new(), "p99".into(), starts);
+        for (boot, tail_ns) in [50_000, 21_000, 54_000, 20_000, 52_000, 19_000].into_iter().enumerate() {
+            let word = if boot % 2 == 1 { "isolcpus=7" } else { "" };
+            let this = started(&machine, boot, word);
+            assert!(!this.fits(&starts).unwrap());
+            assert_eq!(judged(&starts).judgement, Judgement::Undecided, "after {boot} starts");
+            starts.push(measured(&this, tail_ns));
+            assert!(this.fits(&starts).unwrap(), "the same start is gone on with");
+        }
+        let found = judged(&starts);
+        assert_eq!((found.judgement, found.pairs, found.ways.len()), (Judgement::Helps, 3, 2), "{found:?}");
+        let third = started(&machine, 9, "nohz_full=7");
+        assert!(matches!(third.fits(&starts), Err(TuneError::ThirdWay)));
+        let renamed =
+            ThisStart { way: Way { name: Some("bios".into()), ..third.way }, ..started(&machine, 5, "") };
+        assert!(matches!(renamed.fits(&starts), Err(TuneError::SameStart { .. })));
+    }
+
+    #[test]
+    fn what_needs_a_restart_is_what_is_not_so_already() {
+        let words = |name: &str| -> Vec<String> {
+            let facts = facts::read(&Machine::named(name).root());
+            let cpus = facts.usable().iter().next_back().into_iter().collect();
+            let word = |restart: Restart| match restart {
+                Restart::Parameter { word, .. } => word,
+                Restart::RealTimeKernel => "real-time".into(),
+            };
+            restarts(&facts, &cpus).into_iter().map(word).collect()
+        };
+        let laptop = words("laptop");
+        for wanted in ["isolcpus=", "nohz_full=", "rcu_nocbs=", "real-time"] {
+            assert!(laptop.iter().any(|word| word.starts_with(wanted)), "{wanted} of {laptop:?}");
+        }
+        assert!(laptop.iter().all(|word| !word.starts_with("transparent_hugepage")), "{laptop:?}");
+        let ready = words("cnc-rt");
+        assert!(ready.iter().all(|word| word != "real-time" && !word.starts_with("isolcpus")), "{ready:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Why tasks are late, found out while they are measured.
+
+use std::time::{Duration, Instant};
+
+use jitterlab_analysis::causes::{Below, Explainer, Machine, Names};
+use jitterlab_model::causes::CauseClass;
+use jitterlab_model::{Activation, CpuSet, RunCauses, SystemFacts, TaskSpec, Warning};
+use jitterlab_rt::TaskThread;
+
+use super::trace_events::{TraceEvents, TraceEventsError};
+
+/// The parameter on a kernel's command line by which a guest knows that nothing happens outside of it in its time: the
+/// nanoseconds of an instruction.
+pub const VIRTUAL_TIME: &str = "jitterlab.virtual_time";
+
+/// What is known is kept in the file not more often than this, and after a tenth more of the run.
+const KEEP_EVERY: Duration = Duration::from_secs(10);
+
+/// When what is known was kept last.
+pub(super) struct Kept {
+    begun: Instant,
+    at: Duration,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept { begun: Instant::now(), at: Duration::ZERO }
+    }
+}
+
+impl Kept {
+    /// Whether it is time to keep it again.
+    pub(super) fn is_due(&mut self) -> bool {
+        let elapsed = self.begun.elapsed();
+        let due = elapsed >= self.at + KEEP_EVERY.max(self.at / 10);
+        if due {
+            self.at = elapsed;
+        }
+        due
+    }
+}
+
+/// The kernel's events of the tasks' processors, and what they say.
+pub(super) struct Why {
+    /// Whether each task is one of Linux: events of Linux say nothing of the others.
+    of_linux: Vec<bool>,
+    events: TraceEvents,
+    explainer: Explainer,
+    kept: Kept,
+}
+
+impl Why {
+    /// Begins to record. The tasks' threads wait for their beginning.
+    pub(super) fn begin(
+        tasks: &[TaskSpec],
+        threads: &[TaskThread],
+        facts: &SystemFacts,
+    ) -> Result<Self, TraceEventsError> {
+        let mut names = Names::default();
+        let numbers: Vec<i32> = threads.iter().map(TaskThread::number).collect();
+        let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
+        let rate_hz = tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum();
+        let mut events = TraceEvents::open(&mut names)?;
+        events.record_everything(&cpus, &numbers, rate_hz)?;
+        let explainer = Explainer::new(&numbers, names, machine(facts));
+        let of_linux = tasks.iter().map(|task| !task.wake.traits().core).collect();
+        Ok(Why { of_linux, events, explainer, kept: Kept::default() })
+    }
+
+    /// Reads what has happened, and says up to when all is known.
+    pub(super) fn read(&mut self) -> i64 {
+        let (events, complete_ns) = self.events.read(self.explainer.names());
+        events.iter().for_each(|event| self.explainer.event(event));
+        complete_ns
+    }
+
+    /// Takes the next activations of a task.
+    pub(super) fn activations(&mut self, task: usize, rows: &[Activation]) {
+        if self.of_linux.get(task) == Some(&true) {
+            self.explainer.activations(task, rows);
+        }
+    }
+
+    /// Explains what can be. The answer is what is known until now, where it is time to keep that.
+    pub(super) fn explain(&mut self, complete_ns: i64) -> Option<RunCauses> {
+        self.explainer.advance(complete_ns);
+        self.kept.is_due().then(|| self.explainer.causes(self.events.tracer()))
+    }
+
+    /// All of it, the tasks having come to their end.
+    pub(super) fn finish(mut self) -> RunCauses {
+        self.read();
+        let tracer = self.events.tracer();
+        self.explainer.finish(tracer)
+    }
+}
+
+/// What the machine is like, as far as it matters for causes.
+pub(super) fn machine(facts: &SystemFacts) -> Machine {
+    let option = |name: &str| facts.kernel.options.get(name).map(|value| value == "y");
+    let virtual_time = facts.kernel.parameter(VIRTUAL_TIME);
+    let below = match facts.virtualisation.virtual_machine {
+        _ if virtual_time.is_some() => {
+            let ns_per_instruction = virtual_time.and_then(|ns| ns.parse().ok()).unwrap_or(1);
+            Below::Nothing { ns_per_instruction }
+        }
+        Some(false) => Below::Hardware,
+        _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Below::TellingHypervisor,
+        _ => Below::Hypervisor,
+    };
+    Machine { below, handlers_apart: option("IRQ_TIME_ACCOUNTING") != Some(false) }
+}
+
+/// What a reader of the figures has to know of the recording beside them.
+pub(super) fn warnings(causes: &RunCauses) -> Vec<Warning> {
+    let sums = causes.tasks.iter().flat_map(|task| &task.causes);
+    let tracer = sums.filter(|sum| sum.cause.class == CauseClass::Tracer);
+    let recorded = Warning::EventsRecorded {
+        event_ns: causes.tracer.event_ns,
+        noting_ns: tracer.filter_map(|sum| sum.delays.quantile_ns(0.5)).max(),
+    };
+    let lost = (causes.tracer.lost > 0).then_some(Warning::EventsLost { events: causes.tracer.lost });
+    std::iter::once(recorded).chain(lost).collect()
+}
