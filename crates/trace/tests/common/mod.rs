@@ -1,5 +1,6 @@
 //! What the tests share: a run's description and plausible activations.
 #![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test may stop at anything unexpected")]
 
 use jitterlab_model::{Activation, Keep, RunInfo, StopReason, TaskSpec};
 use jitterlab_trace::{Columns, RunReader};

@@ -1,6 +1,6 @@
 //! The concurrent test without a test harness, whose own threads a sanitizer would watch too.
 
-#[path = "../../concurrent.rs"]
+#[path = "../../fake_time/concurrent.rs"]
 mod concurrent;
 
 fn main() {

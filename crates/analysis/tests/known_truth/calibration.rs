@@ -1,0 +1,113 @@
+//! A quick look at the tables of `docs/method/calibration.md`: no rate leaves its bound. The full tables:
+//! `cargo bench -p jitterlab-analysis --bench calibration`.
+
+use crate::tables::comparison;
+use crate::tables::periods;
+use crate::tables::requirement;
+use crate::tables::settings;
+use crate::tables::starts;
+use crate::tables::table::Rate;
+
+fn assert_holds(what: &str, rate: Rate) {
+    assert!(rate.holds(), "{what}: {} of {}, no more than {} stated", rate.count, rate.of, rate.bound);
+}
+
+#[test]
+fn runs_that_are_alike_are_not_called_different() {
+    let (mut different, mut pairs) = (0, 0);
+    for (seed, (process, _, _)) in (1..).zip(comparison::ROWS).filter(|(_, row)| row.1 == 100) {
+        let found = comparison::null(process, 100, 12, 100 + seed);
+        assert_holds(&process.name(), found.different());
+        for (figure, wrong) in found.wrong() {
+            assert_holds(&format!("{figure} of {}", process.name()), wrong);
+        }
+        different += found.different().count;
+        pairs += found.pairs;
+    }
+    assert_holds("all", Rate { count: different, of: pairs, bound: 0.05 });
+}
+
+#[test]
+fn intervals_are_shown_where_they_can_be() {
+    use crate::tables::series::Process;
+    let found = comparison::null(Process::White, 100, 10, 99);
+    for figure in ["mean", "p50", "p90", "p99", "p99.9"] {
+        assert_eq!(found.intervals[figure].0, 20, "{figure}");
+    }
+    assert!(comparison::null(Process::Wandering(1.0), 100, 10, 98).intervals["mean"].0 >= 14);
+}
+
+#[test]
+fn requirements_are_decided_rightly_or_not_at_all() {
+    for (seed, (breaking, known)) in (1..).zip(requirement::ROWS) {
+        let found = requirement::judge(breaking, known, 60, 100 + seed);
+        assert_holds(&format!("{} passed", breaking.name()), found.false_passes());
+        assert_holds(&format!("{} failed", breaking.name()), found.false_fails());
+    }
+    let easy = requirement::judge(requirement::Breaking::Singly(20.0), None, 60, 99);
+    assert!(easy.easy_passes >= 55 && easy.easy_fails >= 55, "{easy:?}");
+}
+
+#[test]
+fn periods_are_found_where_there_are_any_and_nowhere_else() {
+    let mut all = Rate { count: 0, of: 0, bound: 0.01 };
+    for (seed, (process, seconds)) in (1..).zip(periods::NULLS).filter(|(_, row)| row.1 == 100) {
+        let found = periods::of_nulls(process, seconds, 4, 1_000 + seed).periods();
+        assert_holds(&process.name(), found);
+        (all.count, all.of) = (all.count + found.count, all.of + found.of);
+    }
+    assert_holds("all without a period", all);
+    let mut missed = Rate { count: 0, of: 0, bound: 0.05 };
+    for (seed, periodic) in (1..).zip(periods::PERIODS) {
+        let found = periods::of_periods(periodic, 4, 2_000 + seed).missed();
+        assert_holds(&periodic.name(), found);
+        (missed.count, missed.of) = (missed.count + found.count, missed.of + found.of);
+    }
+    assert_holds("all with a period", missed);
+}
+
+#[test]
+fn settings_that_do_nothing_are_said_to_do_nothing() {
+    for (seed, blocks) in (1..).zip(settings::BLOCKS) {
+        for (knobs, rounds, repeats) in [(1, 20, 200), (6, 8, 200), (40, 4, 40)] {
+            let wrong = settings::nulls(blocks, knobs, rounds, repeats, seed);
+            assert_holds(&format!("{knobs} settings, {}", blocks.name()), wrong);
+        }
+    }
+}
+
+#[test]
+fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
+    use settings::Blocks;
+    for (seed, blocks) in (11..).zip(settings::BLOCKS) {
+        let found = settings::tenths(blocks, 12, 60, seed);
+        assert_eq!(found.swapped, 0, "{}: {found:?}", blocks.name());
+        // What bursts hide takes longer.
+        let easy = !matches!(blocks, Blocks::Bursts);
+        assert!(
+            !easy || found.better.min(found.worse) * 10 >= found.repeats * 8,
+            "{}: {found:?}",
+            blocks.name()
+        );
+    }
+}
+
+#[test]
+fn what_a_plan_of_settings_says_it_finds_it_finds_and_a_hog_makes_no_others() {
+    let (found, shows) = settings::power(10, 30, 0.05, 60, 41).unwrap();
+    assert!(shows < 0.1 && found >= 0.8, "{found} of 10 % where {shows} are found");
+    for (seed, blocks) in (31..).zip(settings::BLOCKS) {
+        assert_holds(
+            &format!("beside a hog, {}", blocks.name()),
+            settings::nulls_beside_a_hog(blocks, 3, 6, 60, seed),
+        );
+    }
+}
+
+#[test]
+fn ways_to_start_that_do_not_differ_are_not_told_apart_and_those_that_do_are() {
+    for (seed, boots) in (1..).zip(starts::BOOTS) {
+        assert_holds(boots.name(), starts::nulls(boots, 400, seed));
+        assert!(starts::power(boots, 0.5, 60, 100 + seed) >= 0.8, "{}", boots.name());
+    }
+}

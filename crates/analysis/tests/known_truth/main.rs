@@ -1,0 +1,8 @@
+//! Statistics on series whose truth is known.
+
+mod calibration;
+mod patterns_found;
+mod prediction_scenarios;
+#[path = "../../calibration/mod.rs"]
+#[allow(missing_docs, dead_code, reason = "a part of the tables is looked at")]
+mod tables;

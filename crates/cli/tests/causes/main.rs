@@ -1,0 +1,9 @@
+//! Causes of late activations, from the kernel's events: root, and nothing else that measures beside them.
+
+#[path = "../shared/mod.rs"]
+mod shared;
+
+mod injected;
+mod known_effects;
+mod tracing_left;
+mod why;

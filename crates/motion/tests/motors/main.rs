@@ -1,0 +1,12 @@
+//! What timing does to motors and loops, held against papers, other programs, and other ways to compute it.
+
+mod second_way;
+mod servo_agreement;
+mod servo_benchmarks;
+mod servo_hostile;
+mod servo_imports;
+mod servo_jobs;
+mod servo_published;
+mod servo_scan;
+mod servo_several;
+mod stepper_simulation;

@@ -1,0 +1,117 @@
+//! A process that is killed while it records loses at most the last second.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at anything unexpected")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{all_rows, info, row};
+use jitterlab_model::{Keep, StopReason};
+use jitterlab_trace::{RunReader, RunWriter, TraceError, journal_path, recover};
+
+const CHILD: &str = "JITTERLAB_TEST_CHILD";
+
+/// Not a test of its own: records until it is killed, and reports how far it got.
+#[test]
+#[ignore = "started by the test below as its child"]
+fn record_until_killed() {
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    // How long a thread of this process had to wait for a processor beyond what it asked for, so far: the recorder
+    // cannot be quicker than that on a busy machine.
+    let delay = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let longest = std::sync::Arc::clone(&delay);
+    std::thread::spawn(move || {
+        loop {
+            let begin = Instant::now();
+            std::thread::sleep(Duration::from_millis(20));
+            longest.fetch_max(begin.elapsed().as_millis() as u64 - 20, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    let mut writer = RunWriter::create(path, &info(Keep::All)).unwrap();
+    let mut out = std::io::stdout();
+    for k in (0..).step_by(1_000) {
+        let rows: Vec<_> = (k..k + 1_000).map(|k| row(0, k)).collect();
+        writer.append(0, &rows).unwrap();
+        // A few million a second: a hundred times the rate of a base thread, and little enough to check quickly.
+        std::thread::sleep(Duration::from_micros(300));
+        if k % 20_000 == 0 {
+            let delay = delay.load(std::sync::atomic::Ordering::Relaxed);
+            writeln!(out, "appended {} {delay}", k + 1_000).unwrap();
+        }
+    }
+}
+
+/// Kills a recording child after a while; returns how many rows were appended a second before, and its file.
+fn record_and_kill(path: &std::path::Path, after: Duration) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kill::record_until_killed", "--ignored", "--nocapture"])
+        .env(CHILD, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut reports = Vec::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let begin = Instant::now();
+    let mut delay = 0;
+    while begin.elapsed() < after {
+        let line = lines.next().unwrap().unwrap();
+        if let Some(report) = line.strip_prefix("appended ") {
+            let (rows, longest) = report.split_once(' ').unwrap();
+            reports.push((Instant::now(), rows.parse::<u64>().unwrap()));
+            delay = longest.parse().unwrap();
+        }
+    }
+    let killed = Instant::now();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let allowed = Duration::from_secs(1) + Duration::from_millis(delay);
+    let safe = reports.iter().rev().find(|(when, _)| killed.duration_since(*when) >= allowed);
+    safe.map_or(0, |(_, rows)| *rows)
+}
+
+#[test]
+fn a_killed_run_is_recovered_up_to_the_last_second() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut checked = 0;
+    for round in 0..20u64 {
+        let path = directory.path().join(format!("{round}.parquet"));
+        // Moments that hit every phase of the recorder's writing and syncing.
+        let after = Duration::from_millis(1_100 + round * 61 % 700);
+        let safe = record_and_kill(&path, after);
+        assert!(journal_path(&path).exists() && !path.exists());
+        let finished = recover(&path).unwrap();
+        let reader = RunReader::open(&path).unwrap();
+        assert_eq!(reader.info().stop, Some(StopReason::Crashed));
+        let rows = &all_rows(&reader)[0];
+        assert!(rows.len() as u64 >= safe, "round {round}: {} rows recovered, {safe} were safe", rows.len());
+        assert!(rows.iter().zip(0..).all(|(a, k)| *a == row(0, k)));
+        assert_eq!(finished.rows, rows.len() as u64);
+        // Of a task of which nothing was recorded nothing is known.
+        let executed = reader.info().tasks[0].result.as_ref().map_or(0, |result| result.executed);
+        assert_eq!(executed, finished.rows);
+        checked += u64::from(safe > 0);
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert!(checked > 0, "the machine is too busy: no round got further than its own delays");
+}
+
+#[test]
+fn what_a_run_left_that_was_killed_before_its_first_byte_is_taken_over_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.parquet");
+    let journal = journal_path(&path);
+    std::fs::write(&journal, "").unwrap();
+    let writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    assert!(matches!(RunWriter::create(&path, &info(Keep::All)), Err(TraceError::BeingRecorded(_))));
+    writer.finish(info(Keep::All)).unwrap();
+    assert!(path.exists() && !journal.exists());
+    // Whose it is that is locked is not known, and a file with one byte is not empty.
+    let other = directory.path().join("other.parquet");
+    let held = std::fs::File::create(journal_path(&other)).unwrap();
+    held.lock().unwrap();
+    assert!(RunWriter::create(&other, &info(Keep::All)).is_err());
+    drop(held);
+    std::fs::write(journal_path(&other), "x").unwrap();
+    assert!(matches!(RunWriter::create(&other, &info(Keep::All)), Err(TraceError::Exists(_))));
+    assert_eq!(std::fs::read(journal_path(&other)).unwrap(), b"x");
+}
