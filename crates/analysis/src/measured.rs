@@ -74,10 +74,6 @@ pub struct TaskSoFar {
     pub name: String,
     /// Everything counted so far.
     pub stats: TimingStats,
-    /// Records lost so far.
-    pub dropped: u64,
-    /// Largest latency since the previous look; `None` if the task did not run since.
-    pub recent_max_ns: Option<i64>,
 }
 
 /// An activation above the limit with its neighbours.

@@ -1,13 +1,11 @@
 //! Ctrl-C and its relatives: the first asks for an orderly end, a second Ctrl-C ends at once.
 
-#![expect(unsafe_code, reason = "what a signal handler does")]
-
 use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::{flag, low_level};
+use signal_hook::flag;
 
 use crate::error::CliError;
 
@@ -17,12 +15,6 @@ static ASKED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// The signal that asked this program to end, if one did.
 pub fn signal() -> Option<u8> {
     u8::try_from(ASKED.load(Ordering::Relaxed)).ok().filter(|signal| *signal > 0)
-}
-
-/// Does what Ctrl-C does.
-pub fn ask() {
-    // Never in practice: the signal is known.
-    let _ = low_level::raise(SIGINT);
 }
 
 /// A flag that Ctrl-C, SIGTERM and a lost terminal set.
@@ -36,15 +28,6 @@ pub fn requested() -> Result<Arc<AtomicBool>, CliError> {
 fn listen() -> std::io::Result<Arc<AtomicBool>> {
     let requested = Arc::new(AtomicBool::new(false));
     let pressed = Arc::new(AtomicBool::new(false));
-    // Registered first, so that it sees the flag as it was before this signal.
-    let is_second = pressed.clone();
-    let give_back = move || {
-        if is_second.load(Ordering::SeqCst) {
-            jitterlab_report::live::screen::give_back_at_once();
-        }
-    };
-    // SAFETY: it reads atomics and calls tcgetpgrp, tcsetattr, poll and write, all of which a signal handler may do.
-    unsafe { low_level::register(SIGINT, give_back)? };
     flag::register_conditional_shutdown(SIGINT, 128 + SIGINT, pressed.clone())?;
     flag::register(SIGINT, pressed)?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -14,6 +14,7 @@ mod output;
 mod purpose_args;
 mod record_args;
 mod run_args;
+mod status_line;
 mod task_args;
 
 use std::process::ExitCode;

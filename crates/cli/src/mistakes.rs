@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::units::{UnitError, parse_duration_ns};
-use jitterlab_report::start::{CYCLICTEST, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
+use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
 
 use crate::error::CliError;
 
@@ -50,7 +50,7 @@ fn meant_file(name: &str) -> Option<String> {
 
 /// What is meant by an argument that the command of this usage does not take.
 fn meant_argument(argument: &str, usage: &str) -> Option<String> {
-    let habit = CYCLICTEST.iter().find(|(option, _)| *option == argument);
+    let habit = OPTIONS.iter().find(|(option, _)| *option == argument);
     let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
     let of = |command: &str| usage.contains(&format!("jitterlab {command} "));
     match habit {

@@ -131,37 +131,6 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// How a terminal takes pictures.
-pub enum Pictures {
-    Kitty,
-    Sixel,
-}
-
-/// How standard output shows pictures, as far as the terminal names itself: it is not asked. tmux and screen, which name
-/// themselves instead, do not pass them on.
-pub fn pictures() -> Option<Pictures> {
-    let told = |name| std::env::var(name).unwrap_or_default();
-    if !is_terminal() || !told("TMUX").is_empty() {
-        return None;
-    }
-    let (term, program) = (told("TERM"), told("TERM_PROGRAM"));
-    let begins = |names: &[&str]| names.iter().any(|name| term.starts_with(name));
-    // Konsole tells its version as 220400, the first that shows them.
-    let is_konsole = told("KONSOLE_VERSION").parse().is_ok_and(|version: u32| version >= 220_400);
-    if begins(&["xterm-kitty", "xterm-ghostty"]) || matches!(program.as_str(), "WezTerm" | "ghostty") {
-        return Some(Pictures::Kitty);
-    }
-    let shows = begins(&["foot", "mlterm", "contour", "yaft"]) || term.contains("sixel") || is_konsole;
-    (shows || matches!(program.as_str(), "iTerm.app" | "mintty" | "contour")).then_some(Pictures::Sixel)
-}
-
-/// Writes a picture as [`pictures`] says; unlike text it commands the terminal.
-pub fn picture(sequence: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(sequence.as_bytes())?;
-    out.flush()
-}
-
 /// Where a command writes a page or a figure.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ForceArgs {

@@ -1,25 +1,17 @@
 //! Where a run is recorded, and what is shown meanwhile: the options of every command that makes a run file.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use jitterlab_host::{self as host, Underway};
 use jitterlab_model::RunInfo;
-use jitterlab_report::live::Wish;
-use jitterlab_report::watch::{View, Watcher};
+use jitterlab_report::progress;
 use jitterlab_trace::RunWriter;
 
 use crate::error::CliError;
 use crate::exit::Failure;
-use crate::interrupt;
 use crate::output::{self, OutputArgs};
-
-/// How a measurement is shown while it goes on.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Live {
-    Screen,
-    Lines,
-    Off,
-}
+use crate::status_line::StatusLine;
 
 /// The run file, and what is printed.
 #[derive(clap::Args)]
@@ -33,10 +25,6 @@ pub struct RecordArgs {
     /// Print nothing while measuring
     #[arg(short, long)]
     pub quiet: bool,
-    /// How it is shown while it goes on: screen is all of a terminal that has 64 x 18 characters or more, with keys; lines are
-    /// a few lines of it; elsewhere a plain line is printed every 5 s
-    #[arg(long, value_enum, default_value = "screen", default_missing_value = "screen", num_args = 0..=1, value_name = "VIEW", conflicts_with = "quiet")]
-    live: Live,
     #[command(flatten)]
     pub show: OutputArgs,
 }
@@ -60,41 +48,59 @@ impl RecordArgs {
         }
     }
 
-    /// Shows a measurement while it goes on. What another program prints meanwhile spoils a whole screen.
+    /// Shows how far a measurement is, unless nothing is to be printed; `beside_prints` where another program prints, too.
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
-        let view = match self.live {
-            _ if self.quiet => View::Nothing,
-            Live::Off => View::Nothing,
-            _ if self.show.is_json() => View::Plain,
-            Live::Screen if !beside_prints => View::Auto,
-            Live::Screen | Live::Lines => View::Lines,
+        let line = if beside_prints { StatusLine::of_lines() } else { StatusLine::new() };
+        let tenth = Duration::from_nanos(info.duration_ns.map_or(0, |ns| ns.unsigned_abs() / 10));
+        let every = match (line.is_redrawn(), info.duration_ns) {
+            (true, _) => Progress::REDRAW_EVERY,
+            (false, Some(_)) => tenth.max(Progress::LINE_EVERY),
+            (false, None) => Progress::LINE_EVERY_UNPLANNED,
         };
-        let watcher = Watcher::new(info.tasks.len(), view, self.show.terminal());
-        Progress { watcher, recording_ended: false }
+        Progress {
+            line: (!self.quiet).then_some(line),
+            show: self.show,
+            every,
+            next: Instant::now() + every,
+            recording_ended: false,
+        }
     }
 }
 
 /// What is shown of a measurement that goes on.
 pub struct Progress {
-    watcher: Watcher,
+    line: Option<StatusLine>,
+    show: OutputArgs,
+    every: Duration,
+    next: Instant,
     recording_ended: bool,
 }
 
 impl Progress {
+    const REDRAW_EVERY: Duration = Duration::from_millis(250);
+    /// At least, where a line is printed each tenth.
+    const LINE_EVERY: Duration = Duration::from_secs(1);
+    /// Where nobody knows how long it takes.
+    const LINE_EVERY_UNPLANNED: Duration = Duration::from_secs(10);
+
     /// Shows it if it is time to, and says once if nothing is recorded any more.
     pub fn look(&mut self, underway: &Underway<'_>) {
-        if self.watcher.look(|| underway.so_far()) == Wish::Stop {
-            interrupt::ask();
-        }
         if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
             self.recording_ended = true;
-            let said = self.watcher.say(CliError::RecordingEnded(why).to_string());
-            said.iter().for_each(|said| output::warn(said));
+            self.line.iter().for_each(StatusLine::clear);
+            output::warn(&CliError::RecordingEnded(why).to_string());
         }
-    }
-
-    /// Leaves the screen to what comes now.
-    pub fn finish(self) {
-        self.watcher.finish().iter().for_each(|said| output::note(said));
+        let Some(line) = self.line.as_ref().filter(|_| Instant::now() >= self.next) else { return };
+        self.next += self.every;
+        let terminal = self.show.terminal();
+        let mut text = progress::measured(&underway.so_far());
+        if line.is_redrawn() {
+            // A longer line would break, and the next one could not replace it.
+            let columns = terminal.columns - 1;
+            let fits = text.chars().count() + progress::ENDS.len() <= columns;
+            text = text.chars().take(columns).collect();
+            text += if fits { progress::ENDS } else { "" };
+        }
+        line.show(&terminal.spelled(text));
     }
 }

@@ -81,15 +81,6 @@ pub trait Sink: Send {
     fn causes(&mut self, _: &RunCauses) {}
 }
 
-/// A running measurement, for whoever watches it.
-#[derive(Debug, Clone)]
-pub struct Elapsed {
-    /// Time since the common beginning of the tasks' grids.
-    pub elapsed_ns: i64,
-    /// Records lost so far, of each task.
-    pub dropped: Vec<u64>,
-}
-
 /// The activation that reached the limit, with those before it.
 #[derive(Debug, Clone)]
 pub struct Above {
@@ -275,14 +266,14 @@ impl Measurement {
     }
 
     /// Measures until an end is reached or `interrupted` is set. `sink` gets every record; `watch` is called
-    /// several times a second.
+    /// several times a second, with the time since the common beginning of the tasks' grids.
     ///
     /// # Errors
     /// A task's thread that broke down.
     pub fn run(
         mut self,
         sink: &mut dyn Sink,
-        watch: &mut dyn FnMut(&Elapsed),
+        watch: &mut dyn FnMut(i64),
         interrupted: &AtomicBool,
     ) -> Result<Finished, PrepareError> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
@@ -310,7 +301,7 @@ impl Measurement {
                     break;
                 }
                 self.info.warnings.extend(self.loads.failed());
-                watch(&self.progress(epoch_ns));
+                watch((Linux.now_ns() - epoch_ns).max(0));
                 thread::sleep(WATCH_EVERY);
             }
             // All at once: one after the other, many tasks of a long period would take long.
@@ -356,13 +347,6 @@ impl Measurement {
         self.info.facts_after = Some(facts::read(&self.root));
         let problems = self.isolation.take().map(Isolation::end).unwrap_or_default();
         self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
-    }
-
-    fn progress(&self, epoch_ns: i64) -> Elapsed {
-        Elapsed {
-            elapsed_ns: (Linux.now_ns() - epoch_ns).max(0),
-            dropped: self.threads.iter().map(|t| t.counters().snapshot().dropped).collect(),
-        }
     }
 
     fn reason(&self, ended: &[TaskEnd], above: Option<&Above>, interrupted: bool) -> StopReason {

@@ -9,14 +9,12 @@ use jitterlab_model::{Activation, Keep, RunCauses, RunInfo, TaskSpec, TimingStat
 use jitterlab_trace::{RunWriter, TraceError};
 
 use super::error::RecordError;
-use super::measure::{Elapsed, Finished, Measurement, Request, Sink};
+use super::measure::{Finished, Measurement, Request, Sink};
 use super::watch::Watch;
 
 /// What was counted so far: shared between the thread that counts and the one that looks.
 struct Counted {
     stats: Vec<TimingStats>,
-    /// Largest latency of each task since somebody looked.
-    recent_max_ns: Vec<Option<i64>>,
     failure: Option<TraceError>,
 }
 
@@ -35,8 +33,6 @@ impl Sink for Counter<'_> {
     fn activations(&mut self, task: usize, rows: &[Activation]) {
         let mut counted = lock(self.counted);
         counted.stats[task].push_all(rows);
-        let recent = rows.iter().map(Activation::latency_ns).max();
-        counted.recent_max_ns[task] = counted.recent_max_ns[task].max(recent);
         if let Some(Err(error)) = self.writer.as_mut().map(|writer| writer.append(task, rows)) {
             counted.failure = Some(error);
         }
@@ -53,24 +49,18 @@ impl Sink for Counter<'_> {
 pub struct Underway<'a> {
     measurement: (&'a [String], Option<i64>),
     counted: &'a Mutex<Counted>,
-    progress: &'a Elapsed,
+    elapsed_ns: i64,
 }
 
 impl Underway<'_> {
-    /// What was counted so far; of each task the largest latency since somebody asked for this.
+    /// What was counted so far.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
-        let counted = &mut *lock(self.counted);
         let (names, planned_ns) = self.measurement;
-        let tasks =
-            names.iter().zip(&counted.stats).zip(&mut counted.recent_max_ns).zip(&self.progress.dropped);
-        let tasks = tasks.map(|(((name, stats), recent_max_ns), dropped)| TaskSoFar {
-            name: name.clone(),
-            stats: stats.clone(),
-            dropped: *dropped,
-            recent_max_ns: recent_max_ns.take(),
-        });
-        SoFar { elapsed_ns: self.progress.elapsed_ns, planned_ns, tasks: tasks.collect() }
+        let counted = lock(self.counted);
+        let tasks = names.iter().zip(&counted.stats);
+        let tasks = tasks.map(|(name, stats)| TaskSoFar { name: name.clone(), stats: stats.clone() });
+        SoFar { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
     }
 
     /// Why recording has ended before the measurement, if it has.
@@ -115,16 +105,16 @@ fn recorded(
     info: &RunInfo,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&Underway<'_>),
-    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(&Elapsed)) -> Result<Finished, RecordError>,
+    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, RecordError>,
 ) -> Result<MeasuredRun, RecordError> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
     let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
     let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
     let planned_ns = info.duration_ns;
-    let counted = Mutex::new(Counted { recent_max_ns: vec![None; stats.len()], stats, failure: None });
+    let counted = Mutex::new(Counted { stats, failure: None });
     let mut counter = Counter { counted: &counted, writer };
-    let mut look = |progress: &Elapsed| {
-        watch(&Underway { measurement: (&names, planned_ns), counted: &counted, progress });
+    let mut look = |elapsed_ns| {
+        watch(&Underway { measurement: (&names, planned_ns), counted: &counted, elapsed_ns });
     };
     let Finished { mut info, above, causes } = run(&mut counter, &mut look)?;
     let writer = counter.writer.take();

@@ -2,10 +2,39 @@
 
 use std::path::Path;
 
+use jitterlab_analysis::measured::SoFar;
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_model::units::Human;
 
-use crate::words::plural;
+use crate::printable::printable;
+use crate::words::{count, exact, plural, time};
+
+/// Ends the line of a measurement on a terminal.
+pub const ENDS: &str = "  ^C ends";
+
+/// How far a measurement is, in one line; of several tasks the one that was latest is named.
+#[must_use]
+pub fn measured(so_far: &SoFar) -> String {
+    const SECOND_NS: i64 = 1_000_000_000;
+    let elapsed = time((so_far.elapsed_ns / SECOND_NS * SECOND_NS) as f64);
+    let planned = so_far.planned_ns.map_or_else(String::new, |ns| format!(" of {}", exact(ns)));
+    let tasks = &so_far.tasks;
+    let activations = plural(tasks.iter().map(|task| task.stats.latency.count()).sum(), "activation");
+    let mut text = format!("{elapsed}{planned}: {activations}");
+    let latest = tasks.iter().max_by_key(|task| task.stats.latency.max_ns());
+    let known = latest.and_then(|task| Some((task, task.stats.latency.max_ns()?)));
+    if let Some((task, worst_ns)) = known {
+        let worst = time(worst_ns as f64);
+        match task.stats.latency.quantile_ns(0.5) {
+            Some(median_ns) if tasks.len() == 1 => {
+                text += &format!(", median {}, worst {worst}", time(median_ns as f64));
+            }
+            _ => text += &format!(" of {} tasks, worst {worst} ({})", tasks.len(), printable(&task.name)),
+        }
+    }
+    let missed = tasks.iter().map(|task| task.stats.seen_missed()).sum();
+    text + &format!(", {} missed", count(missed))
+}
 
 /// A step and how long, in seconds, all will still take.
 #[must_use]
@@ -54,5 +83,31 @@ pub fn step(step: TrialStep) -> String {
         TrialStep::NistCalls => "figure 4: one activation with its early calls".into(),
         TrialStep::NistLoad => "figure 5: the load of repeated early wake-ups".into(),
         TrialStep::NistTurns => "figure 6: uncompensated and compensated in turns".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jitterlab_analysis::measured::TaskSoFar;
+
+    use super::*;
+    use crate::sample;
+
+    fn line(tasks: &[(&str, &[i64])]) -> String {
+        let task = |(name, latencies): &(&str, &[i64])| TaskSoFar {
+            name: (*name).into(),
+            stats: sample::stats(latencies),
+        };
+        let tasks = tasks.iter().map(task).collect();
+        measured(&SoFar { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks })
+    }
+
+    #[test]
+    fn a_line_says_how_far_and_how_late() {
+        let one = line(&[("servo", &[2_000, 2_500, 90_000])]);
+        assert_eq!(one, "4 s of 10 s: 3 activations, median 2.51 µs, worst 90 µs, 0 missed");
+        let two = line(&[("servo", &[2_000]), ("b\u{1b}", &[1_000, 90_000])]);
+        assert_eq!(two, "4 s of 10 s: 3 activations of 2 tasks, worst 90 µs (b\\u001b), 0 missed");
+        assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
     }
 }

@@ -21,8 +21,9 @@ Outputs of cyclictest, rtla, latency-test and others are runs too.
 All commands: jitterlab --help; a command's options: jitterlab run --help
 ";
 
-/// The options that cyclictest's users type, and ours.
-pub const CYCLICTEST: [(&str, &str); 26] = [
+/// Options that are typed out of habit, most of them from cyclictest, and ours.
+pub const OPTIONS: [(&str, &str); 27] = [
+    ("--live", "one line shows how a measurement goes on; --quiet shows none"),
     ("-p", "cyclictest's -p 80 is --policy fifo:80 here"),
     ("--prio", "cyclictest's --prio is --policy fifo:80 here"),
     ("--priority", "a priority belongs to its policy here: --policy fifo:80"),
@@ -86,7 +87,7 @@ pub const TOOLS: [(&str, &str); 15] = [
 ];
 
 /// Values that are typed for those that an option takes: option, value, and what is meant.
-pub const VALUES: [(&str, &str, &str); 14] = [
+pub const VALUES: [(&str, &str, &str); 18] = [
     ("--for", "cnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "linuxcnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "stepper", "step-50us where software makes the steps, servo-thread where a card does"),
@@ -96,6 +97,14 @@ pub const VALUES: [(&str, &str, &str); 14] = [
     ("--wake", "timer", "timerfd"),
     ("--wake", "busy", "spin"),
     ("--as", "json", "the figures as JSON: jitterlab analyze --json RUN; single activations: csv"),
+    ("--as", "arrow", "the run file itself, which is Parquet: pandas, polars and DuckDB open it as it is"),
+    ("--as", "feather", "the run file itself, which is Parquet: pandas, polars and DuckDB open it as it is"),
+    (
+        "--as",
+        "markdown",
+        "the table of jitterlab analyze RUN, or of jitterlab compare --markdown BEFORE AFTER",
+    ),
+    ("--as", "twister", "junit, a report that twister writes, too"),
     ("--as", "excel", "csv, which spreadsheets open"),
     ("--as", "xlsx", "csv, which spreadsheets open"),
     ("--as", "parquet", "a run file is Parquet already: copy it"),

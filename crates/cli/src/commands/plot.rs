@@ -8,7 +8,7 @@ use jitterlab_report::quantity;
 
 use crate::exit::{Ending, Status};
 use crate::inputs::{self, Inputs};
-use crate::output::{self, Pictures};
+use crate::output;
 use crate::run_args::RunArgs;
 
 /// Draw a figure of saved runs: as SVG or PNG, or on the terminal
@@ -43,17 +43,7 @@ pub fn execute(args: &Args) -> Ending {
         let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
         let charts = args.figure.charts(args.quantity, &runs, &sections)?;
-        match output::pictures().filter(|_| !args.ascii) {
-            Some(Pictures::Kitty) => {
-                let png = figure::png(&figure::svg(&charts)?)?;
-                output::picture(&figure::kitty(&png, terminal.columns))?;
-            }
-            Some(Pictures::Sixel) => {
-                let width = jitterlab_report::live::screen::width_in_pixels();
-                output::picture(&figure::sixel(&figure::svg(&charts)?, terminal.columns, width)?)?;
-            }
-            None => output::print(&terminal.figures(&charts))?,
-        }
+        output::print(&terminal.figures(&charts))?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;

@@ -42,7 +42,7 @@ impl Args {
         let mut progress = self.record.progress(measurement.info(), false);
         let measured =
             host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
-        progress.finish();
+        drop(progress);
         Ok(measured?)
     }
 }

@@ -71,7 +71,7 @@ pub fn execute(args: &Args) -> Ending {
     args.record.note(|| jitterlab_report::run::found(found.info()));
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
-    progress.finish();
+    drop(progress);
     args.record.show.show(Content::Run(Box::new(watched?)))?;
     Ok(Status::Fine)
 }

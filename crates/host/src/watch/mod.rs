@@ -17,7 +17,7 @@ use jitterlab_analysis::watch::{Follower, Pass, Passes, find};
 use jitterlab_model::{Activation, Bench, CpuSet, Keep, RunInfo, StopReason, TaskResult};
 
 use super::facts::{self, Root};
-use super::measure::{Elapsed, Finished, Sink};
+use super::measure::{Finished, Sink};
 use super::prepare::{Moved, now_utc};
 use super::trace_events::{Detail, TraceEvents};
 use super::why;
@@ -170,11 +170,11 @@ impl Watch {
     }
 
     /// Watches until the time is over, the threads have ended or `interrupted` is set. `sink` gets every activation; `watch`
-    /// is called several times a second.
+    /// is called several times a second, with the time since the beginning.
     pub fn run(
         mut self,
         sink: &mut dyn Sink,
-        watch: &mut dyn FnMut(&Elapsed),
+        watch: &mut dyn FnMut(i64),
         interrupted: &AtomicBool,
     ) -> Finished {
         let begun = Instant::now();
@@ -193,7 +193,7 @@ impl Watch {
                 sink.causes(&causes);
             }
             let elapsed_ns = begun.elapsed().as_nanos() as i64;
-            watch(&Elapsed { elapsed_ns, dropped: vec![0; self.loops.len()] });
+            watch(elapsed_ns);
             if interrupted.load(Ordering::Relaxed) {
                 break StopReason::Interrupted;
             }

@@ -77,7 +77,8 @@ impl Terminal {
     }
 
     /// A text in the characters that may be used.
-    pub(crate) fn spelled(self, text: String) -> String {
+    #[must_use]
+    pub fn spelled(self, text: String) -> String {
         if self.ascii { printable::ascii(&text) } else { text }
     }
 }

@@ -10,7 +10,6 @@ mod comparison;
 mod fount;
 pub mod glance;
 mod histogram;
-mod kitty;
 mod lanes;
 pub mod load;
 pub mod nist;
@@ -19,7 +18,6 @@ mod percentiles;
 mod png;
 mod prediction;
 mod series;
-mod sixel;
 mod spectrum;
 pub(crate) mod task;
 mod time_error;
@@ -33,10 +31,8 @@ use crate::chart::{self, Chart};
 use crate::section::Section;
 use crate::shown::PageRun;
 pub(crate) use comparison::conclusion;
-pub use kitty::kitty;
 pub use png::png;
 pub(crate) use series::STATUS;
-pub use sixel::sixel;
 
 /// A figure that can be asked for.
 #[derive(Clone, Copy)]

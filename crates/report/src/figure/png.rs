@@ -15,19 +15,15 @@ const SCALE: f32 = 2.0;
 /// # Errors
 /// The SVG is not one that this library drew.
 pub fn png(svg: &str) -> Result<Vec<u8>, FigureError> {
-    pixels(svg, |width| (width * SCALE).ceil() as u32)?
-        .encode_png()
-        .map_err(|error| FigureError::Png(error.to_string()))
+    pixels(svg, SCALE)?.encode_png().map_err(|error| FigureError::Png(error.to_string()))
 }
 
-/// The figure in pixels, as wide as `width` makes of the SVG's width.
-pub(super) fn pixels(svg: &str, width: impl Fn(f32) -> u32) -> Result<Pixmap, FigureError> {
+/// The figure in pixels, `scale` of them for one of the SVG.
+fn pixels(svg: &str, scale: f32) -> Result<Pixmap, FigureError> {
     let document = Document::parse(svg).map_err(|error| FigureError::Png(error.to_string()))?;
     let root = document.root_element();
-    let size = [number(root, "width")?, number(root, "height")?];
-    let width = width(size[0]);
-    let scale = width as f32 / size[0];
-    let height = (size[1] * scale).ceil() as u32;
+    let [width, height] =
+        [number(root, "width")?, number(root, "height")?].map(|side| (side * scale).ceil() as u32);
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| FigureError::Png("it has no size".into()))?;
     let fount = Fount::ours()?;
     for element in root.children().filter(Node::is_element) {
@@ -132,7 +128,7 @@ mod tests {
 
     /// A drawing of 40 by 20 that holds this, at its own size.
     fn drawn(elements: &str) -> Result<Pixmap, FigureError> {
-        pixels(&format!("<svg width=\"40\" height=\"20\">{elements}</svg>"), |width| width as u32)
+        pixels(&format!("<svg width=\"40\" height=\"20\">{elements}</svg>"), 1.0)
     }
 
     fn at(picture: &Pixmap, x: u32, y: u32) -> [u8; 4] {

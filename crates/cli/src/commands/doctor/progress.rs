@@ -16,7 +16,7 @@ pub(super) struct Progress {
 impl Progress {
     /// Of a measurement of this length.
     pub(super) fn begin(length_ns: i64) -> Self {
-        let mut countdown = Countdown::new(length_ns, !Countdown::is_watched());
+        let mut countdown = Countdown::for_people(length_ns);
         countdown.tell(SessionProgress::Begins(TrialStep::Measuring));
         Progress { countdown, looked: Instant::now() }
     }

@@ -109,7 +109,7 @@ impl Session<'_> {
         if let Err(error) = tuning.plan(&mut parts, self.interrupted) {
             return nothing(failed(error));
         }
-        let mut progress = Countdown::new(budget_ns, !Countdown::is_watched());
+        let mut progress = Countdown::for_people(budget_ns);
         let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), self.interrupted);
         drop(progress);
         // That it goes on from there is said of the whole examination.
