@@ -1,9 +1,7 @@
 //! The generalised Pareto distribution of excesses over a high threshold: F(y) = 1 - (1 + xi y / sigma)^(-1/xi)
-//! (Pickands, Ann. Stat. 1975; Coles 2001 chapter 4), and three ways to fit it.
+//! (Pickands, Ann. Stat. 1975; Coles 2001 chapter 4).
 
 use serde::{Deserialize, Serialize};
-
-use crate::extremes::likelihood::{golden_maximum, standard_errors};
 
 /// Shapes this close to 0 are exponential: the general formulas lose their digits there.
 const EXPONENTIAL: f64 = 1e-8;
@@ -28,102 +26,6 @@ impl Gpd {
         let (l1, l2) = l_moments(excesses)?;
         let ratio = l1 / l2;
         Gpd { scale: l1 * (ratio - 1.0), shape: 2.0 - ratio }.valid()?.reaching(*excesses.last()?, l1).valid()
-    }
-
-    /// Fits by probability-weighted moments with plotting positions p_i = (i - 0.35) / n: xi = 2 - a0/(a0 - 2 a1),
-    /// sigma = 2 a0 a1/(a0 - 2 a1) (Hosking & Wallis, Technometrics 1987). `excesses` as for
-    /// [`Gpd::by_l_moments`].
-    pub fn by_weighted_moments(excesses: &[f64]) -> Option<Gpd> {
-        let n = excesses.len() as f64;
-        let (mut a0, mut a1) = (0.0, 0.0);
-        for (i, x) in excesses.iter().enumerate() {
-            a0 += x / n;
-            a1 += (1.0 - (i as f64 + 0.65) / n) * x / n;
-        }
-        let d = a0 - 2.0 * a1;
-        if excesses.len() < 2 || d <= 0.0 {
-            return None;
-        }
-        Gpd { scale: 2.0 * a0 * a1 / d, shape: 2.0 - a0 / d }.valid()
-    }
-
-    /// Fits by maximum likelihood, on the profile over theta = -xi/sigma (Grimshaw, Technometrics 1993): for each theta
-    /// the best xi is the mean of ln(1 - theta x). Shapes below -1, where the likelihood has no maximum, are not
-    /// considered. `excesses` in any order.
-    pub fn by_maximum_likelihood(excesses: &[f64]) -> Option<Gpd> {
-        let n = excesses.len() as f64;
-        let max = excesses.iter().copied().fold(0.0, f64::max);
-        let mean = excesses.iter().sum::<f64>() / n;
-        if excesses.len() < 2 || mean <= 0.0 || max <= 0.0 {
-            return None;
-        }
-        // theta = (1 - e^s) / max maps the whole line to theta < 1 / max.
-        let at = |s: f64| {
-            let theta = -s.exp_m1() / max;
-            if theta.abs() * max < 1e-9 {
-                return (Gpd { scale: mean, shape: 0.0 }, -n * (mean.ln() + 1.0));
-            }
-            let shape = excesses.iter().map(|x| (-theta * x).ln_1p()).sum::<f64>() / n;
-            let scale = -shape / theta;
-            let likelihood =
-                if shape > -1.0 && scale > 0.0 { -n * (scale.ln() + shape + 1.0) } else { f64::MIN };
-            (Gpd { scale, shape }, likelihood)
-        };
-        let grid = (-240..=240).map(|i| f64::from(i) / 20.0);
-        let (best, _) = grid.map(|s| (s, at(s).1)).max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let s = golden_maximum(best - 0.05, best + 0.05, |s| at(s).1);
-        at(s).0.valid()
-    }
-
-    /// Natural logarithm of the likelihood of excesses.
-    pub fn log_likelihood(&self, excesses: &[f64]) -> f64 {
-        let n = excesses.len() as f64;
-        if self.shape.abs() < EXPONENTIAL {
-            return -n * self.scale.ln() - excesses.iter().sum::<f64>() / self.scale;
-        }
-        let logs: f64 = excesses.iter().map(|x| (self.shape * x / self.scale).ln_1p()).sum();
-        -n * self.scale.ln() - (1.0 + 1.0 / self.shape) * logs
-    }
-
-    /// Standard errors of scale and shape at a maximum-likelihood fit, from the observed information.
-    pub fn standard_errors(&self, excesses: &[f64]) -> Option<[f64; 2]> {
-        let at = |p: [f64; 2]| Gpd { scale: p[0], shape: p[1] }.log_likelihood(excesses);
-        standard_errors([self.scale, self.shape], [self.scale, 1.0], at)
-    }
-
-    /// The interval of excesses that, with 95 % confidence, holds the one that is exceeded with probability `q`, by profile
-    /// likelihood (Coles 2001 section 2.6.6): levels whose best likelihood is within 1.92 of the maximum. Asymmetric as
-    /// the uncertainty of a tail is.
-    pub fn profile_interval(&self, excesses: &[f64], q: f64) -> Option<[f64; 2]> {
-        let best_level = self.exceeded_with(q);
-        let needed = self.log_likelihood(excesses) - 3.841_458_820_694_124 / 2.0;
-        // The scale that gives this level at this shape; then the best shape.
-        let profile = |level: f64| {
-            let at = |shape: f64| {
-                let unit = Gpd { scale: 1.0, shape }.exceeded_with(q);
-                let likelihood = Gpd { scale: level / unit, shape }.log_likelihood(excesses);
-                if likelihood.is_nan() { f64::NEG_INFINITY } else { likelihood }
-            };
-            let coarse = (-40..=80).map(|i| f64::from(i) / 40.0);
-            let start = coarse.max_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap_or(self.shape);
-            at(golden_maximum(start - 0.025, start + 0.025, at))
-        };
-        let cross = |towards: f64| {
-            let (mut inside, mut outside) = (best_level, best_level);
-            for _ in 0..60 {
-                outside *= towards;
-                if profile(outside) < needed {
-                    for _ in 0..60 {
-                        let middle = (inside + outside) / 2.0;
-                        if profile(middle) < needed { outside = middle } else { inside = middle }
-                    }
-                    return Some(inside);
-                }
-                inside = outside;
-            }
-            None
-        };
-        Some([cross(0.9)?, cross(1.1)?])
     }
 
     /// Probability of an excess up to `y`.
