@@ -43,13 +43,8 @@ pub enum CliError {
         /// The file.
         path: PathBuf,
     },
-    /// What is no text, where text is read.
-    #[error(
-        "{0} is no text and would spoil the terminal: name a file with --output, or lead it into another program"
-    )]
-    NotForTerminal(jitterlab_report::export::Format),
     /// An option that another format takes.
-    #[error("--as {format} takes no {option}: verdicts are of junit and twister, drives of linuxcnc")]
+    #[error("--as {format} takes no {option}: verdicts are of junit, drives of linuxcnc")]
     NotOfFormat {
         /// The option.
         option: &'static str,

@@ -5,6 +5,7 @@
 
 mod answers;
 mod aside;
+mod batches;
 mod error;
 mod motion;
 mod record;

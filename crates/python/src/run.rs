@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use jitterlab_model::{EdgeKind, TaskRun};
 use jitterlab_report::warnings;
-use jitterlab_runs::{Batches, CaptureHints, Column, Hints, PacketFilter, Threshold};
+use jitterlab_runs::{CaptureHints, Column, Hints, PacketFilter, Threshold};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
 use crate::aside::aside;
+use crate::batches::Batches;
 use crate::error::{PythonError, Said};
 use crate::time::{Time, period_ns};
 

@@ -2,7 +2,6 @@
 
 mod align;
 mod answers;
-mod batches;
 mod compare;
 mod error;
 mod one_task;
@@ -13,7 +12,6 @@ mod told;
 mod warned;
 
 pub use align::align;
-pub use batches::Batches;
 pub use compare::{CompareError, CompareOptions, compare};
 pub use error::RunsError;
 pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold, TraceError};

@@ -159,7 +159,8 @@ impl Run {
     }
 
     /// In how many parts it can be gone through.
-    pub(crate) fn parts(&self) -> usize {
+    #[must_use]
+    pub fn parts(&self) -> usize {
         match &*self.holder {
             Holder::File(reader) => reader.row_groups().len(),
             Holder::Journal(_) | Holder::Imported(_) => 1,
@@ -167,7 +168,10 @@ impl Run {
     }
 
     /// Goes through one of its parts as [`Run::for_each_batch`] does through all.
-    pub(crate) fn visit_part(
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn visit_part(
         &self,
         part: usize,
         mut visit: impl FnMut(usize, &[Activation]),

@@ -14,8 +14,7 @@ use crate::output;
 use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
 
-/// Write a run out as what other tools read: CSV, Arrow, cyclictest, HdrHistogram, OpenMetrics,
-/// Markdown, Perfetto, JUnit, Zephyr's twister, LinuxCNC
+/// Write a run out as what other tools read: CSV, cyclictest, HdrHistogram, OpenMetrics, Perfetto, JUnit, LinuxCNC
 ///
 /// Takes anything that holds a run. What the format cannot hold, or the run does not tell, is said. With --require or --for
 /// the exit status is that of predict and analyze: 0, 1 where one is broken or not served, 3 where that cannot be told.
@@ -32,7 +31,7 @@ pub struct Args {
     output: PathBuf,
     #[command(flatten)]
     force: output::ForceArgs,
-    /// A requirement to decide, such as "p99.9 < 80us", for junit and twister; may be given several times
+    /// A requirement to decide, such as "p99.9 < 80us", for junit; may be given several times
     #[arg(long = "require", value_name = "REQUIREMENT")]
     requirements: Vec<Requirement>,
     /// Known of this machine: no more than so many values that break a requirement ever come together
@@ -55,9 +54,6 @@ fn formats() -> impl TypedValueParser<Value = Format> {
 /// Opens the run and writes it out.
 pub fn execute(args: &Args) -> Ending {
     let Args { format, output, .. } = args;
-    if output::is_stdout(output) && output::is_terminal() && !format.is_text() {
-        return Err(CliError::NotForTerminal(*format).into());
-    }
     output::check_not_read(output, std::slice::from_ref(&args.file))?;
     let asked = args.asked()?;
     let run = args.run.open(&args.file)?;

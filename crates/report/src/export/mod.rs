@@ -1,6 +1,5 @@
 //! Writing a run out as what other tools read: one file per format.
 
-mod arrow;
 mod csv;
 mod cyclictest;
 mod error;
@@ -8,12 +7,10 @@ mod hdr;
 mod junit;
 mod latencies;
 mod linuxcnc;
-mod markdown;
 mod openmetrics;
 mod perfetto;
 mod rows;
 mod started;
-mod twister;
 mod verdicts;
 mod words;
 
@@ -37,27 +34,21 @@ use crate::junit::Case;
 pub enum Format {
     /// Comma-separated values, a line per activation.
     Csv,
-    /// An Arrow IPC file, which is Feather version 2: the columns of the run file.
-    Arrow,
     /// The latency's histogram as cyclictest's `-h` prints it.
     Cyclictest,
     /// A log of HdrHistogram: the latency's histogram of each second.
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
-    /// The figures of each task as a table in Markdown.
-    Markdown,
     /// Activations on a time line, and what ran around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
     /// What was decided as test cases in JUnit's XML.
     Junit,
-    /// The same with the figures as Zephyr's twister reports it.
-    Twister,
     /// What LinuxCNC is told of the threads of this computer, as a part of its INI file.
     LinuxCnc,
 }
 
-/// What is to be decided, for the formats of verdicts, and what a thread of LinuxCNC is to drive.
+/// What is to be decided, for the format of verdicts, and what a thread of LinuxCNC is to drive.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// Whether this purpose is served; all usual ones that a task tests where nothing is asked.
@@ -74,16 +65,13 @@ pub struct Asked {
 type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, ExportError>;
 
 /// Every format, what it is called, and who writes it.
-const EXPORTERS: [(Format, &str, Exporter); 10] = [
+const EXPORTERS: [(Format, &str, Exporter); 7] = [
     (Format::Csv, "csv", |run, tasks, _, out| csv::write(run, tasks, out)),
-    (Format::Arrow, "arrow", |run, tasks, _, out| arrow::write(run, tasks, out)),
     (Format::Cyclictest, "cyclictest", |run, tasks, _, out| cyclictest::write(run, tasks, out)),
     (Format::Hdr, "hdr", |run, tasks, _, out| hdr::write(run, tasks, out)),
     (Format::OpenMetrics, "openmetrics", |run, tasks, _, out| openmetrics::write(run, tasks, out)),
-    (Format::Markdown, "markdown", |run, tasks, _, out| markdown::write(run, tasks, out)),
     (Format::Perfetto, "perfetto", |run, tasks, _, out| perfetto::write(run, tasks, out)),
     (Format::Junit, "junit", junit::write),
-    (Format::Twister, "twister", twister::write),
     (Format::LinuxCnc, "linuxcnc", linuxcnc::write),
 ];
 
@@ -178,12 +166,7 @@ impl Format {
 
     /// Whether it holds verdicts, so that it is asked what is to be decided.
     pub fn decides(self) -> bool {
-        matches!(self, Format::Junit | Format::Twister)
-    }
-
-    /// Whether it is text, which a terminal can show.
-    pub fn is_text(self) -> bool {
-        self != Format::Arrow
+        self == Format::Junit
     }
 
     /// Writes the tasks of these numbers.

@@ -13,16 +13,13 @@ use crate::words::{count, exact, plural, time};
 pub fn about(format: Format) -> &'static str {
     match format {
         Format::Csv => "Comma-separated values: a line per activation, the columns of the run file",
-        Format::Arrow => "Arrow IPC, which is Feather: the same as a table for pandas, polars, R or Julia",
         Format::Cyclictest => "The latency's histogram as cyclictest -h prints it, for its gnuplot scripts",
         Format::Hdr => "A log of HdrHistogram: the latency's histogram of each second and task",
         Format::OpenMetrics => "Figures and the latency's histogram for Prometheus and what reads its text",
-        Format::Markdown => "The figures of each task as a table, for an issue, a merge request or a note",
         Format::Perfetto => {
             "Activations on a time line, of runs with --why what ran around the latest, for ui.perfetto.dev"
         }
         Format::Junit => "What is decided as test cases in JUnit's XML: --require, --for",
-        Format::Twister => "The same with the figures, as Zephyr's twister.json",
         Format::LinuxCnc => {
             "Periods of LinuxCNC's threads for its INI file and StepConf, for a drive: --drive"
         }
@@ -33,13 +30,11 @@ pub fn about(format: Format) -> &'static str {
 #[must_use]
 pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
     let what = match format {
-        Format::Csv | Format::Arrow => plural(exported.values, "activation"),
-        Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Markdown => {
-            latencies(exported.values)
-        }
+        Format::Csv => plural(exported.values, "activation"),
+        Format::Cyclictest | Format::Hdr | Format::OpenMetrics => latencies(exported.values),
         Format::Perfetto if exported.late_starts > 0 => plural(exported.late_starts, "late start"),
         Format::Perfetto => plural(exported.values, "activation"),
-        Format::Junit | Format::Twister => plural(exported.values, "verdict"),
+        Format::Junit => plural(exported.values, "verdict"),
         Format::LinuxCnc => plural(exported.values, "thread"),
     };
     let lost = exported.losses.iter().map(|loss| self::loss(format, loss));

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use jitterlab_model::Activation;
 use jitterlab_trace::metadata;
 
-use crate::{Run, RunsError, Told};
+use jitterlab_runs::{Run, RunsError, Told};
 
 const COLUMNS: [(&str, DataType); 8] = [
     ("task", DataType::UInt16),
