@@ -1,24 +1,25 @@
 //! What `jitterlab check` says of the machine, as a table.
 
 use jitterlab_model::check::{Check, CheckReport, Remedy, Status};
-use serde::Serialize;
 
 use super::PageRun;
+use super::frame::table;
+use super::html::{Html, html};
 use crate::check::{how_to_set_parameters, words};
 use crate::section::{Piece, Section};
 use crate::words::cpus_named;
 
-/// The checks of one machine.
-#[derive(Debug, Serialize)]
-pub struct Checked {
-    heading: String,
-    rows: Vec<[String; 4]>,
-}
+const HEADER: [&str; 4] = ["result", "check", "found", "remedy"];
 
 /// The checks of a run's machine, as it was before the run.
-pub fn of(run: &PageRun) -> Option<Checked> {
+pub(super) fn of(run: &PageRun) -> Option<Html> {
     let report = run.checks.as_ref()?;
-    Some(Checked { heading: format!("{}: checks, {}", run.label, totals(report)), rows: rows(report) })
+    let heading = format!("{}: checks, {}", run.label, totals(report));
+    Some(html!(
+        "<details><summary>{heading}</summary>\n{table}</details>\n",
+        heading = heading,
+        table = table(&heading, &HEADER, &rows(report))
+    ))
 }
 
 /// The section of a report that `jitterlab check --json` printed.
@@ -32,7 +33,7 @@ pub fn section(report: &CheckReport) -> Section {
     });
     let table = Piece::Table {
         caption: format!("Checks, {}", totals(report)),
-        header: ["result", "check", "found", "remedy"].map(String::from).to_vec(),
+        header: HEADER.map(String::from).to_vec(),
         rows: rows(report).into_iter().map(|row| row.to_vec()).collect(),
     };
     Section {

@@ -1,19 +1,12 @@
 //! The full system facts as a tree that folds.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::PageRun;
-
-/// One group of facts: heading, and each fact as path and value.
-#[derive(Debug, Serialize)]
-pub struct Facts {
-    heading: String,
-    rows: Vec<(String, String)>,
-}
+use super::html::{Html, html};
 
 /// All facts of a run, before and after, by their top-level group. What was not readable is left out.
-pub fn of(run: &PageRun) -> Vec<Facts> {
+pub fn of(run: &PageRun) -> Vec<Html> {
     let sides = [("before", &run.info.facts_before), ("after", &run.info.facts_after)];
     sides
         .into_iter()
@@ -22,9 +15,25 @@ pub fn of(run: &PageRun) -> Vec<Facts> {
             let mut rows = Vec::new();
             // Facts are plain data; should they ever fail to serialise, the page lacks them and stays right otherwise.
             flatten("", &serde_json::to_value(facts).ok()?, &mut rows);
-            Some(Facts { heading: format!("{}: the machine {when} the run", run.label), rows })
+            Some(group(&format!("{}: the machine {when} the run", run.label), &rows))
         })
         .collect()
+}
+
+/// A group of facts, each with its path and value.
+fn group(heading: &str, rows: &[(String, String)]) -> Html {
+    let row = |(path, value): &(String, String)| {
+        html!("<tr><th scope=\"row\">{path}</th><td>{value}</td></tr>\n", path = path, value = value)
+    };
+    html!(
+        "<details><summary>{heading} ({count} facts)</summary>
+<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{heading}\"><table class=\"facts\"><thead><tr><th scope=\"col\">fact</th><th scope=\"col\">value</th></tr></thead><tbody>
+{rows}</tbody></table></div></details>
+",
+        heading = heading,
+        count = rows.len(),
+        rows = rows.iter().map(row).collect::<Html>()
+    )
 }
 
 fn flatten(path: &str, value: &Value, rows: &mut Vec<(String, String)>) {

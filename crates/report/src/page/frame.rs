@@ -1,95 +1,213 @@
-//! Sections as the page's template takes them: words and tables, and the places of the figures.
+//! Sections as HTML: words and tables, and the places of the figures, which the script draws.
 
-use serde::Serialize;
+use jitterlab_model::Fitness;
 
+use super::html::{Html, html};
 use super::plots::id;
 use crate::chart::Chart;
 use crate::head::Head;
 use crate::section::{Piece, Section};
 
-/// A section.
-#[derive(Serialize)]
-pub struct Framed<'a> {
-    id: &'a str,
-    title: &'a str,
-    lead: &'a str,
-    pieces: Vec<Fitted<'a>>,
+/// A cell of more characters holds text to be read rather than a figure or a name.
+const PROSE: usize = 32;
+
+/// The answers of sections, which stand before all evidence.
+pub fn answers(sections: &mut [Section]) -> Html {
+    let of = |section: &mut Section| -> Html {
+        let (id, title) = (section.id.clone(), section.title.clone());
+        let taken = section.pieces.extract_if(.., |piece| matches!(piece, Piece::Answer(_)));
+        let heads = taken.filter_map(|piece| if let Piece::Answer(head) = piece { Some(head) } else { None });
+        let article = |found: Head| {
+            html!(
+                "<article>\n<h3><a href=\"#{id}\">{title}</a></h3>\n{answer}\n</article>\n",
+                id = id,
+                title = title,
+                answer = answer(&found, Some(&found.next))
+            )
+        };
+        heads.map(article).collect()
+    };
+    sections.iter_mut().map(of).collect()
 }
 
-/// A piece of a section.
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-enum Fitted<'a> {
-    Answer(&'a Head),
-    Text { text: &'a str },
-    Table { caption: &'a str, header: &'a [String], rows: &'a [Vec<String>] },
-    Figure(Place<'a>),
-    Details { summary: &'a str, text: &'a str },
+/// A verdict and the number that decides it; what to do next, where that is not said elsewhere.
+pub fn answer(head: &Head, next: Option<&String>) -> Html {
+    let fitness = match head.fitness {
+        Fitness::Good => "good",
+        Fitness::Limited => "limited",
+        Fitness::CannotTell => "cannot-tell",
+        Fitness::Unfit => "unfit",
+    };
+    html!(
+        "<p class=\"verdict {fitness}\">{verdict}</p>\n<p>{number}</p>\n{next}",
+        fitness = fitness,
+        verdict = whole(&head.verdict),
+        number = whole(&head.number),
+        next =
+            next.map(|next| html!("<p><strong>Next:</strong> {next}</p>", next = next)).unwrap_or_default()
+    )
+}
+
+/// Where a reader finds the sections.
+pub fn links(sections: &[Section]) -> Html {
+    let link =
+        |section: &Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);
+    sections.iter().map(link).collect()
+}
+
+/// Sections below each other.
+pub fn sections(sections: &[Section]) -> Html {
+    sections.iter().map(section).collect()
+}
+
+fn section(section: &Section) -> Html {
+    let heads = section.pieces.iter().filter_map(|piece| match piece {
+        Piece::Answer(head) => Some(html!("{answer}\n", answer = answer(head, Some(&head.next)))),
+        _ => None,
+    });
+    let pieces = section.pieces.iter().enumerate().map(|(number, piece)| self::piece(section, number, piece));
+    html!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{heads}<p>{lead}</p>\n{pieces}</section>\n",
+        id = section.id,
+        title = section.title,
+        heads = heads.collect::<Html>(),
+        lead = section.lead,
+        pieces = pieces.collect::<Html>()
+    )
+}
+
+fn piece(section: &Section, number: usize, piece: &Piece) -> Html {
+    let place = Place {
+        id: id(section, number),
+        title: &section.title,
+        label: "",
+        options: &[],
+        charts: &[],
+        series: false,
+    };
+    match piece {
+        // They stand above.
+        Piece::Answer(_) => Html::default(),
+        Piece::Text { text } => html!("<p>{text}</p>\n", text = whole(text)),
+        Piece::Table { caption, header, rows } => html!("{table}\n", table = table(caption, header, rows)),
+        Piece::Details { summary, text } => html!(
+            "<details><summary>{summary}</summary><pre tabindex=\"0\">{text}</pre></details>\n",
+            summary = summary,
+            text = text
+        ),
+        Piece::Figure(chart) => Place { charts: std::slice::from_ref(chart), ..place }.html(),
+        Piece::Choice { label, figures } => {
+            let options: Vec<&str> = figures.iter().map(|shown| shown.label.as_str()).collect();
+            let first = figures.first();
+            Place {
+                label,
+                options: &options,
+                charts: first.map_or(&[], |shown| &shown.charts),
+                series: first.is_some_and(|shown| shown.detail.is_some()),
+                ..place
+            }
+            .html()
+        }
+    }
+}
+
+/// A table; its first column names the row.
+pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], rows: &[R]) -> Html {
+    let mut prose = vec![""; header.len()];
+    for row in rows {
+        for (class, cell) in prose.iter_mut().zip(row.as_ref()) {
+            if cell.chars().count() > PROSE {
+                *class = " class=\"prose\"";
+            }
+        }
+    }
+    let class = |column: usize| Html::as_it_is(*prose.get(column).unwrap_or(&""));
+    let heading = |(column, cell): (usize, &H)| {
+        html!("<th scope=\"col\"{class}>{cell}</th>", class = class(column), cell = cell.as_ref())
+    };
+    let cell = |(column, cell): (usize, &String)| match column {
+        0 => html!("<th scope=\"row\">{cell}</th>", cell = cell),
+        _ => html!("<td{class}>{cell}</td>", class = class(column), cell = cell),
+    };
+    let row = |row: &R| {
+        html!("<tr>{cells}</tr>\n", cells = row.as_ref().iter().enumerate().map(cell).collect::<Html>())
+    };
+    html!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption><span>{caption}</span></caption>\n<thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
+        caption = caption,
+        header = header.iter().enumerate().map(heading).collect::<Html>(),
+        rows = rows.iter().map(row).collect::<Html>()
+    )
 }
 
 /// Where the figures of a piece stand. The script puts the charts there.
-#[derive(Serialize)]
 struct Place<'a> {
     id: String,
+    title: &'a str,
     /// What there is to choose, and its names.
     label: &'a str,
-    options: Vec<&'a str>,
-    /// Whether each axis can be drawn in two ways.
-    across: bool,
-    upwards: bool,
+    options: &'a [&'a str],
+    /// The charts that are seen first.
+    charts: &'a [Chart],
     /// Whether it is a series, which can be looked at more closely.
     series: bool,
-    height: u32,
-    caption: String,
 }
 
-/// What a result answers, which stands before all evidence.
-#[derive(Serialize)]
-pub struct Answer {
-    id: String,
-    title: String,
-    head: Head,
-}
-
-/// Takes a section's answers out of it.
-pub fn answers(section: &mut Section) -> Vec<Answer> {
-    let (id, title) = (section.id.clone(), section.title.clone());
-    let taken = section.pieces.extract_if(.., |piece| matches!(piece, Piece::Answer(_)));
-    let heads = taken.filter_map(|piece| if let Piece::Answer(head) = piece { Some(head) } else { None });
-    heads.map(|head| Answer { id: id.clone(), title: title.clone(), head }).collect()
-}
-
-/// The section for the template.
-pub fn of(section: &Section) -> Framed<'_> {
-    let pieces = section.pieces.iter().enumerate().map(|(number, piece)| match piece {
-        Piece::Answer(head) => Fitted::Answer(head),
-        Piece::Text { text } => Fitted::Text { text },
-        Piece::Table { caption, header, rows } => Fitted::Table { caption, header, rows },
-        Piece::Details { summary, text } => Fitted::Details { summary, text },
-        Piece::Figure(chart) => {
-            Fitted::Figure(place(id(section, number), "", Vec::new(), std::slice::from_ref(chart), false))
-        }
-        Piece::Choice { label, figures } => {
-            let first = figures.first();
-            let series = first.is_some_and(|shown| shown.detail.is_some());
-            let charts = first.map_or(&[][..], |shown| &shown.charts);
-            let options = figures.iter().map(|shown| shown.label.as_str()).collect();
-            Fitted::Figure(place(id(section, number), label, options, charts, series))
-        }
-    });
-    Framed { id: &section.id, title: &section.title, lead: &section.lead, pieces: pieces.collect() }
-}
-
-fn place<'a>(id: String, label: &'a str, options: Vec<&'a str>, charts: &[Chart], series: bool) -> Place<'a> {
-    let captions = charts.iter().map(|chart| chart.caption.as_str()).filter(|text| !text.is_empty());
-    Place {
-        id,
-        label,
-        options,
-        across: charts.iter().any(|chart| chart.x.other.is_some()),
-        upwards: charts.iter().any(|chart| chart.y.other.is_some()),
-        series,
-        height: charts.iter().map(|chart| chart.height).sum(),
-        caption: captions.collect::<Vec<_>>().join(" "),
+impl Place<'_> {
+    fn html(&self) -> Html {
+        let captions = self.charts.iter().map(|chart| chart.caption.as_str()).filter(|text| !text.is_empty());
+        let status = html!("<span class=\"status\" role=\"status\"></span> ").only_if(self.series);
+        html!(
+            "<figure id=\"figure-{id}\">\n{controls}<div class=\"plots\" style=\"min-height:{height}px\" data-label=\"{title}\"></div>\n<figcaption>{status}<span class=\"caption\" id=\"caption-{id}\">{caption}</span></figcaption></figure>\n",
+            id = self.id,
+            controls = self.controls(),
+            height = self.charts.iter().map(|chart| chart.height).sum::<u32>(),
+            title = self.title,
+            status = status,
+            caption = whole(&captions.collect::<Vec<_>>().join(" "))
+        )
     }
+
+    fn controls(&self) -> Html {
+        let across = self.charts.iter().any(|chart| chart.x.other.is_some());
+        let upwards = self.charts.iter().any(|chart| chart.y.other.is_some());
+        let option = |(number, option): (usize, &&str)| {
+            html!("<option value=\"{number}\">{option}</option>", number = number, option = option)
+        };
+        let choice = html!(
+            "<label>{label} <select data-choose>{options}</select></label>\n",
+            label = self.label,
+            options = self.options.iter().enumerate().map(option).collect::<Html>()
+        );
+        let controls: Html = [
+            choice.only_if(self.options.len() > 1),
+            html!("<label>Axis across <select data-axis=\"x\"></select></label>\n").only_if(across),
+            html!("<label>Axis upwards <select data-axis=\"y\"></select></label>\n").only_if(upwards),
+            html!(
+                "<button type=\"button\" data-act=\"in\">Zoom in</button>
+<button type=\"button\" data-act=\"out\">Zoom out</button>
+<button type=\"button\" data-act=\"left\">Earlier</button>
+<button type=\"button\" data-act=\"right\">Later</button>
+<button type=\"button\" data-act=\"all\">Whole run</button>
+<button type=\"button\" data-act=\"next\">Next largest latency</button>
+"
+            )
+            .only_if(self.series),
+        ]
+        .into_iter()
+        .collect();
+        let is_empty = controls.as_str().is_empty();
+        html!(
+            "<div class=\"controls\" role=\"group\" aria-label=\"{title} controls\">\n{controls}</div>\n",
+            title = self.title,
+            controls = controls
+        )
+        .only_if(!is_empty)
+    }
+}
+
+/// A sentence in which no line ends between a number and its unit, or between its digits.
+pub fn whole(sentence: &str) -> String {
+    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
+    words.collect::<Vec<_>>().join(" ")
 }

@@ -1,11 +1,13 @@
 //! The report: one self-contained HTML page that answers everything, and opens without a network.
 //!
 //! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
-//! Everything foreign (names of tasks, machines, commands) is escaped by the template engine.
+//! Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
 
+mod answer;
 pub(crate) mod checks;
 mod facts;
 mod frame;
+mod html;
 mod pack;
 mod patterns;
 mod plots;
@@ -18,15 +20,14 @@ use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use minijinja::value::Serde;
-use minijinja::{Environment, context};
 use sha2::{Digest as _, Sha256};
+
+use html::{Html, html};
 
 use crate::printable::printable_drawing;
 use crate::section::Section;
 pub use crate::shown::{PageRun, PageTask, read};
 
-const TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPTS: [&str; 6] = [
     include_str!("data.js"),
@@ -49,9 +50,6 @@ pub enum PageError {
     /// Nothing was given.
     #[error("a report needs at least one run or result")]
     Nothing,
-    /// The template and its data do not fit each other.
-    #[error("the page could not be made ({0}); please report this")]
-    Template(#[from] minijinja::Error),
     /// A figure that JSON cannot hold.
     #[error("the page's data could not be written ({0}); please report this")]
     Json(#[from] serde_json::Error),
@@ -79,35 +77,58 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
     let (first, given): (Vec<Section>, Vec<Section>) =
         sections.iter().cloned().partition(|section| section.id.starts_with(FIRST));
     let mut sections: Vec<Section> = own.into_iter().chain(given).collect();
-    let answers: Vec<frame::Answer> = sections.iter_mut().flat_map(frame::answers).collect();
+    let found = frame::answers(&mut sections);
     let plots = plots::data(runs, &[first.as_slice(), &sections, &details].concat())?;
     let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
-    let mut environment = Environment::new();
-    environment.add_filter("prose", prose);
-    environment.add_filter("whole", whole);
-    environment.add_template("page.html", TEMPLATE)?;
-    let page = environment.get_template("page.html")?.render(context! {
-        title,
-        style => STYLE,
-        policy => policy(&script),
-        script,
-        conclusion => Serde(crate::figure::conclusion(runs)),
-        runs => Serde(words::runs(runs)),
-        answers => Serde(answers),
-        caveats => Serde(words::caveats(runs)),
-        warnings => Serde(words::warned(runs)),
-        about => Serde(words::about(runs)),
-        checks => Serde(runs.iter().filter_map(checks::of).collect::<Vec<_>>()),
-        facts => Serde(runs.iter().flat_map(facts::of).collect::<Vec<_>>()),
-        first => Serde(first.iter().map(frame::of).collect::<Vec<_>>()),
-        sections => Serde(sections.iter().map(frame::of).collect::<Vec<_>>()),
-        details => Serde(details.iter().map(frame::of).collect::<Vec<_>>()),
-        documents => in_script(&serde_json::to_string(&measured)?),
-        plots => Serde(&plots),
-        version => env!("CARGO_PKG_VERSION"),
-    })?;
-    Ok(printable_drawing(&page).into_owned())
+    let words = words::runs(runs);
+    let answer = if first.is_empty() { ("Answer", "The answer") } else { ("Measured", "What was measured") };
+    let links: Html = [
+        frame::links(&first),
+        html!("<a href=\"#answer\">{title}</a>\n", title = answer.0),
+        frame::links(&sections),
+        frame::links(&details),
+    ]
+    .into_iter()
+    .collect();
+    let page = html!(
+        include_str!("page.html"),
+        title = title,
+        policy = policy(&script),
+        version = env!("CARGO_PKG_VERSION"),
+        style = Html::as_it_is(STYLE),
+        links = links,
+        first = frame::sections(&first),
+        answer_title = answer.1,
+        answer = answer::of(runs, &words, crate::figure::conclusion(runs).as_ref(), found),
+        sections = frame::sections(&sections),
+        details = folded(&details),
+        machine = machine(runs),
+        commands = words.iter().map(words::RunWords::reproduced).collect::<Html>(),
+        documents = Html::as_it_is(in_script(&serde_json::to_string(&measured)?)),
+        charts = Html::as_it_is(plots.charts),
+        columns = Html::as_it_is(plots.columns),
+        script = Html::as_it_is(script)
+    );
+    Ok(printable_drawing(page.as_str()).into_owned())
+}
+
+/// Sections that are folded away, by their titles.
+fn folded(sections: &[Section]) -> Html {
+    let titles: Vec<String> = sections.iter().map(|section| section.title.to_lowercase()).collect();
+    html!(
+        "<details class=\"more\"><summary>Details: {titles}</summary>\n{sections}</details>",
+        titles = titles.join(", "),
+        sections = frame::sections(sections)
+    )
+    .only_if(!sections.is_empty())
+}
+
+/// The machines, as they are checked and as they were found.
+fn machine(runs: &[PageRun]) -> Html {
+    let facts: Html = runs.iter().flat_map(facts::of).collect();
+    let none = html!("<p>The run file describes no machine.</p>").only_if(facts.as_str().is_empty());
+    runs.iter().filter_map(checks::of).chain([facts, none]).collect()
 }
 
 /// What the page may do: run its own script, and nothing from anywhere else. Styles are not code.
@@ -116,24 +137,6 @@ fn policy(script: &str) -> String {
     format!(
         "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-}
-
-/// Which columns of a table hold text to be read rather than figures or names.
-fn prose(rows: Vec<Vec<String>>) -> Vec<bool> {
-    let mut prose = Vec::new();
-    for row in rows {
-        prose.resize(prose.len().max(row.len()), false);
-        for (prose, cell) in prose.iter_mut().zip(row) {
-            *prose |= cell.chars().count() > 32;
-        }
-    }
-    prose
-}
-
-/// A sentence in which no line ends between a number and its unit, or between its digits.
-fn whole(sentence: &str) -> String {
-    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// JSON that cannot end the script element it stands in.

@@ -83,7 +83,7 @@ fn a_report_of_nothing_says_so() {
 fn only_its_own_script_may_run() {
     let html = render(&[run("a.parquet")], &[]).unwrap();
     let script = html.split("<script>").nth(1).unwrap().split("</script>").next().unwrap();
-    let allowed = super::policy(script).replace('\'', "&#x27;").replace('/', "&#x2f;");
+    let allowed = super::policy(script).replace('\'', "&#x27;");
     assert!(html.contains(&allowed), "{allowed}");
     assert!(!html.contains(" onclick=") && !html.contains(" onload="));
 }

@@ -5,9 +5,9 @@ use crate::words::{known_count, list};
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Refusal, StopReason};
-use serde::Serialize;
 
 use super::PageRun;
+use super::html::{Html, html};
 use crate::head::{self, Head};
 use crate::machine::machine_line;
 use crate::quantity;
@@ -16,24 +16,24 @@ use crate::summary::{self, load, records_lost};
 use crate::warnings;
 
 /// A run in words.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct RunWords {
-    label: String,
-    head: Option<Head>,
+    pub label: String,
+    pub head: Option<Head>,
     /// What to do next, unless the run before says the same.
-    next: Option<String>,
-    statements: Vec<String>,
-    refused: Vec<Refusal>,
-    tables: Vec<TaskTable>,
+    pub next: Option<String>,
+    pub statements: Vec<String>,
+    pub refused: Vec<Refusal>,
+    pub tables: Vec<TaskTable>,
     commands: Vec<String>,
 }
 
 /// The figures of a task.
-#[derive(Debug, Serialize)]
-struct TaskTable {
-    caption: String,
-    header: Vec<&'static str>,
-    rows: Vec<Vec<String>>,
+#[derive(Debug)]
+pub struct TaskTable {
+    pub caption: String,
+    pub header: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
 }
 
 /// The words for each run.
@@ -66,14 +66,23 @@ impl RunWords {
             commands: commands(run),
         }
     }
+
+    /// How it is made again.
+    pub fn reproduced(&self) -> Html {
+        html!(
+            "<p>{label}:</p>\n<pre tabindex=\"0\">{commands}\n</pre>\n",
+            label = self.label,
+            commands = self.commands.join("\n")
+        )
+    }
 }
 
 /// What is told of the runs, as far as it is one thing for each.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct About {
-    term: String,
+    pub term: String,
     /// One for each run, or a single one where it is the same for all.
-    values: Vec<String>,
+    pub values: Vec<String>,
 }
 
 /// What is told of the runs: said once where all of them agree.

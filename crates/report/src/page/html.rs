@@ -1,0 +1,112 @@
+//! HTML put together piece by piece: text becomes text, whatever is in it.
+
+use std::borrow::Cow;
+
+/// HTML, whole elements of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Html(String);
+
+impl Html {
+    /// What is HTML, a style or a script already.
+    pub(super) fn as_it_is(html: impl Into<String>) -> Self {
+        Html(html.into())
+    }
+
+    /// It if that is so, else nothing.
+    pub(super) fn only_if(self, so: bool) -> Self {
+        if so { self } else { Html::default() }
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromIterator<Html> for Html {
+    fn from_iter<I: IntoIterator<Item = Html>>(pieces: I) -> Self {
+        Html(pieces.into_iter().map(|piece| piece.0).collect())
+    }
+}
+
+/// What can stand in HTML.
+pub(super) trait Part {
+    /// As HTML.
+    fn html(&self) -> Cow<'_, str>;
+}
+
+impl Part for Html {
+    fn html(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.0)
+    }
+}
+
+impl Part for usize {
+    fn html(&self) -> Cow<'_, str> {
+        Cow::Owned(self.to_string())
+    }
+}
+
+impl Part for u32 {
+    fn html(&self) -> Cow<'_, str> {
+        Cow::Owned(self.to_string())
+    }
+}
+
+impl Part for str {
+    fn html(&self) -> Cow<'_, str> {
+        if !self.contains(['&', '<', '>', '"', '\'']) {
+            return Cow::Borrowed(self);
+        }
+        let mut html = String::with_capacity(self.len() + 16);
+        for c in self.chars() {
+            match c {
+                '&' => html += "&amp;",
+                '<' => html += "&lt;",
+                '>' => html += "&gt;",
+                '"' => html += "&quot;",
+                '\'' => html += "&#x27;",
+                c => html.push(c),
+            }
+        }
+        Cow::Owned(html)
+    }
+}
+
+impl Part for String {
+    fn html(&self) -> Cow<'_, str> {
+        self.as_str().html()
+    }
+}
+
+impl<T: Part + ?Sized> Part for &T {
+    fn html(&self) -> Cow<'_, str> {
+        (**self).html()
+    }
+}
+
+/// HTML after a template, with a value for each `{name}` in it. There is no other way into the template: `concat!` takes
+/// the names of variables out of reach.
+macro_rules! html {
+    ($template:expr $(, $name:ident = $value:expr)* $(,)?) => {
+        $crate::page::html::Html::as_it_is(format!(
+            concat!($template)
+            $(, $name = $crate::page::html::Part::html(&$value))*
+        ))
+    };
+}
+pub(super) use html;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_escaped_and_html_is_not() {
+        let name = "<b a=\"1\" c='2'>&";
+        let inner = html!("<i>{name}</i>", name = name);
+        assert_eq!(inner.as_str(), "<i>&lt;b a=&quot;1&quot; c=&#x27;2&#x27;&gt;&amp;</i>");
+        let outer: Html = [html!("<p>{inner}{n}</p>", inner = inner, n = 3_usize)].into_iter().collect();
+        assert_eq!(outer.as_str(), format!("<p>{}3</p>", inner.as_str()));
+        assert_eq!(outer.only_if(false), Html::default());
+    }
+}
