@@ -211,7 +211,7 @@ def reached(names):
 
 
 def main():
-    kinds = {v["properties"]["kind"]["const"]: v["properties"]["result"] for v in schema["oneOf"]}
+    kinds = {v["if"]["properties"]["kind"]["const"]: v["then"]["properties"]["result"] for v in schema["allOf"]}
     roots = {name_of(kinds[kind]): kind for kind in KINDS}
     names = reached([*roots, "RunInfo", "Head"])
     literals = [n for n in names if not objects(DEFS[n]) and variants(DEFS[n]) and all("const" in v for v in variants(DEFS[n]))]

@@ -14,13 +14,23 @@ use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskSpec};
-use jitterlab_report::document::{Content, Document};
 use jitterlab_report::matrix::CellStep;
 use jitterlab_report::papers::{Found, Step};
 use jitterlab_runs::{Hints, Run};
 
 use crate::systems::{self, Kernels};
 use crate::{PapersError, Workplace, nist};
+
+/// Of what `matrix --json` prints, the cells that it measured.
+#[derive(serde::Deserialize)]
+struct MatrixPrinted {
+    result: MatrixMeasured,
+}
+
+#[derive(serde::Deserialize)]
+struct MatrixMeasured {
+    index: MatrixIndex,
+}
 
 /// The report made one; a spread needs more.
 const REPETITIONS: u32 = 3;
@@ -144,10 +154,9 @@ fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Matr
     let tell = &mut at.tell;
     let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
     let said = measured.output(CELLS)?;
-    let index = match Document::read(said) {
-        Ok(Document { content: Content::Matrix(result), .. }) => result.index,
-        _ => return Err(PapersError::NoCells(said.lines().next().unwrap_or_default().into())),
-    };
+    let printed: MatrixPrinted = serde_json::from_str(said)
+        .map_err(|_| PapersError::NoCells(said.lines().next().unwrap_or_default().into()))?;
+    let index = printed.result.index;
     cells::write(&index, at.directory)?;
     let guest = measured.run_file(GUEST)?;
     jitterlab_trace::redescribe(guest.path(), file, |info| {

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use jitterlab_report::document::{Content, Document};
+use jitterlab_report::document;
 use jitterlab_report::figure;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_report::papers::{self, Found, PaperFigure, Reproduction, Step};
@@ -69,7 +69,7 @@ impl Workplace<'_> {
     pub fn finish(&self, found: Found) -> Result<Reproduction, PapersError> {
         self.draw(&papers::figures(&found))?;
         let reproduction = Reproduction { directory: self.directory.into(), found };
-        let json = Document::new(Content::Reproduction(Box::new(reproduction.clone()))).json()?;
+        let json = document::json(&reproduction)?;
         place::write(self.directory.join("result.json"), json.as_bytes(), false)?;
         Ok(reproduction)
     }

@@ -10,9 +10,10 @@ use jitterlab_analysis::papers::twente::{
 use jitterlab_kernel::GuestTime;
 use jitterlab_model::Quantity;
 use jitterlab_model::{Policy, TaskSpec, Work};
+use jitterlab_report::document::Document;
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{PageRun, render};
-use jitterlab_report::papers::{self, Found};
+use jitterlab_report::papers::{self, Found, Reproduction};
 use jitterlab_report::section::Piece;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::{Columns, place};
@@ -61,12 +62,13 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
     let figures = papers::twente_run_figures(&cases, &runs)?;
     at.draw(&figures)?;
     let found = Found::Twente(TwenteHost::of(cases, work(at)?));
-    let mut sections = papers::sections(&found);
-    if let Some(section) = sections.first_mut() {
+    let reproduction = Reproduction { directory: at.directory.into(), found };
+    let mut document = Document::new(&reproduction);
+    if let Some(section) = document.sections.first_mut() {
         section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));
     }
-    place::write(at.directory.join("report.html"), render(&runs, &sections)?.as_bytes(), false)?;
-    Ok(found)
+    place::write(at.directory.join("report.html"), render(&runs, &[document])?.as_bytes(), false)?;
+    Ok(reproduction.found)
 }
 
 /// How long the numbers of divisions take that the report weighs; with the ordinary policy, since the most of them may take

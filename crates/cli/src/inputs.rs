@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_host::matrix;
-use jitterlab_report::document::{Content, Document};
+use jitterlab_report::document::Document;
 use jitterlab_report::page::PageRun;
-use jitterlab_report::section::Section;
 use jitterlab_trace::source;
 
 use crate::error::CliError;
@@ -18,26 +17,26 @@ use crate::run_args::RunArgs;
 pub struct Inputs {
     /// The runs.
     pub runs: Vec<PageRun>,
-    /// What the other results show.
-    pub sections: Vec<Section>,
+    /// The other results.
+    pub documents: Vec<Document>,
 }
 
 /// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
 /// `--json`.
 pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
-    let mut sections = Vec::new();
+    let mut documents = Vec::new();
     let mut runs = Vec::new();
     for path in paths {
-        let section = if path.is_dir() {
+        let document = if path.is_dir() {
             Some(directory(path))
         } else if path.extension().is_some_and(|extension| extension == "json") {
             Some(result(path))
         } else {
             None
         };
-        let run = match section {
+        let run = match document {
             Some(Ok(shown)) => {
-                sections.extend(shown);
+                documents.push(shown);
                 continue;
             }
             // Other tools leave directories and JSON too.
@@ -46,27 +45,27 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
         };
         runs.push(run);
     }
-    Ok(Inputs { runs: args.page_runs(&runs)?, sections })
+    Ok(Inputs { runs: args.page_runs(&runs)?, documents })
 }
 
 /// No result is larger.
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// What another command printed with `--json`.
-fn result(path: &Path) -> Result<Vec<Section>, Failure> {
+fn result(path: &Path) -> Result<Document, Failure> {
     let text =
         source::read_text(path, LARGEST_BYTES).with_context(|| format!("cannot read {}", path.display()))?;
     let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
-    let sections = Document::read(&text).map_err(|error| bad(error.into()))?.sections();
-    if sections.is_empty() {
+    let document = Document::read(&text).map_err(|error| bad(error.into()))?;
+    if document.sections.is_empty() {
         return Err(Failure::bad_use(CliError::FiguresOfRun(path.to_path_buf())));
     }
-    Ok(sections)
+    Ok(document)
 }
 
 /// What `matrix` left in a directory.
-fn directory(folder: &Path) -> Result<Vec<Section>, Failure> {
+fn directory(folder: &Path) -> Result<Document, Failure> {
     let index =
         matrix::read(folder)?.ok_or_else(|| Failure::bad_use(CliError::NotAMatrix(folder.to_path_buf())))?;
-    Ok(Document::new(Content::Matrix(Box::new(MatrixResult::of(index, None)))).sections())
+    Ok(Document::new(&MatrixResult::of(index, None)))
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Content, Document, Extent};
+use jitterlab_report::document::{self, Extent, Present};
 use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
 use jitterlab_trace::{TraceError, place};
@@ -73,30 +73,26 @@ impl OutputArgs {
         wrap::at(self.terminal().columns, write)
     }
 
-    /// Prints a result: one value, as text or as JSON. What it says of a purpose that was asked for is for the status.
-    pub fn show(self, content: Content) -> Result<Option<Fitness>> {
-        self.show_document(&Document::new(content))
-    }
-
-    /// Prints a result that is shown elsewhere, too.
-    pub fn show_document(self, document: &Document) -> Result<Option<Fitness>> {
+    /// Prints a result, as text or as JSON. What it says of a purpose that was asked for is for the status.
+    pub fn show<R: Present>(self, result: &R) -> Result<Option<Fitness>> {
         let extent = match self {
             OutputArgs { brief: true, .. } => Extent::Head,
             OutputArgs { details: true, .. } => Extent::Details,
             _ => Extent::Answer,
         };
+        let head = result.head();
         if self.json {
-            print(&document.json()?)?;
+            print(&document::json(result)?)?;
         } else {
             let terminal = self.terminal();
-            let text = document.told(extent, terminal);
+            let text = document::text(result, extent, terminal);
             print(&text)?;
             // What has scrolled off a person's terminal is said again where they look.
-            if document.head.is_some() && is_terminal() && text.lines().count() >= rows() {
-                print(&format!("\n{}", document.told(Extent::Head, terminal)))?;
+            if head.is_some() && is_terminal() && text.lines().count() >= rows() {
+                print(&format!("\n{}", document::text(result, Extent::Head, terminal)))?;
             }
         }
-        Ok(document.head.as_ref().filter(|head| head.asked).map(|head| head.fitness))
+        Ok(head.filter(|head| head.asked).map(|head| head.fitness))
     }
 }
 

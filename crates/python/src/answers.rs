@@ -1,8 +1,14 @@
 //! What runs say: analysis, prediction, comparison.
 
+use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::require::Requirement;
-use jitterlab_report::document::{Content, Document};
+use jitterlab_model::Warning;
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::document::{self, Document, Extent, Present};
+use jitterlab_report::figure;
+use jitterlab_report::section::Section;
+use jitterlab_report::warnings;
 use jitterlab_runs::{Ahead, CompareError, CompareOptions};
 use pyo3::prelude::*;
 
@@ -11,10 +17,81 @@ use crate::error::{PythonError, Said};
 use crate::run::Run;
 use crate::time::{Time, ns};
 
-/// The JSON that Python makes its answer of.
-pub(crate) fn document(content: Content) -> String {
-    // A value that JSON cannot hold: never in practice.
-    Document::new(content).json().unwrap_or_default()
+/// An answer that Python holds: the result itself, which is shown as the program shows it.
+#[pyclass(frozen)]
+pub(crate) struct Answer(Box<dyn Answered>);
+
+/// What Python asks of a result, whatever its type.
+trait Answered: Send + Sync {
+    fn json(&self) -> serde_json::Result<String>;
+    fn text(&self, extent: Extent, terminal: Terminal) -> String;
+    fn document(&self) -> Document;
+    fn warnings(&self) -> Vec<Warning>;
+}
+
+/// A result, and how its warnings are found.
+struct Kept<R> {
+    result: R,
+    warnings: fn(&R) -> Vec<Warning>,
+}
+
+impl<R: Present + Send + Sync> Answered for Kept<R> {
+    fn json(&self) -> serde_json::Result<String> {
+        document::json(&self.result)
+    }
+
+    fn text(&self, extent: Extent, terminal: Terminal) -> String {
+        document::text(&self.result, extent, terminal)
+    }
+
+    fn document(&self) -> Document {
+        Document::new(&self.result)
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        (self.warnings)(&self.result)
+    }
+}
+
+impl Answer {
+    /// An answer with the warnings of the runs that it rests on.
+    pub(crate) fn new<R: Present + Send + Sync + 'static>(
+        result: R,
+        warnings: fn(&R) -> Vec<Warning>,
+    ) -> Answer {
+        Answer(Box::new(Kept { result, warnings }))
+    }
+
+    /// Its presentation.
+    pub(crate) fn document(&self) -> Document {
+        self.0.document()
+    }
+}
+
+#[pymethods]
+impl Answer {
+    /// The JSON that the program prints with --json.
+    fn json(&self) -> PyResult<String> {
+        self.0.json().said()
+    }
+
+    /// The words of the program.
+    fn text(&self, extent: &str, columns: usize) -> String {
+        let extent = if extent == "details" { Extent::Details } else { Extent::Answer };
+        self.0.text(extent, Terminal { columns, ascii: false, colour: false })
+    }
+
+    /// Its figures, each as SVG.
+    fn figures(&self) -> PyResult<Vec<String>> {
+        let document = self.document();
+        let charts = document.sections.iter().flat_map(Section::charts);
+        charts.map(|chart| figure::svg(std::slice::from_ref(chart)).said()).collect()
+    }
+
+    /// Warnings about the runs that it rests on, a sentence each.
+    fn warnings(&self) -> Vec<String> {
+        self.0.warnings().iter().map(warnings::sentence).collect()
+    }
 }
 
 /// What a run shows.
@@ -24,13 +101,13 @@ pub(crate) fn analysis(
     run: &Run,
     task: Option<String>,
     purpose: Option<String>,
-) -> PyResult<String> {
+) -> PyResult<Answer> {
     let run = run.run.clone();
     let named = |name: String| Purpose::named(&name).ok_or(PythonError::NoPurpose(name));
     let purpose = purpose.map(named).transpose().said()?;
     aside(py, move || {
         let analysis = run.analysis(task.as_deref(), Vec::new(), true, purpose)?;
-        Ok::<_, jitterlab_runs::RunsError>(document(Content::Analysis(Box::new(analysis))))
+        Ok::<_, jitterlab_runs::RunsError>(Answer::new(analysis, |analysis| analysis.run.warnings.clone()))
     })
 }
 
@@ -49,7 +126,7 @@ pub(crate) fn outlook(
     require: Vec<String>,
     burst_at_most: Option<u64>,
     backtest: Option<Time>,
-) -> PyResult<String> {
+) -> PyResult<Answer> {
     let run = run.run.clone();
     let ahead = Ahead {
         horizon_ns: ns(horizon.as_ref())?,
@@ -59,7 +136,8 @@ pub(crate) fn outlook(
         backtest_ns: ns(backtest.as_ref())?,
     };
     aside(py, move || {
-        run.outlook(task.as_deref(), &ahead).map(|outlook| document(Content::Prediction(outlook)))
+        let outlook = run.outlook(task.as_deref(), &ahead);
+        outlook.map(|outlook| Answer::new(outlook, |outlook| outlook.warnings.clone()))
     })
 }
 
@@ -72,7 +150,7 @@ pub(crate) fn comparison(
     task: Option<String>,
     anyway: bool,
     tolerance: Option<f64>,
-) -> PyResult<String> {
+) -> PyResult<Answer> {
     if let Some(share) = tolerance.filter(|share| !(share.is_finite() && *share > 0.0)) {
         return Err(PythonError::NotAShare(share)).said();
     }
@@ -81,6 +159,8 @@ pub(crate) fn comparison(
     aside(py, move || {
         let options = CompareOptions { task: task.as_deref(), twente: false, anyway };
         let compared = jitterlab_runs::compare(&runs, &others, options)?.tolerating(tolerance);
-        Ok::<_, CompareError>(document(Content::Comparison(compared)))
+        let warnings =
+            |compared: &RunsCompared| compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();
+        Ok::<_, CompareError>(Answer::new(compared, warnings))
     })
 }

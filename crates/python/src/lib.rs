@@ -1,5 +1,5 @@
-//! The Python package's own module, `jitterlab._native`: what its Python calls, each an ability of another crate. Answers go to
-//! Python as the JSON of `jitterlab --json`; activations as Arrow, in place.
+//! The Python package's own module, `jitterlab._native`: what its Python calls, each an ability of another crate. Answers stay
+//! here and are held by Python; activations go to it as Arrow, in place.
 #![expect(clippy::needless_pass_by_value, reason = "Python hands values over")]
 #![expect(clippy::too_many_arguments, reason = "each is a named argument in Python")]
 
@@ -19,7 +19,7 @@ use pyo3::pymodule;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::answers::{analysis, comparison, outlook};
+    use crate::answers::{Answer, analysis, comparison, outlook};
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]
@@ -29,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use crate::run::Run;
     #[pymodule_export]
-    use crate::show::{figures, plot, png, text, warnings_of, write_page};
+    use crate::show::{plot, png, write_page};
     #[pymodule_export]
     use crate::time::{distance_ns, length_ns};
 }

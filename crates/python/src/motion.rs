@@ -8,15 +8,16 @@ use std::str::FromStr;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
-    Design, OverrunAction, Plant, Question, ServoError, ServoResult, TaskTiming, Wishes,
+    Design, Judged, OverrunAction, Plant, Question, ServoError, ServoResult, TaskTiming, Wishes,
 };
-use jitterlab_motion::stepper::{AxisAsked, StepperError, StepperQuestion, checked_simulation_ns};
+use jitterlab_motion::stepper::{
+    AxisAsked, StepperError, StepperQuestion, StepperResult, checked_simulation_ns,
+};
 use jitterlab_motion::{JudgedRun, MotionError, catalog};
-use jitterlab_report::document::Content;
 use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
 
-use crate::answers::document;
+use crate::answers::Answer;
 use crate::aside::aside;
 use crate::error::{PythonError, Said};
 use crate::run::Run;
@@ -84,7 +85,7 @@ pub(crate) fn stepper(
     run: Option<&Run>,
     beside: Option<&Run>,
     options: HashMap<String, String>,
-) -> PyResult<String> {
+) -> PyResult<Answer> {
     let mut asked = Asked(options);
     let axis = asked.axis()?;
     let (base_period, speed) = (asked.read("base_period", parse_period_ns)?, asked.text("speed"));
@@ -106,7 +107,9 @@ pub(crate) fn stepper(
             }
             None => question.under_jitter(jitter_ns.ok_or(StepperError::NoTiming)?)?,
         };
-        Ok::<_, MotionError>(document(Content::Stepper(Box::new(result))))
+        let warnings =
+            |result: &StepperResult| result.run.as_ref().map(|run| run.warnings.clone()).unwrap_or_default();
+        Ok::<_, MotionError>(Answer::new(result, warnings))
     })
 }
 
@@ -119,7 +122,7 @@ pub(crate) fn servo(
     references: Vec<String>,
     redesign: bool,
     options: HashMap<String, String>,
-) -> PyResult<String> {
+) -> PyResult<Answer> {
     let mut asked = Asked(options);
     let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).said()?;
     if !plant.loops.is_empty() {
@@ -164,6 +167,10 @@ pub(crate) fn servo(
                 }
             }
         };
-        Ok::<_, MotionError>(document(Content::Servo(Box::new(result))))
+        let warnings = |result: &ServoResult| match &result.judged {
+            Judged::Run(judged) => judged.run.warnings.clone(),
+            _ => Vec::new(),
+        };
+        Ok::<_, MotionError>(Answer::new(result, warnings))
     })
 }

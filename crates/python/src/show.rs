@@ -3,54 +3,18 @@
 use std::path::PathBuf;
 
 use jitterlab_host::check::check_run;
-use jitterlab_model::Warning;
-use jitterlab_motion::servo::Judged;
-use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Content, Document, Extent};
+use jitterlab_report::document::Document;
 use jitterlab_report::figure::{self, Figure};
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_report::section::Section;
-use jitterlab_report::{quantity, warnings};
+use jitterlab_report::quantity;
 use jitterlab_runs::{Run as Opened, RunsError};
 use jitterlab_trace::place;
 use pyo3::prelude::*;
 
+use crate::answers::Answer;
 use crate::aside::aside;
 use crate::error::Said;
 use crate::run::Run;
-
-/// The words of the program.
-#[pyfunction]
-pub(crate) fn text(document: &str, extent: &str, columns: usize) -> PyResult<String> {
-    let extent = if extent == "details" { Extent::Details } else { Extent::Answer };
-    let terminal = Terminal { columns, ascii: false, colour: false };
-    Ok(Document::read(document).said()?.told(extent, terminal))
-}
-
-/// The figures of an answer, each as SVG.
-#[pyfunction]
-pub(crate) fn figures(document: &str) -> PyResult<Vec<String>> {
-    let sections = Document::read(document).said()?.sections();
-    let charts = sections.iter().flat_map(Section::charts);
-    charts.map(|chart| figure::svg(std::slice::from_ref(chart)).said()).collect()
-}
-
-/// What has to be known of the runs that an answer rests on.
-#[pyfunction]
-pub(crate) fn warnings_of(document: &str) -> PyResult<Vec<String>> {
-    let warnings: Vec<Warning> = match Document::read(document).said()?.content {
-        Content::Analysis(analysis) => analysis.run.warnings,
-        Content::Prediction(outlook) => outlook.warnings,
-        Content::Comparison(compared) => compared.warnings.into_iter().flat_map(|run| run.warnings).collect(),
-        Content::Stepper(result) => result.run.map(|run| run.warnings).unwrap_or_default(),
-        Content::Servo(result) => match result.judged {
-            Judged::Run(judged) => judged.run.warnings,
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    };
-    Ok(warnings.iter().map(warnings::sentence).collect())
-}
 
 /// A figure as PNG.
 #[pyfunction]
@@ -89,16 +53,13 @@ pub(crate) fn plot(
 pub(crate) fn write_page(
     py: Python<'_>,
     runs: Vec<Bound<'_, Run>>,
-    documents: Vec<String>,
+    answers: Vec<Bound<'_, Answer>>,
     task: Option<String>,
     path: PathBuf,
 ) -> PyResult<()> {
-    let mut sections = Vec::new();
-    for document in &documents {
-        sections.extend(Document::read(document).said()?.sections());
-    }
+    let documents: Vec<Document> = answers.iter().map(|answer| answer.get().document()).collect();
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
-    let html = aside(py, move || page::render(&runs, &sections))?;
+    let html = aside(py, move || page::render(&runs, &documents))?;
     place::write(path, html.as_bytes(), false).said()
 }

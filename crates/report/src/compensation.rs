@@ -474,7 +474,7 @@ mod tests {
     #[test]
     fn the_page_shows_before_and_after() {
         let sections = sections(&report());
-        let names: Vec<&str> = sections[0].charts().map(|chart| chart.name).collect();
+        let names: Vec<&str> = sections[0].charts().iter().map(|chart| chart.name.as_ref()).collect();
         assert_eq!(names, ["compensation", "load-curve", "margin"]);
     }
 

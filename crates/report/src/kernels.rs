@@ -14,28 +14,23 @@ use crate::chart::Terminal;
 use crate::comparison;
 use crate::head::kernels::BARE_LOOP;
 use crate::section::{Piece, Section};
-use crate::summary;
 use crate::warnings::{emulated, sentence};
 use crate::why;
+use crate::{summary, terminal};
 
 /// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
 /// what was run after them.
-pub fn text(run: &KernelRun, terminal: Terminal) -> String {
+pub fn text(run: &KernelRun, shown: Terminal) -> String {
     match run.kernels.as_slice() {
-        [only] => {
-            summary::text(&only.measured, terminal)
-                + &also(run).map(|piece| piece.text(terminal)).collect::<String>()
-        }
-        _ => section(run).text(terminal),
+        [only] => summary::text(&only.measured, shown) + &terminal::pieces(also(run), shown),
+        _ => section(run).text(shown),
     }
 }
 
 /// What stands below the head: of one kernel its figures; `None` of several, whose tables are short.
-pub fn answer(run: &KernelRun, terminal: Terminal) -> Option<String> {
+pub fn answer(run: &KernelRun, shown: Terminal) -> Option<String> {
     match run.kernels.as_slice() {
-        [only] => {
-            Some(also(run).fold(summary::answer(&only.measured), |text, piece| text + &piece.text(terminal)))
-        }
+        [only] => Some(summary::answer(&only.measured) + &terminal::pieces(also(run), shown)),
         _ => None,
     }
 }
@@ -82,7 +77,7 @@ fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
             (None, Some(0) | None) => String::new(),
             (None, Some(status)) => format!("(it ended with status {status})\n"),
         };
-        Piece::Details { summary: format!("{kernel} $ {command}"), text: format!("{stdout}{stderr}{ended}") }
+        Piece::Verbatim { heading: format!("{kernel} $ {command}"), text: format!("{stdout}{stderr}{ended}") }
     });
     commands
         .chain(run.files.iter().map(|file| Piece::said(format!("File from the guest: {}", file.display()))))

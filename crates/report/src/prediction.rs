@@ -83,11 +83,11 @@ fn pieces(name: &str, prediction: &Prediction) -> Vec<Piece> {
         let outcome = if gate.passed { "passed" } else { "FAILED" };
         vec![gate.condition.id().into(), outcome.into(), with_method(gate)]
     });
-    let gates = Piece::Table {
-        caption: format!("{name}: conditions of the extrapolation"),
-        header: ["condition", "outcome", "what was found"].map(String::from).to_vec(),
-        rows: rows.collect(),
-    };
+    let gates = Piece::table(
+        format!("{name}: conditions of the extrapolation"),
+        &["condition", "outcome", "what was found"],
+        rows,
+    );
     let caveats =
         prediction.caveats.iter().map(|found| Piece::Text { text: caveat(found, &prediction.facts) });
     let mut pieces = vec![Piece::Text { text: answer(name, prediction) }];
@@ -293,7 +293,7 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
         None => Layer::new("", 1, Shape::Marks(vec![(at, "no bound: a condition failed".into())])),
     });
     Some(Chart {
-        name: "prediction",
+        name: "prediction".into(),
         caption: format!(
             "{name}: the {} largest of {} latencies, each at the time in which one as large came once on average. Dashed: the largest. Looked ahead: {}.",
             largest.len(),

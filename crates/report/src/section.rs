@@ -1,79 +1,101 @@
-//! What a page is made of beside its fixed parts: sections that appear when their data exist.
+//! The one presentation of every result: sections of pieces, which the renderers (terminal, page, JSON, Python) show
+//! without knowing what they are of.
 //!
-//! To show a new kind of result, make a [`Section`] of it and hand it to [`render`](crate::page::render). Text is escaped by
-//! the page; numbers are the caller's, ready to read, with their units.
+//! To show a new kind of result, implement [`Present`](crate::document::Present) in its file of words. Text is escaped by
+//! the renderers. Cells of tables are values: a renderer picks their digits, alignment and widths.
 
-use serde::Serialize;
+use jitterlab_model::Fitness;
+use serde::{Deserialize, Serialize};
 
 use crate::chart::{Chart, Terminal};
-use crate::head::Head;
-use crate::table::columns;
-use crate::wrap::wrap;
+use crate::document::Extent;
+use crate::terminal;
+use crate::words::{change, count, microseconds_of_bins, share};
 
-/// A part of the page with a heading.
-#[derive(Debug, Clone, PartialEq)]
+/// A part of a document with a heading.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Section {
-    /// Name within the page, in lower case with hyphens; its address is `report.html#ID`.
+    /// Name within the document, in lower case with hyphens; its address on a page is `report.html#ID`.
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What the section answers and how to read it, in a sentence or two.
+    /// What the section answers and how to read it, in a sentence or two; the page alone shows it.
     pub lead: String,
     /// Its content, in order.
     pub pieces: Vec<Piece>,
 }
 
 impl Section {
-    /// The same on the terminal, where its heading and lead are not needed.
+    /// All of it on a terminal, without its heading and lead.
     #[must_use]
     pub fn text(&self, terminal: Terminal) -> String {
-        let text: String = self.pieces.iter().map(|piece| piece.text(terminal)).collect();
-        text.trim_start_matches('\n').to_owned()
+        terminal::sections(std::slice::from_ref(self), Extent::Details, terminal)
     }
 
-    /// Its figures, in order.
-    pub fn charts(&self) -> impl Iterator<Item = &Chart> {
-        self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Figure(chart) => Some(chart),
-            _ => None,
-        })
+    /// Its charts, in order, folded ones included; of several to choose from the first.
+    #[must_use]
+    pub fn charts(&self) -> Vec<&Chart> {
+        fn of(pieces: &[Piece]) -> Vec<&Chart> {
+            let charts = pieces.iter().flat_map(|piece| match piece {
+                Piece::Figure(chart) => vec![chart],
+                Piece::Details { pieces, .. } => of(pieces),
+                _ => Vec::new(),
+            });
+            charts.collect()
+        }
+        of(&self.pieces)
     }
 }
 
 /// A piece of a section.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "piece", rename_all = "kebab-case")]
 pub enum Piece {
-    /// The answer in three lines.
-    Answer(Head),
     /// A paragraph.
     Text {
         /// The words.
         text: String,
     },
-    /// A table. The first column names the row; all others are set flush right.
-    Table {
-        /// What the table holds, with units.
-        caption: String,
-        /// One heading for each column.
-        header: Vec<String>,
-        /// The cells of each row.
-        rows: Vec<Vec<String>>,
+    /// A remark on what is shown, the gravest first: a terminal shows three of them and counts the others.
+    Note {
+        /// The words.
+        text: String,
     },
-    /// A figure.
+    /// Names and what each is, a line each.
+    Facts {
+        /// What the facts are of; empty if the section says it.
+        caption: String,
+        /// Name and value of each.
+        facts: Vec<(String, String)>,
+    },
+    /// A table.
+    Table(Table),
+    /// A figure. A terminal shows low ones ([`Chart::GLANCE`]) at once, others with everything else that is folded.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     Figure(Chart),
     /// Figures of which one is seen at a time.
     Choice {
         /// What there is to choose.
         label: String,
         /// The figures, the first one seen first.
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
         figures: Vec<Shown>,
     },
-    /// Text that is folded away until somebody wants it.
+    /// Lines to be shown as they are, in a fixed-width fount.
+    Verbatim {
+        /// What they are; may be empty.
+        heading: String,
+        /// The lines.
+        text: String,
+    },
+    /// Pieces that are folded away until somebody wants them.
     Details {
         /// What is behind it.
         summary: String,
-        /// Shown as it is, in a fixed-width fount.
-        text: String,
+        /// What is folded.
+        pieces: Vec<Piece>,
     },
 }
 
@@ -83,37 +105,125 @@ impl Piece {
         Piece::Text { text: text.into() }
     }
 
-    /// A table under its caption.
-    pub fn table(
-        caption: impl Into<String>,
-        header: &[&str],
-        rows: impl IntoIterator<Item = Vec<String>>,
-    ) -> Piece {
-        let header = header.iter().map(|cell| (*cell).to_owned()).collect();
-        Piece::Table { caption: caption.into(), header, rows: rows.into_iter().collect() }
+    /// A remark.
+    pub fn note(text: impl Into<String>) -> Piece {
+        Piece::Note { text: text.into() }
     }
 
-    /// The same on the terminal.
-    pub(crate) fn text(&self, terminal: Terminal) -> String {
-        match self {
-            Piece::Answer(head) => head.text(terminal),
-            Piece::Text { text } => wrap(text),
-            Piece::Table { caption, header, rows } => {
-                let header: Vec<&str> = header.iter().map(String::as_str).collect();
-                let caption = if caption.is_empty() { String::new() } else { wrap(caption) };
-                format!("\n{caption}{}", columns(&header, rows.iter().cloned()))
-            }
-            Piece::Figure(chart) => format!("\n{}", terminal.figures([chart])),
-            Piece::Choice { figures, .. } => figures
-                .first()
-                .map_or_else(String::new, |shown| format!("\n{}", terminal.figures(&shown.charts))),
-            Piece::Details { summary, text } => format!("\n{summary}\n{text}"),
+    /// A table under its caption.
+    pub fn table<C: Into<Cell>>(
+        caption: impl Into<String>,
+        header: &[impl AsRef<str>],
+        rows: impl IntoIterator<Item = Vec<C>>,
+    ) -> Piece {
+        Piece::Table(Table::new(caption, header, rows))
+    }
+
+    /// Pieces behind a summary.
+    pub fn details(summary: impl Into<String>, pieces: Vec<Piece>) -> Piece {
+        Piece::Details { summary: summary.into(), pieces }
+    }
+}
+
+/// A table. The first column names the row; all others hold values.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Table {
+    /// What the table holds.
+    pub caption: String,
+    /// One heading for each column.
+    pub header: Vec<String>,
+    /// The cells of each row.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table under its caption.
+    pub fn new<C: Into<Cell>>(
+        caption: impl Into<String>,
+        header: &[impl AsRef<str>],
+        rows: impl IntoIterator<Item = Vec<C>>,
+    ) -> Table {
+        Table {
+            caption: caption.into(),
+            header: header.iter().map(|cell| cell.as_ref().to_owned()).collect(),
+            rows: rows.into_iter().map(|row| row.into_iter().map(Into::into).collect()).collect(),
         }
     }
 }
 
+/// A value of a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Cell {
+    /// There is no such value.
+    Nothing,
+    /// Words, or a value that is written already.
+    Text(String),
+    /// How well something is served, in words.
+    Verdict {
+        /// How well.
+        fitness: Fitness,
+        /// The words.
+        text: String,
+    },
+    /// A whole number of things.
+    Count(u64),
+    /// A time; tables show microseconds.
+    Time {
+        /// Nanoseconds.
+        ns: f64,
+        /// Width of the bin that it was read from in nanoseconds; 0 if it is exact.
+        #[serde(default)]
+        bin_ns: f64,
+    },
+    /// A share from 0 to 1, shown in percent.
+    Share(f64),
+    /// A relative change: -0.5 is half less.
+    Change(f64),
+}
+
+impl Cell {
+    /// A time of this many nanoseconds.
+    #[must_use]
+    pub fn time(ns: f64) -> Cell {
+        Cell::Time { ns, bin_ns: 0.0 }
+    }
+
+    /// A value where there is one.
+    pub fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
+        value.map_or(Cell::Nothing, cell)
+    }
+
+    /// The value as every renderer writes it.
+    #[must_use]
+    pub fn written(&self) -> String {
+        match self {
+            Cell::Nothing => "-".into(),
+            Cell::Text(text) | Cell::Verdict { text, .. } => text.clone(),
+            Cell::Count(number) => count(*number),
+            Cell::Time { ns, bin_ns } => microseconds_of_bins(*ns, *bin_ns),
+            Cell::Share(value) => share(*value),
+            Cell::Change(value) => change(*value),
+        }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::Text(text)
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::Text(text.into())
+    }
+}
+
 /// One of several figures to choose from: charts below each other, which move together.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// What it is called among the others.
     pub label: String,
@@ -126,7 +236,7 @@ pub struct Shown {
 }
 
 /// The series that charts are of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Number of the run.
     pub run: usize,

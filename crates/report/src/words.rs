@@ -160,3 +160,41 @@ pub fn cpus_named(cpus: &CpuSet) -> String {
 pub fn plural(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
+
+/// Microseconds with three significant digits, not below 0.01 µs, nor finer than the bins that the value was read from
+/// (0 for an exact one): what tables show.
+///
+/// ```
+/// # use jitterlab_report::words::microseconds_of_bins;
+/// assert_eq!([80.0, 3_944.0, -904_200.0].map(|ns| microseconds_of_bins(ns, 0.0)), ["0.08", "3.94", "-904"]);
+/// assert_eq!([16_500.0, 5_000.0].map(|ns| microseconds_of_bins(ns, 1_000.0)), ["17", "5"]);
+/// ```
+#[must_use]
+pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {
+    let us = ns / 1e3;
+    let decimals: usize = match us.abs() {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    let of_bins = if bin_ns > 0.0 { (3.0 - bin_ns.log10()).ceil().max(0.0) as usize } else { decimals };
+    let decimals = decimals.min(of_bins);
+    let text = format!("{us:.decimals$}");
+    // No minus before what rounds to nothing.
+    if text.trim_start_matches(['-', '0', '.']).is_empty() {
+        text.trim_start_matches('-').into()
+    } else {
+        text
+    }
+}
+
+/// A relative change with its sign: `-97 %`, `+3.1 %`.
+///
+/// ```
+/// # use jitterlab_report::words::change;
+/// assert_eq!([-0.97, 0.031, 0.0].map(change), ["-97 %", "+3.1 %", "0 %"]);
+/// ```
+#[must_use]
+pub fn change(change: f64) -> String {
+    if change > 0.0 { format!("+{}", share(change)) } else { share(change) }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use jitterlab_analysis::causes::{RunWhy, Told};
 use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskSpec};
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Content, Document};
+use jitterlab_report::document::{self, Document, Extent};
 use jitterlab_report::export::{Asked, Format};
 use jitterlab_report::page;
 use jitterlab_runs::{Hints, Run};
@@ -23,10 +23,10 @@ pub fn causes(folder: &Path, data: &[u8], long: bool) {
     for told in [Told::Latest(10), Told::Rank(1)] {
         let all: Vec<usize> = (0..tasks).collect();
         let why = RunWhy::of("run".into(), &causes, info.clone(), &all, told);
-        let document = Document::new(Content::Why(Box::new(why)));
-        let text = document.text(Terminal { columns: 80, ascii: false, colour: false });
+        let terminal = Terminal { columns: 80, ascii: false, colour: false };
+        let text = document::text(&why, Extent::Details, terminal);
         assert!(!text.is_empty());
-        let json = document.json().expect("every result is JSON");
+        let json = document::json(&why).expect("every result is JSON");
         assert!(Document::read(&json).is_ok(), "what is printed can be read");
     }
     if long {

@@ -15,7 +15,7 @@ use jitterlab_motion::servo::{Design, Plant, Question, ServoResult, Wishes};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion};
 use jitterlab_motion::{JudgedRun, catalog};
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::document::{Content, Document};
+use jitterlab_report::document::{self, Extent};
 use jitterlab_report::page;
 use jitterlab_runs::{CaptureHints, CompareOptions, Hints, OneTask, PacketFilter, Run, compare};
 use jitterlab_trace::{RunFileWriter, RunReader, recover_to};
@@ -42,15 +42,14 @@ fn through(path: &Path, data: &[u8], long: bool) {
         return;
     }
     let Ok(analysis) = run.analysis(None, AnalysisSection::ALL.to_vec(), true, None) else { return };
-    let document = Document::new(Content::Analysis(Box::new(analysis)));
-    assert!(!document.text(TERMINAL).is_empty());
+    assert!(!document::text(&analysis, Extent::Details, TERMINAL).is_empty());
     match lot(data) % 6 {
         0 => pages(&run),
         1 => predictions(&run),
         2 => comparison(path, run),
         3 => servo(run),
         4 => stepper(run),
-        _ => drop(document.json().expect("every result is JSON")),
+        _ => drop(document::json(&analysis).expect("every result is JSON")),
     }
 }
 
@@ -86,7 +85,7 @@ fn comparison(path: &Path, run: Run) {
     if let Ok(compared) =
         compare(&[run, again], &[], CompareOptions { task: None, twente: false, anyway: true })
     {
-        let _ = Document::new(Content::Comparison(compared)).text(TERMINAL);
+        let _ = document::text(&compared, Extent::Details, TERMINAL);
     }
 }
 

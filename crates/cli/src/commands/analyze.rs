@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::task_analysis::AnalysisSection;
-use jitterlab_report::document::Content;
 use jitterlab_report::patterns::section_help;
 
 use crate::exit::{Ending, Status};
@@ -60,7 +59,7 @@ pub fn execute(args: &Args) -> Ending {
         let run = args.run.open(path)?;
         let (task, purpose) = (args.run.task.as_deref(), args.wanted.purpose);
         let analysis = run.analysis(task, sections.clone(), with_transitions, purpose)?;
-        statuses.push(Status::of(args.output.show(Content::Analysis(Box::new(analysis)))?));
+        statuses.push(Status::of(args.output.show(&analysis)?));
     }
     Ok(Status::worst(statuses))
 }

@@ -5,7 +5,6 @@ use jitterlab_host::facts::{self, Root};
 use jitterlab_host::topology::check_cpu;
 use jitterlab_model::CpuSet;
 use jitterlab_report::check::script;
-use jitterlab_report::document::Content;
 
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
@@ -43,5 +42,5 @@ pub fn execute(args: &Args) -> Ending {
         output::print(&script)?;
         return Ok(Status::Fine);
     }
-    Ok(Status::of(args.output.show(Content::Check(Box::new(report)))?))
+    Ok(Status::of(args.output.show(&report)?))
 }

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use jitterlab_report::comparison;
-use jitterlab_report::document::Content;
 use jitterlab_runs::{CompareError, CompareOptions, Run, align, compare};
 
 use crate::error::CliError;
@@ -86,12 +85,12 @@ pub fn execute(args: &Args) -> Ending {
         output::print(&comparison::markdown(&compared))?;
         return Ok(Status::of(compared.tolerated.map(|judged| judged.fitness)));
     }
-    Ok(Status::of(args.output.show(Content::Comparison(compared))?))
+    Ok(Status::of(args.output.show(&compared)?))
 }
 
 fn aligned(args: &Args) -> Ending {
     let [run, witness] = args.files.as_slice() else { return Err(CliError::NotTwoToAlign.into()) };
     let (run, witness) = (args.run.open(run)?, args.run.open_edges(witness)?);
     let aligned = align(&run, args.run.task.as_deref(), &witness)?;
-    Ok(Status::of(args.output.show(Content::Alignment(aligned))?))
+    Ok(Status::of(args.output.show(&aligned)?))
 }

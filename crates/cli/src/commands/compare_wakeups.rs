@@ -3,7 +3,6 @@
 use jitterlab_host::ways::{compare, ways};
 use jitterlab_host::{DmaLatency, Stage};
 use jitterlab_model::TaskSpec;
-use jitterlab_report::document::Content;
 
 use crate::countdown::Countdown;
 use crate::error::CliError;
@@ -56,7 +55,7 @@ pub fn execute(args: &Args) -> Ending {
     let compared = compare(&stage, ways, args.rounds, args.duration, &mut tell, &interrupted)?;
     // Ends the line of the progress first.
     drop(progress);
-    args.output.show(Content::CompareWakeups(compared))?;
+    args.output.show(&compared)?;
     kept_parts::close(true, |complete| stage.close(complete));
     Ok(Status::Fine)
 }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
 use jitterlab_host::{self as host, DmaLatency, Session, TrialPlan};
 use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
-use jitterlab_report::document::Content;
 use jitterlab_report::figure::{self, load};
 use jitterlab_trace::Parts;
 
@@ -133,7 +132,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     // Ends the line of the progress first.
     drop(progress);
-    args.shown.show(Content::Compensation(Box::new(trial)))?;
+    args.shown.show(&trial)?;
     kept_parts::close(true, |complete| stage.close(complete));
     Ok(Status::Fine)
 }

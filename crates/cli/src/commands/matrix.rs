@@ -7,7 +7,6 @@ use jitterlab_host::facts::{self, Root};
 use jitterlab_host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
-use jitterlab_report::document::Content;
 use jitterlab_report::matrix::{self as words, CellStep};
 
 use crate::error::CliError;
@@ -126,6 +125,6 @@ pub fn execute(args: &Args) -> Ending {
     if let Some(path) = &args.figure {
         output::write_figure(path, &words::svg(&result)?)?;
     }
-    args.result.show(Content::Matrix(Box::new(result)))?;
+    args.result.show(&result)?;
     Ok(Status::Fine)
 }

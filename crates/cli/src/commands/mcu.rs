@@ -18,7 +18,6 @@ use jitterlab_mcu::{
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, TaskRun, TimingStats};
-use jitterlab_report::document::Content;
 use jitterlab_report::requirement;
 
 use crate::exit::{Ending, Status};
@@ -214,7 +213,7 @@ fn run(args: &RunArgs) -> Ending {
         output::write_file(path, requirement::junit("jitterlab mcu run", required).as_bytes())?;
     }
     let run = MeasuredRun { required, ..MeasuredRun::new(measured.info, &stats, file) };
-    Ok(Status::of(args.show.show(Content::Run(Box::new(run)))?))
+    Ok(Status::of(args.show.show(&run)?))
 }
 
 fn request(args: &RunArgs) -> McuRequest {
@@ -257,7 +256,7 @@ fn sweep(args: &SweepArgs) -> Ending {
     }
     let results = sweep::measure_all(&cells, &compiler, &progress(args.output.is_json()))?;
     let alarms = results.into_iter().map(|result| result.figures).collect();
-    args.output.show(Content::McuSweep(McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms }))?;
+    args.output.show(&McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms })?;
     Ok(Status::Fine)
 }
 
@@ -267,10 +266,10 @@ fn recommend(args: &RecommendArgs) -> Ending {
     let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
     let choices = recommend::recommend(&wanted, &Compiler::new()?, &progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
-    Ok(Status::of(args.output.show(Content::McuRecommendation(found))?))
+    Ok(Status::of(args.output.show(&found)?))
 }
 
 fn cost(args: &CostArgs) -> Ending {
-    args.output.show(Content::McuCost(cost::measure_all(&Compiler::new()?)?))?;
+    args.output.show(&cost::measure_all(&Compiler::new()?)?)?;
     Ok(Status::Fine)
 }

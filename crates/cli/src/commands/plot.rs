@@ -40,16 +40,16 @@ pub struct Args {
 /// Reads the runs and draws.
 pub fn execute(args: &Args) -> Ending {
     let Some(path) = &args.output else {
-        let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
+        let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
         let terminal = output::terminal(args.ascii);
-        let charts = args.figure.charts(args.quantity, &runs, &sections)?;
+        let charts = args.figure.charts(args.quantity, &runs, &documents)?;
         output::print(&terminal.figures(&charts))?;
         return Ok(Status::Fine);
     };
     output::check_figure(path, "--output")?;
     output::check_not_read(path, &args.files)?;
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
-    let svg = figure::svg(&args.figure.charts(args.quantity, &runs, &sections)?)?;
+    let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
+    let svg = figure::svg(&args.figure.charts(args.quantity, &runs, &documents)?)?;
     let file = output::figure(path, svg)?;
     output::deliver(path, &file, args.force.force, &args.figure.to_string())?;
     Ok(Status::Fine)

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_report::document::Content;
 use jitterlab_runs::Ahead;
 
 use crate::exit::{Ending, Status};
@@ -57,7 +56,7 @@ pub fn execute(args: &Args) -> Ending {
     let mut statuses = Vec::new();
     for path in &args.files {
         let outlook = args.run.open(path)?.outlook(args.run.task.as_deref(), &ahead)?;
-        statuses.push(Status::of(args.output.show(Content::Prediction(outlook))?));
+        statuses.push(Status::of(args.output.show(&outlook)?));
     }
     Ok(Status::worst(statuses))
 }

@@ -28,8 +28,8 @@ pub struct Args {
 /// Reads the runs and writes the page.
 pub fn execute(args: &Args) -> Ending {
     output::check_not_read(&args.output, &args.files)?;
-    let Inputs { runs, sections } = inputs::read(&args.files, &args.run)?;
-    let html = render(&runs, &sections)?;
+    let Inputs { runs, documents } = inputs::read(&args.files, &args.run)?;
+    let html = render(&runs, &documents)?;
     let said = format!("{:.1} MB", html.len() as f64 / 1e6);
     output::deliver(&args.output, html.as_bytes(), args.force.force, &said)?;
     Ok(Status::Fine)

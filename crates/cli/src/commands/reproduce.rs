@@ -7,7 +7,6 @@ use jitterlab_kernel::KernelChoice;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
 use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
-use jitterlab_report::document::Content;
 use jitterlab_report::papers::contents::{Paper, PaperContents};
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
@@ -84,7 +83,7 @@ const DURATION_NS: i64 = 5_000_000_000;
 pub fn execute(args: &Args) -> Ending {
     let paper = args.document.map(Document::paper);
     let (Some(document), false) = (args.document, args.list) else {
-        args.output.show(Content::Papers(PaperContents::of(paper)))?;
+        args.output.show(&PaperContents::of(paper))?;
         return Ok(Status::Fine);
     };
     let name = document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
@@ -124,6 +123,6 @@ pub fn execute(args: &Args) -> Ending {
         (Document::Twente, false) => twente::host(&mut at)?,
         (Document::Twente, true) => twente::virtual_time(&mut at, &kernels)?,
     };
-    args.output.show(Content::Reproduction(Box::new(at.finish(found)?)))?;
+    args.output.show(&at.finish(found)?)?;
     Ok(Status::Fine)
 }

@@ -6,7 +6,6 @@ use anyhow::anyhow;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_host::{self as host, Measurement, Request, load};
 use jitterlab_model::StopReason;
-use jitterlab_report::document::Content;
 use jitterlab_trace::RunWriter;
 
 use crate::error::CliError;
@@ -70,7 +69,7 @@ pub fn execute(args: &Args) -> Ending {
     let measured = args.measure(measurement, writer, &interrupted)?.judged_for(args.wanted.purpose);
     let result = MeasuredRun { without_isolation, ..measured };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
-    let status = Status::of(args.record.show.show(Content::Run(Box::new(result)))?);
+    let status = Status::of(args.record.show.show(&result)?);
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),

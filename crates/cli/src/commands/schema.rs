@@ -9,6 +9,6 @@ pub struct Args {}
 
 /// Prints it.
 pub fn execute(_: &Args) -> Ending {
-    output::print(jitterlab_report::document::SCHEMA_TEXT)?;
+    output::print(jitterlab_report::schema::SCHEMA_TEXT)?;
     Ok(Status::Fine)
 }

@@ -4,7 +4,6 @@ use jitterlab_host as host;
 use jitterlab_host::watch::{Target, Watch, WatchRequest};
 use jitterlab_model::Keep;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_report::document::Content;
 
 use crate::exit::{Ending, Status};
 use crate::interrupt;
@@ -72,6 +71,6 @@ pub fn execute(args: &Args) -> Ending {
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
     drop(progress);
-    args.record.show.show(Content::Run(Box::new(watched?)))?;
+    args.record.show.show(&watched?)?;
     Ok(Status::Fine)
 }

@@ -4,7 +4,6 @@ use std::io;
 use std::path::PathBuf;
 
 use jitterlab_analysis::causes::Told;
-use jitterlab_report::document::Content;
 use jitterlab_report::export::{self, Asked, Format};
 
 use crate::exit::{Ending, Status};
@@ -53,6 +52,6 @@ pub fn execute(args: &Args) -> Ending {
     }
     let told = args.event.map_or(Told::Latest(LATEST), |rank| Told::Rank(rank as usize));
     let why = run.why(args.run.task.as_deref(), told)?;
-    args.output.show(Content::Why(Box::new(why)))?;
+    args.output.show(&why)?;
     Ok(Status::Fine)
 }

@@ -124,7 +124,7 @@ fn no_result_is_wider_than_the_terminal() {
         for (columns, extent) in [80, 100, 120].into_iter().flat_map(|columns| {
             [Extent::Head, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
         }) {
-            let told = document.told(extent, Terminal { columns, ascii: false, colour: false });
+            let told = document.text(extent, Terminal { columns, ascii: false, colour: false });
             let widest = widest(&told);
             assert!(widest <= columns, "{path:?} at {columns}: {widest}\n{told}");
             let is_for_all = extent != Extent::Details && kind["kind"] != "analysis";

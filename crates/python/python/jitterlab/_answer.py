@@ -1,4 +1,4 @@
-"""What every answer can do, and how it is made of its JSON."""
+"""Answers: what all of them can do, and how their fields are made."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ T = TypeVar("T")
 class Answer:
     """An answer of jitterlab: fields to compute with, the words of the program, and figures."""
 
-    _document: str
+    _native: _native.Answer
 
     @property
     def head(self) -> Head | None:
         """Verdict, the number that decides, and what to do next; None where nothing is judged."""
         from .results import Head
 
-        head = json.loads(self._document).get("head")
+        head = json.loads(self._native.json()).get("head")
         return None if head is None else decode(Head, head)
 
     @property
     def run_warnings(self) -> list[str]:
         """What has to be known of the runs it rests on, a sentence each."""
-        return _native.warnings_of(self._document)
+        return self._native.warnings()
 
     def text(self, *, details: bool = False, columns: int = 80) -> str:
         """What the program prints: the answer, or with `details` everything."""
-        return _native.text(self._document, "details" if details else "answer", columns)
+        return self._native.text("details" if details else "answer", columns)
 
     def json(self) -> str:
         """The JSON that the program prints with --json (docs/formats/schema.json)."""
-        return self._document
+        return self._native.json()
 
     def figures(self) -> list[Figure]:
         """Its figures. Those of a run itself are drawn by `jitterlab.plot`."""
-        return [Figure(svg) for svg in _native.figures(self._document)]
+        return [Figure(svg) for svg in self._native.figures()]
 
     def __str__(self) -> str:
         return self.text()
@@ -61,10 +61,10 @@ class Answer:
         return f"<pre>{escape(self.text())}</pre>{figures}"
 
 
-def answer(kind: type[T], document: str) -> T:
-    """The answer that a document holds."""
-    made: T = decode(kind, json.loads(document)["result"])
-    setattr(made, "_document", document)
+def answer(kind: type[T], native: _native.Answer) -> T:
+    """The answer with its fields."""
+    made: T = decode(kind, json.loads(native.json())["result"])
+    setattr(made, "_native", native)
     return made
 
 

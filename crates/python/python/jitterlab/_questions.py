@@ -248,10 +248,10 @@ def report(path: str | os.PathLike[str], *about: Source | Answer, task: str | No
     Raises:
         Error: There is nothing to show, or the page cannot be written.
     """
-    documents = [one._document for one in about if isinstance(one, Answer)]
+    answers = [one._native for one in about if isinstance(one, Answer)]
     runs = [opened(one) for one in about if not isinstance(one, Answer)]
     name = task or next((run._task for run in runs if run._task), None)
-    _native.write_page([run._native for run in runs], documents, name, path)
+    _native.write_page([run._native for run in runs], answers, name, path)
 
 
 def _native_of(run: Run | None) -> _native.Run | None:

@@ -337,7 +337,7 @@ two others through a fit whose error is recorded.
 """
 
 
-Refusal = Literal["few-events", "too-dependent", "too-short", "unknown", "no-method"]
+Refusal2 = Literal["few-events", "too-dependent", "too-short", "unknown", "no-method"]
 """Why a figure has no interval.
 
 `few-events`: Too little lies beyond it that is independent: a burst or two decide it.
@@ -1081,7 +1081,7 @@ class Change:
 
 
 @dataclass(kw_only=True)
-class Change3:
+class Change2:
     """Slow change of the latency over the run."""
 
     found: bool
@@ -1347,7 +1347,7 @@ class Difference:
     """Its value here over its value in the first run."""
     real: bool
     """Whether the interval excludes 0; of the maximum, whether `Maxima` says so."""
-    refusal: Refusal | None = None
+    refusal: Refusal2 | None = None
     """Why there is none."""
     statistic: Statistic
     """Which figure."""
@@ -1389,7 +1389,7 @@ class Estimate:
 
     interval: tuple[float, float] | None = None
     """The interval that holds the true figure of runs like this one, with 95 %."""
-    refusal: Refusal | None = None
+    refusal: Refusal2 | None = None
     """Why there is none."""
     statistic: Statistic
     """Which figure."""
@@ -1936,7 +1936,7 @@ class Judged:
     """The run."""
     velocity: VelocityError | None = None
     """Velocity noise."""
-    verdict: Verdict | None = None
+    verdict: Verdict2 | None = None
     """Whether the loop may be closed on this machine."""
     cost: float | None = None
     """Mean cost per second; infinite when the loop is not mean-square stable."""
@@ -2300,7 +2300,7 @@ class LoopUnderExecution:
     """
     utilisation: float
     """Share of its time that the task works if it serves every due time."""
-    verdict: Verdict
+    verdict: Verdict2
     """Whether such a loop is any good."""
 
 
@@ -2328,7 +2328,7 @@ class LoopUnderRun:
     """The run."""
     velocity: VelocityError
     """Velocity noise."""
-    verdict: Verdict
+    verdict: Verdict2
     """Whether the loop may be closed on this machine."""
 
 
@@ -2558,7 +2558,7 @@ class Overload:
 class Patterns:
     """All patterns of a task."""
 
-    change: Change3
+    change: Change2
     """Slow change."""
     clusters: list[LatencyCluster]
     """Latency modes: one if there is no pattern."""
@@ -2947,7 +2947,7 @@ class RedesignKind:
 
 
 @dataclass(kw_only=True)
-class Refusal2:
+class Refusal:
     """Something that was asked for and not given."""
 
     remedy: str
@@ -3120,7 +3120,7 @@ class RunAnalysis(Answer):
     """The parts of the analysis that were asked for; empty: an overview."""
     tasks: list[TaskAnalysis]
     """Its tasks."""
-    verdict: Verdict2 | None = None
+    verdict: Verdict | None = None
     """Which purposes it shows to be served; None for what says nothing of a machine."""
 
 
@@ -3154,7 +3154,7 @@ class RunInfo:
     """The same with what each load achieved; known when the run has ended."""
     placement: str | Placed | None = None
     """Where the tasks ran and why there; None where nobody chose."""
-    refused: list[Refusal2]
+    refused: list[Refusal]
     """What was asked for and not given."""
     started: str
     """Beginning, UTC, RFC 3339."""
@@ -4113,16 +4113,6 @@ class VelocityError:
 
 @dataclass(kw_only=True)
 class Verdict:
-    """Whether a loop may be closed on a machine."""
-
-    fitness: Fitness
-    """The worst of all sides."""
-    sides: list[Side]
-    """All sides, the one that decides first."""
-
-
-@dataclass(kw_only=True)
-class Verdict2:
     """What a run says of the purposes its machine may be wanted for."""
 
     asked: str | None = None
@@ -4131,6 +4121,16 @@ class Verdict2:
     """How well it is served; of several, good or unfit where all are, limited where they differ."""
     purposes: list[PurposeVerdict]
     """Each purpose, from the shortest period to the longest."""
+
+
+@dataclass(kw_only=True)
+class Verdict2:
+    """Whether a loop may be closed on a machine."""
+
+    fitness: Fitness
+    """The worst of all sides."""
+    sides: list[Side]
+    """All sides, the one that decides first."""
 
 
 @dataclass(kw_only=True)

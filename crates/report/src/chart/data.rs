@@ -1,9 +1,10 @@
-//! Layers as the page carries them: each shape as its columns, which pack better than rows.
+//! Layers as the page and JSON carry them: each shape as its columns, which pack better than rows.
 
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::SerializeStruct as _;
 use serde::{Serialize, Serializer};
 
-use super::{Cells, Shape};
+use super::{Cells, Shape, Span, Stroke};
 
 /// A number of as many digits as can be seen: whole ones are exact, others have seven.
 fn short(value: f64) -> f64 {
@@ -77,5 +78,103 @@ impl Serialize for Shape {
         shape.serialize_field("kind", kind)?;
         shape.serialize_field("columns", &columns)?;
         shape.end()
+    }
+}
+
+/// A shape as it was written.
+#[derive(serde::Deserialize)]
+struct Written {
+    kind: String,
+    columns: Vec<Vec<Option<f64>>>,
+    stroke: Option<Stroke>,
+    #[serde(default)]
+    words: Vec<String>,
+    size: Option<[f64; 2]>,
+    #[serde(default)]
+    labelled: bool,
+    key: Option<(String, Vec<(f64, String)>)>,
+}
+
+impl Written {
+    /// The columns as rows; `None` if there are others than `N` of one length. JSON holds what is no number as null.
+    fn rows<const N: usize>(&self) -> Option<Vec<[f64; N]>> {
+        let columns: &[Vec<Option<f64>>; N] = self.columns.as_slice().try_into().ok()?;
+        let length = columns.first()?.len();
+        let is_whole = columns.iter().all(|column| column.len() == length);
+        let row = |at: usize| columns.each_ref().map(|column| column[at].unwrap_or(f64::NAN));
+        is_whole.then(|| (0..length).map(row).collect())
+    }
+
+    /// The rows, each with its words.
+    fn worded<const N: usize>(&mut self) -> Option<impl Iterator<Item = ([f64; N], String)> + use<N>> {
+        let rows = self.rows::<N>()?;
+        (rows.len() == self.words.len()).then(|| rows.into_iter().zip(std::mem::take(&mut self.words)))
+    }
+
+    fn shape(mut self) -> Option<Shape> {
+        Some(match self.kind.as_str() {
+            "line" => Shape::Line { points: self.rows()?, stroke: self.stroke? },
+            "points" => Shape::Points(self.rows()?),
+            "band" => Shape::Band(self.rows()?),
+            "bars" => Shape::Bars(self.rows()?),
+            "counts" => Shape::Counts(self.rows()?),
+            "intervals" => Shape::Intervals(self.rows()?),
+            "frames" => Shape::Frames(self.rows()?),
+            "level" => Shape::Level(self.rows::<1>()?.first()?[0]),
+            "boxes" => Shape::Boxes(self.worded()?.map(|([from, to], words)| (from, to, words)).collect()),
+            "spans" => {
+                let span = |([from, to, lane], words): ([f64; 3], String)| Span { from, to, lane, words };
+                Shape::Spans(self.worded()?.map(span).collect())
+            }
+            "marks" => Shape::Marks(self.worded()?.map(|([at], words)| (at, words)).collect()),
+            "cells" => {
+                let cells = self.worded()?.map(|([x, y, shade], words)| ([x, y], shade, words)).collect();
+                Shape::Cells(Cells { size: self.size?, cells, labelled: self.labelled, key: self.key? })
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let written = Written::deserialize(deserializer)?;
+        let kind = written.kind.clone();
+        written.shape().ok_or_else(|| D::Error::custom(format!("the layer {kind:?} of a figure is damaged")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_read_as_it_was_written() {
+        let cells = Cells {
+            size: [1.0, 2.0],
+            cells: vec![([0.0, 1.0], 0.5, "half".into())],
+            labelled: true,
+            key: ("shade".into(), vec![(0.0, "little".into())]),
+        };
+        let shapes = [
+            Shape::Line { points: vec![[0.0, 1.5], [2.0, 3.0]], stroke: Stroke::Steps },
+            Shape::Points(vec![[0.0, 1.0]]),
+            Shape::Band(vec![[0.0, 1.0, 2.0]]),
+            Shape::Bars(Vec::new()),
+            Shape::Counts(vec![[0.0, 1.0, 7.0]]),
+            Shape::Intervals(vec![[0.0, 1.0, 2.0, 3.0]]),
+            Shape::Frames(vec![[0.0, 1.0, 2.0, 3.0]]),
+            Shape::Level(4.0),
+            Shape::Boxes(vec![(0.0, 1.0, "box".into())]),
+            Shape::Spans(vec![Span { from: 0.0, to: 1.0, lane: 2.0, words: "span".into() }]),
+            Shape::Marks(vec![(1.0, "mark".into())]),
+            Shape::Cells(cells),
+        ];
+        for shape in shapes {
+            let text = serde_json::to_string(&shape).unwrap();
+            assert_eq!(serde_json::from_str::<Shape>(&text).unwrap(), shape, "{text}");
+        }
+        let cut = r#"{"kind":"line","stroke":"solid","columns":[[1,2],[1]]}"#;
+        assert!(serde_json::from_str::<Shape>(cut).is_err());
     }
 }

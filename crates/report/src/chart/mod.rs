@@ -11,13 +11,15 @@ mod text;
 pub use range::Ticks;
 pub use text::Terminal;
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 /// A figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
     /// The figure it belongs to, in lower case with hyphens. A figure of several tasks has a chart for each.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What is shown, how much data it rests on, and how to read it: stands below the figure, and is what somebody
     /// who cannot see it gets.
     pub caption: String,
@@ -37,7 +39,7 @@ impl Chart {
 }
 
 /// An axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// What it shows; with the unit, unless it is one of time.
     pub title: String,
@@ -50,7 +52,7 @@ pub struct Axis {
 }
 
 /// Where values lie on an axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
     /// Evenly.
@@ -131,7 +133,7 @@ impl Axis {
 }
 
 /// Something drawn in one colour under one name.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layer {
     /// What the legend calls it; empty for what needs none.
     pub name: String,
@@ -184,7 +186,7 @@ pub enum Shape {
 }
 
 /// How a line is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stroke {
     /// Straight from point to point.

@@ -8,7 +8,7 @@ fn text(chart: &Chart, columns: usize, ascii: bool) -> String {
 }
 
 fn chart(layers: Vec<Layer>, x: Axis, y: Axis) -> Chart {
-    Chart { name: "a", caption: "A figure of <b> & c.".into(), x, y, layers, height: 300 }
+    Chart { name: "a".into(), caption: "A figure of <b> & c.".into(), x, y, layers, height: 300 }
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub(super) fn text(task: &str, found: &CausesCompared) -> String {
 /// The causes for the page.
 pub(crate) fn piece(task: &str, found: &CausesCompared) -> Piece {
     let fates = fates(found).map_or(String::new(), |said| format!(" {said}"));
-    Piece::Table { caption: format!("{}.{fates}", caption(task)), header: header(found), rows: rows(found) }
+    Piece::table(format!("{}.{fates}", caption(task)), &header(found), rows(found))
 }
 
 fn caption(task: &str) -> String {

@@ -17,7 +17,7 @@ pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
     for (task, comparison) in compared {
         let table = side_by_side(comparison);
         let caption = format!("Task {task}: latency in µs. {}", table.legend);
-        pieces.push(Piece::Table { caption, header: table.header, rows: table.rows });
+        pieces.push(Piece::table(caption, &table.header, table.rows));
         pieces.extend(chart(task, comparison).map(Piece::Figure));
     }
     (!compared.is_empty()).then(|| Section {
@@ -40,13 +40,13 @@ pub fn sections(compared: &RunsCompared) -> Vec<Section> {
 }
 
 fn settings_section((task, compared): (&str, &SettingsCompared)) -> Section {
-    let table = Piece::Table {
-        caption: format!(
+    let table = Piece::table(
+        format!(
             "Task {task}: means over runs in µs, and their change; spread: standard deviation from run to run"
         ),
-        header: settings::HEADER.map(String::from).to_vec(),
-        rows: settings::rows(compared),
-    };
+        &settings::HEADER,
+        settings::rows(compared),
+    );
     Section {
         id: "settings".into(),
         title: "Two settings".into(),
@@ -100,7 +100,7 @@ fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
     );
     let level = Layer::new("", 0, Shape::Level(0.0));
     Some(Chart {
-        name: "comparison",
+        name: "comparison".into(),
         caption,
         x: Axis::names("figure of the latency", names),
         y: Axis::linear(format!("change against {base}, %")),

@@ -46,7 +46,7 @@ pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
     };
     let load = |way: &WayFigures| way.load.map_or("not known".into(), share);
     Chart {
-        name: "compensation",
+        name: "compensation".into(),
         caption: format!(
             "Distance of starts from their due times, |start − due|, period {}: {} activations uncompensated (processor load {}), {} compensated ({}), measured in turns.",
             exact(period_ns),
@@ -74,7 +74,7 @@ fn margins(trial: &CompensationTrial) -> Option<Chart> {
     };
     let line = |points| Shape::Line { points, stroke: Stroke::Dashed };
     Some(Chart {
-        name: "margin",
+        name: "margin".into(),
         caption: format!(
             "One early sleep, then polling, with margins up to {}: share of the time polled, and of starts that are late all the same. Lines: expected from the latencies; dots: measured.",
             Human(longest as f64)

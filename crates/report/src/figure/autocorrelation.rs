@@ -31,7 +31,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     }
     layers.insert(0, Layer::new("", 4, Shape::Level(0.0)));
     let chart = Chart {
-        name: "autocorrelation",
+        name: "autocorrelation".into(),
         caption: format!("{}.", told.join("; ")),
         x: Axis::linear("activations apart"),
         y: Axis::linear("correlation of latencies"),

@@ -42,7 +42,8 @@ fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs:
     pieces.extend(why::piece(of));
     let text = why::latest(of, task);
     if !text.is_empty() {
-        pieces.push(Piece::Details { summary: format!("{name}: the latest starts one by one"), text });
+        let events = Piece::Verbatim { heading: String::new(), text };
+        pieces.push(Piece::details(format!("{name}: the latest starts one by one"), vec![events]));
     }
     pieces
 }
@@ -76,7 +77,7 @@ fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
         })
         .collect();
     (!layers.is_empty()).then(|| Chart {
-        name: "causes",
+        name: "causes".into(),
         caption: format!(
             "The {} latest starts of {} of {name}, those from {} on.",
             count(of.events.len() as u64),
@@ -153,7 +154,7 @@ mod tests {
             why: Some(why),
         };
         let section = section(&[run]).unwrap();
-        let chart = section.charts().next().unwrap();
+        let chart = section.charts()[0];
         let mut seen: Vec<(&str, usize)> = Vec::new();
         for layer in &chart.layers {
             let Shape::Points(points) = &layer.shape else { panic!("{layer:?}") };

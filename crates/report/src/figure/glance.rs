@@ -46,7 +46,7 @@ fn over_time(task: &TaskAnalysis, parts: usize) -> Option<Chart> {
         layers.push(Layer::new("due times missed", 3, Shape::Points(missed)));
     }
     Some(Chart {
-        name: "over-time",
+        name: "over-time".into(),
         caption: format!(
             "{name} over time: every extreme of its {} latencies is drawn.",
             count(summary.latency.count)

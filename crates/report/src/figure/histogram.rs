@@ -45,7 +45,7 @@ fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart
     }
     let limits = (!limits.is_empty()).then(|| Layer::new("", 4, Shape::Marks(limits)));
     Some(Chart {
-        name: "histogram",
+        name: "histogram".into(),
         caption: captions(quantity, tasks),
         x: Axis::span(quantity::name(quantity), low_ns, far && low_ns > 0),
         y: Axis::log("count").or(Scale::Linear),

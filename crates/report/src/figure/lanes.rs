@@ -59,7 +59,7 @@ fn chart(late: &LateEvent) -> Chart {
     layers.push(Layer::new("", 5, Shape::Marks(marks)));
     let names = LANES.iter().map(|(_, name, _)| *name).chain(["latency"]);
     Chart {
-        name: "lanes",
+        name: "lanes".into(),
         caption: format!(
             "What ran on CPU {} around activation {}, and the latency in parts: point at a bar for its name, drag over a stretch to zoom in.",
             late.cpu,

@@ -37,7 +37,7 @@ pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Op
         n => format!(" {n} measured loads are not above zero and have no place on this axis."),
     };
     Chart {
-        name: "load-curve",
+        name: "load-curve".into(),
         caption: format!(
             "Waking every A and polling in the last A before the due time, the NIST paper's way, period {}: processor load beyond that of the uncompensated task. Equation 1 polls the last A in full. Least by equations 2 and 3: {} at A = {}.{hidden}",
             exact(period_ns),

@@ -28,6 +28,7 @@ use std::str::FromStr;
 use jitterlab_model::Quantity;
 
 use crate::chart::{self, Chart};
+use crate::document::Document;
 use crate::section::Section;
 use crate::shown::PageRun;
 pub(crate) use comparison::conclusion;
@@ -124,7 +125,7 @@ impl Figure {
         FIGURES.iter().map(|figure| figure.name).collect::<Vec<_>>().join(", ")
     }
 
-    /// Its charts: one, or one for each task. `sections` are those of results that are no runs.
+    /// Its charts: one, or one for each task. `documents` are results that are no runs.
     ///
     /// # Errors
     /// There is nothing to draw.
@@ -132,16 +133,16 @@ impl Figure {
         self,
         quantity: Quantity,
         runs: &[PageRun],
-        sections: &[Section],
+        documents: &[Document],
     ) -> Result<Vec<Chart>, FigureError> {
-        let named = |sections: &[Section]| -> Vec<Chart> {
-            let all = sections.iter().flat_map(Section::charts);
+        let named = |sections: &mut dyn Iterator<Item = &Section>| -> Vec<Chart> {
+            let all = sections.flat_map(Section::charts);
             all.filter(|chart| chart.name == self.name).cloned().collect()
         };
         let charts = match self.source {
             Source::Quantity(_, charts) => charts(quantity, runs),
-            Source::Runs(section) => named(section(runs).as_slice()),
-            Source::Result => named(sections),
+            Source::Runs(section) => named(&mut section(runs).iter()),
+            Source::Result => named(&mut documents.iter().flat_map(|document| &document.sections)),
         };
         if charts.is_empty() {
             return Err(FigureError::Nothing { figure: self.name, needs: self.needs });

@@ -41,7 +41,7 @@ pub fn figure_4(calls: &EarlyCalls) -> Chart {
         format!(" after {} in the median, as the task itself sees it", Human(ns as f64))
     });
     Chart {
-        name: "nist-figure-4",
+        name: "nist-figure-4".into(),
         caption: format!(
             "One activation of a task that is called every A = {}: {} slept again{served}; the last polled for {}, until the \
              due time had come. Of {} activations the one whose calls took the median time together. The switches to the task \
@@ -88,7 +88,7 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
         )
     });
     Chart {
-        name: "nist-figure",
+        name: "nist-figure".into(),
         caption: format!(
             "Deviation of each start from the least-squares line through all; jitter: largest minus smallest. {}.",
             jitters.collect::<Vec<_>>().join("; ")
@@ -114,7 +114,7 @@ fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
     });
     let boxes = clusters.iter().map(|c| (c.low_ns as f64, c.high_ns as f64, cluster_words(c)));
     Chart {
-        name: "nist-figure-1-histogram",
+        name: "nist-figure-1-histogram".into(),
         caption: format!(
             "How many of the {} samples deviate by how much; clusters are boxed, each with its share and its centre.",
             count(deviations.each_ns.len() as u64)

@@ -59,7 +59,7 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
         key: ("pairs".into(), ticks.collect()),
     };
     Some(Chart {
-        name: "pairs",
+        name: "pairs".into(),
         caption: format!(
             "{name}: {} pairs of successive period errors: those of the first activations, and those around the largest values.",
             count(pairs.len() as u64)

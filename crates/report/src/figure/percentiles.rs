@@ -61,7 +61,7 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
     });
     let shares = (0..16).map(|nines| (10f64.powi(nines), share(nines)));
     Some(Chart {
-        name: "percentiles",
+        name: "percentiles".into(),
         caption,
         x: Axis::of("share of values that are not above", Scale::NamedLog(shares.collect())),
         y: Axis::span(quantity::name(quantity), low_ns, low_ns > 0 && high_ns > 30 * low_ns),

@@ -192,7 +192,7 @@ fn chart(
     layers.push(Layer::new("", 4, Shape::Marks(phases(&task.run.info))));
     let range = Human((high_ns - low_ns) as f64);
     Some(Chart {
-        name: "series",
+        name: "series".into(),
         caption: format!(
             "{} Largest minus smallest: {range}. Every extreme is drawn.",
             task.of(quantity, values)

@@ -50,7 +50,7 @@ fn chart(name: &str, run: &PageRun, task: &PageTask, patterns: &Patterns, spectr
         layers.push(Layer::new("", 1, Shape::Marks(marks)));
     }
     Chart {
-        name: "spectrum",
+        name: "spectrum".into(),
         caption: format!(
             "{name}: power of the latencies by frequency, mean of {} of {} activations. What comes back faster than every second activation shows at a lower frequency.",
             if spectrum.segments == 1 {
@@ -140,9 +140,11 @@ fn table(name: &str, info: &RunInfo, period_ns: i64, patterns: &Patterns) -> Opt
         ]
     });
     let rows: Vec<Vec<String>> = rows.into_iter().chain(spikes).chain(locked).collect();
-    (!rows.is_empty()).then(|| Piece::Table {
-        caption: format!("{name}: periodic parts; amplitude: half of peak to peak, were it a sine"),
-        header: ["period", "frequency", "amplitude", "above the noise"].map(String::from).to_vec(),
-        rows,
+    (!rows.is_empty()).then(|| {
+        Piece::table(
+            format!("{name}: periodic parts; amplitude: half of peak to peak, were it a sine"),
+            &["period", "frequency", "amplitude", "above the noise"],
+            rows,
+        )
     })
 }

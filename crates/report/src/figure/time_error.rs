@@ -29,7 +29,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
         return None;
     }
     let chart = Chart {
-        name: "time-error",
+        name: "time-error".into(),
         caption: format!(
             "{}. Solid: MTIE, the maximum time interval error; dashed: TDEV, the time deviation.",
             told.join("; ")

@@ -13,6 +13,7 @@ use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
 use crate::chart::Terminal;
+use crate::terminal;
 use crate::wrap::wrap;
 
 /// The answer in three lines.
@@ -34,11 +35,11 @@ pub struct Head {
 impl Head {
     /// The three lines, each broken where the terminal ends.
     #[must_use]
-    pub fn text(&self, terminal: Terminal) -> String {
+    pub fn text(&self, shown: Terminal) -> String {
         let verdict = wrap(&self.verdict);
         let (word, rest) = verdict.split_at(capitals(&verdict));
-        let coloured = match terminal.colour {
-            true => format!("\x1b[{}m{word}\x1b[0m{rest}", colour(self.fitness)),
+        let coloured = match shown.colour {
+            true => format!("\x1b[{}m{word}\x1b[0m{rest}", terminal::colour(self.fitness)),
             false => verdict,
         };
         coloured + &wrap(&self.number) + &wrap(&format!("Next: {}", self.next))
@@ -70,12 +71,4 @@ fn capitals(verdict: &str) -> usize {
     let capital = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());
     let bytes = words.take_while(capital).map(|word| word.len() + 1).sum::<usize>();
     bytes.saturating_sub(1)
-}
-
-fn colour(fitness: Fitness) -> &'static str {
-    match fitness {
-        Fitness::Good => "32;1",
-        Fitness::Limited | Fitness::CannotTell => "33;1",
-        Fitness::Unfit => "31;1",
-    }
 }

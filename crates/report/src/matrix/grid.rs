@@ -168,7 +168,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
         let cpu = |cpu: &u16| format!("CPU {cpu}");
         let (first, second) = (matrix.tasks.first().map_or("", String::as_str), matrix.tasks.get(1));
         Chart {
-            name: "matrix",
+            name: "matrix".into(),
             caption: format!(
                 "{} of {names} in µs, load {condition}. {caption} Colour: the mean of the tasks on a logarithmic scale.",
                 sentence_case(named)

@@ -73,11 +73,7 @@ impl<D> Table<D> {
     }
 
     fn table(&self, caption: &str, devices: &Devices<D>) -> Piece {
-        Piece::Table {
-            caption: caption.into(),
-            header: self.header.iter().map(|h| (*h).to_owned()).collect(),
-            rows: self.rows(devices),
-        }
+        Piece::table(caption, self.header, self.rows(devices))
     }
 }
 

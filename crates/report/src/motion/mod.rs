@@ -84,8 +84,8 @@ fn percent(share: f64) -> String {
 mod tests {
     use super::change;
     use crate::chart::Terminal;
-    use crate::document::{Content, Document};
-    use crate::section::{Piece, Section};
+    use crate::document::{self, Document, Extent, Present};
+    use crate::section::Section;
     use jitterlab_model::Activation;
     use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
     use jitterlab_motion::stepper::{Axis, AxisOptions, StepperDevices, StepperQuestion};
@@ -128,40 +128,45 @@ mod tests {
         ServoResult::under_run(&question(), run, trace.as_slice(), &Wishes::default()).unwrap()
     }
 
-    fn sections(content: Content) -> Vec<Section> {
-        Document::new(content).sections()
+    fn section(result: &impl Present) -> Section {
+        result.sections().remove(0)
+    }
+
+    fn text(result: &impl Present) -> String {
+        document::text(result, Extent::Details, TERMINAL)
+    }
+
+    fn is_read_back(result: &impl Present) {
+        let document = Document::new(result);
+        let read = Document::read(&document::json(result).unwrap()).unwrap();
+        assert_eq!((&read.kind, &read.head), (&document.kind, &document.head));
+        // Figures are part of the text. (Their numbers are written with seven digits.)
+        let texts = [&read, &document].map(|document| document.text(Extent::Details, TERMINAL));
+        assert!(texts[0] == texts[1], "{}{}", texts[0], texts[1]);
+        assert_eq!(read.sections.len(), 1);
     }
 
     #[test]
-    fn every_result_reads_back_from_its_json_and_says_the_same() {
+    fn every_result_is_read_back_from_its_json_and_shows_the_same() {
         let axis = Axis::new(AxisOptions::new(catalog::find("as1050", None).unwrap())).unwrap();
         let stepper = |jitter| StepperQuestion::new(axis.clone(), None, None).unwrap().under_jitter(jitter);
-        for content in [
-            Content::Stepper(Box::new(stepper(100_000).unwrap())),
-            // No jitter costs nothing at any speed, and a large one all there is: both are infinite somewhere.
-            Content::Stepper(Box::new(stepper(0).unwrap())),
-            Content::Stepper(Box::new(stepper(6_000_000).unwrap())),
-            Content::Servo(Box::new(stalled())),
-            Content::Servo(Box::new(ServoResult::alone(&question()).unwrap())),
-            Content::Servo(Box::new(ServoResult::under_execution(&question(), "0.5h..1.4h", &[]).unwrap())),
-            Content::StepperDevices(StepperDevices::known()),
-            Content::Plants(catalog::devices::<Plant, _>("dc-servo")),
-        ] {
-            let document = Document::new(content);
-            let again = Document::read(&document.json().unwrap()).unwrap();
-            // Figures are part of the text. (A number read back may differ in its last bit.)
-            let (text, first) = (again.text(TERMINAL), document.text(TERMINAL));
-            assert!(text == first, "{text}{first}");
-            assert_eq!(again.sections().len(), 1);
+        // No jitter costs nothing at any speed, and a large one all there is: both are infinite somewhere.
+        for jitter_ns in [100_000, 0, 6_000_000] {
+            is_read_back(&stepper(jitter_ns).unwrap());
         }
+        is_read_back(&stalled());
+        is_read_back(&ServoResult::alone(&question()).unwrap());
+        is_read_back(&ServoResult::under_execution(&question(), "0.5h..1.4h", &[]).unwrap());
+        is_read_back(&StepperDevices::known());
+        is_read_back(&catalog::devices::<Plant, _>("dc-servo"));
     }
 
     #[test]
     fn an_unstable_loop_has_no_cost_from_there_on() {
-        let text = Document::new(Content::Servo(Box::new(stalled()))).text(TERMINAL);
+        let text = text(&stalled());
         assert!(text.contains("NOT stable") && text.contains("3 blocks"), "{text}");
-        let [section] = &sections(Content::Servo(Box::new(stalled())))[..] else { panic!("one section") };
-        let captions: Vec<&str> = section.charts().map(|chart| chart.caption.as_str()).collect();
+        let section = section(&stalled());
+        let captions: Vec<&str> = section.charts().iter().map(|chart| chart.caption.as_str()).collect();
         assert!(captions[0].contains("the loop is no longer stable"), "{captions:?}");
         assert_eq!(captions.len(), 6, "cost, step, sine, periods, delays, margin: {captions:?}");
     }
@@ -171,11 +176,12 @@ mod tests {
         let axis = Axis::new(AxisOptions::new(catalog::find("as1050", None).unwrap())).unwrap();
         let of =
             |speeds| StepperQuestion::new(axis.clone(), speeds, None).unwrap().under_jitter(20_000).unwrap();
-        let [section] = &sections(Content::Stepper(Box::new(of(None))))[..] else { panic!("one section") };
-        let names: Vec<&str> = section.charts().map(|chart| chart.name).collect();
+        let result = of(None);
+        let section = section(&result);
+        let names: Vec<&str> = section.charts().iter().map(|chart| chart.name.as_ref()).collect();
         assert_eq!(names, ["torque", "torque", "step-rate"]);
-        assert!(matches!(&section.pieces[0], Piece::Answer(head) if head.verdict.contains("rev/min")));
-        let one = Document::new(Content::Stepper(Box::new(of(Some("1rev/s"))))).text(TERMINAL);
+        assert!(result.head().unwrap().verdict.contains("rev/min"));
+        let one = text(&of(Some("1rev/s")));
         assert!(!one.contains("left under the jitter"), "{one}");
     }
 }

@@ -82,7 +82,7 @@ fn cost(title: &str, found: &Evaluation) -> Chart {
         None => format!("All together: {:+.3} %.", 100.0 * (found.clustered.cost / ideal - 1.0)),
     };
     Chart {
-        name: "servo-cost",
+        name: "servo-cost".into(),
         caption: format!(
             "{title}: what each part of the timing adds to the cost, as a share of the cost with punctual activations. {end}"
         ),
@@ -106,7 +106,7 @@ fn response(title: &str, (output, name): (usize, &str), response: &FollowedRefer
     let value = |p: &Point| p.outputs.get(output).copied();
     let (ideal, recorded) = (&response.ideal_points, &response.recorded_points);
     Chart {
-        name: "step-response",
+        name: "step-response".into(),
         caption: format!(
             "{title}, reference {}, through the worst event: {name} with punctual activations and with those there were.",
             response.reference
@@ -145,7 +145,7 @@ fn over_periods(closed: &LoopDescription, found: &LoopAssessment) -> Chart {
     let ends = found.over_periods.iter().filter(|p| !p.delayed.is_finite()).map(|p| p.period_ns).min();
     let end = ends.map_or(String::new(), |_| " Where a line ends the loop is no longer stable.".into());
     Chart {
-        name: "servo-period",
+        name: "servo-period".into(),
         caption: format!(
             "{} under {}: the cost over the period, the controller designed for each, with punctual activations and with this \
              machine's mean latency and execution time, as far as these fit into the period; the point is this machine with all of \
@@ -174,7 +174,7 @@ fn over_delays(closed: &LoopDescription, costs: &[DelayCost], machine: Option<(f
                 and its overruns cost (or save).";
     }
     Chart {
-        name: "servo-delay",
+        name: "servo-delay".into(),
         caption: format!(
             "{} under {}: the cost of a constant delay from sampling to the output, up to a period.{told}",
             closed.plant, closed.controller
@@ -209,7 +209,7 @@ fn jitter_margin(result: &ServoResult) -> Option<Chart> {
         };
     }
     Some(Chart {
-        name: "jitter-margin",
+        name: "jitter-margin".into(),
         caption: format!(
             "{} under {}: how much jitter it stands, in any order, on top of a constant delay (sufficient, not necessary).{told}",
             result.closed.plant, result.closed.controller

@@ -156,7 +156,7 @@ pub fn section(live: &ServoLive) -> Section {
     let mut pieces = vec![text(basis(live))];
     pieces.extend(by_load(live).map(|(load, ways)| {
         let (header, rows) = table(live, ways, true, &outputs);
-        Piece::Table { caption: format!("{load}. {EXPLAINED}"), header, rows }
+        Piece::table(format!("{load}. {EXPLAINED}"), &header, rows)
     }));
     pieces.extend(notes(live).into_iter().map(text));
     pieces.extend(super::minded_pieces(caveats(live)));
@@ -241,7 +241,7 @@ fn error(value: f64) -> String {
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use crate::document::{Content, Document};
+    use crate::document::{self, Extent};
     use jitterlab_analysis::Caveat;
     use jitterlab_motion::servo::{LoopDescription, Reference};
 
@@ -280,7 +280,7 @@ mod tests {
             ways: ways.to_vec(),
         };
         let terminal = Terminal { columns: WIDTH, ascii: false, colour: false };
-        let text = Document::new(Content::ServoLive(Box::new(live))).text(terminal);
+        let text = document::text(&live, Extent::Details, terminal);
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }

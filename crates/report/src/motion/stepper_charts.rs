@@ -23,7 +23,7 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
     let percent = |share: f64| share.is_finite().then_some(100.0 * share);
     let x = ChartAxis::linear("speed, revolutions per second");
     let curves = Chart {
-        name: "torque",
+        name: "torque".into(),
         caption: format!(
             "{motor}: torque at constant speed (ideal upper bound), and what is left of it at the moment of the worst step \
              pulse; below the load the motor falls back, and may lose steps; the exact curve ends where jitter leaves \
@@ -42,7 +42,7 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
         height: 380,
     };
     let shares = Chart {
-        name: "torque",
+        name: "torque".into(),
         caption: format!(
             "{motor}: share of the torque that jitter takes. Exact: of what the motor has left at the load; NIST: of half \
              the holding torque. At 100 % nothing is left."
@@ -79,7 +79,7 @@ pub(super) fn step_rate(result: &StepperResult) -> Chart {
     }
     let bars = rates.iter().zip(0u32..).map(|(rate, i)| [f64::from(i) - 0.3, f64::from(i) + 0.3, *rate]);
     Chart {
-        name: "step-rate",
+        name: "step-rate".into(),
         caption: caption + ".",
         x: ChartAxis::names("", names),
         y: ChartAxis::linear("steps per second"),

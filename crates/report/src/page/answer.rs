@@ -9,7 +9,7 @@ use super::words::{self, About, RunWords};
 use crate::head::Head;
 
 /// The runs in words; `found` are the answers of further results.
-pub fn of(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: Html) -> Html {
+pub fn of(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: &Html) -> Html {
     let conclusion = conclusion.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
     let verdict = |run: &RunWords| {
         run.head

@@ -31,11 +31,8 @@ pub fn section(report: &CheckReport) -> Section {
             how_to_set_parameters(report.kernel_parameters_place)
         ),
     });
-    let table = Piece::Table {
-        caption: format!("Checks, {}", totals(report)),
-        header: HEADER.map(String::from).to_vec(),
-        rows: rows(report).into_iter().map(|row| row.to_vec()).collect(),
-    };
+    let rows = rows(report).into_iter().map(Vec::from);
+    let table = Piece::table(format!("Checks, {}", totals(report)), &HEADER, rows);
     Section {
         id: "check".into(),
         title: "Check".into(),
@@ -75,6 +72,7 @@ fn rows(report: &CheckReport) -> Vec<[String; 4]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::section::{Cell, Table};
     use jitterlab_model::SystemFacts;
     use jitterlab_model::check::{Action, CommandLinePlace, RemedyKind};
 
@@ -96,7 +94,8 @@ mod tests {
             kernel_parameters_place: CommandLinePlace::BootLoader,
         };
         let section = section(&report);
-        let Piece::Table { rows, caption, .. } = &section.pieces[0] else { panic!("no table") };
+        let Piece::Table(Table { rows, caption, .. }) = &section.pieces[0] else { panic!("no table") };
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(Cell::written).collect()).collect();
         assert_eq!((rows[0][0].as_str(), rows[0][3].as_str()), ("fail", "now: do this"));
         assert!(rows[0][2].starts_with("on. How far"), "{rows:?}");
         assert_eq!(rows[1], ["pass", "Turbo", "off", ""]);

@@ -5,29 +5,24 @@ use jitterlab_model::Fitness;
 use super::html::{Html, html};
 use super::plots::id;
 use crate::chart::Chart;
+use crate::document::Document;
 use crate::head::Head;
-use crate::section::{Piece, Section};
+use crate::section::{Cell, Piece, Section, Table};
 
 /// A cell of more characters holds text to be read rather than a figure or a name.
 const PROSE: usize = 32;
 
-/// The answers of sections, which stand before all evidence.
-pub fn answers(sections: &mut [Section]) -> Html {
-    let of = |section: &mut Section| -> Html {
-        let (id, title) = (section.id.clone(), section.title.clone());
-        let taken = section.pieces.extract_if(.., |piece| matches!(piece, Piece::Answer(_)));
-        let heads = taken.filter_map(|piece| if let Piece::Answer(head) = piece { Some(head) } else { None });
-        let article = |found: Head| {
-            html!(
-                "<article>\n<h3><a href=\"#{id}\">{title}</a></h3>\n{answer}\n</article>\n",
-                id = id,
-                title = title,
-                answer = answer(&found, Some(&found.next))
-            )
-        };
-        heads.map(article).collect()
+/// The answer of a result, which stands before all evidence; nothing if it has no head.
+pub fn answer_of(document: &Document) -> Html {
+    let Some((section, head)) = document.sections.first().zip(document.head.as_ref()) else {
+        return Html::default();
     };
-    sections.iter_mut().map(of).collect()
+    html!(
+        "<article>\n<h3><a href=\"#{id}\">{title}</a></h3>\n{answer}\n</article>\n",
+        id = section.id,
+        title = section.title,
+        answer = answer(head, Some(&head.next))
+    )
 }
 
 /// A verdict and the number that decides it; what to do next, where that is not said elsewhere.
@@ -49,64 +44,74 @@ pub fn answer(head: &Head, next: Option<&String>) -> Html {
 }
 
 /// Where a reader finds the sections.
-pub fn links(sections: &[Section]) -> Html {
+pub fn links(sections: &[&Section]) -> Html {
     let link =
-        |section: &Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);
+        |section: &&Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);
     sections.iter().map(link).collect()
 }
 
 /// Sections below each other.
-pub fn sections(sections: &[Section]) -> Html {
-    sections.iter().map(section).collect()
+pub fn sections(sections: &[&Section]) -> Html {
+    sections.iter().map(|shown| section(shown, None)).collect()
 }
 
-fn section(section: &Section) -> Html {
-    let heads = section.pieces.iter().filter_map(|piece| match piece {
-        Piece::Answer(head) => Some(html!("{answer}\n", answer = answer(head, Some(&head.next)))),
-        _ => None,
-    });
-    let pieces = section.pieces.iter().enumerate().map(|(number, piece)| self::piece(section, number, piece));
+/// A section, with its answer where that stands nowhere else.
+pub fn section(section: &Section, head: Option<&Head>) -> Html {
+    let head = head.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
     html!(
-        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{heads}<p>{lead}</p>\n{pieces}</section>\n",
+        "<section id=\"{id}\" aria-labelledby=\"{id}-title\">\n<h2 id=\"{id}-title\">{title}</h2>\n{head}<p>{lead}</p>\n{pieces}</section>\n",
         id = section.id,
         title = section.title,
-        heads = heads.collect::<Html>(),
+        head = head.unwrap_or_default(),
         lead = section.lead,
-        pieces = pieces.collect::<Html>()
+        pieces = pieces(&section.title, &section.id, &section.pieces)
     )
 }
 
-fn piece(section: &Section, number: usize, piece: &Piece) -> Html {
-    let place = Place {
-        id: id(section, number),
-        title: &section.title,
-        label: "",
-        options: &[],
-        charts: &[],
-        series: false,
-    };
+/// Pieces of the section of this title; `name` is that of the section or of what is folded in it.
+fn pieces(title: &str, name: &str, pieces: &[Piece]) -> Html {
+    pieces.iter().enumerate().map(|(number, piece)| self::piece(title, id(name, number), piece)).collect()
+}
+
+fn piece(title: &str, id: String, piece: &Piece) -> Html {
     match piece {
-        // They stand above.
-        Piece::Answer(_) => Html::default(),
         Piece::Text { text } => html!("<p>{text}</p>\n", text = whole(text)),
-        Piece::Table { caption, header, rows } => html!("{table}\n", table = table(caption, header, rows)),
-        Piece::Details { summary, text } => html!(
-            "<details><summary>{summary}</summary><pre tabindex=\"0\">{text}</pre></details>\n",
+        Piece::Note { text } => html!("<p class=\"note\">{text}</p>\n", text = whole(text)),
+        Piece::Facts { caption, facts } => {
+            let fact = |(name, value): &(String, String)| {
+                html!("<dt>{name}</dt><dd>{value}</dd>", name = name, value = whole(value))
+            };
+            let caption = html!("<p>{caption}</p>", caption = whole(caption)).only_if(!caption.is_empty());
+            html!(
+                "{caption}<dl>{facts}</dl>\n",
+                caption = caption,
+                facts = facts.iter().map(fact).collect::<Html>()
+            )
+        }
+        Piece::Table(Table { caption, header, rows }) => {
+            let rows: Vec<Vec<String>> =
+                rows.iter().map(|row| row.iter().map(Cell::written).collect()).collect();
+            html!("{table}\n", table = table(caption, header, &rows))
+        }
+        Piece::Verbatim { heading, text } => {
+            let heading = html!("<p>{heading}</p>", heading = whole(heading)).only_if(!heading.is_empty());
+            html!("{heading}<pre tabindex=\"0\">{text}</pre>\n", heading = heading, text = text)
+        }
+        Piece::Details { summary, pieces } => html!(
+            "<details><summary>{summary}</summary>{pieces}</details>\n",
             summary = summary,
-            text = text
+            pieces = self::pieces(title, &id, pieces)
         ),
-        Piece::Figure(chart) => Place { charts: std::slice::from_ref(chart), ..place }.html(),
+        Piece::Figure(chart) => {
+            let charts = std::slice::from_ref(chart);
+            Place { id, title, label: "", options: &[], charts, series: false }.html()
+        }
         Piece::Choice { label, figures } => {
             let options: Vec<&str> = figures.iter().map(|shown| shown.label.as_str()).collect();
             let first = figures.first();
-            Place {
-                label,
-                options: &options,
-                charts: first.map_or(&[], |shown| &shown.charts),
-                series: first.is_some_and(|shown| shown.detail.is_some()),
-                ..place
-            }
-            .html()
+            let charts = first.map_or(&[][..], |shown| &shown.charts);
+            let series = first.is_some_and(|shown| shown.detail.is_some());
+            Place { id, title, label, options: &options, charts, series }.html()
         }
     }
 }

@@ -11,7 +11,6 @@ mod html;
 mod pack;
 mod patterns;
 mod plots;
-pub use crate::section;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -24,6 +23,7 @@ use sha2::{Digest as _, Sha256};
 
 use html::{Html, html};
 
+use crate::document::Document;
 use crate::printable::printable_drawing;
 use crate::section::Section;
 pub use crate::shown::{PageRun, PageTask, read};
@@ -58,15 +58,17 @@ pub enum PageError {
     Compression(#[from] io::Error),
 }
 
-/// The page as HTML: what the runs themselves show, then the further sections.
+/// The page as HTML: what the runs themselves show, then the further results.
 ///
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
-pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageError> {
-    let title = match (runs, sections) {
-        ([], []) => return Err(PageError::Nothing),
-        (_, [first, ..]) if first.id.starts_with(FIRST) => first.title.clone(),
-        ([], [first, ..]) => format!("{}: timing report", first.title),
+pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageError> {
+    let is_first = |section: &Section| section.id.starts_with(FIRST);
+    let given = || documents.iter().flat_map(|document| &document.sections);
+    let title = match (runs, given().next()) {
+        ([], None) => return Err(PageError::Nothing),
+        (_, Some(first)) if is_first(first) => first.title.clone(),
+        ([], Some(first)) => format!("{}: timing report", first.title),
         ([only], _) => format!("{}: timing report", only.label),
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
@@ -74,10 +76,13 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         .into_iter()
         .chain(patterns::section(runs))
         .partition(|section| FOLDED.contains(&section.id.as_str()));
-    let (first, given): (Vec<Section>, Vec<Section>) =
-        sections.iter().cloned().partition(|section| section.id.starts_with(FIRST));
-    let mut sections: Vec<Section> = own.into_iter().chain(given).collect();
-    let found = frame::answers(&mut sections);
+    let (first, given): (Vec<&Section>, Vec<&Section>) = given().partition(|section| is_first(section));
+    let (leading, others): (Vec<&Document>, Vec<&Document>) =
+        documents.iter().partition(|document| document.sections.first().is_some_and(is_first));
+    let sections: Vec<&Section> = own.iter().chain(given).collect();
+    let details: Vec<&Section> = details.iter().collect();
+    let found: Html = others.into_iter().map(frame::answer_of).collect();
+    let first_head = leading.first().and_then(|document| document.head.as_ref());
     let plots = plots::data(runs, &[first.as_slice(), &sections, &details].concat())?;
     let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
@@ -98,9 +103,13 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
         version = env!("CARGO_PKG_VERSION"),
         style = Html::as_it_is(STYLE),
         links = links,
-        first = frame::sections(&first),
+        first = first
+            .iter()
+            .enumerate()
+            .map(|(number, section)| frame::section(section, first_head.filter(|_| number == 0)))
+            .collect::<Html>(),
         answer_title = answer.1,
-        answer = answer::of(runs, &words, crate::figure::conclusion(runs).as_ref(), found),
+        answer = answer::of(runs, &words, crate::figure::conclusion(runs).as_ref(), &found),
         sections = frame::sections(&sections),
         details = folded(&details),
         machine = machine(runs),
@@ -114,7 +123,7 @@ pub fn render(runs: &[PageRun], sections: &[Section]) -> Result<String, PageErro
 }
 
 /// Sections that are folded away, by their titles.
-fn folded(sections: &[Section]) -> Html {
+fn folded(sections: &[&Section]) -> Html {
     let titles: Vec<String> = sections.iter().map(|section| section.title.to_lowercase()).collect();
     html!(
         "<details class=\"more\"><summary>Details: {titles}</summary>\n{sections}</details>",

@@ -39,9 +39,11 @@ fn clusters(name: &str, patterns: &Patterns) -> Option<Piece> {
         ]
     };
     let header = ["cluster", "latencies", "share", "mean", "standard deviation", "from, to"];
-    (patterns.clusters.len() > 1).then(|| Piece::Table {
-        caption: format!("{name}: clusters of latencies, boxed in the histogram"),
-        header: header.map(String::from).to_vec(),
-        rows: patterns.clusters.iter().enumerate().map(row).collect(),
+    (patterns.clusters.len() > 1).then(|| {
+        Piece::table(
+            format!("{name}: clusters of latencies, boxed in the histogram"),
+            &header,
+            patterns.clusters.iter().enumerate().map(row),
+        )
     })
 }

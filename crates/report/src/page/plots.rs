@@ -70,25 +70,32 @@ struct ExactColumns {
 }
 
 /// What the script calls the figures of a piece, and where it finds their place on the page.
-pub fn id(section: &Section, piece: usize) -> String {
-    format!("{}-{piece}", section.id)
+pub fn id(name: &str, piece: usize) -> String {
+    format!("{name}-{piece}")
+}
+
+/// The figures of pieces of whatever has this name, folded ones included.
+fn figures<'a>(name: &str, pieces: &'a [Piece]) -> Vec<Figure<'a>> {
+    let figures = pieces.iter().enumerate().flat_map(|(number, piece)| {
+        let id = id(name, number);
+        match piece {
+            Piece::Details { pieces, .. } => figures(&id, pieces),
+            _ => options(piece).map(|options| Figure { id, options }).into_iter().collect(),
+        }
+    });
+    figures.collect()
 }
 
 /// The script's data.
-pub fn data(runs: &[PageRun], sections: &[Section]) -> Result<Plots, PageError> {
+pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, PageError> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {
         let tasks = run.tasks.iter().map(|task| self::task(run, task, &mut packer));
         Run { label: &run.label, tasks: tasks.collect() }
     });
     let runs: Vec<Run<'_>> = packed.collect();
-    let figures: Vec<Figure<'_>> = sections
-        .iter()
-        .flat_map(|section| section.pieces.iter().enumerate().map(move |piece| (section, piece)))
-        .filter_map(|(section, (place, piece))| {
-            Some(Figure { id: id(section, place), options: options(piece)? })
-        })
-        .collect();
+    let figures: Vec<Figure<'_>> =
+        sections.iter().flat_map(|section| figures(&section.id, &section.pieces)).collect();
     let all = serde_json::json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
     Ok(Plots { charts: compressed(&serde_json::to_vec(&all)?)?, columns: packer.finish()? })
 }
@@ -108,7 +115,7 @@ fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {
                 })
                 .collect(),
         ),
-        Piece::Answer(_) | Piece::Text { .. } | Piece::Table { .. } | Piece::Details { .. } => None,
+        _ => None,
     }
 }
 

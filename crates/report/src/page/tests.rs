@@ -3,8 +3,10 @@
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Activation, RunInfo, TaskSpec};
+use jitterlab_motion::stepper::StepperDevices;
 
 use super::{PageRun, PageTask, render};
+use crate::document::Document;
 use crate::section::{Piece, Section};
 use crate::shown::series::{SeriesBuilder, Share};
 
@@ -40,18 +42,15 @@ fn foreign_text_stays_text() {
 
 #[test]
 fn sections_appear_when_their_data_exist() {
-    let section = Section {
+    let torque = Section {
         id: "torque".into(),
         title: "Torque".into(),
         lead: "What is left.".into(),
-        pieces: vec![Piece::Table {
-            caption: "Torque".into(),
-            header: vec!["rate".into(), "torque".into()],
-            rows: vec![vec!["1 kHz".into(), "0.5 Nm".into()]],
-        }],
+        pieces: vec![Piece::table("Torque", &["rate", "torque"], [vec!["1 kHz", "0.5 Nm"]])],
     };
+    let document = Document { sections: vec![torque], ..Document::new(&StepperDevices::known()) };
     let without = render(&[run("a.parquet")], &[]).unwrap();
-    let with = render(&[run("a.parquet"), run("b.parquet")], &[section]).unwrap();
+    let with = render(&[run("a.parquet"), run("b.parquet")], &[document]).unwrap();
     assert!(!without.contains("id=\"torque\"") && with.contains("id=\"torque\"") && with.contains("0.5 Nm"));
     assert!(
         with.contains("id=\"pairs\"")

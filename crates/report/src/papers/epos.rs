@@ -20,11 +20,11 @@ pub(super) fn text(found: &EposReproduction) -> String {
 }
 
 pub(super) fn section(found: &EposReproduction) -> Section {
-    let notes = Piece::Table {
-        caption: "Where the paper is inconsistent".into(),
-        header: vec!["what".into()],
-        rows: notes(found).into_iter().map(|note| vec![note]).collect(),
-    };
+    let notes = Piece::table(
+        "Where the paper is inconsistent",
+        &["what"],
+        notes(found).into_iter().map(|note| vec![note]),
+    );
     let tables = tables(found)
         .into_iter()
         .map(|(title, table)| details(title.lines().next().unwrap_or_default(), table));

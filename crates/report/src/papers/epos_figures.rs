@@ -61,7 +61,7 @@ fn errors(block: &[Row]) -> Chart {
         Layer::new(*name, *colour, shape)
     };
     Chart {
-        name: "epos-5",
+        name: "epos-5".into(),
         caption: format!(
             "Timer clock {clock:.0} Hz: size of the mean error against the period. No error at all is drawn at the foot of the axis."
         ),
@@ -89,7 +89,7 @@ fn period_along_time(thread: &LedThread) -> Chart {
     // From zero, so that the panels can be compared.
     let zero = Layer::new("", colour, Shape::Level(0.0));
     Chart {
-        name: "epos-7",
+        name: "epos-7".into(),
         caption: format!("Period of the led thread, timer {}.", thread.figures.strategy.name()),
         x: Axis::linear("time, ms"),
         y: Axis::linear("period, µs"),

@@ -125,26 +125,22 @@ pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
         let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
         vec![condition.condition.clone(), condition.load.clone(), range]
     };
-    let table = Piece::Table {
-        caption: "NIST figure 3: latency of a task of 500 µs under load (range is max - min)".into(),
-        header: ["condition", "load", "found"].map(String::from).into(),
-        rows: found.conditions.iter().map(row).collect(),
-    };
+    let table = Piece::table(
+        "NIST figure 3: latency of a task of 500 µs under load (range is max - min)",
+        &["condition", "load", "found"],
+        found.conditions.iter().map(row),
+    );
     vec![table, Piece::Text { text: wider(found) }]
 }
 
 /// All that was found on this machine.
 pub(super) fn section(found: &NistReproduction) -> Section {
-    let torques = Piece::Table {
-        caption: "Table 1: torque of jitter in oz-in, printed and computed".into(),
-        header: TORQUES.map(String::from).into(),
-        rows: found.torques.rows.iter().map(torque_row).collect(),
-    };
-    let equations = Piece::Table {
-        caption: EQUATIONS_FOR.into(),
-        header: EQUATIONS.map(String::from).into(),
-        rows: found.torques.rows.iter().map(equations).collect(),
-    };
+    let torques = Piece::table(
+        "Table 1: torque of jitter in oz-in, printed and computed",
+        &TORQUES,
+        found.torques.rows.iter().map(torque_row),
+    );
+    let equations = Piece::table(EQUATIONS_FOR, &EQUATIONS, found.torques.rows.iter().map(equations));
     let said = super::table("What the paper says of table 1", torque_claims(&found.torques));
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
     let jitter =
@@ -168,11 +164,7 @@ pub(super) fn virtual_time(found: &NistVirtual) -> String {
 }
 
 pub(super) fn virtual_section(found: &NistVirtual) -> Section {
-    let table = Piece::Table {
-        caption: "Latency of a task of 500 µs, in µs of virtual time".into(),
-        header: RANGES.map(String::from).into(),
-        rows: ranges(found).collect(),
-    };
+    let table = Piece::table("Latency of a task of 500 µs, in µs of virtual time", &RANGES, ranges(found));
     let said = super::table("What the paper says of figure 3, and what became of it here", statements(found));
     super::section(
         "nist-virtual",

@@ -68,18 +68,18 @@ fn choice(found: &TwenteHost) -> Vec<Said> {
 
 pub(super) fn section(found: &TwenteHost) -> Section {
     let header = ["figures", "policy in force", "load", "period here", "the report"].map(String::from);
-    let table = Piece::Table {
-        caption: "Time between successive starts of a loop of 1 ms".into(),
-        header: header.into(),
-        rows: found.cases.iter().map(|case| row(case).into()).collect(),
-    };
+    let table = Piece::table(
+        "Time between successive starts of a loop of 1 ms",
+        &header,
+        found.cases.iter().map(|case| row(case).into()),
+    );
     let mut pieces = vec![table, Piece::Text { text: WHY_NOT_ONE.into() }];
     if !found.work.is_empty() {
-        pieces.push(Piece::Table {
-            caption: "How long the work of an activation takes".into(),
-            header: WORK.map(String::from).into(),
-            rows: found.work.iter().map(work_row).collect(),
-        });
+        pieces.push(Piece::table(
+            "How long the work of an activation takes",
+            &WORK,
+            found.work.iter().map(work_row),
+        ));
         pieces.push(super::table("What the report says of the number of divisions", choice(found)));
     }
     super::section(
@@ -168,11 +168,7 @@ pub(super) fn virtual_time(found: &TwenteVirtual) -> String {
 }
 
 pub(super) fn virtual_section(found: &TwenteVirtual) -> Section {
-    let table = Piece::Table {
-        caption: "Duration of the loop of 1 ms, in ms of virtual time".into(),
-        header: HEADER.map(String::from).into(),
-        rows: rows(found).collect(),
-    };
+    let table = Piece::table("Duration of the loop of 1 ms, in ms of virtual time", &HEADER, rows(found));
     let said = super::table("What the report concludes, and what became of it here", conclusions(found));
     super::section(
         "twente-virtual",

@@ -203,7 +203,7 @@ pub fn section(result: &TuneResult) -> Section {
             let steps: Vec<String> = found.offered.steps.iter().map(words::step).collect();
             format!("{}, {}: {}\n", found.offered.knob, words::does(found.offered.knob), steps.join(", "))
         });
-        pieces.push(Piece::Details { summary: "Worth keeping".into(), text: lines.collect() });
+        pieces.push(Piece::Verbatim { heading: "Worth keeping".into(), text: lines.collect() });
     }
     pieces.extend(result.why.iter().flat_map(|why| {
         let what = format!(
@@ -214,12 +214,12 @@ pub fn section(result: &TuneResult) -> Section {
     }));
     if !result.left.is_empty() {
         let lines = result.left.iter().map(|left| words::left(left) + "\n");
-        pieces.push(Piece::Details { summary: "Not tried".into(), text: lines.collect() });
+        pieces.push(Piece::Verbatim { heading: "Not tried".into(), text: lines.collect() });
     }
     if !result.restart.is_empty() {
         pieces.push(Piece::said(starts::RESTARTS));
         let text = result.restart.iter().map(|restart| starts::restart(restart) + "\n").collect();
-        pieces.push(Piece::Details { summary: "What needs a restart".into(), text });
+        pieces.push(Piece::Verbatim { heading: "What needs a restart".into(), text });
     }
     pieces.extend(result.notes.iter().map(|note| Piece::said(self::note(result, note))));
     Section {
@@ -280,7 +280,7 @@ fn chart(result: &TuneResult) -> Option<Chart> {
         [at as f64, low, effect.change, high]
     });
     Some(Chart {
-        name: "settings",
+        name: "settings".into(),
         caption: format!(
             "{} with each setting over that without it, and its interval: below 1 the task is more regular, and what crosses 1 \
              is not decided. A half and the double lie equally far from 1.",

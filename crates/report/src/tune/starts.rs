@@ -156,7 +156,7 @@ pub fn section(result: &StartsResult) -> Section {
         pieces.push(Piece::table("from A to B", &["", "change", "between", "differs"], rows));
     }
     let ways = (0..result.ways.len()).map(|at| way(result, at) + "\n").collect();
-    pieces.push(Piece::Details { summary: "The ways".into(), text: ways });
+    pieces.push(Piece::Verbatim { heading: "The ways".into(), text: ways });
     pieces.extend(chart(result).map(Piece::Figure));
     Section {
         id: "starts".into(),
@@ -179,7 +179,7 @@ fn chart(result: &StartsResult) -> Option<Chart> {
     };
     let names = result.starts.iter().enumerate();
     Some(Chart {
-        name: "starts",
+        name: "starts".into(),
         caption: format!("{} of each start, in the order they were measured.", result.tail),
         x: Axis::names("start", names.map(|(n, start)| format!("{} {}", n + 1, NAMES[start.way.min(1)]))),
         y: Axis::log(format!("{} in us", result.tail)),

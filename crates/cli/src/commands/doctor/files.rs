@@ -5,7 +5,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jitterlab_motion::doctor::DoctorResult;
-use jitterlab_report::document::{Content, Document};
+use jitterlab_report::document::Document;
 use jitterlab_report::page::render;
 use jitterlab_report::tune::kept;
 use jitterlab_runs::{Hints, Run};
@@ -34,13 +34,12 @@ pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, F
 }
 
 /// Writes the page.
-pub fn page(page: &Path, force: bool, document: &Document) -> Result<(), Failure> {
-    let runs = match &document.content {
-        Content::Doctor(found) => [Some(&found.before), found.after.as_ref()],
-        _ => [None, None],
-    };
-    let files = runs.into_iter().flatten().filter_map(|run| run.file.as_deref());
+pub fn page(page: &Path, force: bool, found: &DoctorResult) -> Result<(), Failure> {
+    let files = [Some(&found.before), found.after.as_ref()]
+        .into_iter()
+        .flatten()
+        .filter_map(|run| run.file.as_deref());
     let runs = files.map(|file| Run::open(file, &Hints::default())).collect::<Result<Vec<_>, _>>()?;
-    let html = render(&run_args::page_runs(&runs, None)?, &document.sections())?;
+    let html = render(&run_args::page_runs(&runs, None)?, &[Document::new(found)])?;
     Ok(place::write(page, html.as_bytes(), force)?)
 }

@@ -13,7 +13,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_motion::doctor::{DoctorAsked, DoctorPlan, DoctorResult, JOBS, Job, LEAST_NS};
 use jitterlab_report::doctor::words;
-use jitterlab_report::document::{Content, Document};
 
 use self::session::Session;
 use super::stepper::axis::AxisArgs;
@@ -89,9 +88,8 @@ pub fn execute(args: &Args) -> Ending {
     let result = DoctorResult::of(&asked, found);
     let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
     let settings = files::settings(&page, &result)?;
-    let document = Document::new(Content::Doctor(Box::new(result)));
-    files::page(&page, args.force.force, &document)?;
-    let status = Status::of(args.show.show_document(&document)?);
+    files::page(&page, args.force.force, &result)?;
+    let status = Status::of(args.show.show(&result)?);
     if !args.show.is_json() {
         output::note(&words::written(&page, settings.as_deref()));
     }

@@ -7,7 +7,6 @@ use jitterlab_analysis::kernels::{KernelDiff, PathsOfTask};
 use jitterlab_kernel::{GuestTime, KernelChoice};
 use jitterlab_model::RunCauses;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_report::document::Content;
 use jitterlab_runs::Run;
 
 use super::guests::{RUN_STEP, boot, run};
@@ -104,14 +103,14 @@ fn compare(args: &Args, old: Side, new: Side) -> Ending {
     });
     let tasks = tasks.collect::<Result<Vec<_>>>()?;
     let differs = tasks.iter().any(|task| task.different(args.tolerance) > 0);
-    args.output.show(Content::KernelDiff(KernelDiff {
+    args.output.show(&KernelDiff {
         old: args.old.clone(),
         new: args.new.clone(),
         ns_per_instruction: args.machine.time().ns_per_instruction(),
         tolerance_ns: args.tolerance,
         differs,
         tasks,
-    }))?;
+    })?;
     Ok(if differs { Status::RequirementFailed } else { Status::Fine })
 }
 

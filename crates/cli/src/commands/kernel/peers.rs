@@ -11,7 +11,6 @@ use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
-use jitterlab_report::document::Content;
 
 use super::guests::{RUN_STEP, boot, figures};
 use super::machine::MachineArgs;
@@ -81,13 +80,13 @@ pub fn execute(args: &Args) -> Ending {
         }
     }
     if !kernels.is_empty() {
-        args.output.show(Content::KernelPeers(KernelPeers {
+        args.output.show(&KernelPeers {
             period_ns: args.period,
             priority: args.priority,
             background: args.background.clone(),
             ns_per_instruction: args.machine.time().ns_per_instruction(),
             kernels,
-        }))?;
+        })?;
     }
     match failures.is_empty() {
         true => Ok(Status::Fine),

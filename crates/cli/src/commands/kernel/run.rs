@@ -9,7 +9,6 @@ use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::{Step, StepResult};
 use jitterlab_kernel::{GuestRun, KernelChoice};
-use jitterlab_report::document::Content;
 use jitterlab_trace::Parts;
 
 use super::guests::{RUN_STEP, boot, figures, run};
@@ -100,7 +99,7 @@ pub fn execute(args: &Args) -> Ending {
     let (also, files) = (also.concat(), files.concat());
     if !kernels.is_empty() || !also.is_empty() {
         let ns_per_instruction = args.machine.time().ns_per_instruction();
-        args.show.show(Content::KernelRun(KernelRun { ns_per_instruction, kernels, also, files }))?;
+        args.show.show(&KernelRun { ns_per_instruction, kernels, also, files })?;
     }
     kept_parts::close(failures.is_empty(), |complete| parts.close(complete));
     match failures.is_empty() {

@@ -13,7 +13,6 @@ use jitterlab_motion::servo::{
 };
 use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_report::chart::Chart;
-use jitterlab_report::document::Content;
 use jitterlab_report::{figure, motion};
 
 use self::live::LiveArgs;
@@ -101,7 +100,7 @@ pub struct Args {
 /// Judges and prints.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
-        args.output.show(Content::Plants(catalog::devices::<Plant, _>("dc-servo")))?;
+        args.output.show(&catalog::devices::<Plant, _>("dc-servo"))?;
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
@@ -113,12 +112,12 @@ pub fn execute(args: &Args) -> Ending {
         args.draw(&motion::servo_charts::responses_of_loops(&result))?;
         let under = result.plants.iter().filter_map(|plant| plant.under.as_ref());
         args.write_gains(&under.map(|under| under.redesigns.as_slice()).collect::<Vec<_>>())?;
-        return Ok(Status::of(args.output.show(Content::ServoLoops(Box::new(result)))?));
+        return Ok(Status::of(args.output.show(&result)?));
     }
     if args.live.live {
         let question = args.question(args.read.period()?.unwrap_or(live::PERIOD_NS), None)?;
         let (seen, parts) = args.live.execute(&question, &args.references)?;
-        args.output.show(Content::ServoLive(Box::new(seen)))?;
+        args.output.show(&seen)?;
         kept_parts::close(true, |complete| parts.close(complete));
         return Ok(Status::Fine);
     }
@@ -134,7 +133,7 @@ pub fn execute(args: &Args) -> Ending {
     if let Judged::Run(under) = &result.judged {
         args.write_gains(&[&under.assessment.redesigns])?;
     }
-    Ok(Status::of(args.output.show(Content::Servo(Box::new(result)))?))
+    Ok(Status::of(args.output.show(&result)?))
 }
 
 impl Args {

@@ -9,7 +9,6 @@ use jitterlab_motion::stepper::{
     StepperDevices, StepperError, StepperQuestion, StepperResult, checked_simulation_ns,
 };
 use jitterlab_motion::{JudgedRun, MotionError};
-use jitterlab_report::document::Content;
 use jitterlab_runs::OneTask;
 
 use self::axis::AxisArgs;
@@ -61,7 +60,7 @@ pub struct Args {
 /// Judges and prints.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
-        args.output.show(Content::StepperDevices(StepperDevices::known()))?;
+        args.output.show(&StepperDevices::known())?;
         return Ok(Status::Fine);
     }
     args.read.check_task(args.run.as_deref())?;
@@ -79,7 +78,7 @@ pub fn execute(args: &Args) -> Ending {
             question.under_jitter(jitter_ns)?
         }
     };
-    Ok(Status::of(args.output.show(Content::Stepper(Box::new(result)))?))
+    Ok(Status::of(args.output.show(&result)?))
 }
 
 /// What a run does to an axis, with a second one beside it if there is one.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_host::tune::{TuneRequest, Tuning, find_causes};
 use jitterlab_model::Knob;
-use jitterlab_report::document::Content;
 use jitterlab_report::progress;
 use jitterlab_report::tune as words;
 use jitterlab_trace::Parts;
@@ -137,7 +136,7 @@ pub fn execute(args: &Args) -> Ending {
     kept_parts::close(measured.is_ok(), |complete| Ok(parts.close(complete)? + found.close(complete)?));
     let result = measured?;
     let (kept, by_hand) = (words::kept::files(&result), words::kept::by_hand(&result));
-    let status = Status::of(args.output.show(Content::Tune(Box::new(result)))?);
+    let status = Status::of(args.output.show(&result)?);
     if let Some(folder) = &args.keep {
         kept_files::keep(folder, &kept)?;
         by_hand.iter().for_each(|what| output::note(what));

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 
 use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
 use jitterlab_model::TaskSpec;
-use jitterlab_report::document::Content;
 use jitterlab_report::tune::starts::{self as words, FILE};
 use jitterlab_trace::{TraceError, place};
 
@@ -84,7 +83,7 @@ pub(super) fn execute(args: &Args) -> Ending {
     let result =
         tuning.measure_start(&this, &mut kept, &mut keep, &mut |told| progress.tell(told), &interrupted)?;
     drop(progress);
-    args.output.show(Content::Starts(Box::new(result)))?;
+    args.output.show(&result)?;
     if interrupted.load(Ordering::Relaxed) {
         output::note(words::GOES_ON);
     }

@@ -185,10 +185,8 @@ pub(crate) fn text(contents: &PaperContents) -> String {
 /// For the page.
 pub(crate) fn section(contents: &PaperContents) -> Section {
     let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
-    let table = |(paper, items): (Paper, Vec<&PaperItem>)| Piece::Table {
-        caption: paper.name().into(),
-        header: header.map(String::from).into(),
-        rows: items.into_iter().map(cells).collect(),
+    let table = |(paper, items): (Paper, Vec<&PaperItem>)| {
+        Piece::table(paper.name(), &header, items.into_iter().map(cells))
     };
     let pieces = contents.by_document().map(table).collect();
     super::section("papers", "What the source documents hold", "And how it stands here.", pieces)

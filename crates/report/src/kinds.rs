@@ -1,0 +1,189 @@
+//! Every kind of result with its head, its sections and, where the terminal still has words of its own, those.
+
+use jitterlab_analysis::align::RunAligned;
+use jitterlab_analysis::causes::RunWhy;
+use jitterlab_analysis::compare::RunsCompared;
+use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
+use jitterlab_analysis::matrix::MatrixResult;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::task_analysis::RunAnalysis;
+use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::tune::{StartsResult, TuneResult};
+use jitterlab_analysis::wakeup::WaysCompared;
+use jitterlab_model::check::CheckReport;
+use jitterlab_model::mcu::{McuCost, McuRecommendation, McuSweep};
+use jitterlab_motion::catalog::Devices;
+use jitterlab_motion::doctor::DoctorResult;
+use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
+use jitterlab_motion::stepper::{StepperDevices, StepperResult};
+
+use crate::chart::Terminal;
+use crate::document::{Extent, Present};
+use crate::head::{self, Head};
+use crate::papers::Reproduction;
+use crate::papers::contents::{self, PaperContents};
+use crate::section::Section;
+use crate::{
+    alignment, check, comparison, compensation, doctor, kernels, matrix, mcu, motion, papers, patterns,
+    prediction, summary, tune, wakeups, why,
+};
+
+/// The words of a kind of result: for the answer, and for everything.
+type Words<R> = (fn(&R, Terminal) -> Option<String>, fn(&R, Terminal) -> String);
+
+/// Whichever words are wanted; an answer without words of its own is everything.
+fn words<R>(result: &R, (answer, everything): Words<R>, extent: Extent, terminal: Terminal) -> String {
+    let short = if extent == Extent::Answer { answer(result, terminal) } else { None };
+    short.unwrap_or_else(|| everything(result, terminal))
+}
+
+macro_rules! present {
+    ($type:ty, $kind:literal, $head:expr, $sections:expr $(, $words:expr)?) => {
+        impl Present for $type {
+            const KIND: &'static str = $kind;
+
+            fn head(&self) -> Option<Head> {
+                let head: fn(&$type) -> Option<Head> = $head;
+                head(self)
+            }
+
+            fn sections(&self) -> Vec<Section> {
+                let sections: fn(&$type) -> Vec<Section> = $sections;
+                sections(self)
+            }
+
+            $(fn own_words(&self, extent: Extent, terminal: Terminal) -> Option<String> {
+                Some(words(self, $words, extent, terminal))
+            })?
+        }
+    };
+}
+
+present!(
+    CheckReport,
+    "check",
+    |report| Some(check::head(report)),
+    |report| vec![crate::page::checks::section(report)],
+    (|report, _| Some(check::answer(report)), check::text)
+);
+present!(
+    StepperResult,
+    "stepper",
+    |result| Some(motion::stepper_answer::head(result)),
+    |result| vec![motion::stepper::section(result)],
+    (|result, _| Some(motion::stepper_answer::text(result)), motion::stepper::text)
+);
+present!(
+    ServoResult,
+    "servo",
+    motion::servo_verdict::head,
+    |result| vec![motion::servo::section(result)],
+    (|result, _| motion::servo::answer(result), motion::servo::text)
+);
+present!(
+    ServoLoops,
+    "servo-loops",
+    motion::servo_loops::head,
+    |result| vec![motion::servo_loops::section(result)],
+    (|_, _| None, motion::servo_loops::text)
+);
+present!(
+    ServoLive,
+    "servo-live",
+    |live| Some(motion::servo_live::head(live)),
+    |live| vec![motion::servo_live::section(live)],
+    (|_, _| None, |live, _| motion::servo_live::text(live))
+);
+present!(
+    StepperDevices,
+    "stepper-devices",
+    |_| None,
+    |devices| vec![motion::devices::stepper_section(devices)],
+    (|_, _| None, |devices, _| motion::devices::stepper_text(devices))
+);
+present!(
+    Devices<PlantFigures>,
+    "plants",
+    |_| None,
+    |devices| vec![motion::devices::plants_section(devices)],
+    (|_, _| None, |devices, _| motion::devices::plants_text(devices))
+);
+present!(
+    Reproduction,
+    "reproduction",
+    papers::head::of,
+    |found| papers::sections(&found.found),
+    (|_, _| None, papers::text)
+);
+present!(
+    PaperContents,
+    "papers",
+    papers::head::of_contents,
+    |contents| vec![contents::section(contents)],
+    (|_, _| None, |contents, _| contents::text(contents))
+);
+present!(
+    Outlook,
+    "prediction",
+    head::outlook::of,
+    prediction::sections,
+    (|outlook, _| prediction::short(outlook), prediction::text)
+);
+present!(
+    RunsCompared,
+    "comparison",
+    comparison::head::of,
+    comparison::sections,
+    (|compared, _| Some(comparison::answer(compared)), comparison::text)
+);
+present!(RunAligned, "alignment", |aligned| Some(alignment::head(aligned)), |aligned| vec![
+    alignment::section(aligned)
+]);
+present!(
+    CompensationTrial,
+    "compensation",
+    compensation::head,
+    compensation::sections,
+    (|_, _| None, compensation::text)
+);
+present!(
+    DoctorResult,
+    "doctor",
+    |result| Some(doctor::head(result)),
+    doctor::sections,
+    (|result, terminal| Some(doctor::answer(result, terminal)), doctor::text)
+);
+present!(TuneResult, "tune", |result| Some(tune::head(result)), |result| vec![tune::section(result)]);
+present!(StartsResult, "starts", |result| Some(tune::starts::head(result)), |result| vec![
+    tune::starts::section(result)
+]);
+present!(WaysCompared, "compare-wakeups", |compared| Some(wakeups::head(compared)), |compared| vec![
+    wakeups::section(compared)
+]);
+present!(RunAnalysis, "analysis", head::run::analysed, |_| Vec::new(), (|_, _| None, patterns::text));
+present!(RunWhy, "why", why::answer, |_| Vec::new(), (|_, _| None, |why, _| why::text(why)));
+present!(
+    MeasuredRun,
+    "run",
+    head::run::measured,
+    |_| Vec::new(),
+    (|run, _| Some(summary::answer(run)), summary::text)
+);
+present!(
+    KernelRun,
+    "kernel-run",
+    head::kernels::run,
+    |run| vec![kernels::section(run)],
+    (kernels::answer, kernels::text)
+);
+present!(KernelDiff, "kernel-diff", |diff| Some(head::kernels::diff(diff)), |diff| vec![
+    kernels::difference(diff)
+]);
+present!(KernelPeers, "kernel-peers", head::kernels::peers, |peers| vec![kernels::peers(peers)]);
+present!(MatrixResult, "matrix", matrix::head, matrix::sections, (|_, _| None, matrix::text));
+present!(McuSweep, "mcu-sweep", mcu::head::sweep, |sweep| vec![mcu::sweep(&sweep.alarms)]);
+present!(McuCost, "mcu-cost", mcu::head::cost, |cost| vec![mcu::cost(cost)]);
+present!(McuRecommendation, "mcu-recommendation", |found| Some(mcu::head(found)), |found| vec![
+    mcu::recommendation(found)
+]);

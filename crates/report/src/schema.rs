@@ -1,0 +1,49 @@
+//! The JSON Schema of what commands print with `--json`.
+
+/// As it was made of the types and is shipped.
+pub const SCHEMA_TEXT: &str = include_str!("schema.json");
+
+/// The JSON Schema of a [`Document`](crate::document::Document) with its `result`, made of the types: what
+/// [`SCHEMA_TEXT`] has to say. It describes the results that scripts use; others have the same head and sections.
+#[cfg(feature = "schema")]
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    use schemars::generate::SchemaSettings;
+    use schemars::transform::{RecursiveTransform, Transform as _};
+    use schemars::{JsonSchema, Schema, SchemaGenerator};
+    use serde_json::{Value, json};
+
+    use crate::document::{Document, Present};
+
+    fn kind<R: Present + JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+        let result = generator.subschema_for::<R>();
+        json!({
+            "if": { "properties": { "kind": { "const": R::KIND } } },
+            "then": { "properties": { "result": result }, "required": ["result"] },
+        })
+    }
+
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let kinds = [
+        kind::<jitterlab_model::check::CheckReport>(&mut generator),
+        kind::<jitterlab_analysis::measured::MeasuredRun>(&mut generator),
+        kind::<jitterlab_analysis::task_analysis::RunAnalysis>(&mut generator),
+        kind::<jitterlab_analysis::causes::RunWhy>(&mut generator),
+        kind::<jitterlab_analysis::outlook::Outlook>(&mut generator),
+        kind::<jitterlab_analysis::compare::RunsCompared>(&mut generator),
+        kind::<jitterlab_motion::stepper::StepperResult>(&mut generator),
+        kind::<jitterlab_motion::servo::ServoResult>(&mut generator),
+    ];
+    let mut schema = generator.into_root_schema_for::<Document>();
+    schema.insert("allOf".into(), kinds.into());
+    // Examples in Rust help no reader of JSON.
+    let without_examples = |part: &mut Schema| {
+        if let Some(Value::String(text)) = part.get_mut("description")
+            && let Some(example) = text.find("\n\n```")
+        {
+            text.truncate(example);
+        }
+    };
+    RecursiveTransform(without_examples).transform(&mut schema);
+    schema
+}
