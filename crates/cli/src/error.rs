@@ -6,18 +6,21 @@ use std::path::PathBuf;
 /// Why a command cannot do what was asked, as far as no other room says it. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// Signals cannot be caught.
-    #[error("cannot listen for Ctrl-C: {0}")]
-    NoSignals(io::Error),
+    /// A companion that is not here.
+    #[error("jitterlab {0} is a package of its own that is not installed: cargo build --release -p {1}")]
+    NoCompanion(&'static str, &'static str),
+    /// A companion that the system does not run.
+    #[error("cannot run {}: {}", .0.display(), .1)]
+    CompanionNotStarted(PathBuf, io::Error),
+    /// A companion without a description of its commands.
+    #[error("{} does not describe its commands, which are left out: install it again, of the same release", .0.display())]
+    CompanionNotDescribed(PathBuf),
+    /// A companion of another release.
+    #[error("the commands of {} are left out: it is of {}; install the release of this jitterlab", .0.display(), .1)]
+    OtherCompanion(PathBuf, String),
     /// Nothing that a script could change.
     #[error("nothing here is put right by a change that can be taken back: see jitterlab check --details")]
     NothingToUndo,
-    /// A length of time without a unit.
-    #[error("{0:?} has no unit (ns, us, ms, s, m, h or d): did you mean {0}s?")]
-    NoUnit(String),
-    /// No length of time.
-    #[error(transparent)]
-    NoTime(jitterlab_model::units::UnitError),
     /// No size of motors.
     #[error("{0:?} is no NEMA frame size: write a number, such as 17, 23 or 34")]
     NotAFrame(String),
@@ -29,20 +32,6 @@ pub enum CliError {
         "{0:?} is a frame size, no motor: say --frame {0} and its holding torque, such as --torque 1.9Nm"
     )]
     FrameAsMotor(String),
-    /// A number where a load is described.
-    #[error("{0:?} is no load: did you mean cpu:{0}? (--load help describes them)")]
-    LoadWithoutKind(String),
-    /// A run file is recovered by its name, which standard output has not.
-    #[error("a run file needs a name of its own")]
-    RunFileWithoutName,
-    /// A figure in a format that is not written.
-    #[error("{option} {}: name a file that ends in .svg or .png", path.display())]
-    NotAFigure {
-        /// Where it was given.
-        option: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
     /// An option that another format takes.
     #[error("--as {format} takes no {option}: verdicts are of junit, drives of linuxcnc")]
     NotOfFormat {
@@ -51,9 +40,6 @@ pub enum CliError {
         /// The format.
         format: jitterlab_report::export::Format,
     },
-    /// A result over what it is made of.
-    #[error("--output {} is one of the files that are read: choose another name", .0.display())]
-    OutputIsInput(PathBuf),
     /// No run or no witness, or more.
     #[error("--align takes two files: the run and the capture, as in jitterlab compare --align RUN CAPTURE")]
     NotTwoToAlign,
@@ -66,9 +52,6 @@ pub enum CliError {
     /// A share that is percent.
     #[error("{0:?} is not a share above 0 and below 1, such as 1e-4 or 20%: did you mean {0}%?")]
     NoPercent(String),
-    /// No processor.
-    #[error("{0:?} is not the number of a processor, such as 1; jitterlab matrix measures all of them")]
-    NotAProcessor(String),
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),
@@ -93,9 +76,6 @@ pub enum CliError {
     /// The program to bring into a guest.
     #[error("cannot find jitterlab's own executable: {0}")]
     NoExecutable(io::Error),
-    /// Several tasks for a command that takes one.
-    #[error("{0} tasks: this command measures one, name it alone")]
-    OneTask(usize),
     /// A compensation for a command that finds one.
     #[error("compensate finds out how early to wake: leave --compensate and compensate= out")]
     ChoosesMargin,
@@ -105,9 +85,6 @@ pub enum CliError {
     /// A directory without an index.
     #[error("there is no matrix in {}", .0.display())]
     NoMatrix(PathBuf),
-    /// A measurement of no length.
-    #[error("a {0} of 0 measures nothing: leave --{0} out or raise it")]
-    MeasuresNothing(&'static str),
     /// The figures of a run, instead of the run.
     #[error("{}: it holds figures of a run only: name the run file itself", .0.display())]
     FiguresOfRun(PathBuf),
@@ -120,9 +97,6 @@ pub enum CliError {
     /// Where a run file goes by default, nothing can be written.
     #[error("no run file: {0}; name another place with --output")]
     NoRunFile(jitterlab_trace::TraceError),
-    /// What a stopped measurement would go on with cannot be written.
-    #[error("what is measured is not kept for another call, should this one be stopped: {0}")]
-    NothingKept(jitterlab_trace::TraceError),
     /// A task whose sleep failed.
     #[error("{task} could not wait any more: {why}")]
     WaitFailed {
@@ -182,7 +156,7 @@ impl CliError {
     pub fn is_bad_use(&self) -> bool {
         !matches!(
             self,
-            CliError::NoSignals(_)
+            CliError::CompanionNotStarted(..)
                 | CliError::NothingToUndo
                 | CliError::NotKept { .. }
                 | CliError::NotOurs(_)

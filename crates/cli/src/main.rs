@@ -1,40 +1,29 @@
 //! Arguments in, the other crates wired together, exit statuses out.
 
 mod commands;
+mod companions;
 mod countdown;
 mod error;
-mod exit;
 mod inputs;
-mod interrupt;
 mod kept_files;
-mod kept_parts;
-mod measure_args;
-mod mistakes;
-mod output;
 mod purpose_args;
 mod record_args;
 mod run_args;
 mod status_line;
-mod task_args;
+mod values;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use jitterlab_console::{BUILT, exit, interrupt, kept_parts, measure_args, mistakes, output, task_args};
+use jitterlab_host::MatrixError;
+use jitterlab_host::tune::TuneError;
+use jitterlab_host::watch::WatchError;
+use jitterlab_motion::MotionError;
+use jitterlab_papers::PapersError;
 
+use crate::error::CliError;
 use crate::exit::Ending;
-
-/// The release, and how it was built.
-const BUILT: &str = concat!(
-    env!("CARGO_PKG_VERSION"),
-    "\ncommit: ",
-    env!("JITTERLAB_BUILT_COMMIT"),
-    "\ntarget: ",
-    env!("JITTERLAB_BUILT_TARGET"),
-    "\nprofile: ",
-    env!("JITTERLAB_BUILT_PROFILE"),
-    "\ncompiler: ",
-    env!("JITTERLAB_BUILT_RUSTC"),
-);
 
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
@@ -62,7 +51,8 @@ enum Command {
     Export(commands::export::Args),
     Matrix(commands::matrix::Args),
     Man(commands::man::Args),
-    Mcu(commands::mcu::Args),
+    /// Measure firmware on a simulated microcontroller (AVR, or the RP2040 of the Raspberry Pi Pico): a package of its own
+    Mcu(companions::Args),
     Plot(commands::plot::Args),
     Recover(commands::recover::Args),
     Report(commands::report::Args),
@@ -82,13 +72,17 @@ fn main() -> ExitCode {
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
     }
-    let Cli { command } = Cli::try_parse().unwrap_or_else(|error| mistakes::answered(error).exit());
-    let Some(command) = command else { return exit::report(commands::usual()) };
+    let arguments = companions::with_own_help(std::env::args_os().collect());
+    let Cli { command } =
+        Cli::try_parse_from(arguments).unwrap_or_else(|error| mistakes::answered(error).exit());
+    let Some(command) = command else { return exit::report(commands::usual(), is_bad_use) };
     let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
         Command::Analyze(args) => commands::analyze::execute(&args),
-        Command::Completions(args) => commands::completions::execute(&args, Cli::command()),
+        Command::Completions(args) => {
+            commands::completions::execute(&args, companions::described(Cli::command()))
+        }
         Command::CompareWakeups(args) => commands::compare_wakeups::execute(&args),
         Command::Compensate(args) => commands::compensate::execute(&args),
         Command::Predict(args) => commands::predict::execute(&args),
@@ -96,8 +90,8 @@ fn main() -> ExitCode {
         Command::Doctor(args) => commands::doctor::execute(&args),
         Command::Export(args) => commands::export::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
-        Command::Man(args) => commands::man::execute(&args, Cli::command()),
-        Command::Mcu(args) => commands::mcu::execute(&args),
+        Command::Man(args) => commands::man::execute(&args, companions::described(Cli::command())),
+        Command::Mcu(args) => companions::MCU.execute(&args),
         Command::Plot(args) => commands::plot::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),
         Command::Report(args) => commands::report::execute(&args),
@@ -111,5 +105,15 @@ fn main() -> ExitCode {
         Command::Watch(args) => commands::watch::execute(&args),
         Command::Why(args) => commands::why::execute(&args),
     };
-    exit::report(ending)
+    exit::report(ending, is_bad_use)
+}
+
+/// Whether the arguments are at fault, as a room says that only this program uses.
+fn is_bad_use(error: &anyhow::Error) -> bool {
+    error.downcast_ref().is_some_and(CliError::is_bad_use)
+        || error.downcast_ref().is_some_and(MotionError::is_bad_use)
+        || error.downcast_ref().is_some_and(TuneError::is_bad_use)
+        || error.downcast_ref().is_some_and(WatchError::is_bad_use)
+        || error.downcast_ref().is_some_and(MatrixError::is_bad_use)
+        || error.downcast_ref().is_some_and(PapersError::is_bad_use)
 }

@@ -8,9 +8,9 @@ use jitterlab_runs::{CompareError, CompareOptions, Run, align, compare};
 
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
-use crate::mistakes;
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
+use crate::values;
 
 /// Compare runs, or two settings: figures with confidence intervals, and which differences are real
 ///
@@ -33,7 +33,7 @@ pub struct Args {
     preset: Option<Preset>,
     /// End with 1 where a figure is shown to be higher than in the first by more than this share, such as 10%, and with 3
     /// where that can be told of none
-    #[arg(long, value_name = "SHARE", value_parser = mistakes::share, conflicts_with = "preset")]
+    #[arg(long, value_name = "SHARE", value_parser = values::share, conflicts_with = "preset")]
     fail_if_worse: Option<f64>,
     /// Write that verdict on each figure as JUnit's XML
     #[arg(long, value_name = "FILE", requires = "fail_if_worse")]

@@ -1,11 +1,11 @@
 //! `jitterlab compare-wakeups`: every way to wait, measured in turns.
 
+use jitterlab_console::error::ConsoleError;
 use jitterlab_host::ways::{compare, ways};
 use jitterlab_host::{DmaLatency, Stage};
 use jitterlab_model::TaskSpec;
 
 use crate::countdown::Countdown;
-use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
@@ -42,7 +42,7 @@ pub struct Args {
 /// Measures and prints.
 pub fn execute(args: &Args) -> Ending {
     if args.duration <= 0 {
-        return Err(CliError::MeasuresNothing("duration").into());
+        return Err(ConsoleError::MeasuresNothing("duration").into());
     }
     let task = args.task.one(TaskSpec::default())?;
     // Understood before anything is prepared.

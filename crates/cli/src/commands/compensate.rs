@@ -13,7 +13,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
-use crate::{interrupt, kept_parts, mistakes};
+use crate::{interrupt, kept_parts, mistakes, values};
 
 /// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
 ///
@@ -26,10 +26,10 @@ pub struct Args {
     task: TaskArgs,
 
     /// Share of the starts that may be late, such as 1e-4 [default: 1e-3, as far as 20% of a processor go]
-    #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
+    #[arg(long, value_parser = values::share, value_name = "SHARE")]
     late: Option<f64>,
     /// Share of a processor that may be polled away, such as 20% or 0.2 [default: 20%, with --late any]
-    #[arg(long, value_parser = mistakes::share, value_name = "SHARE")]
+    #[arg(long, value_parser = values::share, value_name = "SHARE")]
     polling: Option<f64>,
 
     /// How often the uncompensated and the compensated task have their turn in the proof
@@ -62,11 +62,11 @@ pub struct Args {
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
 
 impl Args {
-    fn task(&self) -> Result<TaskSpec, CliError> {
+    fn task(&self) -> Result<TaskSpec, Failure> {
         let usual = TaskSpec { name: "compensated".into(), period_ns: 500_000, ..TaskSpec::default() };
         let task = self.task.one(usual)?;
         let chooses = task.compensate == Compensation::None;
-        if chooses { Ok(task) } else { Err(CliError::ChoosesMargin) }
+        if chooses { Ok(task) } else { Err(CliError::ChoosesMargin.into()) }
     }
 
     fn plan(&self) -> TrialPlan {

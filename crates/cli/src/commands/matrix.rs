@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::matrix::{MatrixIndex, MatrixResult, Proposal};
+use jitterlab_console::error::ConsoleError;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
@@ -81,7 +82,7 @@ impl Args {
             return Err(Failure::bad_use(CliError::NoMatrix(self.output.clone())));
         }
         if self.duration <= 0 {
-            return Err(Failure::bad_use(CliError::MeasuresNothing("duration")));
+            return Err(Failure::bad_use(ConsoleError::MeasuresNothing("duration")));
         }
         let none = ["none".to_owned()];
         let request = MatrixRequest {

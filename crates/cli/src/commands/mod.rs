@@ -14,7 +14,6 @@ pub mod export;
 pub mod kernel;
 pub mod man;
 pub mod matrix;
-pub mod mcu;
 pub mod plot;
 pub mod predict;
 pub mod recover;

@@ -113,7 +113,7 @@ pub fn execute(args: &Args) -> Ending {
         (Document::Epos, false) if args.duration.is_some() => {
             return Err(CliError::EposDuration.into());
         }
-        (Document::Epos, false) => epos::reproduce(&at, &super::mcu::progress(false))?,
+        (Document::Epos, false) => epos::reproduce(&at, &output::progress(false))?,
         (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
             torques: NistTorques::compute(),
             jitter: nist_jitter::reproduce(&mut at)?,

@@ -98,10 +98,6 @@ fn values_and_options_of_other_habits_are_answered_with_ours() {
         (&["watch", "--pid", "init"], "--thread init"),
         (&["kernel", "run", "--kernel", "rt"], "did you mean debian:rt?"),
         (&["kernel", "run", "--kernel", "debian"], "debian:rt"),
-        (
-            &["mcu", "recommend", "--mcu", "atmega328p", "--clock", "16", "--need", "1ms:9us"],
-            "did you mean 16MHz?",
-        ),
         (&["stepper", "--frame", "57mm", "--torque", "1.9Nm"], "did you mean 23?"),
         (&["stepper", "--motor", "nema23"], "--frame nema23"),
         (&["export", "run.parquet", "--as", "json"], "jitterlab analyze --json"),

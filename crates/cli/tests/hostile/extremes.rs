@@ -127,7 +127,6 @@ fn what_never_ends_is_not_read() {
         &["stepper", "--motor", "/dev/zero"],
         &["kernel", "run", "--kernel", "/dev/zero"],
         &["kernel", "run", "--kernel", "usual.parquet", "--with", "/dev/zero"],
-        &["mcu", "run", "--elf", "/dev/zero", "--pin", "B0"],
         &["recover", "/dev/zero"],
         &["compare", "usual.parquet", "/dev/zero"],
     ] {

@@ -101,7 +101,7 @@ fn a_file_is_read_in_one_sitting() {
 }
 
 /// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).
-const IMPORTS: [(&str, &[&str]); 16] = [
+const IMPORTS: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("rt", &["model"]),
     ("trace", &["model"]),
@@ -112,13 +112,17 @@ const IMPORTS: [(&str, &[&str]); 16] = [
     ("motion", &["model", "analysis", "runs"]),
     ("host", &["model", "rt", "trace", "analysis"]),
     ("report", &["model", "analysis", "motion", "runs"]),
+    ("console", &["model", "trace", "runs", "host", "report"]),
     ("chip", &["model"]),
-    ("mcu", &["model", "trace", "analysis", "host", "chip"]),
+    ("mcu", &["model", "trace", "analysis", "host", "report", "console", "chip"]),
     ("kernel", &["model", "rt", "trace", "analysis", "host"]),
     ("papers", &["model", "trace", "analysis", "runs", "host", "kernel", "mcu", "report"]),
     (
         "cli",
-        &["model", "rt", "trace", "analysis", "runs", "motion", "host", "kernel", "mcu", "papers", "report"],
+        &[
+            "model", "rt", "trace", "analysis", "runs", "motion", "host", "kernel", "papers", "report",
+            "console",
+        ],
     ),
     ("python", &["model", "trace", "recording", "analysis", "runs", "motion", "host", "report"]),
 ];

@@ -1,7 +1,8 @@
-//! What is installed: the Debian packages and the Python package.
+//! What is installed: companions, the Debian packages and the Python package.
 
 #[path = "../shared/mod.rs"]
 mod shared;
 
+mod companions;
 mod package;
 mod python;

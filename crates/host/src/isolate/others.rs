@@ -92,12 +92,14 @@ pub(super) struct Measuring {
     pub(super) cpus: CpuSet,
 }
 
-/// Other jitterlabs with a thread that is bound to some of these CPUs alone: moving it would spoil what they measure.
+/// The programs that measure.
+const MEASURERS: [&str; 4] = ["jitterlab", "jitterlab-kernel", "jitterlab-mcu", "jitterlab-papers"];
+
+/// Other programs of jitterlab with a thread that is bound to some of these CPUs alone: moving it would spoil what they measure.
 pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<Measuring> {
-    let own = fs::read_link("/proc/self/exe").ok().and_then(|exe| exe.file_name().map(ToOwned::to_owned));
     let is_jitterlab = |pid: &u32| {
         let exe = fs::read_link(format!("/proc/{pid}/exe")).ok();
-        exe.and_then(|exe| exe.file_name().map(ToOwned::to_owned)).is_some_and(|name| Some(name) == own)
+        exe.as_deref().and_then(Path::file_name).is_some_and(|name| MEASURERS.iter().any(|own| name == *own))
     };
     let others = processes(wanted)
         .into_iter()

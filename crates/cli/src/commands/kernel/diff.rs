@@ -9,7 +9,7 @@ use jitterlab_model::RunCauses;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_runs::Run;
 
-use super::guests::{RUN_STEP, boot, run};
+use super::guests::{RUN_STEP, boot, run, step};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
@@ -61,7 +61,7 @@ pub fn execute(args: &Args) -> Ending {
     if args.machine.time() == GuestTime::Real {
         return Err(Failure::bad_use(CliError::PathsInRealTime));
     }
-    let step = args.measure.step()?;
+    let step = step(&args.measure)?;
     let mut sides: [Option<Side>; 2] = [None, None];
     let mut kernels = Vec::new();
     for (side, name) in sides.iter_mut().zip([&args.old, &args.new]) {

@@ -17,12 +17,10 @@ use crate::measure_args::MeasureArgs;
 /// The step of a guest that measures with jitterlab.
 pub const RUN_STEP: &str = "run";
 
-impl MeasureArgs {
-    /// The step that measures this. What a run here would refuse does not cost a boot.
-    pub fn step(&self) -> Result<Step, Failure> {
-        self.request()?;
-        Ok(run_step(RUN_STEP, &self.words()))
-    }
+/// The step that measures this. What a run here would refuse does not cost a boot.
+pub fn step(measure: &MeasureArgs) -> Result<Step, Failure> {
+    measure.request()?;
+    Ok(run_step(RUN_STEP, &measure.words()))
 }
 
 /// Boots each kernel and does the session's steps on it. What `each` makes of them, as soon as they are done, is in the

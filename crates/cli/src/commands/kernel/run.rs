@@ -11,7 +11,7 @@ use jitterlab_kernel::job::{Step, StepResult};
 use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_trace::Parts;
 
-use super::guests::{RUN_STEP, boot, figures, run};
+use super::guests::{RUN_STEP, boot, figures, run, step};
 use super::machine::MachineArgs;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
@@ -50,7 +50,7 @@ pub struct Args {
 
 /// Measures on each kernel and compares.
 pub fn execute(args: &Args) -> Ending {
-    let mut steps = vec![args.measure.step()?];
+    let mut steps = vec![step(&args.measure)?];
     for (name, command) in also_steps(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let command = words.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! `jitterlab mcu`: firmware on a simulated microcontroller.
+//! The commands of `jitterlab mcu`.
 
 use std::path::PathBuf;
 
@@ -7,6 +7,9 @@ use clap::{ArgGroup, Subcommand};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_analysis::require::{Requirement, RequirementError};
+use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::mistakes;
+use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_mcu::recommend::{self, Wanted};
 use jitterlab_mcu::request::whole_us;
 use jitterlab_mcu::sweep;
@@ -18,23 +21,11 @@ use jitterlab_mcu::{
 use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, TaskRun, TimingStats};
-use jitterlab_report::requirement;
+use jitterlab_report::{requirement, warnings};
 
-use crate::exit::{Ending, Status};
-use crate::mistakes;
-use crate::output::{self, OutputArgs};
-
-/// Measure firmware on a simulated microcontroller (AVR, or the RP2040 of the Raspberry Pi Pico), cycle by cycle
-///
-/// Programs that jitterlab builds itself need the cross compiler (Debian: gcc-avr avr-libc; for the RP2040 gcc-arm-none-eabi).
-#[derive(clap::Args)]
-pub struct Args {
-    #[command(subcommand)]
-    action: Action,
-}
-
+/// What is done with firmware.
 #[derive(Subcommand)]
-enum Action {
+pub enum Action {
     Run(Box<RunArgs>),
     Sweep(SweepArgs),
     Recommend(RecommendArgs),
@@ -47,7 +38,7 @@ enum Action {
 /// status 0 if all of them are met, 1 if one is broken, 3 if that cannot be told.
 #[derive(clap::Args)]
 #[command(group = ArgGroup::new("wanted").multiple(true).args(["max_jitter", "requirements"]))]
-struct RunArgs {
+pub struct RunArgs {
     /// Your firmware
     #[arg(long, value_name = "FILE", requires = "pins", conflicts_with_all = ["source", "strategy", "prescaler", "tick", "max_period", "events"])]
     elf: Option<PathBuf>,
@@ -112,7 +103,7 @@ struct RunArgs {
 
 /// Measure one alarm under many strategies, timer clocks and periods
 #[derive(clap::Args)]
-struct SweepArgs {
+pub struct SweepArgs {
     /// How the time services use the timer, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "periodic,single-shot,anchored")]
     strategy: Vec<Strategy>,
@@ -137,7 +128,7 @@ struct SweepArgs {
 
 /// Find the strategy and the prescaler for a chip and the periods it has to keep, all of them together
 #[derive(clap::Args)]
-struct RecommendArgs {
+pub struct RecommendArgs {
     /// A period and how much any distance of two events may differ from it, such as 20ms:50us; may be given several times
     #[arg(long = "need", required = true, value_parser = parse_need, value_name = "PERIOD:TOLERANCE")]
     needs: Vec<Need>,
@@ -159,7 +150,7 @@ struct RecommendArgs {
 
 /// Measure what an alarm costs in flash, RAM and cycles, beside an interrupt by hand and the Arduino core's millis()
 #[derive(clap::Args)]
-struct CostArgs {
+pub struct CostArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -185,8 +176,8 @@ fn parse_need(text: &str) -> Result<Need> {
 }
 
 /// Simulates as asked.
-pub fn execute(args: &Args) -> Ending {
-    match &args.action {
+pub fn execute(action: &Action) -> Ending {
+    match action {
         Action::Run(args) => run(args),
         Action::Sweep(args) => sweep(args),
         Action::Recommend(args) => recommend(args),
@@ -195,7 +186,7 @@ pub fn execute(args: &Args) -> Ending {
 }
 
 fn run(args: &RunArgs) -> Ending {
-    let measured = request(args).measure()?;
+    let measured = request(args).measure().inspect_err(tell_reasons)?;
     if let Some(path) = &args.vcd {
         output::write_file(path, &value_changes(&measured)?)?;
     }
@@ -214,6 +205,14 @@ fn run(args: &RunArgs) -> Ending {
     }
     let run = MeasuredRun { required, ..MeasuredRun::new(measured.info, &stats, file) };
     Ok(Status::of(args.show.show(&run)?))
+}
+
+/// Of a pin that showed nothing, what its chip did may be the reason.
+fn tell_reasons(error: &McuError) {
+    let McuError::Silent { warnings, .. } = error else { return };
+    for warning in warnings {
+        output::warn(&warnings::sentence(warning));
+    }
 }
 
 fn request(args: &RunArgs) -> McuRequest {
@@ -238,23 +237,13 @@ fn request(args: &RunArgs) -> McuRequest {
     }
 }
 
-/// Says how far it is, where a person watches.
-pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
-    let watched = !quiet && output::is_terminal();
-    move |done, of| {
-        if watched {
-            output::progress(done, of);
-        }
-    }
-}
-
 fn sweep(args: &SweepArgs) -> Ending {
     let compiler = Compiler::new()?;
     let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
     for cell in &mut cells {
         cell.board = cell.board.clone().on(&args.mcu, args.clock);
     }
-    let results = sweep::measure_all(&cells, &compiler, &progress(args.output.is_json()))?;
+    let results = sweep::measure_all(&cells, &compiler, &output::progress(args.output.is_json()))?;
     let alarms = results.into_iter().map(|result| result.figures).collect();
     args.output.show(&McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms })?;
     Ok(Status::Fine)
@@ -264,7 +253,7 @@ fn recommend(args: &RecommendArgs) -> Ending {
     let (lock_ns, handler_ns) = (args.lock, args.handler);
     let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
     let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
-    let choices = recommend::recommend(&wanted, &Compiler::new()?, &progress(args.output.is_json()))?;
+    let choices = recommend::recommend(&wanted, &Compiler::new()?, &output::progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
     Ok(Status::of(args.output.show(&found)?))
 }

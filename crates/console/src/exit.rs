@@ -4,18 +4,12 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use jitterlab_host::tune::TuneError;
-use jitterlab_host::watch::WatchError;
-use jitterlab_host::{MatrixError, PrepareError, SessionError};
-use jitterlab_mcu::McuError;
+use jitterlab_host::{PrepareError, SessionError};
 use jitterlab_model::Fitness;
-use jitterlab_motion::MotionError;
-use jitterlab_papers::PapersError;
 use jitterlab_report::export::ExportError;
-use jitterlab_report::warnings;
 use jitterlab_runs::RunsError;
 
-use crate::error::CliError;
+use crate::error::ConsoleError;
 use crate::{interrupt, output};
 
 /// The exit statuses of a command that was not ended by a signal.
@@ -52,7 +46,7 @@ impl Status {
 /// A command that could not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
-    status: Status,
+    is_bad_use: bool,
     error: anyhow::Error,
 }
 
@@ -68,58 +62,43 @@ pub type Ending = Result<Status, Failure>;
 impl Failure {
     /// The arguments make no sense; the error says what to write instead.
     pub fn bad_use(error: impl Into<anyhow::Error>) -> Self {
-        Failure { status: Status::BadUse, error: error.into() }
+        Failure { is_bad_use: true, error: error.into() }
     }
 }
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        let status = if is_bad_use(&error) { Status::BadUse } else { Status::CouldNotMeasure };
-        Failure { status, error }
+        Failure { is_bad_use: is_bad_use(&error), error }
     }
 }
 
-/// Whether the arguments are at fault, as the room that found the error says.
+/// Whether the arguments are at fault, as a room says that every program uses.
 fn is_bad_use(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(RunsError::is_bad_use)
-        || error.downcast_ref().is_some_and(CliError::is_bad_use)
-        || error.downcast_ref().is_some_and(MotionError::is_bad_use)
+        || error.downcast_ref().is_some_and(ConsoleError::is_bad_use)
         || error.downcast_ref().is_some_and(PrepareError::is_bad_use)
         || error.downcast_ref().is_some_and(SessionError::is_bad_use)
-        || error.downcast_ref().is_some_and(TuneError::is_bad_use)
-        || error.downcast_ref().is_some_and(WatchError::is_bad_use)
-        || error.downcast_ref().is_some_and(MatrixError::is_bad_use)
-        || error.downcast_ref().is_some_and(McuError::is_bad_use)
-        || error.downcast_ref().is_some_and(PapersError::is_bad_use)
 }
 
-/// Prints the failure, if any, on standard error and gives the exit status. A measurement that a signal ended before its
-/// time says so by 128 and the signal's number, as shells do, unless it says more by 1 or 2.
-pub fn report(ending: Ending) -> ExitCode {
+/// Prints the failure, if any, on standard error and gives the exit status; `own` finds the user's mistakes among the errors of
+/// a program's own rooms. A measurement that a signal ended before its time says so by 128 and the signal's number, as shells
+/// do, unless it says more by 1 or 2.
+pub fn report(ending: Ending, own: fn(&anyhow::Error) -> bool) -> ExitCode {
     let signal = interrupt::signal();
     let status = match ending {
         Ok(status) => status,
         Err(Failure { error, .. }) if is_broken_pipe(&error) => Status::Fine,
         // A closed terminal takes no result; what was measured is in the run file.
         Err(Failure { error, .. }) if signal.is_some() && is_closed_terminal(&error) => Status::Fine,
-        Err(Failure { status, error }) => {
-            tell_reasons(&error);
+        Err(Failure { is_bad_use, error }) => {
             output::note(&format!("error: {}", sentence(&error)));
-            status
+            if is_bad_use || own(&error) { Status::BadUse } else { Status::CouldNotMeasure }
         }
     };
     match (status, signal) {
         (Status::Fine | Status::CouldNotMeasure, Some(signal)) => ExitCode::from(128 + signal),
         (status, _) => ExitCode::from(status as u8),
-    }
-}
-
-/// Of a pin that showed nothing, what its chip did may be the reason.
-fn tell_reasons(error: &anyhow::Error) {
-    let Some(McuError::Silent { warnings, .. }) = error.downcast_ref() else { return };
-    for warning in warnings {
-        output::warn(&warnings::sentence(warning));
     }
 }
 

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::units::{UnitError, parse_duration_ns};
 use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
 
-use crate::error::CliError;
+use crate::error::ConsoleError;
 
 /// The same error with what was meant, where that is known: instead of what is merely spelt alike.
 pub fn answered(mut error: clap::Error) -> clap::Error {
@@ -109,45 +109,14 @@ fn several_units(text: &str) -> Option<String> {
 }
 
 /// How long something lasts. A number alone is meant in seconds, and told so.
-pub fn duration(text: &str) -> Result<i64, CliError> {
+pub fn duration(text: &str) -> Result<i64, ConsoleError> {
     parse_duration_ns(text).map_err(|error| match error {
-        UnitError::NoUnit(number) => CliError::NoUnit(number),
-        other => CliError::NoTime(other),
+        UnitError::NoUnit(number) => ConsoleError::NoUnit(number),
+        other => ConsoleError::NoTime(other),
     })
-}
-
-/// Reads `20%`, `0.2` or `1e-4`: a share above 0 and below 1.
-pub fn share(text: &str) -> Result<f64, CliError> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    match number.trim().parse::<f64>() {
-        Ok(share) if share > 0.0 && share < scale => Ok(share / scale),
-        Ok(percent) if scale == 1.0 && (1.0..100.0).contains(&percent) => {
-            Err(CliError::NoPercent(text.into()))
-        }
-        _ => Err(CliError::NotAShare(text.into())),
-    }
 }
 
 /// A processor's number.
-pub fn processor(text: &str) -> Result<u16, CliError> {
-    text.trim().parse().map_err(|_| CliError::NotAProcessor(text.into()))
-}
-
-/// A NEMA frame size: 23, also as nema23.
-pub fn frame(text: &str) -> Result<u32, CliError> {
-    let lower = text.trim().to_ascii_lowercase();
-    let number = lower.strip_prefix("nema").unwrap_or(&lower).trim_start_matches([' ', '-']);
-    // The widths of their flanges, by which they are sold, too.
-    let widths = [("28mm", 11), ("35mm", 14), ("42mm", 17), ("57mm", 23), ("60mm", 24), ("86mm", 34)];
-    let meant = widths.iter().find(|(width, _)| *width == number.replace(' ', "")).map(|(_, size)| *size);
-    number.parse().map_err(|_| match meant {
-        Some(size) => CliError::FrameInMillimetres(text.into(), size),
-        None => CliError::NotAFrame(text.into()),
-    })
-}
-
-/// A motor's name or file; a frame size is none.
-pub fn motor(text: &str) -> Result<String, CliError> {
-    let is_frame = text.to_ascii_lowercase().starts_with("nema") && frame(text).is_ok();
-    if is_frame { Err(CliError::FrameAsMotor(text.into())) } else { Ok(text.into()) }
+pub fn processor(text: &str) -> Result<u16, ConsoleError> {
+    text.trim().parse().map_err(|_| ConsoleError::NotAProcessor(text.into()))
 }

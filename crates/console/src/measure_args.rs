@@ -4,7 +4,7 @@ use jitterlab_host::{DmaLatency, Request, keep_by_default, load};
 use jitterlab_model::units::{Exact, parse_duration_ns};
 use jitterlab_model::{CpuSet, Keep, LoadSpec, TaskSpec};
 
-use crate::error::CliError;
+use crate::error::ConsoleError;
 use crate::exit::Failure;
 use crate::mistakes;
 use crate::task_args::TaskArgs;
@@ -75,7 +75,7 @@ impl MeasureArgs {
     pub fn request_for(&self, usual: TaskSpec) -> Result<Request, Failure> {
         for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
             if given {
-                return Err(Failure::bad_use(CliError::MeasuresNothing(option)));
+                return Err(Failure::bad_use(ConsoleError::MeasuresNothing(option)));
             }
         }
         let tasks = self.specs_for(usual);
@@ -122,7 +122,7 @@ impl MeasureArgs {
 /// The loads of all `--load` options.
 pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Failure> {
     if let Some(number) = options.iter().find(|text| text.parse::<u32>().is_ok()) {
-        return Err(Failure::bad_use(CliError::LoadWithoutKind(number.clone())));
+        return Err(Failure::bad_use(ConsoleError::LoadWithoutKind(number.clone())));
     }
     let read = options.iter().map(|text| load::parse_loads(text)).collect::<Result<Vec<_>, _>>();
     Ok(read.map_err(Failure::bad_use)?.concat())

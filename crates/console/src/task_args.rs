@@ -6,7 +6,7 @@ use jitterlab_model::{
     Compensation, Overrun, Policy, Pulse, ReadClock, SleepClock, TaskSpec, WakeMethod, Work,
 };
 
-use crate::error::CliError;
+use crate::error::ConsoleError;
 use crate::mistakes;
 
 /// Tasks in full, or one task option by option.
@@ -100,11 +100,11 @@ impl TaskArgs {
     ///
     /// # Errors
     /// Several tasks.
-    pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, CliError> {
+    pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, ConsoleError> {
         let mut specs = self.specs(vec![usual]);
         match (specs.pop(), specs.len()) {
             (Some(only), 0) => Ok(only),
-            (_, more) => Err(CliError::OneTask(more + 1)),
+            (_, more) => Err(ConsoleError::OneTask(more + 1)),
         }
     }
 

@@ -6,7 +6,7 @@ use jitterlab_report::progress;
 use jitterlab_trace::{Parts, TraceError};
 use serde::Serialize;
 
-use crate::error::CliError;
+use crate::error::ConsoleError;
 use crate::{interrupt, output};
 
 /// Opens what the same command, word by word, left in this directory; `read` is what it read from elsewhere. Where nothing
@@ -21,7 +21,7 @@ pub fn open(command: &str, read: &impl Serialize) -> Parts {
             parts
         }
         Err(error) => {
-            output::warn(&CliError::NothingKept(error).to_string());
+            output::warn(&ConsoleError::NothingKept(error).to_string());
             Parts::nowhere()
         }
     }
@@ -32,13 +32,13 @@ pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, TraceErro
     match close(complete && interrupt::signal().is_none()) {
         Ok(0) => {}
         Ok(_) => output::note(progress::GOES_ON_LATER),
-        Err(error) => output::warn(&CliError::NothingKept(error).to_string()),
+        Err(error) => output::warn(&ConsoleError::NothingKept(error).to_string()),
     }
 }
 
 /// Keeps a part, or says that no more can be kept.
 pub fn keep(parts: &mut Parts, part: &impl Serialize) {
     if let Err(error) = parts.keep(part, &[]) {
-        output::warn(&CliError::NothingKept(error).to_string());
+        output::warn(&ConsoleError::NothingKept(error).to_string());
     }
 }

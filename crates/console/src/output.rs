@@ -14,7 +14,7 @@ use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
 use jitterlab_trace::{TraceError, place};
 
-use crate::error::CliError;
+use crate::error::ConsoleError;
 
 /// How a result is shown: the same options for every command that has one.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -116,10 +116,16 @@ pub fn warn(text: &str) {
     note(&format!("warning: {text}"));
 }
 
-/// Shows how far a long command is, in one line of standard error that the next call overwrites; the last ends it.
-pub fn progress(done: usize, of: usize) {
-    let end = if done == of { "\n" } else { "" };
-    let _ = write!(io::stderr(), "\r{done} of {of} done{end}");
+/// Shows how far a long command is, where a person watches, in one line of standard error that the next call overwrites; the
+/// last ends it.
+pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
+    let watched = !quiet && is_terminal();
+    move |done, of| {
+        if watched {
+            let end = if done == of { "\n" } else { "" };
+            let _ = write!(io::stderr(), "\r{done} of {of} done{end}");
+        }
+    }
 }
 
 /// Whether a person watches standard output.
@@ -141,8 +147,8 @@ pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
 }
 
 /// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
-pub fn run_file(name: &str) -> Result<PathBuf, CliError> {
-    if name == "-" { Err(CliError::RunFileWithoutName) } else { Ok(name.into()) }
+pub fn run_file(name: &str) -> Result<PathBuf, ConsoleError> {
+    if name == "-" { Err(ConsoleError::RunFileWithoutName) } else { Ok(name.into()) }
 }
 
 /// Whether `path` stands for standard output.
@@ -151,11 +157,11 @@ pub fn is_stdout(path: &Path) -> bool {
 }
 
 /// Refuses to replace a file by what is made of it, under whatever name.
-pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), CliError> {
+pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), ConsoleError> {
     let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let is_read = |output| inputs.iter().any(|input| file(input) == Some(output));
     if !is_stdout(path) && file(path).is_some_and(is_read) {
-        return Err(CliError::OutputIsInput(path.into()));
+        return Err(ConsoleError::OutputIsInput(path.into()));
     }
     Ok(())
 }
@@ -249,8 +255,8 @@ fn is_png(path: &Path) -> Option<bool> {
 }
 
 /// Whether a figure can be written there as far as the name tells; `option` is where it was given.
-pub fn check_figure(path: &Path, option: &'static str) -> Result<(), CliError> {
-    is_png(path).map(drop).ok_or_else(|| CliError::NotAFigure { option, path: path.into() })
+pub fn check_figure(path: &Path, option: &'static str) -> Result<(), ConsoleError> {
+    is_png(path).map(drop).ok_or_else(|| ConsoleError::NotAFigure { option, path: path.into() })
 }
 
 /// A figure as the file's name says, as SVG or PNG.

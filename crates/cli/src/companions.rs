@@ -1,0 +1,132 @@
+//! Companions: programs of their own that are called as commands of this one.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use clap::Command;
+use jitterlab_console::RELEASE;
+use jitterlab_console::companion::{CALLER, DESCRIBE};
+use jitterlab_console::description::Description;
+use nix::unistd::geteuid;
+
+use crate::error::CliError;
+use crate::exit::Ending;
+use crate::output;
+
+/// A command that is a program of its own.
+pub struct Companion {
+    /// The command.
+    command: &'static str,
+    /// The program, and the package that it is built from.
+    program: &'static str,
+}
+
+/// Firmware, simulated.
+pub const MCU: Companion = Companion { command: "mcu", program: "jitterlab-mcu" };
+
+const ALL: [&Companion; 1] = [&MCU];
+
+/// Where packages put companions.
+const INSTALLED: &str = "/usr/lib/jitterlab";
+
+/// What a companion is called with.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct Args {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Companion {
+    /// Becomes the companion, with the same terminal and environment; comes back only where that fails.
+    pub fn execute(&self, args: &Args) -> Ending {
+        let program = self.find().ok_or(CliError::NoCompanion(self.command, self.program))?;
+        let error = process::Command::new(&program).args(&args.arguments).env(CALLER, RELEASE).exec();
+        Err(CliError::CompanionNotStarted(program, error).into())
+    }
+
+    fn find(&self) -> Option<PathBuf> {
+        let own = env::current_exe().ok();
+        let path = env::var_os("PATH").filter(|_| !is_privileged()).unwrap_or_default();
+        folders(own.as_deref(), &path).map(|folder| folder.join(self.program)).find(|path| is_program(path))
+    }
+
+    /// Its commands, as it describes them.
+    fn describe(&self, program: &Path) -> Result<Command, CliError> {
+        let failed = || CliError::CompanionNotDescribed(program.to_owned());
+        let answer = process::Command::new(program).arg(DESCRIBE).output().map_err(|_| failed())?;
+        let description: Description = serde_json::from_slice(&answer.stdout).map_err(|_| failed())?;
+        if description.release != RELEASE {
+            return Err(CliError::OtherCompanion(program.to_owned(), description.release));
+        }
+        Ok(description.command().name(self.command))
+    }
+}
+
+/// `help mcu run` as `mcu help run`: a companion's help is its own.
+pub fn with_own_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_companion = |word: &OsString| ALL.iter().any(|companion| word == companion.command);
+    if arguments.get(1).is_some_and(|word| word == "help") && arguments.get(2).is_some_and(is_companion) {
+        arguments.swap(1, 2);
+    }
+    arguments
+}
+
+/// The definition of all commands, with those of the companions that are here.
+pub fn described(command: Command) -> Command {
+    command.mut_subcommands(|listed| {
+        let companion = ALL.iter().find(|companion| listed.get_name() == companion.command);
+        let found = companion.and_then(|companion| Some((companion, companion.find()?)));
+        match found.map(|(companion, program)| companion.describe(&program)) {
+            None => listed,
+            Some(Ok(own)) => own.display_order(listed.get_display_order()),
+            Some(Err(error)) => {
+                output::warn(&error.to_string());
+                listed
+            }
+        }
+    })
+}
+
+/// Beside the program, where packages put them, and in `path`.
+fn folders(own: Option<&Path>, path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    let beside = own.and_then(Path::parent).map(Path::to_owned);
+    let in_path: Vec<PathBuf> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();
+    beside.into_iter().chain([PathBuf::from(INSTALLED)]).chain(in_path)
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether the program has more rights than the one who calls it may have by themselves: then it runs nothing that their PATH
+/// names. What cannot be found out counts as privileged.
+fn is_privileged() -> bool {
+    /// Of getauxval(3).
+    const AT_SECURE: usize = 23;
+    let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).unwrap_or_default();
+    let is_secure = |auxiliary: Vec<u8>| {
+        let pairs =
+            auxiliary.chunks_exact(2 * size_of::<usize>()).map(|pair| pair.split_at(size_of::<usize>()));
+        pairs.map(|(key, value)| (word(key), word(value))).any(|(key, value)| key == AT_SECURE && value != 0)
+    };
+    geteuid().is_root() || fs::read("/proc/self/auxv").map_or(true, is_secure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_companion_is_looked_for_beside_the_program_first_and_never_in_the_current_folder() {
+        let found: Vec<PathBuf> =
+            folders(Some(Path::new("/opt/bin/jitterlab")), OsStr::new("/usr/bin::.:/bin")).collect();
+        let expected = ["/opt/bin", INSTALLED, "/usr/bin", "/bin"].map(PathBuf::from);
+        assert_eq!(found, expected);
+    }
+}
