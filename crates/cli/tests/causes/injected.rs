@@ -20,43 +20,61 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::shared::known::{self, answered};
-use crate::shared::machine::alone;
+use crate::shared::machine::{alone, unless_starved};
 use crate::shared::tracing::{check, may_trace, why};
 
 const MAIN: &str = "name=main,period=1ms,cpu=0,policy=fifo:70";
 
-/// Something that makes others late: a thread of this name on CPU 0 that does this over and over, a fifth of the time,
-/// so that it is not the usual way.
-struct Maker {
+/// Threads that are asked to end with this, and waited for.
+#[derive(Default)]
+struct Threads {
     ends: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
-impl Maker {
-    fn begin(name: &str, mut work: impl FnMut() + Send + 'static) -> Self {
-        let ends = Arc::new(AtomicBool::new(false));
-        let asked = ends.clone();
-        let thread = thread::Builder::new().name(name.into()).spawn(move || {
-            let mut cpus = CpuSet::new();
-            cpus.set(0).unwrap();
-            sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
-            while !asked.load(Ordering::Relaxed) {
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_millis(10) {
-                    work();
-                }
-                thread::sleep(Duration::from_millis(40));
+impl Threads {
+    /// And one of this name, which does the first once and the second over and over.
+    fn and(
+        mut self,
+        name: &str,
+        first: impl FnOnce() + Send + 'static,
+        mut work: impl FnMut() + Send + 'static,
+    ) -> Self {
+        let ends = self.ends.clone();
+        let begun = thread::Builder::new().name(name.into()).spawn(move || {
+            first();
+            while !ends.load(Ordering::Relaxed) {
+                work();
             }
         });
-        Maker { ends, thread: Some(thread.unwrap()) }
+        self.threads.push(begun.unwrap());
+        self
     }
 }
 
-impl Drop for Maker {
+impl Drop for Threads {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().unwrap().join();
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
+}
+
+/// Something that makes others late: a thread of this name on CPU 0 that does this over and over, a fifth of the time,
+/// so that it is not the usual way.
+fn maker(name: &str, mut work: impl FnMut() + Send + 'static) -> Threads {
+    Threads::default().and(name, on_cpu_0, move || {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(10) {
+            work();
+        }
+        thread::sleep(Duration::from_millis(40));
+    })
+}
+
+fn on_cpu_0() {
+    let mut cpus = CpuSet::new();
+    cpus.set(0).unwrap();
+    sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
 }
 
 /// What the causes of the first task say.
@@ -84,29 +102,37 @@ fn what_is_put_there_is_found_by_its_name() {
         return;
     }
     let _alone = alone();
-    println!("| put there | found | as |\n|---|---|---|");
+    unless_starved(|| {
+        println!("| put there | found | as |\n|---|---|---|");
 
-    let urgent = "name=urgent,period=7ms,cpu=0,policy=fifo:75,work=spin:300us";
-    // Both begin together, so it meets every seventh activation.
-    check("a thread of higher priority", "urgent", &["preempted"], 50, &measured(&[MAIN, urgent]));
+        let urgent = "name=urgent,period=7ms,cpu=0,policy=fifo:75,work=spin:300us";
+        // Both begin together, so it meets every seventh activation.
+        check("a thread of higher priority", "urgent", &["preempted"], 50, &measured(&[MAIN, urgent]));
 
-    let equal = "name=equal,period=7ms,cpu=0,policy=fifo:70,work=spin:300us";
-    let later = "name=main,period=1ms,cpu=0,policy=fifo:70,offset=100us";
-    check("a thread of the same priority", "equal", &["shared"], 50, &measured(&[later, equal]));
+        let equal = "name=equal,period=7ms,cpu=0,policy=fifo:70,work=spin:300us";
+        let later = "name=main,period=1ms,cpu=0,policy=fifo:70,offset=100us";
+        check("a thread of the same priority", "equal", &["shared"], 50, &measured(&[later, equal]));
 
-    let ordinary = "name=main,period=2ms,cpu=0,policy=other";
-    let hog = Maker::begin("ordinary", || {
-        std::hint::black_box((0..10_000u64).map(std::hint::black_box).sum::<u64>());
+        let ordinary = "name=main,period=2ms,cpu=0,policy=other";
+        let hog = maker("ordinary", || {
+            std::hint::black_box((0..10_000u64).map(std::hint::black_box).sum::<u64>());
+        });
+        check(
+            "an ordinary thread beside an ordinary task",
+            "ordinary",
+            &["shared"],
+            10,
+            &measured(&[ordinary]),
+        );
+        drop(hog);
+
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(socket.local_addr().unwrap()).unwrap();
+        let flood = maker("flood", move || drop(socket.send(&[0; 1_000])));
+        // Some of what the softirq does, it does with interrupts off.
+        check("a flood of packets", "NET_RX", &["softirq", "interrupts-off"], 10, &measured(&[MAIN]));
+        drop(flood);
     });
-    check("an ordinary thread beside an ordinary task", "ordinary", &["shared"], 10, &measured(&[ordinary]));
-    drop(hog);
-
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.connect(socket.local_addr().unwrap()).unwrap();
-    let flood = Maker::begin("flood", move || drop(socket.send(&[0; 1_000])));
-    // Some of what the softirq does, it does with interrupts off.
-    check("a flood of packets", "NET_RX", &["softirq", "interrupts-off"], 10, &measured(&[MAIN]));
-    drop(flood);
 }
 
 /// Reads from the disk over and over, past what the system keeps of it.
@@ -157,19 +183,27 @@ fn an_interrupt_is_found_on_the_processor_it_comes_to_and_nowhere_else() {
         return;
     }
     let _alone = alone();
-    let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let mut read = reads(&folder);
-    let Some((name, cpu)) = busiest_interrupt(&mut read) else {
-        println!("skipped: reading from the disk here makes no interrupts");
-        return;
-    };
-    let disk = Maker::begin("disk", read);
-    let task = |cpu: usize| format!("name=main,period=500us,cpu={cpu},policy=fifo:70");
-    check("a disk's interrupt on the task's processor", &name, &["interrupt"], 5, &measured(&[&task(cpu)]));
-    let elsewhere = measured(&[&task(usize::from(cpu == 0))]);
-    drop(disk);
-    let there = elsewhere["causes"].as_array().unwrap().iter().find(|row| row["cause"]["who"] == *name);
-    assert!(there.is_none(), "{there:#?}");
+    unless_starved(|| {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let mut read = reads(&folder);
+        let Some((name, cpu)) = busiest_interrupt(&mut read) else {
+            println!("skipped: reading from the disk here makes no interrupts");
+            return;
+        };
+        let disk = maker("disk", read);
+        let task = |cpu: usize| format!("name=main,period=500us,cpu={cpu},policy=fifo:70");
+        check(
+            "a disk's interrupt on the task's processor",
+            &name,
+            &["interrupt"],
+            5,
+            &measured(&[&task(cpu)]),
+        );
+        let elsewhere = measured(&[&task(usize::from(cpu == 0))]);
+        drop(disk);
+        let there = elsewhere["causes"].as_array().unwrap().iter().find(|row| row["cause"]["who"] == *name);
+        assert!(there.is_none(), "{there:#?}");
+    });
 }
 
 /// Gives the thread that calls it a real-time priority, and CPU 0.
@@ -177,9 +211,7 @@ fn urgent(priority: u32) {
     let (priority, thread) = (priority.to_string(), gettid().to_string());
     let given = Command::new("chrt").args(["--fifo", "--pid", &priority, &thread]).status();
     assert!(given.unwrap().success());
-    let mut cpus = CpuSet::new();
-    cpus.set(0).unwrap();
-    sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
+    on_cpu_0();
 }
 
 fn spin(time: Duration) {
@@ -202,33 +234,45 @@ fn who_holds_the_lock_in_a_priority_inversion_is_named_and_not_who_runs_meanwhil
         return;
     }
     let _alone = alone();
-    let (ends, lock) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(())));
-    let threads: Vec<JoinHandle<()>> = [("low", 10, 7), ("mid", 20, 11), ("high", 30, 5)]
-        .map(|(name, priority, period_ms)| {
-            let (ends, lock) = (ends.clone(), lock.clone());
-            let work = move || {
-                urgent(priority);
-                while !ends.load(Ordering::Relaxed) {
-                    thread::sleep(Duration::from_millis(period_ms));
-                    let _held = (name != "mid").then(|| lock.lock().unwrap());
-                    match name {
-                        "low" => spin(Duration::from_millis(2)),
-                        "mid" => spin(Duration::from_millis(1)),
-                        _ => {}
-                    }
-                }
-            };
-            thread::Builder::new().name(name.into()).spawn(work).unwrap()
-        })
-        .into();
-    let task = watched("high");
-    ends.store(true, Ordering::Relaxed);
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let (low, mid) = (interrupted(&task, "blocked", Some("low")), interrupted(&task, "blocked", Some("mid")));
-    println!(
-        "| a lock held by a less urgent thread, another between | low, {low} times | blocked, mid {mid} times |"
-    );
-    assert!(low >= 20 && mid == 0, "{task:#}");
+    unless_starved(|| {
+        let lock = Arc::new(Mutex::new(()));
+        let (of_low, of_high) = (lock.clone(), lock);
+        let pause = |ms| thread::sleep(Duration::from_millis(ms));
+        let threads = Threads::default()
+            .and(
+                "low",
+                || urgent(10),
+                move || {
+                    pause(7);
+                    let _held = of_low.lock().unwrap();
+                    spin(Duration::from_millis(2));
+                },
+            )
+            .and(
+                "mid",
+                || urgent(20),
+                move || {
+                    pause(11);
+                    spin(Duration::from_millis(1));
+                },
+            )
+            .and(
+                "high",
+                || urgent(30),
+                move || {
+                    pause(5);
+                    let _held = of_high.lock().unwrap();
+                },
+            );
+        let task = watched("high");
+        drop(threads);
+        let (low, mid) =
+            (interrupted(&task, "blocked", Some("low")), interrupted(&task, "blocked", Some("mid")));
+        println!(
+            "| a lock held by a less urgent thread, another between | low, {low} times | blocked, mid {mid} times |"
+        );
+        assert!(low >= 20 && mid == 0, "{task:#}");
+    });
 }
 
 #[test]
@@ -237,26 +281,25 @@ fn page_faults_in_the_work_are_counted() {
         return;
     }
     let _alone = alone();
-    let ends = Arc::new(AtomicBool::new(false));
-    let asked = ends.clone();
-    let work = move || {
+    unless_starved(|| {
         // Beside other work an ordinary thread is anything but periodic.
-        urgent(30);
-        while !asked.load(Ordering::Relaxed) {
-            thread::sleep(Duration::from_millis(5));
-            // Larger than what the C library keeps for later, so that its pages are new each time.
-            let mut fresh = vec![0u8; 40 << 20];
-            fresh.chunks_mut(4_096).take(256).for_each(|page| page[0] = 1);
-            std::hint::black_box(fresh);
-        }
-    };
-    let faulty = thread::Builder::new().name("faulty".into()).spawn(work).unwrap();
-    let task = watched("faulty");
-    ends.store(true, Ordering::Relaxed);
-    faulty.join().unwrap();
-    let times = interrupted(&task, "page-fault", None);
-    println!("| memory touched for the first time | {times} activations | page fault in its work |");
-    assert!(times >= 50, "{task:#}");
+        let faulty = Threads::default().and(
+            "faulty",
+            || urgent(30),
+            || {
+                thread::sleep(Duration::from_millis(5));
+                // Larger than what the C library keeps for later, so that its pages are new each time.
+                let mut fresh = vec![0u8; 40 << 20];
+                fresh.chunks_mut(4_096).take(256).for_each(|page| page[0] = 1);
+                std::hint::black_box(fresh);
+            },
+        );
+        let task = watched("faulty");
+        drop(faulty);
+        let times = interrupted(&task, "page-fault", None);
+        println!("| memory touched for the first time | {times} activations | page fault in its work |");
+        assert!(times >= 50, "{task:#}");
+    });
 }
 
 #[test]
@@ -265,31 +308,37 @@ fn what_a_watched_thread_waits_for_is_found() {
         return;
     }
     let _alone = alone();
-    let ends = Arc::new(AtomicBool::new(false));
-    let lock = Arc::new(Mutex::new(()));
-    let threads: Vec<JoinHandle<()>> = [("holder", 3), ("waiter", 5)]
-        .map(|(name, period_ms)| {
-            let (ends, lock) = (ends.clone(), lock.clone());
-            let work = move || {
-                while !ends.load(Ordering::Relaxed) {
-                    thread::sleep(Duration::from_millis(period_ms));
-                    let _held = lock.lock().unwrap();
-                    if name == "holder" {
-                        thread::sleep(Duration::from_millis(3));
-                    }
-                }
-            };
-            thread::Builder::new().name(name.into()).spawn(work).unwrap()
-        })
-        .into();
-    let task = watched("waiter");
-    ends.store(true, Ordering::Relaxed);
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
-    let slack = task["causes"].as_array().unwrap().iter().find(|row| row["cause"]["class"] == "timer-slack");
-    let times = slack.map_or(0, |row| row["times"].as_u64().unwrap());
-    assert!(times >= 50, "an ordinary thread has 50 µs of it: {task:#}");
-    let of_lock = |row: &&Value| row["cause"]["class"] == "blocked" && row["cause"]["who"] == "holder";
-    let blocked = task["interruptions"].as_array().unwrap().iter().find(of_lock);
-    let times = blocked.map_or(0, |row| row["times"].as_u64().unwrap());
-    assert!(times >= 20, "the lock is held half of the time: {task:#}");
+    unless_starved(|| {
+        let lock = Arc::new(Mutex::new(()));
+        let (of_holder, of_waiter) = (lock.clone(), lock);
+        let pause = |ms| thread::sleep(Duration::from_millis(ms));
+        let threads = Threads::default()
+            .and(
+                "holder",
+                || (),
+                move || {
+                    pause(3);
+                    let _held = of_holder.lock().unwrap();
+                    pause(3);
+                },
+            )
+            .and(
+                "waiter",
+                || (),
+                move || {
+                    pause(5);
+                    let _held = of_waiter.lock().unwrap();
+                },
+            );
+        let task = watched("waiter");
+        drop(threads);
+        let slack =
+            task["causes"].as_array().unwrap().iter().find(|row| row["cause"]["class"] == "timer-slack");
+        let times = slack.map_or(0, |row| row["times"].as_u64().unwrap());
+        assert!(times >= 50, "an ordinary thread has 50 µs of it: {task:#}");
+        let of_lock = |row: &&Value| row["cause"]["class"] == "blocked" && row["cause"]["who"] == "holder";
+        let blocked = task["interruptions"].as_array().unwrap().iter().find(of_lock);
+        let times = blocked.map_or(0, |row| row["times"].as_u64().unwrap());
+        assert!(times >= 20, "the lock is held half of the time: {task:#}");
+    });
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::shared::known::answered;
-use crate::shared::machine::alone;
+use crate::shared::machine::{alone, unless_starved};
 use crate::shared::tracing::may_trace;
 
 /// By hand more than the tests can wait for: JITTERLAB_KILLS=100.
@@ -84,35 +84,37 @@ fn what_is_killed_leaves_nothing_and_other_tracers_go_on() {
         return;
     }
     let _alone = alone();
-    let (folder, somebody) = (TempDir::new().unwrap(), Somebody::begin());
-    let before = somebody.settings();
-    let (mut left, kills) = (0, kills());
-    for kill in 0..kills {
-        let args = if kill % 2 == 0 { RUN } else { WATCH };
-        let mut run = Command::new(env!("CARGO_BIN_EXE_jitterlab"))
-            .args(args.split(' '))
-            .current_dir(folder.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let begun = Instant::now();
-        while somebody.instances_of(run.id()) == 0 {
-            assert!(begun.elapsed() < Duration::from_secs(30), "it never began to record");
+    unless_starved(|| {
+        let (folder, somebody) = (TempDir::new().unwrap(), Somebody::begin());
+        let before = somebody.settings();
+        let (mut left, kills) = (0, kills());
+        for kill in 0..kills {
+            let args = if kill % 2 == 0 { RUN } else { WATCH };
+            let mut run = Command::new(env!("CARGO_BIN_EXE_jitterlab"))
+                .args(args.split(' '))
+                .current_dir(folder.path())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let begun = Instant::now();
+            while somebody.instances_of(run.id()) == 0 {
+                assert!(begun.elapsed() < Duration::from_secs(30), "it never began to record");
+            }
+            // While it is set up, and while it records.
+            sleep(Duration::from_millis(kill * kill * 97 % 400));
+            assert!(somebody.sees() > 0);
+            run.kill().unwrap();
+            run.wait().unwrap();
+            left += u64::from(somebody.instances_of(run.id()) > 0);
+            let said = answered(folder.path(), &["restore"]);
+            assert_eq!(somebody.instances_of(run.id()), 0, "{said}");
         }
-        // While it is set up, and while it records.
-        sleep(Duration::from_millis(kill * kill * 97 % 400));
+        println!("{left} of {kills} that were killed left instances, and restore took all of them away");
+        assert!(left > 0, "no kill met a recording");
+        assert_eq!(somebody.settings(), before);
         assert!(somebody.sees() > 0);
-        run.kill().unwrap();
-        run.wait().unwrap();
-        left += u64::from(somebody.instances_of(run.id()) > 0);
-        let said = answered(folder.path(), &["restore"]);
-        assert_eq!(somebody.instances_of(run.id()), 0, "{said}");
-    }
-    println!("{left} of {kills} that were killed left instances, and restore took all of them away");
-    assert!(left > 0, "no kill met a recording");
-    assert_eq!(somebody.settings(), before);
-    assert!(somebody.sees() > 0);
+    });
 }
 
 #[test]

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::shared::known::{self, answered, refused};
-use crate::shared::machine::alone;
+use crate::shared::machine::{alone, unless_starved};
 use crate::shared::tracing::{activations, before_own, may_trace, return_ns, why};
 
 fn number(of: &Value, field: &str) -> i64 {
@@ -28,34 +28,36 @@ fn an_injected_thread_is_found_by_its_name_and_all_parts_add_up() {
         return;
     }
     let _alone = alone();
-    let folder = TempDir::new().unwrap();
-    let run = ["run", "--why", "-q", "-d", "1s", "-o", "run.parquet", "--task"];
-    let main = "name=main,period=1ms,cpu=0,policy=fifo:70";
-    let hog = "name=hog,period=7ms,cpu=0,policy=fifo:75,work=spin:300us";
-    answered(folder.path(), &[&run[..], &[main, "--task", hog]].concat());
-    let result = why(folder.path(), "run.parquet");
-    let task = &result["tasks"][0];
-    let preempted = |row: &&Value| row["cause"]["class"] == "preempted" && row["cause"]["who"] == "hog";
-    let hog = task["causes"].as_array().unwrap().iter().find(preempted).unwrap();
-    // Both begin together, so it meets every seventh activation, whatever else happens.
-    assert!(number(hog, "times") >= 50, "{hog}");
-    let rows = activations(&folder.path().join("run.parquet"), 0);
-    assert_eq!(number(task, "explained"), rows.len() as i64);
-    let latencies: BTreeMap<u64, i64> = rows.iter().map(|a| (a.index, a.latency_ns())).collect();
-    let events = task["events"].as_array().unwrap();
-    assert_eq!(events.len(), 10);
-    for event in events {
-        let mut at_ns = 0;
-        for part in event["parts"].as_array().unwrap() {
-            assert_eq!(number(part, "at_ns"), at_ns, "{event}");
-            at_ns += number(part, "ns");
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let run = ["run", "--why", "-q", "-d", "1s", "-o", "run.parquet", "--task"];
+        let main = "name=main,period=1ms,cpu=0,policy=fifo:70";
+        let hog = "name=hog,period=7ms,cpu=0,policy=fifo:75,work=spin:300us";
+        answered(folder.path(), &[&run[..], &[main, "--task", hog]].concat());
+        let result = why(folder.path(), "run.parquet");
+        let task = &result["tasks"][0];
+        let preempted = |row: &&Value| row["cause"]["class"] == "preempted" && row["cause"]["who"] == "hog";
+        let hog = task["causes"].as_array().unwrap().iter().find(preempted).unwrap();
+        // Both begin together, so it meets every seventh activation, whatever else happens.
+        assert!(number(hog, "times") >= 50, "{hog}");
+        let rows = activations(&folder.path().join("run.parquet"), 0);
+        assert_eq!(number(task, "explained"), rows.len() as i64);
+        let latencies: BTreeMap<u64, i64> = rows.iter().map(|a| (a.index, a.latency_ns())).collect();
+        let events = task["events"].as_array().unwrap();
+        assert_eq!(events.len(), 10);
+        for event in events {
+            let mut at_ns = 0;
+            for part in event["parts"].as_array().unwrap() {
+                assert_eq!(number(part, "at_ns"), at_ns, "{event}");
+                at_ns += number(part, "ns");
+            }
+            assert_eq!(at_ns, number(event, "latency_ns"), "{event}");
+            assert_eq!(latencies[&event["index"].as_u64().unwrap()], at_ns);
         }
-        assert_eq!(at_ns, number(event, "latency_ns"), "{event}");
-        assert_eq!(latencies[&event["index"].as_u64().unwrap()], at_ns);
-    }
-    let trace = answered(folder.path(), &["why", "--export", "perfetto", "run.parquet"]);
-    let trace: Value = serde_json::from_str(&trace).unwrap();
-    assert!(trace["traceEvents"].as_array().unwrap().iter().any(|event| event["name"] == "hog"));
+        let trace = answered(folder.path(), &["why", "--export", "perfetto", "run.parquet"]);
+        let trace: Value = serde_json::from_str(&trace).unwrap();
+        assert!(trace["traceEvents"].as_array().unwrap().iter().any(|event| event["name"] == "hog"));
+    });
 }
 
 #[test]
@@ -64,20 +66,22 @@ fn a_watched_program_starts_when_it_says_itself() {
         return;
     }
     let _alone = alone();
-    let folder = TempDir::new().unwrap();
-    let watch = ["watch", "-q", "--find", "5s", "-d", "60s", "-o", "watched.parquet", "--"];
-    let own = ["run", "-q", "-d", "10s", "--period", "2ms", "-o", "own.parquet"];
-    let program = [env!("CARGO_BIN_EXE_jitterlab")];
-    answered(folder.path(), &[&watch[..], &program, &own].concat());
-    let file = folder.path().join("watched.parquet");
-    let tasks = Run::open(&file, &Hints::default()).unwrap().info().tasks.clone();
-    let how = |task: &TaskRun| task.watched.as_ref().map(|watched| (watched.waits, watched.due));
-    let main = tasks.iter().position(|t| how(t) == Some((Waits::Nanosleep, DueTimes::OwnTimer))).unwrap();
-    assert_eq!(tasks[main].spec.period_ns, 2_000_000);
-    let own = activations(&folder.path().join("own.parquet"), 0);
-    let seen = activations(&file, main);
-    let hidden = tasks[main].result.as_ref().unwrap().dropped as usize;
-    assert!(before_own(&own, &seen, hidden, return_ns(&tasks[main])).len() > 100);
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let watch = ["watch", "-q", "--find", "5s", "-d", "60s", "-o", "watched.parquet", "--"];
+        let own = ["run", "-q", "-d", "10s", "--period", "2ms", "-o", "own.parquet"];
+        let program = [env!("CARGO_BIN_EXE_jitterlab")];
+        answered(folder.path(), &[&watch[..], &program, &own].concat());
+        let file = folder.path().join("watched.parquet");
+        let tasks = Run::open(&file, &Hints::default()).unwrap().info().tasks.clone();
+        let how = |task: &TaskRun| task.watched.as_ref().map(|watched| (watched.waits, watched.due));
+        let main = tasks.iter().position(|t| how(t) == Some((Waits::Nanosleep, DueTimes::OwnTimer))).unwrap();
+        assert_eq!(tasks[main].spec.period_ns, 2_000_000);
+        let own = activations(&folder.path().join("own.parquet"), 0);
+        let seen = activations(&file, main);
+        let hidden = tasks[main].result.as_ref().unwrap().dropped as usize;
+        assert!(before_own(&own, &seen, hidden, return_ns(&tasks[main])).len() > 100);
+    });
 }
 
 /// A control group of our own, where they may be made here.
@@ -127,30 +131,33 @@ fn the_threads_of_a_unit_and_of_a_container_are_those_of_its_control_group() {
         return;
     }
     let _alone = alone();
-    let folder = TempDir::new().unwrap();
-    let unit = format!("jitterlab-test-{}", std::process::id());
-    // The group has to go after what is in it.
-    let Some(group) = Group::make(&format!("{unit}.service")) else {
-        return println!("skipped: no control group can be made here");
-    };
-    let (inside, _outside) = (Periodic::begin(folder.path(), "5ms"), Periodic::begin(folder.path(), "7ms"));
-    group.take(inside.0.id());
-    let path = group.0.to_str().unwrap();
-    let below_mount = format!("/{unit}.service");
-    for whose in
-        [["--unit", &unit], ["--container", &unit], ["--container", path], ["--container", &below_mount]]
-    {
-        let watch = ["watch", "-q", "--json", "-d", "1s", "-o", "watched.parquet"];
-        let watched: Value =
-            serde_json::from_str(&answered(folder.path(), &[&watch[..], &whose].concat())).unwrap();
-        let tasks = watched["result"]["run"]["tasks"].as_array().unwrap();
-        let of = |task: &Value| number(&task["watched"], "process");
-        assert!(tasks.iter().all(|task| of(task) == i64::from(inside.0.id())), "{whose:?}: {tasks:#?}");
-        assert!(tasks.iter().any(|task| task["spec"]["period_ns"] == 5_000_000), "{whose:?}: {tasks:#?}");
-        fs::remove_file(folder.path().join("watched.parquet")).unwrap();
-    }
-    refused(folder.path(), &["watch", "--unit", "no-such-unit"], 2, &["no-such-unit", "systemctl"]);
-    refused(folder.path(), &["watch", "--container", "/no/such.slice"], 2, &["/no/such.slice"]);
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let unit = format!("jitterlab-test-{}", std::process::id());
+        // The group has to go after what is in it.
+        let Some(group) = Group::make(&format!("{unit}.service")) else {
+            return println!("skipped: no control group can be made here");
+        };
+        let (inside, _outside) =
+            (Periodic::begin(folder.path(), "5ms"), Periodic::begin(folder.path(), "7ms"));
+        group.take(inside.0.id());
+        let path = group.0.to_str().unwrap();
+        let below_mount = format!("/{unit}.service");
+        for whose in
+            [["--unit", &unit], ["--container", &unit], ["--container", path], ["--container", &below_mount]]
+        {
+            let watch = ["watch", "-q", "--json", "-d", "1s", "-o", "watched.parquet"];
+            let watched: Value =
+                serde_json::from_str(&answered(folder.path(), &[&watch[..], &whose].concat())).unwrap();
+            let tasks = watched["result"]["run"]["tasks"].as_array().unwrap();
+            let of = |task: &Value| number(&task["watched"], "process");
+            assert!(tasks.iter().all(|task| of(task) == i64::from(inside.0.id())), "{whose:?}: {tasks:#?}");
+            assert!(tasks.iter().any(|task| task["spec"]["period_ns"] == 5_000_000), "{whose:?}: {tasks:#?}");
+            fs::remove_file(folder.path().join("watched.parquet")).unwrap();
+        }
+        refused(folder.path(), &["watch", "--unit", "no-such-unit"], 2, &["no-such-unit", "systemctl"]);
+        refused(folder.path(), &["watch", "--container", "/no/such.slice"], 2, &["/no/such.slice"]);
+    });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 
 use crate::shared::known::{answered, jitterlab, refused};
-use crate::shared::machine::alone;
+use crate::shared::machine::{alone, unless_starved};
 use crate::shared::tracing::may_trace;
 
 fn is_root() -> bool {
@@ -33,29 +33,38 @@ fn state() -> BTreeMap<&'static str, Option<String>> {
 #[test]
 fn an_ended_experiment_leaves_the_machine_as_it_was_and_tells_all() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    if is_root() {
-        answered(folder.path(), &["restore"]);
-    }
-    let before = state();
-    let args =
-        ["tune", "--only", "wake-early,memory-statistics,governor", "--policy", "other", "--budget", "45s"];
-    let output = jitterlab(folder.path(), &[&args[..], &["-q", "--json"]].concat());
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(state(), before);
-    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let result = &document["result"];
-    assert_eq!(document["kind"], "tune");
-    let tried: Vec<&str> =
-        result["knobs"].as_array().unwrap().iter().map(|knob| knob["knob"].as_str().unwrap()).collect();
-    let left: Vec<&str> =
-        result["left"].as_array().unwrap().iter().map(|left| left["knob"].as_str().unwrap()).collect();
-    assert!(tried.contains(&"wake-early"), "{tried:?} {left:?}");
-    assert_eq!(tried.len() + left.len(), 3, "{tried:?} {left:?}");
-    assert!(result["blocks"].as_u64().unwrap() > 1, "{result}");
-    let leftover: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
-    assert!(leftover.is_empty(), "{leftover:?}");
+    unless_starved(|| {
+        let folder = tempfile::tempdir().unwrap();
+        if is_root() {
+            answered(folder.path(), &["restore"]);
+        }
+        let before = state();
+        let args = [
+            "tune",
+            "--only",
+            "wake-early,memory-statistics,governor",
+            "--policy",
+            "other",
+            "--budget",
+            "45s",
+        ];
+        let output = jitterlab(folder.path(), &[&args[..], &["-q", "--json"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(state(), before);
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let result = &document["result"];
+        assert_eq!(document["kind"], "tune");
+        let tried: Vec<&str> =
+            result["knobs"].as_array().unwrap().iter().map(|knob| knob["knob"].as_str().unwrap()).collect();
+        let left: Vec<&str> =
+            result["left"].as_array().unwrap().iter().map(|left| left["knob"].as_str().unwrap()).collect();
+        assert!(tried.contains(&"wake-early"), "{tried:?} {left:?}");
+        assert_eq!(tried.len() + left.len(), 3, "{tried:?} {left:?}");
+        assert!(result["blocks"].as_u64().unwrap() > 1, "{result}");
+        let leftover: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
+        assert!(leftover.is_empty(), "{leftover:?}");
+    });
 }
 
 #[test]
@@ -108,72 +117,93 @@ fn a_thread_that_runs_already_is_tuned_as_it_is() {
     if !may_trace() || std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() < 2) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let run =
-        ["run", "-q", "--no-file", "-d", "5min", "--task", "name=tuned-one,period=2ms,cpu=1,policy=other"];
-    let _program =
-        Beside::begin(Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(run).current_dir(folder.path()));
-    // It shares its processor with somebody who never stops.
-    let _hog = Beside::begin(Command::new("taskset").args(["-c", "1", "sh", "-c", "while :; do :; done"]));
-    std::thread::sleep(std::time::Duration::from_secs(1));
-    let args = [
-        "tune",
-        "--watch",
-        "tuned-one",
-        "--only",
-        "other-threads,policy",
-        "--budget",
-        "1min",
-        "-q",
-        "--json",
-    ];
-    let document: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
-    let result = &document["result"];
-    assert_eq!(result["watched"]["program"], "jitterlab", "{result:#}");
-    assert_eq!((&result["knobs"][0]["knob"], result["cpu"].as_u64()), (&"other-threads".into(), Some(1)));
-    let left = &result["left"][0];
-    assert_eq!((&left["knob"], &left["why"]), (&"policy".into(), &"of-program".into()), "{result:#}");
-    assert!(
-        result["blocks"].as_u64().unwrap() > 1 && result["start"]["due"].as_u64().unwrap() > 100,
-        "{result:#}"
-    );
-    println!("{:#}\n{:#}", result["knobs"], result["proven"]);
-    refused(folder.path(), &["tune", "--watch", "no-such-thread"], 2, &["no-such-thread"]);
+    unless_starved(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let run = [
+            "run",
+            "-q",
+            "--no-file",
+            "-d",
+            "5min",
+            "--task",
+            "name=tuned-one,period=2ms,cpu=1,policy=other",
+        ];
+        let _program =
+            Beside::begin(Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(run).current_dir(folder.path()));
+        // It shares its processor with somebody who never stops.
+        let _hog =
+            Beside::begin(Command::new("taskset").args(["-c", "1", "sh", "-c", "while :; do :; done"]));
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let args = [
+            "tune",
+            "--watch",
+            "tuned-one",
+            "--only",
+            "other-threads,policy",
+            "--budget",
+            "1min",
+            "-q",
+            "--json",
+        ];
+        let document: Value = serde_json::from_str(&answered(folder.path(), &args)).unwrap();
+        let result = &document["result"];
+        assert_eq!(result["watched"]["program"], "jitterlab", "{result:#}");
+        assert_eq!((&result["knobs"][0]["knob"], result["cpu"].as_u64()), (&"other-threads".into(), Some(1)));
+        let left = &result["left"][0];
+        assert_eq!((&left["knob"], &left["why"]), (&"policy".into(), &"of-program".into()), "{result:#}");
+        assert!(
+            result["blocks"].as_u64().unwrap() > 1 && result["start"]["due"].as_u64().unwrap() > 100,
+            "{result:#}"
+        );
+        println!("{:#}\n{:#}", result["knobs"], result["proven"]);
+        refused(folder.path(), &["tune", "--watch", "no-such-thread"], 2, &["no-such-thread"]);
+    });
 }
 
 #[test]
 fn starts_are_kept_and_one_of_each_decides_nothing() {
     let _alone = alone();
-    let folder = tempfile::tempdir().unwrap();
-    let words = ["tune", "--continue", "-q", "--json"];
-    let first = [&words[..], &["--policy", "other", "--period", "500us", "--budget", "3300ms"]].concat();
-    let measured = |args: &[&str]| -> Value {
-        let document: Value = serde_json::from_str(&answered(folder.path(), args)).unwrap();
-        assert_eq!(document["kind"], "starts");
-        document["result"].clone()
-    };
-    let result = measured(&first);
-    assert_eq!((result["ways"].as_array().unwrap().len(), &result["seen"]), (1, &Value::Null), "{result:#}");
-    let blocks = result["starts"][0]["blocks"].as_u64().unwrap();
-    assert!(blocks >= 4, "{result:#}");
-    refused(folder.path(), &[&words[..], &["--way", "other"]].concat(), 2, &["restart it first"]);
-    refused(folder.path(), &[&words[..], &["--period", "2ms"]].concat(), 2, &["another task", "directory"]);
-    // As if the machine had been restarted since with another command line.
-    let file = folder.path().join("jitterlab-starts.json");
-    let mut kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
-    kept["starts"][0]["boot"] = "another".into();
-    kept["starts"][0]["way"]["command_line"] = "quiet isolcpus=1".into();
-    fs::write(&file, kept.to_string()).unwrap();
-    let result = measured(&words);
-    assert_eq!(
-        (result["pairs"].as_u64(), &result["judgement"]),
-        (Some(1), &"undecided".into()),
-        "{result:#}"
-    );
-    assert!(
-        result["seen"].as_f64().is_some() && result["effects"].as_array().unwrap().is_empty(),
-        "{result:#}"
-    );
-    fs::write(&file, "{").unwrap();
-    refused(folder.path(), &words, 3, &["jitterlab-starts.json", "remove it"]);
+    unless_starved(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let words = ["tune", "--continue", "-q", "--json"];
+        let first = [&words[..], &["--policy", "other", "--period", "500us", "--budget", "3300ms"]].concat();
+        let measured = |args: &[&str]| -> Value {
+            let document: Value = serde_json::from_str(&answered(folder.path(), args)).unwrap();
+            assert_eq!(document["kind"], "starts");
+            document["result"].clone()
+        };
+        let result = measured(&first);
+        assert_eq!(
+            (result["ways"].as_array().unwrap().len(), &result["seen"]),
+            (1, &Value::Null),
+            "{result:#}"
+        );
+        let blocks = result["starts"][0]["blocks"].as_u64().unwrap();
+        assert!(blocks >= 4, "{result:#}");
+        refused(folder.path(), &[&words[..], &["--way", "other"]].concat(), 2, &["restart it first"]);
+        refused(
+            folder.path(),
+            &[&words[..], &["--period", "2ms"]].concat(),
+            2,
+            &["another task", "directory"],
+        );
+        // As if the machine had been restarted since with another command line.
+        let file = folder.path().join("jitterlab-starts.json");
+        let mut kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+        kept["starts"][0]["boot"] = "another".into();
+        kept["starts"][0]["way"]["command_line"] = "quiet isolcpus=1".into();
+        fs::write(&file, kept.to_string()).unwrap();
+        let result = measured(&words);
+        assert_eq!(
+            (result["pairs"].as_u64(), &result["judgement"]),
+            (Some(1), &"undecided".into()),
+            "{result:#}"
+        );
+        assert!(
+            result["seen"].as_f64().is_some() && result["effects"].as_array().unwrap().is_empty(),
+            "{result:#}"
+        );
+        fs::write(&file, "{").unwrap();
+        refused(folder.path(), &words, 3, &["jitterlab-starts.json", "remove it"]);
+    });
 }

@@ -9,6 +9,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::shared::machine::unless_starved;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
 
 fn output(mut command: Command, folder: &Path) -> Output {
@@ -37,59 +39,63 @@ fn refused(output: &Output, words: &str) {
 
 #[test]
 fn a_compensation_is_measured_recommended_and_proven() {
-    let folder = TempDir::new().unwrap();
-    let short = ["compensate", "--policy", "other", "--duration", "60ms", "--rounds", "6"];
-    let wish = ["--polling", "10%", "--json", "--quiet", "--output", "servo"];
-    let report = json(&jitterlab(folder.path(), &[&short[..], &wish[..]].concat()))["result"].take();
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let short = ["compensate", "--policy", "other", "--duration", "60ms", "--rounds", "6"];
+        let wish = ["--polling", "10%", "--json", "--quiet", "--output", "servo"];
+        let report = json(&jitterlab(folder.path(), &[&short[..], &wish[..]].concat()))["result"].take();
 
-    assert_eq!(report["candidates"].as_array().unwrap().len(), 3);
-    assert!(
-        report["service"]["often_ns"].as_f64() > Some(0.0)
-            && report["clock_floor"]["count"].as_i64() > Some(0)
-    );
-    let chosen = &report["candidates"][report["chosen"].as_u64().unwrap() as usize];
-    let margin_ns = chosen["choice"]["margin_ns"].as_i64().unwrap();
-    assert!((0..=250_000).contains(&margin_ns));
-    assert!(chosen["choice"]["expected_load"].as_f64() <= Some(0.1001));
-    for point in report["load_curve"].as_array().unwrap() {
-        assert!(point["equation_1"].as_f64() > point["mean_poll"].as_f64());
-    }
-    let proof = &report["proof"];
-    assert_eq!(proof["pairs"].as_array().unwrap().len(), 6);
-    assert!(proof["p99_factor"]["interval"].is_array(), "{proof}");
-    assert_eq!(proof["late"]["starts"], proof["after"]["executed"]);
+        assert_eq!(report["candidates"].as_array().unwrap().len(), 3);
+        assert!(
+            report["service"]["often_ns"].as_f64() > Some(0.0)
+                && report["clock_floor"]["count"].as_i64() > Some(0)
+        );
+        let chosen = &report["candidates"][report["chosen"].as_u64().unwrap() as usize];
+        let margin_ns = chosen["choice"]["margin_ns"].as_i64().unwrap();
+        assert!((0..=250_000).contains(&margin_ns));
+        assert!(chosen["choice"]["expected_load"].as_f64() <= Some(0.1001));
+        for point in report["load_curve"].as_array().unwrap() {
+            assert!(point["equation_1"].as_f64() > point["mean_poll"].as_f64());
+        }
+        let proof = &report["proof"];
+        assert_eq!(proof["pairs"].as_array().unwrap().len(), 6);
+        assert!(proof["p99_factor"]["interval"].is_array(), "{proof}");
+        assert_eq!(proof["late"]["starts"], proof["after"]["executed"]);
 
-    // Both runs are there, and say what they are.
-    for (way, compensate) in
-        [("uncompensated", "none".to_owned()), ("compensated", format!("margin:{margin_ns}ns"))]
-    {
-        let file = format!("servo-{way}.parquet");
-        let run = json(&jitterlab(folder.path(), &["analyze", "--json", &file]));
-        let written = run["result"]["run"]["tasks"][0]["spec"]["compensate"].as_str().unwrap();
-        let parse = |text: &str| text.parse::<jitterlab_model::Compensation>().unwrap();
-        assert_eq!(parse(written), parse(&compensate));
-        assert_eq!(run["result"]["tasks"][0]["summary"]["executed"], 6 * 120);
-    }
+        // Both runs are there, and say what they are.
+        for (way, compensate) in
+            [("uncompensated", "none".to_owned()), ("compensated", format!("margin:{margin_ns}ns"))]
+        {
+            let file = format!("servo-{way}.parquet");
+            let run = json(&jitterlab(folder.path(), &["analyze", "--json", &file]));
+            let written = run["result"]["run"]["tasks"][0]["spec"]["compensate"].as_str().unwrap();
+            let parse = |text: &str| text.parse::<jitterlab_model::Compensation>().unwrap();
+            assert_eq!(parse(written), parse(&compensate));
+            assert_eq!(run["result"]["tasks"][0]["summary"]["executed"], 6 * 120);
+        }
+    });
 }
 
 #[test]
 fn every_way_to_wait_is_measured_or_says_why_not() {
-    let folder = TempDir::new().unwrap();
-    let args =
-        ["compare-wakeups", "--rounds", "2", "--duration", "40ms", "--policy", "other", "--json", "-q"];
-    let report = json(&jitterlab(folder.path(), &args))["result"].take();
-    let ways = report["ways"].as_array().unwrap();
-    let names: Vec<&str> = ways.iter().map(|w| w["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["nanosleep", "nanosleep-relative", "timer-signal", "timerfd", "deadline", "spin"]);
-    for way in ways {
-        assert!(way["figures"]["executed"].as_u64() > Some(0) || way["trouble"].is_object(), "{way}");
-    }
-    assert!(ways[5]["figures"]["polled_share"].as_f64() > Some(0.5));
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let args =
+            ["compare-wakeups", "--rounds", "2", "--duration", "40ms", "--policy", "other", "--json", "-q"];
+        let report = json(&jitterlab(folder.path(), &args))["result"].take();
+        let ways = report["ways"].as_array().unwrap();
+        let names: Vec<&str> = ways.iter().map(|w| w["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["nanosleep", "nanosleep-relative", "timer-signal", "timerfd", "deadline", "spin"]);
+        for way in ways {
+            assert!(way["figures"]["executed"].as_u64() > Some(0) || way["trouble"].is_object(), "{way}");
+        }
+        assert!(ways[5]["figures"]["polled_share"].as_f64() > Some(0.5));
 
-    let own = ["--way", "compensate=margin:50us", "--way", "wake=timerfd,clock=realtime"];
-    let report = json(&jitterlab(folder.path(), &[&args[..], &own[..]].concat()))["result"].take();
-    assert_eq!(report["ways"].as_array().unwrap().len(), 2);
-    assert!(report["ways"][0]["figures"]["polled_share"].as_f64() > Some(0.0));
+        let own = ["--way", "compensate=margin:50us", "--way", "wake=timerfd,clock=realtime"];
+        let report = json(&jitterlab(folder.path(), &[&args[..], &own[..]].concat()))["result"].take();
+        assert_eq!(report["ways"].as_array().unwrap().len(), 2);
+        assert!(report["ways"][0]["figures"]["polled_share"].as_f64() > Some(0.0));
+    });
 }
 
 #[test]

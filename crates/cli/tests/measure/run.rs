@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::shared::machine::unless_starved;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
 
 fn jitterlab(folder: &Path, args: &[&str]) -> Output {
@@ -42,23 +44,25 @@ fn is_root() -> bool {
 
 #[test]
 fn what_was_measured_is_what_the_file_says() {
-    let folder = TempDir::new().unwrap();
-    let tasks = ["--task", "name=base,period=500us", "--task", "name=servo,period=2ms,work=twente:1000"];
-    let args = [&["run", "--json", "-q", "-d", "400ms", "-o", "run.parquet"], &tasks[..]].concat();
-    let output = jitterlab(folder.path(), &args);
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let run = json(&output);
-    let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
-    same_figures(&run, &again);
-    assert_eq!(run["run"], again["run"]);
-    for (task, period_ns) in run["run"]["tasks"].as_array().unwrap().iter().zip([500_000, 2_000_000]) {
-        let of = |field: &str| task["result"][field].as_i64().unwrap();
-        let due = (of("last_end_ns") - of("first_due_ns") - of("phase_loss_ns")) / period_ns + 1;
-        assert_eq!(of("executed") + of("missed"), due, "{task}");
-        assert_eq!(of("dropped"), 0);
-    }
-    assert!(run["tasks"][1]["summary"]["execution"]["min_ns"].as_i64() > Some(0));
-    assert!(run["run"]["facts_before"]["kernel"]["release"].is_string());
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let tasks = ["--task", "name=base,period=500us", "--task", "name=servo,period=2ms,work=twente:1000"];
+        let args = [&["run", "--json", "-q", "-d", "400ms", "-o", "run.parquet"], &tasks[..]].concat();
+        let output = jitterlab(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let run = json(&output);
+        let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+        same_figures(&run, &again);
+        assert_eq!(run["run"], again["run"]);
+        for (task, period_ns) in run["run"]["tasks"].as_array().unwrap().iter().zip([500_000, 2_000_000]) {
+            let of = |field: &str| task["result"][field].as_i64().unwrap();
+            let due = (of("last_end_ns") - of("first_due_ns") - of("phase_loss_ns")) / period_ns + 1;
+            assert_eq!(of("executed") + of("missed"), due, "{task}");
+            assert_eq!(of("dropped"), 0);
+        }
+        assert!(run["tasks"][1]["summary"]["execution"]["min_ns"].as_i64() > Some(0));
+        assert!(run["run"]["facts_before"]["kernel"]["release"].is_string());
+    });
 }
 
 #[test]
@@ -114,42 +118,66 @@ fn the_activation_that_reached_the_limit_is_the_last_of_its_task() {
     assert_eq!(rows["tasks"][0]["summary"]["executed"], executed);
 }
 
+/// Waits until a run records in `run.parquet`.
+fn begins(folder: &Path) {
+    let begin = Instant::now();
+    while !folder.join("run.parquet.part").exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it does not begin");
+        sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn control_c_keeps_and_reports_everything() {
-    let folder = TempDir::new().unwrap();
-    let args = ["run", "--json", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
-    let run =
-        Command::new(PROGRAM).args(args).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
-    sleep(Duration::from_millis(800));
-    signal(run.id(), "INT");
-    let output = run.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let run = json(&output);
-    assert_eq!(run["run"]["stop"]["reason"], "interrupted");
-    let executed = run["tasks"][0]["summary"]["executed"].as_u64().unwrap();
-    assert!(executed > 0);
-    let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
-    assert_eq!(again["tasks"][0]["summary"]["executed"].as_u64(), Some(executed));
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let args = ["run", "--json", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
+        let run = Command::new(PROGRAM)
+            .args(args)
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        begins(folder.path());
+        sleep(Duration::from_millis(500));
+        signal(run.id(), "INT");
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        let run = json(&output);
+        assert_eq!(run["run"]["stop"]["reason"], "interrupted");
+        let executed = run["tasks"][0]["summary"]["executed"].as_u64().unwrap();
+        assert!(executed > 0);
+        let again = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+        assert_eq!(again["tasks"][0]["summary"]["executed"].as_u64(), Some(executed));
+    });
 }
 
 #[test]
 fn a_killed_run_is_recovered_up_to_the_last_second() {
-    let folder = TempDir::new().unwrap();
-    let args = ["run", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
-    let mut run = Command::new(PROGRAM).args(args).current_dir(folder.path()).spawn().unwrap();
-    sleep(Duration::from_millis(2_500));
-    run.kill().unwrap();
-    run.wait().unwrap();
-    let unread = jitterlab(folder.path(), &["analyze", "run.parquet.part"]);
-    assert!(String::from_utf8_lossy(&unread.stdout).contains("was not closed"));
-    let recovered = jitterlab(folder.path(), &["recover", "run.parquet.part"]);
-    // 1 where the kill cut a frame in two.
-    assert!(matches!(recovered.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&recovered.stderr));
-    let run = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
-    assert_eq!(run["run"]["stop"]["reason"], "crashed");
-    // 2.5 s were measured less the start; what is older than a second must be there.
-    let executed = run["tasks"][0]["summary"]["executed"].as_u64().unwrap();
-    assert!(executed > 500, "{executed}");
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let args = ["run", "-q", "-d", "60s", "-o", "run.parquet", "--period", "1ms"];
+        let mut run = Command::new(PROGRAM).args(args).current_dir(folder.path()).spawn().unwrap();
+        begins(folder.path());
+        sleep(Duration::from_millis(2_000));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let unread = jitterlab(folder.path(), &["analyze", "run.parquet.part"]);
+        assert!(String::from_utf8_lossy(&unread.stdout).contains("was not closed"));
+        let recovered = jitterlab(folder.path(), &["recover", "run.parquet.part"]);
+        // 1 where the kill cut a frame in two.
+        assert!(
+            matches!(recovered.status.code(), Some(0 | 1)),
+            "{}",
+            String::from_utf8_lossy(&recovered.stderr)
+        );
+        let run = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
+        assert_eq!(run["run"]["stop"]["reason"], "crashed");
+        // 2 s were measured; what is older than a second must be there, be it that it was missed.
+        let summary = &run["tasks"][0]["summary"];
+        let due = summary["executed"].as_u64().unwrap() + summary["missed"].as_u64().unwrap();
+        assert!(due > 500, "{summary}");
+    });
 }
 
 #[test]
@@ -167,12 +195,14 @@ fn a_task_that_cannot_keep_up_is_stopped_with_an_explanation() {
         println!("skipped: needs the right to SCHED_FIFO");
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let task = "name=greedy,period=1ms,work=spin:999us,policy=fifo:10,overrun=catch-up";
-    let output = jitterlab(folder.path(), &["run", "-q", "--no-file", "-d", "20s", "--task", task]);
-    let text = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{text}");
-    assert!(text.contains("greedy") || text.contains("period"), "{text}");
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let task = "name=greedy,period=1ms,work=spin:999us,policy=fifo:10,overrun=catch-up";
+        let output = jitterlab(folder.path(), &["run", "-q", "--no-file", "-d", "20s", "--task", task]);
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{text}");
+        assert!(text.contains("greedy") || text.contains("period"), "{text}");
+    });
 }
 
 #[test]
@@ -227,38 +257,45 @@ fn a_task_that_is_moved_off_its_cpu_says_so() {
         eprintln!("skipped: a task is moved from one CPU to another");
         return;
     }
-    let folder = TempDir::new().unwrap();
-    let task = "--task=name=moved,period=1ms,cpu=1,policy=other";
-    let run = Command::new(PROGRAM)
-        .args(["run", "-q", "-d", "3s", "--json", "--no-file", task])
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let is_bound = |thread: &str| {
-        let status =
-            fs::read_to_string(format!("/proc/{}/task/{thread}/status", run.id())).unwrap_or_default();
-        status.contains("Name:\tmoved\n") && status.contains("Cpus_allowed_list:\t1\n")
-    };
-    let begin = Instant::now();
-    let thread = loop {
-        let threads = fs::read_dir(format!("/proc/{}/task", run.id())).unwrap().flatten();
-        let mut threads = threads.map(|entry| entry.file_name().into_string().unwrap());
-        if let Some(thread) = threads.find(|thread| is_bound(thread)) {
-            break thread;
-        }
-        assert!(begin.elapsed() < Duration::from_secs(30), "the task has no thread");
-        sleep(Duration::from_millis(1));
-    };
-    sleep(Duration::from_millis(500));
-    assert!(
-        Command::new("taskset").args(["-cp", "0", &thread]).stdout(Stdio::null()).status().unwrap().success()
-    );
-    let run = json(&run.wait_with_output().unwrap());
-    let warnings = run["run"]["warnings"].as_array().unwrap();
-    let left = warnings.iter().find(|warning| warning["about"] == "left-cpu").unwrap();
-    assert_eq!((&left["cpu"], &left["cause"]["by"]), (&1.into(), &"program".into()), "{left}");
-    assert!(left["activations"].as_u64() > Some(0), "{left}");
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        let task = "--task=name=moved,period=1ms,cpu=1,policy=other";
+        let run = Command::new(PROGRAM)
+            .args(["run", "-q", "-d", "3s", "--json", "--no-file", task])
+            .current_dir(folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let is_bound = |thread: &str| {
+            let status =
+                fs::read_to_string(format!("/proc/{}/task/{thread}/status", run.id())).unwrap_or_default();
+            status.contains("Name:\tmoved\n") && status.contains("Cpus_allowed_list:\t1\n")
+        };
+        let begin = Instant::now();
+        let thread = loop {
+            let threads = fs::read_dir(format!("/proc/{}/task", run.id())).unwrap().flatten();
+            let mut threads = threads.map(|entry| entry.file_name().into_string().unwrap());
+            if let Some(thread) = threads.find(|thread| is_bound(thread)) {
+                break thread;
+            }
+            assert!(begin.elapsed() < Duration::from_secs(30), "the task has no thread");
+            sleep(Duration::from_millis(1));
+        };
+        sleep(Duration::from_millis(500));
+        assert!(
+            Command::new("taskset")
+                .args(["-cp", "0", &thread])
+                .stdout(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
+        let run = json(&run.wait_with_output().unwrap());
+        let warnings = run["run"]["warnings"].as_array().unwrap();
+        let left = warnings.iter().find(|warning| warning["about"] == "left-cpu").unwrap();
+        assert_eq!((&left["cpu"], &left["cause"]["by"]), (&1.into(), &"program".into()), "{left}");
+        assert!(left["activations"].as_u64() > Some(0), "{left}");
+    });
 }
 
 #[test]

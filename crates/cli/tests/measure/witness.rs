@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::shared::known::{self, answered, jitterlab, refused};
+use crate::shared::machine::unless_starved;
 
 /// What no formula repeats: a number from 0 to 9999 for each index.
 fn scattered(index: i64) -> i64 {
@@ -88,32 +89,35 @@ fn what_cannot_be_told_ends_with_3() {
 
 #[test]
 fn a_task_gives_pulses_and_takes_them_for_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let measure = |pulse: &str, run: &str| {
-        let args = ["run", "--count", "400", "--policy", "other", "--pulse", pulse, "-o", run, "--details"];
-        one_line(&answered(folder, &args))
-    };
-    let text = measure("file:both.vcd", "both.parquet");
-    assert!(text.contains("moved file:both.vcd: 800 edges took"), "{text}");
-    let json = answered(folder, &["compare", "--align", "both.parquet", "both.vcd", "--json"]);
-    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    let found = &json["result"]["channels"][0]["alignment"]["found"];
-    assert_eq!((&found["pairs"], &found["silent"], &found["extra"]), (&400.into(), &0.into(), &0.into()));
-    // The dump is of the task's own clock.
-    assert_eq!(found["steady"]["max_ns"].as_f64(), Some(0.0), "{found}");
-    assert_eq!(json["result"]["warnings"][0]["about"], "pulsed");
+    unless_starved(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let measure = |pulse: &str, run: &str| {
+            let args =
+                ["run", "--count", "400", "--policy", "other", "--pulse", pulse, "-o", run, "--details"];
+            one_line(&answered(folder, &args))
+        };
+        let text = measure("file:both.vcd", "both.parquet");
+        assert!(text.contains("moved file:both.vcd: 800 edges took"), "{text}");
+        let json = answered(folder, &["compare", "--align", "both.parquet", "both.vcd", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let found = &json["result"]["channels"][0]["alignment"]["found"];
+        assert_eq!((&found["pairs"], &found["silent"], &found["extra"]), (&400.into(), &0.into(), &0.into()));
+        // The dump is of the task's own clock.
+        assert_eq!(found["steady"]["max_ns"].as_f64(), Some(0.0), "{found}");
+        assert_eq!(json["result"]["warnings"][0]["about"], "pulsed");
 
-    measure("file:end.vcd@end", "end.parquet");
-    let args = ["compare", "--align", "end.parquet", "end.vcd", "--edge", "both"];
-    let text = one_line(&answered(folder, &args));
-    assert!(text.starts_with("MATCHED") && text.contains("400 activations"), "{text}");
+        measure("file:end.vcd@end", "end.parquet");
+        let args = ["compare", "--align", "end.parquet", "end.vcd", "--edge", "both"];
+        let text = one_line(&answered(folder, &args));
+        assert!(text.starts_with("MATCHED") && text.contains("400 activations"), "{text}");
 
-    let refuses = |pulse: &str, status, says: &[&str]| {
-        refused(folder, &["run", "--count", "3", "--pulse", pulse], status, says);
-    };
-    refuses("file:both.parquet", 3, &["both.parquet", "new file"]);
-    refuses("parport77:D1", 3, &["parport77", "modprobe"]);
-    refuses("gpiochip77:1", 3, &["gpiodetect"]);
-    refuses("lamp", 2, &["gpiochip0:17"]);
+        let refuses = |pulse: &str, status, says: &[&str]| {
+            refused(folder, &["run", "--count", "3", "--pulse", pulse], status, says);
+        };
+        refuses("file:both.parquet", 3, &["both.parquet", "new file"]);
+        refuses("parport77:D1", 3, &["parport77", "modprobe"]);
+        refuses("gpiochip77:1", 3, &["gpiodetect"]);
+        refuses("lamp", 2, &["gpiochip0:17"]);
+    });
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::available_parallelism;
+use std::thread::{available_parallelism, sleep};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -13,6 +15,58 @@ use serde_json::Value;
 pub fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How often a test is tried on a machine that others keep busy.
+const TRIES: u32 = 3;
+/// Others keep the machine busy from this share of one processor.
+const BUSY_SHARE: f64 = 0.3;
+
+/// Runs a test of what is measured in real time. Where it fails while other programs take the processors' time, it is tried
+/// again, and where that does not help, it is skipped and says so: a starved measurement tells nothing of jitterlab.
+pub fn unless_starved(test: impl Fn()) {
+    for attempt in 1..=TRIES {
+        let (begin, before) = (Instant::now(), Spent::now());
+        let Err(failure) = catch_unwind(AssertUnwindSafe(&test)) else { return };
+        let processors = Spent::now().by_others_since(&before).as_secs_f64() / begin.elapsed().as_secs_f64();
+        if processors < BUSY_SHARE {
+            resume_unwind(failure);
+        }
+        println!("failed while other programs took {processors:.1} processors, attempt {attempt} of {TRIES}");
+        // What begins or ends, such as a build, may be over then.
+        sleep(Duration::from_secs(2));
+    }
+    println!("skipped: other programs keep this machine too busy to measure on it");
+}
+
+/// Processor time since the machine's start, in ticks of the kernel's accounts.
+struct Spent {
+    by_all: u64,
+    by_us: u64,
+}
+
+impl Spent {
+    fn now() -> Self {
+        let number = |word: &str| word.parse::<u64>().unwrap_or(0);
+        let stat = text("/proc/stat");
+        // user, nice, system, idle, iowait, irq, softirq, steal
+        let spent: Vec<u64> =
+            stat.lines().next().unwrap_or_default().split_whitespace().skip(1).map(number).collect();
+        let by_all = [0, 1, 2, 5, 6, 7].iter().filter_map(|field| spent.get(*field)).sum();
+        // user and system time of a process and of those that it has waited for
+        let by_process = |process: u32| -> u64 {
+            let stat = text(&format!("/proc/{process}/stat"));
+            let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+            fields.split_whitespace().skip(14 - 3).take(4).map(number).sum()
+        };
+        Spent { by_all, by_us: family().into_iter().map(by_process).sum() }
+    }
+
+    fn by_others_since(&self, before: &Spent) -> Duration {
+        const TICK_MS: u64 = 10;
+        let by_us = self.by_us.saturating_sub(before.by_us);
+        Duration::from_millis(TICK_MS * (self.by_all - before.by_all).saturating_sub(by_us))
+    }
 }
 
 pub fn command(folder: &Path, args: &[&str]) -> Command {
