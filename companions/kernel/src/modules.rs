@@ -184,7 +184,7 @@ mod tests {
         for program in ["gzip", "xz", "zstd"] {
             let packed = Command::new(program).args(["-k", "-q"]).arg(&plain).status();
             if packed.is_err() {
-                println!("not tried: no {program} here");
+                println!("skipped: no {program} here");
                 continue;
             }
             let suffix = if program == "gzip" {

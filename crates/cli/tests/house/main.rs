@@ -141,3 +141,17 @@ fn arrows_run_one_way() {
         }
     }
 }
+
+#[test]
+fn every_test_executable_is_in_a_tier_of_the_tests() {
+    let rooms = source::rooms();
+    let script = fs::read_to_string(rooms[0].join("../../test")).unwrap();
+    let lists = script.split("_tests=(").skip(1).map(|rest| rest.split(')').next().unwrap());
+    let listed: Vec<&str> = lists.flat_map(str::split_whitespace).collect();
+    for entry in rooms.iter().flat_map(|room| fs::read_dir(room.join("tests"))).flatten() {
+        let path = entry.unwrap().path();
+        let is_one = path.extension().is_some_and(|end| end == "rs") || path.join("main.rs").exists();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(!is_one || listed.contains(&name), "./test runs no {}", path.display());
+    }
+}

@@ -203,7 +203,7 @@ fn a_kernel_of_another_processor_wants_a_jitterlab_for_it() {
 #[test]
 fn an_arm64_guest_measures_analyzes_and_reports() {
     let Some(program) = std::env::var_os("JITTERLAB_ARM64") else {
-        println!("not tried: JITTERLAB_ARM64 names no jitterlab that packaging/cross built for arm64");
+        println!("skipped: JITTERLAB_ARM64 names no jitterlab that packaging/cross built for arm64");
         return;
     };
     let folder = TempDir::new().unwrap();

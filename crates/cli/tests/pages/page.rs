@@ -98,7 +98,7 @@ fn examine(folder: &Path, page: &str, runs: &[&str], mut facts: Value) {
         Ok(found) => found,
         Err(why) => {
             assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{why}");
-            return println!("skipped the browser: {why}");
+            return println!("skipped: the browser, since {why}");
         }
     };
     facts["browser"] = json!(browser);

@@ -203,7 +203,7 @@ mod tests {
     fn the_handler_leaves_the_error_of_what_it_interrupted() {
         std::thread::spawn(|| {
             if !forbid(libc::SYS_sched_setscheduler) {
-                println!("not tried: no seccomp here, as under qemu-user");
+                println!("skipped: no seccomp here, as under qemu-user");
                 return;
             }
             // SAFETY: an all-zero siginfo_t is a valid one.

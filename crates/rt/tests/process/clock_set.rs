@@ -32,7 +32,7 @@ fn set_clock() -> bool {
 #[test]
 fn a_sleep_on_civil_time_is_told_when_that_is_set() {
     if !set_clock() {
-        println!("not permitted to set the clock: {}", std::io::Error::last_os_error());
+        println!("skipped: it is not permitted to set the clock: {}", std::io::Error::last_os_error());
         return;
     }
     for text in ["clock=realtime", "clock=tai", "clock=realtime,wake=timerfd", "clock=tai,wake=timer-signal"]

@@ -271,7 +271,7 @@ fn start_real(spec: &TaskSpec, count: Option<u64>, stop: &Arc<AtomicBool>) -> Op
     let options = ThreadOptions { lock_memory: false, ring: 4_096, count, ..ThreadOptions::default() };
     let task = TaskThread::spawn(&spec, &options, stop).unwrap();
     if task.refused().iter().any(|r| r.what.contains("policy") || r.what.contains("wake=")) {
-        println!("not permitted here: {spec}: {:?}", task.refused());
+        println!("skipped: not permitted here: {spec}: {:?}", task.refused());
         assert!(task.refused().iter().all(|r| !r.remedy.is_empty()));
         return None;
     }
