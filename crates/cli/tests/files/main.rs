@@ -5,9 +5,11 @@
 mod shared;
 
 mod bad_use;
+mod corpus;
 mod docs;
 mod explain;
 mod export;
+mod half_done;
 mod kept;
 mod schema;
 mod servo;

@@ -1,0 +1,61 @@
+//! What today's program leaves when it is killed, and a run that it measured, are opened by the programs to come, or they say why
+//! not. `half_done` holds what version 0.1.0 left: a matrix of three cells, killed in the second; a `tune` that had found the causes
+//! and measured two of its blocks; a run with its causes.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::shared::known::answered;
+
+/// Copies what was left into this folder, as `half-done`.
+pub fn copy(folder: &Path) {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/half_done");
+    for part in ["matrix", "tune"] {
+        let to = folder.join("half-done").join(part);
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(from.join(part)).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_matrix_goes_on_behind_its_finished_cell() {
+    let folder = TempDir::new().unwrap();
+    copy(folder.path());
+    let matrix = folder.path().join("half-done/matrix");
+    let finished = fs::read(matrix.join("cell-0000.parquet")).unwrap();
+    let said = answered(folder.path(), &["matrix", "-o", "half-done/matrix"]);
+    assert!(said.contains("load: none, 3 repetitions"), "{said}");
+    assert_eq!(fs::read(matrix.join("cell-0000.parquet")).unwrap(), finished, "it was measured again");
+    assert!(matrix.join("cell-0001.parquet").exists() && matrix.join("cell-0002.parquet").exists());
+}
+
+#[test]
+fn a_tune_goes_on_behind_the_causes_it_had_found() {
+    let folder = TempDir::new().unwrap();
+    copy(folder.path());
+    // The same words as it was begun with.
+    let mut tune = Command::new(env!("CARGO_BIN_EXE_jitterlab"))
+        .args(["tune", "-q", "--budget", "10m", "--policy", "other", "--period", "20ms", "--load", "none"])
+        .current_dir(folder.path().join("half-done/tune"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(tune.stderr.take().unwrap());
+    let mut first = String::new();
+    said.read_line(&mut first).unwrap();
+    let interrupt = Command::new("kill").args(["-INT", &tune.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    said.read_to_string(&mut first).unwrap();
+    tune.wait().unwrap();
+    assert!(first.starts_with("going on behind the 1 part "), "{first}");
+}
