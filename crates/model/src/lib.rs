@@ -25,6 +25,7 @@ pub mod task;
 mod text;
 pub mod timing;
 pub mod units;
+pub mod varint;
 pub mod wake;
 pub mod warning;
 pub mod watched;

@@ -4,9 +4,7 @@
 //! stay. A *segment* is a run of rows for which all that holds: it states these things once, then each row only
 //! takes its latency and its execution time. A row that breaks the pattern begins a new segment.
 
-use jitterlab_model::{Activation, Flags};
-
-use crate::varint;
+use jitterlab_model::{Activation, Flags, varint};
 
 /// Turns rows into bytes; [`decode`] is its reverse.
 #[derive(Debug)]

@@ -27,7 +27,6 @@ mod spikes;
 mod table;
 mod tally;
 mod thrift;
-mod varint;
 mod walk;
 mod writer;
 

@@ -2,9 +2,7 @@
 
 use jitterlab_model::bounds::{COUNT, EARLIEST_NS, Impossible, LATEST_NS, check_moments};
 use jitterlab_model::distribution::Moments;
-use jitterlab_model::{Distribution, Quantity, TimingStats};
-
-use crate::varint;
+use jitterlab_model::{Distribution, Quantity, TimingStats, varint};
 
 /// Length of a slice. Slices begin at whole multiples of it on the run's clock, so those of all tasks line up.
 pub(crate) const SLICE_NS: i64 = 1_000_000_000;

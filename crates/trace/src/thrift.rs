@@ -4,6 +4,7 @@
 //! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>; no list of booleans is in what
 //! Parquet's own files say at their end or before a page.)
 
+use jitterlab_model::varint;
 use parquet::errors::Result;
 
 use crate::error::Damage;
@@ -50,23 +51,12 @@ impl Walk<'_> {
         Some(byte)
     }
 
-    /// A number of seven bits a byte, the lowest first.
     fn varint(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
+        varint::take(&mut self.0)
     }
 
-    /// One with a sign, which is its lowest bit.
     fn integer(&mut self) -> Option<i64> {
-        let number = self.varint()?;
-        Some((number >> 1) as i64 ^ -((number & 1) as i64))
+        varint::take_signed(&mut self.0)
     }
 
     /// A length that the bytes left can hold.

@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use jitterlab_model::varint;
 use serde::Serialize;
 
 /// Stands for "no value" in a packed column: no time is that far back (-52 days).
@@ -47,20 +48,10 @@ impl Packer {
         for value in values {
             let value = value.map_or(NONE, |v| v.clamp(-LIMIT, LIMIT));
             let difference = value - previous;
-            self.varint(if order == 2 { difference - slope } else { difference });
+            varint::put_signed(&mut self.bytes, if order == 2 { difference - slope } else { difference });
             (previous, slope, count) = (value, difference, count + 1);
         }
         Column { at, count, order }
-    }
-
-    /// The sign in the lowest bit, then seven bits a byte, the lowest first.
-    fn varint(&mut self, value: i64) {
-        let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-        while rest >= 0x80 {
-            self.bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        self.bytes.push(rest as u8);
     }
 
     /// All columns, compressed and in base64.
@@ -91,19 +82,9 @@ mod tests {
 
     /// What the page's script does, in Rust.
     fn unpack(bytes: &[u8], column: Column) -> Vec<Option<i64>> {
-        let (mut at, mut previous, mut slope) = (column.at, 0i64, 0i64);
+        let (mut rest, mut previous, mut slope) = (&bytes[column.at..], 0i64, 0i64);
         let values = (0..column.count).map(|_| {
-            let (mut rest, mut shift) = (0u64, 0);
-            loop {
-                let byte = bytes[at];
-                at += 1;
-                rest |= u64::from(byte & 0x7f) << shift;
-                shift += 7;
-                if byte < 0x80 {
-                    break;
-                }
-            }
-            let step = ((rest >> 1) as i64) ^ -((rest & 1) as i64);
+            let step = varint::take_signed(&mut rest).unwrap();
             let difference = if column.order == 2 { slope + step } else { step };
             (previous, slope) = (previous + difference, difference);
             Some(previous).filter(|v| *v != NONE)

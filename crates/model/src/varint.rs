@@ -1,8 +1,9 @@
-//! Integers in as few bytes as they need: seven bits a byte, low ones first; signed ones with the sign in bit 0.
+//! Integers in as few bytes as they need: seven bits a byte, low ones first; signed ones with the sign in bit 0 (LEB128
+//! and zigzag, as in Thrift's compact protocol and Protocol Buffers). Journals, Parquet's structures and pages use them.
 
 /// Appends a number.
 #[inline]
-pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
+pub fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -12,13 +13,13 @@ pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
 
 /// Appends a signed number.
 #[inline]
-pub(crate) fn put_signed(out: &mut Vec<u8>, value: i64) {
+pub fn put_signed(out: &mut Vec<u8>, value: i64) {
     put(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
 /// Takes a number off the front; `None` if it is cut off or longer than 64 bits.
 #[inline]
-pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
+pub fn take(input: &mut &[u8]) -> Option<u64> {
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = input.split_first()?;
@@ -36,14 +37,14 @@ pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
 
 /// Takes a signed number off the front.
 #[inline]
-pub(crate) fn take_signed(input: &mut &[u8]) -> Option<i64> {
+pub fn take_signed(input: &mut &[u8]) -> Option<i64> {
     let zigzag = take(input)?;
     Some((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
 }
 
 /// Takes a number that fits a smaller type.
 #[inline]
-pub(crate) fn take_as<T: TryFrom<u64>>(input: &mut &[u8]) -> Option<T> {
+pub fn take_as<T: TryFrom<u64>>(input: &mut &[u8]) -> Option<T> {
     T::try_from(take(input)?).ok()
 }
 
