@@ -60,7 +60,7 @@ impl Run {
                 Columns::LATENCY | Columns::MISSED | Columns::FLAGS,
                 |task| TransitionCounter::new(&analyses[task].patterns.clusters),
                 |counter, rows: &[Activation]| rows.iter().for_each(|a| counter.push(a)),
-                TransitionCounter::merge,
+                |all, next| all.merge(&next),
             )?;
             for (analysis, counter) in analyses.iter_mut().zip(counted) {
                 analysis.transitions = counter.figures();
@@ -173,7 +173,8 @@ impl Run {
                 requirements.iter().map(|requirement| BreachCounter::new(requirement, self.period_ns(task)));
             of.collect::<Vec<_>>()
         };
-        let counted = self.gather(Columns::TIMING | Columns::INDEX, new, push_each, merge_each)?;
+        let counted = self
+            .gather(Columns::TIMING | Columns::INDEX, new, push_each, |all, next| merge_each(all, &next))?;
         let of_task =
             |counters: Vec<BreachCounter<'_>>| counters.into_iter().map(|c| Some(c.breaches())).collect();
         Ok(counted.into_iter().map(of_task).collect())
@@ -240,6 +241,6 @@ fn push_each(counters: &mut Vec<BreachCounter<'_>>, rows: &[Activation]) {
     counters.iter_mut().for_each(|counter| rows.iter().for_each(|a| counter.push(a)));
 }
 
-fn merge_each<'a>(all: &mut Vec<BreachCounter<'a>>, next: &Vec<BreachCounter<'a>>) {
+fn merge_each<'a>(all: &mut Vec<BreachCounter<'a>>, next: &[BreachCounter<'a>]) {
     all.iter_mut().zip(next).for_each(|(all, next)| all.merge(next));
 }

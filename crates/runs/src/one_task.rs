@@ -119,7 +119,7 @@ impl OneTask {
                 Columns::TIMING,
                 new,
                 |counted, rows| counted.push_all(&TwoClocks::on_one(clocks, rows)),
-                Counted::merge,
+                |all, next| all.merge(&next),
             )?;
             let mut counted = all.swap_remove(number);
             counted.stats.forget(&run.info().tasks[number].unknown);

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series, SeriesBuilder, Share, Step};
 use jitterlab_model::{Activation, Keep, TimingStats};
 use jitterlab_trace::{Columns, Measured, RunReader, Slice, TraceError};
 
@@ -38,25 +39,60 @@ impl Run {
     /// # Errors
     /// The file cannot be read or is damaged.
     pub fn scan(&self) -> Result<Warned<Vec<TaskScan>>, RunsError> {
-        let new = |task: usize| TaskScan::new(self.period_ns(task), self.due_times(task));
-        let mut scans: Vec<TaskScan> = match &*self.holder {
-            Holder::Imported(import) => {
-                let scan = |(task, measured): (usize, &Measured)| {
-                    let mut scan = new(task);
-                    match measured {
-                        Measured::Rows(rows) => scan.push_all(rows),
-                        Measured::Distributions(stats) => scan.push_figures(0, stats),
-                    }
-                    scan
-                };
-                import.tasks.iter().enumerate().map(scan).collect()
-            }
-            Holder::File(reader) if reader.has_slices() => self.scan_of_slices(new)?,
-            Holder::Journal(reader) if reader.has_slices() => self.scan_of_slices(new)?,
-            _ => self.gather(Columns::ALL, new, TaskScan::push_all, TaskScan::merge)?,
+        let seen = self.see(|_| None)?.into_iter().map(|seen| seen.scan).collect();
+        Ok(self.warned(seen))
+    }
+
+    /// The same with the series of each task, gathered in the same pass; `total` is what [`Run::series_rows`] gives of all
+    /// runs whose series share a page.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn scan_with_series(&self, total: u64) -> Result<Warned<Vec<(TaskScan, Series)>>, RunsError> {
+        let sizes = self.series_rows()?;
+        let seen = self.see(|task| {
+            let make = if self.keeps_all(task) { SeriesBuilder::new } else { SeriesBuilder::for_spikes };
+            Some(make(self.period_ns(task), Share { expected: sizes[task], total }))
+        })?;
+        let finished = |seen: Seen| Some((seen.scan, seen.series?.finish()));
+        Ok(self.warned(seen.into_iter().filter_map(finished).collect()))
+    }
+
+    /// What the series of each task is made of: its activations, or its slices where only spikes were kept.
+    ///
+    /// # Errors
+    /// The file cannot be read or is damaged.
+    pub fn series_rows(&self) -> Result<Vec<u64>, RunsError> {
+        let tasks = self.info().tasks.len();
+        let mut slices = vec![0; tasks];
+        self.for_each_slice(|slice| slices[slice.task] += 1)?;
+        Ok((0..tasks).map(|task| if self.keeps_all(task) { self.rows(task) } else { slices[task] }).collect())
+    }
+
+    /// The one pass.
+    fn see(&self, series: impl Fn(usize) -> Option<SeriesBuilder> + Sync) -> Result<Vec<Seen>, RunsError> {
+        let new = |task: usize| Seen {
+            scan: TaskScan::new(self.period_ns(task), self.due_times(task)),
+            series: series(task),
         };
-        scans.iter_mut().zip(&self.info().tasks).for_each(|(scan, task)| scan.forget(&task.unknown));
-        Ok(self.warned(scans))
+        let mut all: Vec<Seen> = match &*self.holder {
+            Holder::Imported(import) => {
+                let see = |(task, measured): (usize, &Measured)| {
+                    let mut seen = new(task);
+                    match measured {
+                        Measured::Rows(rows) => seen.push_all(rows),
+                        Measured::Distributions(stats) => seen.scan.push_figures(0, stats),
+                    }
+                    seen
+                };
+                import.tasks.iter().enumerate().map(see).collect()
+            }
+            Holder::File(reader) if reader.has_slices() => self.see_slices(new)?,
+            Holder::Journal(reader) if reader.has_slices() => self.see_slices(new)?,
+            _ => self.gather(Columns::ALL, new, Seen::push_all, Seen::merge)?,
+        };
+        all.iter_mut().zip(&self.info().tasks).for_each(|(seen, task)| seen.scan.forget(&task.unknown));
+        Ok(all)
     }
 
     /// The standing figures of each task alone: half of the work of [`Run::scan`].
@@ -71,7 +107,8 @@ impl Run {
                 stats = import.tasks.iter().zip(&import.info.tasks).map(|(m, task)| m.stats(task)).collect();
             }
             _ if (0..stats.len()).all(|task| self.keeps_all(task)) => {
-                stats = self.gather(Columns::TIMING, new, TimingStats::push_all, TimingStats::follow)?;
+                stats =
+                    self.gather(Columns::TIMING, new, TimingStats::push_all, |all, next| all.follow(&next))?;
             }
             _ => self.for_each_slice(|slice| slice.add_to(&mut stats[slice.task]))?,
         }
@@ -80,29 +117,38 @@ impl Run {
     }
 
     /// Only histograms by the second, and the spikes, were kept.
-    fn scan_of_slices(&self, new: impl Fn(usize) -> TaskScan) -> Result<Vec<TaskScan>, RunsError> {
+    fn see_slices(&self, new: impl Fn(usize) -> Seen) -> Result<Vec<Seen>, RunsError> {
         let tasks = self.info().tasks.len();
-        let mut scans: Vec<TaskScan> = (0..tasks).map(new).collect();
+        let mut all: Vec<Seen> = (0..tasks).map(new).collect();
         // Slices are joined to stretches much shorter than the parts of a scan: (place on the grid, figures).
         let mut pending: Vec<Option<(u64, TimingStats)>> = vec![None; tasks];
         self.for_each_slice(|slice| {
             let task = slice.task;
+            if let Some(series) = &mut all[task].series {
+                series.push_step(&step(slice));
+            }
             let period_ns = self.period_ns(task).max(1);
             let place = self.place_of(slice);
             let part = (self.due_times(task) / 8_192).max(1);
             if let Some((first, stats)) = pending[task].take_if(|(first, _)| *first / part != place / part) {
-                scans[task].push_figures(first, &stats);
+                all[task].scan.push_figures(first, &stats);
             }
             let (_, stats) = pending[task].get_or_insert_with(|| (place, TimingStats::new(period_ns)));
             slice.add_to(stats);
         })?;
-        for (scan, (first, stats)) in scans.iter_mut().zip(pending).filter_map(|(s, p)| Some((s, p?))) {
-            scan.push_figures(first, &stats);
+        for (seen, (first, stats)) in all.iter_mut().zip(pending).filter_map(|(s, p)| Some((s, p?))) {
+            seen.scan.push_figures(first, &stats);
         }
-        if let Keep::Spikes { above_ns } = self.info().keep {
-            self.for_each_batch(Columns::ALL, |task, rows| scans[task].push_spikes(rows, above_ns))?;
-        }
-        Ok(scans)
+        let above_ns = if let Keep::Spikes { above_ns } = self.info().keep { Some(above_ns) } else { None };
+        self.for_each_batch(Columns::ALL, |task, rows| {
+            if let Some(above_ns) = above_ns {
+                all[task].scan.push_spikes(rows, above_ns);
+            }
+            if let Some(series) = &mut all[task].series {
+                series.push_spikes(rows);
+            }
+        })?;
+        Ok(all)
     }
 
     /// The place of a slice's first activation on its task's grid.
@@ -244,7 +290,7 @@ impl Run {
         columns: Columns,
         new: impl Fn(usize) -> T + Sync,
         push: impl Fn(&mut T, &[Activation]) + Sync,
-        merge: impl Fn(&mut T, &T),
+        merge: impl Fn(&mut T, T),
     ) -> Result<Vec<T>, RunsError> {
         let tasks = self.info().tasks.len();
         let Holder::File(reader) = &*self.holder else {
@@ -289,7 +335,7 @@ impl Run {
             let part = part.ok_or_else(|| RunsError::NotReadWhole(self.path.clone()))??;
             for (all, part) in all.iter_mut().zip(part) {
                 match (all.as_mut(), part) {
-                    (Some(all), Some(part)) => merge(all, &part),
+                    (Some(all), Some(part)) => merge(all, part),
                     (None, Some(part)) => *all = Some(part),
                     (_, None) => {}
                 }
@@ -336,6 +382,42 @@ impl Run {
                 _ => 0,
             },
         }
+    }
+}
+
+/// What one pass gathers of a task: the scan and, where it is drawn, its series.
+struct Seen {
+    scan: TaskScan,
+    series: Option<SeriesBuilder>,
+}
+
+impl Seen {
+    fn push_all(&mut self, rows: &[Activation]) {
+        self.scan.push_all(rows);
+        if let Some(series) = &mut self.series {
+            series.push_all(rows);
+        }
+    }
+
+    fn merge(&mut self, next: Seen) {
+        self.scan.merge(&next.scan);
+        if let (Some(mine), Some(theirs)) = (&mut self.series, next.series) {
+            mine.merge(theirs);
+        }
+    }
+}
+
+/// A slice as a step of a series.
+fn step(slice: &Slice) -> Step {
+    let extent = |quantity| {
+        let moments = slice.of(quantity).map(|stored| stored.moments).unwrap_or_default();
+        Extent { count: moments.count, min_ns: moments.min_ns, max_ns: moments.max_ns, sum_ns: moments.sum }
+    };
+    Step {
+        due_ns: slice.first_due_ns,
+        executed: slice.executed(),
+        missed: slice.missed,
+        extents: QUANTITIES.map(extent),
     }
 }
 

@@ -3,6 +3,7 @@
 mod glance;
 mod histograms;
 mod peaks;
+pub mod series;
 mod spans;
 mod task;
 mod ticks;

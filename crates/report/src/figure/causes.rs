@@ -100,7 +100,7 @@ mod tests {
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
 
     use crate::shown::PageTask;
-    use crate::shown::series::{SeriesBuilder, Share};
+    use jitterlab_analysis::scan::series::{SeriesBuilder, Share};
 
     #[test]
     fn each_start_has_the_colour_of_its_longest_part() {

@@ -10,8 +10,8 @@ use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::quantity;
 use crate::section::{Detail, Piece, Section, Shown};
 use crate::shown::PageRun;
-use crate::shown::series::{Extent, QUANTITIES, Series};
 use crate::words::count;
+use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series};
 
 /// Columns of a file's figure.
 const COLUMNS: usize = 1_200;
@@ -98,7 +98,7 @@ fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
     let all: Vec<Column> = if series.complete {
-        let column = |e: &crate::shown::series::ExactRow| Column {
+        let column = |e: &jitterlab_analysis::scan::series::ExactRow| Column {
             due_ns: e.due_ns,
             extent: single(e.values_ns[quantity]),
             missed: e.missed.into(),

@@ -9,7 +9,7 @@ use super::{PageError, PageRun, PageTask};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
 use crate::section::{Detail, Piece, Section};
-use crate::shown::series::{COLUMNS, ExactRow, Extent, Step};
+use jitterlab_analysis::scan::series::{COLUMNS, ExactRow, Extent, Step};
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]

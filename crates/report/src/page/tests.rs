@@ -8,7 +8,7 @@ use jitterlab_motion::stepper::StepperDevices;
 use super::{PageRun, PageTask, render};
 use crate::document::Document;
 use crate::section::{Piece, Section};
-use crate::shown::series::{SeriesBuilder, Share};
+use jitterlab_analysis::scan::series::{SeriesBuilder, Share};
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";
 

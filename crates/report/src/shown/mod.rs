@@ -1,7 +1,6 @@
 //! Runs as figures and the page show them: every question answered from one scan, and the whole series.
 
 mod read;
-pub mod series;
 
 use std::path::PathBuf;
 
@@ -10,11 +9,11 @@ use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::patterns::Patterns;
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::scan::TaskScan;
+use jitterlab_analysis::scan::series::Series;
 use jitterlab_model::RunInfo;
 use jitterlab_model::check::CheckReport;
 
 pub use read::read;
-use series::Series;
 
 /// One run of the page.
 #[derive(Debug)]

@@ -2,8 +2,9 @@
 //! values stay exact.
 //!
 //! Consecutive activations are gathered into *steps* of a fixed number; each step keeps minimum, mean and maximum
-//! of every quantity. A page builds its coarser levels from them, so that a spike is seen at every zoom. Beside
-//! them the blocks that hold the largest values are kept activation by activation.
+//! of every quantity. A page builds its coarser levels from them, so that a spike is seen at every zoom. Besides,
+//! the blocks that hold the largest values are kept activation by activation. Parts of a trace may be gathered apart and
+//! merged in order of time; a step at the end of a part is shorter.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -124,7 +125,7 @@ pub struct ExactRow {
 }
 
 /// Chooses the blocks with the largest scores, and forgets the others.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Top {
     room: usize,
     heap: BinaryHeap<Reverse<(i64, u64)>>,
@@ -144,7 +145,7 @@ impl Top {
 }
 
 /// Gathers the series of one task.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SeriesBuilder {
     period_ns: i64,
     per_step: u64,
@@ -162,8 +163,12 @@ pub struct SeriesBuilder {
     kept: BTreeMap<u64, (u32, Vec<ExactRow>)>,
     first_latencies_ns: Vec<i64>,
     unbroken: bool,
+    first: Option<Activation>,
     previous: Option<(u64, u32, i64)>,
 }
+
+/// The scores by which the first block of a part may gain when its predecessor is known: that of the period error.
+const FURTHEST: usize = 3;
 
 /// The finished series of one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -224,6 +229,7 @@ impl SeriesBuilder {
             kept: BTreeMap::new(),
             first_latencies_ns: Vec::new(),
             unbroken: true,
+            first: None,
             previous: None,
         }
     }
@@ -265,14 +271,20 @@ impl SeriesBuilder {
     }
 
     fn exact(&mut self, a: &Activation) -> ExactRow {
+        self.first.get_or_insert(*a);
+        let period_error = self.period_error_ns(a);
+        self.previous = Some((a.index, a.missed, a.start_ns));
+        let values_ns = [Some(a.latency_ns()), Some(a.execution_ns()), period_error];
+        ExactRow { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
+    }
+
+    /// That of the next activation; `None` if it does not follow the one before.
+    fn period_error_ns(&self, a: &Activation) -> Option<i64> {
         let follows = |(index, missed, _): &(u64, u32, i64)| {
             !a.flags.contains(Flags::AFTER_GAP) && a.index.wrapping_sub(*index) <= 1 + u64::from(*missed)
         };
         let error = |(_, _, start)| a.start_ns.wrapping_sub(start).wrapping_sub(self.period_ns);
-        let period_error = self.previous.filter(follows).map(error);
-        self.previous = Some((a.index, a.missed, a.start_ns));
-        let values_ns = [Some(a.latency_ns()), Some(a.execution_ns()), period_error];
-        ExactRow { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
+        self.previous.filter(follows).map(error)
     }
 
     fn push_exact(&mut self, exact: ExactRow) {
@@ -311,35 +323,94 @@ impl SeriesBuilder {
             period_error.score(|min, max| min.saturating_abs().max(max.saturating_abs())),
             missed.unwrap_or(i64::MIN),
         ];
-        let mut holders = u32::from(self.complete);
-        for (top, score) in self.tops.iter_mut().zip(scores) {
-            if self.complete || score == i64::MIN || !top.wants(score) {
-                continue;
-            }
-            holders += 1;
-            let gone =
-                top.take(score, number).and_then(|gone| self.kept.get_mut(&gone).map(|kept| (gone, kept)));
-            if let Some((gone, (others, _))) = gone {
-                *others -= 1;
-                if *others == 0 {
-                    self.kept.remove(&gone);
-                }
-            }
-        }
-        if holders > 0 {
-            self.kept.insert(number, (holders, self.block.clone()));
+        // The first block stays: its first period is only known when the part before is.
+        let always = self.complete || number == 0;
+        let is_wanted = |(top, score): (&Top, &i64)| *score != i64::MIN && top.wants(*score);
+        if always || self.tops.iter().zip(&scores).any(is_wanted) {
+            self.kept.insert(number, (u32::from(always), self.block.clone()));
+            scores.into_iter().enumerate().for_each(|(top, score)| self.offer(top, score, number));
         }
         self.block.clear();
     }
 
-    /// What was gathered.
-    pub fn finish(mut self) -> Series {
+    /// Lets a kept block be one of the largest by a score; whichever has to go for it is forgotten if nothing else
+    /// keeps it.
+    fn offer(&mut self, top: usize, score: i64, number: u64) {
+        if self.complete || score == i64::MIN || !self.tops[top].wants(score) {
+            return;
+        }
+        if let Some((holders, _)) = self.kept.get_mut(&number) {
+            *holders += 1;
+        }
+        let gone = self.tops[top].take(score, number);
+        if let Some((gone, (holders, _))) = gone.and_then(|gone| Some((gone, self.kept.get_mut(&gone)?))) {
+            *holders -= 1;
+            if *holders == 0 {
+                self.kept.remove(&gone);
+            }
+        }
+    }
+
+    /// Takes what is not yet part of a step or block.
+    fn settle_rest(&mut self) {
         if !self.block.is_empty() {
             self.settle();
         }
         if self.in_step > 0 {
-            self.steps.push(self.step);
+            self.steps.push(std::mem::take(&mut self.step));
+            self.in_step = 0;
         }
+    }
+
+    /// Adds the part of the trace that follows this one.
+    pub fn merge(&mut self, mut next: SeriesBuilder) {
+        self.settle_rest();
+        next.settle_rest();
+        let Some(first) = next.first else { return };
+        let period_error_ns = self.period_error_ns(&first);
+        if let Some(error_ns) = period_error_ns {
+            next.begin_with(error_ns);
+        }
+        if self.unbroken && (period_error_ns.is_some() || self.first_latencies_ns.is_empty()) {
+            let room = FIRST.saturating_sub(self.first_latencies_ns.len());
+            self.first_latencies_ns.extend(next.first_latencies_ns.iter().take(room));
+            self.unbroken = next.unbroken;
+        } else {
+            self.unbroken = false;
+        }
+        let before = self.blocks_seen;
+        self.blocks_seen += next.blocks_seen;
+        self.steps.append(&mut next.steps);
+        for (number, (_, rows)) in next.kept {
+            self.kept.insert(before + number, (u32::from(self.complete), rows));
+        }
+        for (top, theirs) in next.tops.into_iter().enumerate() {
+            for Reverse((score, number)) in theirs.heap {
+                self.offer(top, score, before + number);
+            }
+        }
+        self.kept.retain(|_, (holders, _)| *holders > 0);
+        self.first.get_or_insert(first);
+        self.previous = next.previous.or(self.previous);
+    }
+
+    /// Says how far its first period was off, which the part before had to tell.
+    fn begin_with(&mut self, error_ns: i64) {
+        let extent = Extent::of([Some(error_ns)].into_iter());
+        if let Some(step) = self.steps.first_mut().filter(|_| !self.sliced) {
+            step.extents[2].merge(&extent);
+        }
+        let Some(row) = self.kept.get_mut(&0).and_then(|(_, rows)| rows.first_mut()) else { return };
+        row.values_ns[2] = Some(error_ns);
+        let is_held = |Reverse((_, number)): &Reverse<(i64, u64)>| *number == 0;
+        if !self.tops[FURTHEST].heap.iter().any(is_held) {
+            self.offer(FURTHEST, error_ns.saturating_abs(), 0);
+        }
+    }
+
+    /// What was gathered.
+    pub fn finish(mut self) -> Series {
+        self.settle_rest();
         let exact = self.kept.into_values().flat_map(|(_, rows)| rows).collect();
         Series {
             per_step: self.per_step,
@@ -386,6 +457,38 @@ mod tests {
             prop_assert!(series.exact.len() < latencies.len().max(64 * 20));
             let found = series.exact.iter().find(|e| e.index == spike as u64).unwrap();
             prop_assert_eq!(found.values_ns[0], Some(900_000));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_gathered_apart_show_what_one_pass_shows(
+            latencies in prop::collection::vec(-50i64..500, 200..3_000), cut in 1usize..199, spike in 0usize..199,
+        ) {
+            let mut latencies = latencies;
+            latencies[spike] = 900_000;
+            let share = Share { expected: latencies.len() as u64, total: 64 * STEP_BUDGET };
+            let rows = rows(&latencies);
+            let gathered = |rows: &[Activation]| {
+                let mut builder = SeriesBuilder::new(1_000, share);
+                builder.push_all(rows);
+                builder
+            };
+            let whole = gathered(&rows).finish();
+            let mut parts = gathered(&rows[..cut]);
+            parts.merge(gathered(&rows[cut..]));
+            let parts = parts.finish();
+            prop_assert_eq!(&parts.first_latencies_ns, &whole.first_latencies_ns);
+            let extents = |series: &Series| {
+                let mut all = Step::default();
+                series.steps.iter().for_each(|step| all.merge(step));
+                (all.executed, all.extents)
+            };
+            prop_assert_eq!(extents(&parts), extents(&whole));
+            for wanted in [spike, spike + 1] {
+                let kept = |series: &Series| series.exact.iter().find(|e| e.index == wanted as u64).copied();
+                prop_assert_eq!(kept(&parts), kept(&whole));
+            }
         }
     }
 
