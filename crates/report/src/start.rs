@@ -21,8 +21,18 @@ Outputs of cyclictest, rtla, latency-test and others are runs too.
 All commands: jitterlab --help; a command's options: jitterlab run --help
 ";
 
+/// What is meant by a line of a motor's data sheet.
+const MOTOR_FILE: &str =
+    "a motor's data sheet is a file: jitterlab stepper --list shows one to copy, --motor FILE reads it";
+
 /// Options that are typed out of habit, most of them from cyclictest, and ours.
-pub const OPTIONS: [(&str, &str); 27] = [
+pub const OPTIONS: [(&str, &str); 33] = [
+    ("--step-angle", MOTOR_FILE),
+    ("--current", MOTOR_FILE),
+    ("--resistance", MOTOR_FILE),
+    ("--inductance", MOTOR_FILE),
+    ("--rotor-inertia", MOTOR_FILE),
+    ("--friction", "friction is assumed; a load at the shaft is --load-torque 0.4Nm"),
     ("--live", "one line shows how a measurement goes on; --quiet shows none"),
     ("-p", "cyclictest's -p 80 is --policy fifo:80 here"),
     ("--prio", "cyclictest's --prio is --policy fifo:80 here"),

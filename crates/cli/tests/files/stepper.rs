@@ -216,13 +216,13 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--motor", "as1050", "--jitter", "10us", "--beside", "x.parquet"], &["cannot be used"]);
     bad(&["--motor", "nosuch", "--jitter", "10us"], &["nosuch", "as1050", "TOML"]);
     bad(&["--torque", "1.9", "--jitter", "10us"], &["without a unit", "N m"]);
-    bad(&["--motor", "as1050", "--rotor-inertia=-3gcm2", "--jitter", "10us"], &["inertia", "above zero"]);
+    bad(&["--motor", "as1050", "--load-inertia=-3gcm2", "--jitter", "10us"], &["inertia", "above zero"]);
     bad(
         &["--motor", "as1050", "--load-torque", "9Nm", "--jitter", "10us"],
         &["holding torque", "larger motor"],
     );
     bad(
-        &["--motor", "as1050", "--rotor-inertia", "1e300 kg m2", "--jitter", "10us"],
+        &["--motor", "as1050", "--load-inertia", "1e300 kg m2", "--jitter", "10us"],
         &["no motor or machine has"],
     );
     bad(&["--torque", "1e300 N m", "--jitter", "10us"], &["check the number and its unit"]);

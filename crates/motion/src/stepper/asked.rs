@@ -13,16 +13,6 @@ pub struct AxisAsked {
     pub frame: Option<u32>,
     /// Holding torque.
     pub torque_nm: Option<f64>,
-    /// Full step.
-    pub step_angle_deg: Option<f64>,
-    /// Rated current of a phase.
-    pub current_a: Option<f64>,
-    /// Resistance of a phase.
-    pub resistance_ohm: Option<f64>,
-    /// Inductance of a phase.
-    pub inductance_h: Option<f64>,
-    /// The rotor's inertia.
-    pub rotor_inertia_kg_m2: Option<f64>,
     /// Supply voltage of the drive.
     pub voltage_v: Option<f64>,
     /// Current the drive is set to.
@@ -33,8 +23,6 @@ pub struct AxisAsked {
     pub load_torque_nm: Option<f64>,
     /// Inertia that moves with the rotor.
     pub load_inertia_kg_m2: Option<f64>,
-    /// Viscous friction, in N m s.
-    pub friction: Option<f64>,
     /// Travel of one revolution.
     pub lead_mm: Option<f64>,
     /// The drive's timing: a name, or a TOML file.
@@ -63,11 +51,6 @@ impl AxisAsked {
         let motor = Motor {
             holding_torque_nm: self.torque_nm.unwrap_or(motor.holding_torque_nm),
             frame: self.frame.unwrap_or(motor.frame),
-            step_angle_deg: self.step_angle_deg.unwrap_or(motor.step_angle_deg),
-            current_a: self.current_a.or(motor.current_a),
-            resistance_ohm: self.resistance_ohm.or(motor.resistance_ohm),
-            inductance_h: self.inductance_h.or(motor.inductance_h),
-            rotor_inertia_kg_m2: self.rotor_inertia_kg_m2.or(motor.rotor_inertia_kg_m2),
             ..motor
         };
         let options = AxisOptions {
@@ -77,7 +60,6 @@ impl AxisAsked {
             microsteps: self.microsteps,
             load_torque_nm: self.load_torque_nm,
             load_inertia_kg_m2: self.load_inertia_kg_m2,
-            friction: self.friction,
             lead_mm: self.lead_mm,
             ..AxisOptions::new(motor)
         };

@@ -101,17 +101,11 @@ def stepper(
     motor: str | None = None,
     frame: int | None = None,
     torque: str | None = None,
-    step_angle: str | None = None,
-    current: str | None = None,
-    resistance: str | None = None,
-    inductance: str | None = None,
-    rotor_inertia: str | None = None,
     voltage: str | None = None,
     drive_current: str | None = None,
     microsteps: int | None = None,
     load_torque: str | None = None,
     load_inertia: str | None = None,
-    friction: str | None = None,
     travel: str | None = None,
     drive: str | None = None,
     step_time: Time | None = None,
@@ -134,17 +128,11 @@ def stepper(
         motor: The motor's data sheet: a name, or a TOML file.
         frame: NEMA frame size, such as 23, for a motor without a data sheet.
         torque: Holding torque, such as "1.9 N m".
-        step_angle: Full step, such as "1.8deg".
-        current: Rated current of a phase, such as "2.8A".
-        resistance: Resistance of a phase, such as "1.13ohm".
-        inductance: Inductance of a phase, such as "5.4mH".
-        rotor_inertia: The rotor's inertia, such as "300gcm2".
         voltage: Supply voltage of the drive, such as "48V".
         drive_current: Current the drive is set to, such as "2.8A".
         microsteps: Microsteps of a full step, such as 16.
         load_torque: Constant load at the shaft, such as "0.4Nm".
         load_inertia: Inertia that moves with the rotor, such as "300gcm2".
-        friction: Viscous friction, such as "0.001Nms".
         travel: Travel of one revolution, such as "10mm/rev".
         drive: The drive's timing: a name, or a TOML file.
         step_time: Shortest step pulse the drive takes.

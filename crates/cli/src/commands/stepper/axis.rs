@@ -19,21 +19,6 @@ pub struct AxisArgs {
     /// Holding torque, such as "1.9 N m" or "269 oz-in"
     #[arg(long, help_heading = "Motor", value_parser = torque, value_name = "TORQUE")]
     torque: Option<f64>,
-    /// Full step, such as 1.8deg [default: 1.8deg]
-    #[arg(long, help_heading = "Motor", value_parser = angle, value_name = "ANGLE")]
-    step_angle: Option<f64>,
-    /// Rated current of a phase, such as 2.8A [default: of the closest shipped motor]
-    #[arg(long, help_heading = "Motor", value_parser = current, value_name = "CURRENT")]
-    current: Option<f64>,
-    /// Resistance of a phase, such as 1.13ohm [default: of the closest shipped motor]
-    #[arg(long, help_heading = "Motor", value_parser = resistance, value_name = "RESISTANCE")]
-    resistance: Option<f64>,
-    /// Inductance of a phase, such as 5.4mH [default: of the closest shipped motor]
-    #[arg(long, help_heading = "Motor", value_parser = inductance, value_name = "INDUCTANCE")]
-    inductance: Option<f64>,
-    /// Rotor's inertia, such as 300gcm2 [default: of the closest shipped motor]
-    #[arg(long, help_heading = "Motor", value_parser = inertia, value_name = "INERTIA")]
-    rotor_inertia: Option<f64>,
 
     /// Supply voltage of the drive, such as 48V [default: 24V]
     #[arg(long, help_heading = "Axis", value_parser = voltage, value_name = "VOLTAGE")]
@@ -50,9 +35,6 @@ pub struct AxisArgs {
     /// Inertia that moves with the rotor, such as 300gcm2 [default: as much as the rotor]
     #[arg(long, help_heading = "Axis", value_parser = inertia, value_name = "INERTIA")]
     load_inertia: Option<f64>,
-    /// Viscous friction, such as 0.001Nms [default: 2 % of critical damping]
-    #[arg(long, help_heading = "Axis", value_parser = friction, value_name = "FRICTION")]
-    friction: Option<f64>,
     /// Travel of one revolution, such as 10mm/rev; speeds are then also told in mm/min
     #[arg(long, help_heading = "Axis", value_parser = lead, value_name = "TRAVEL")]
     travel: Option<f64>,
@@ -83,8 +65,7 @@ macro_rules! readers {
 }
 
 readers! {
-    torque: Torque, angle: Angle, current: Current, resistance: Resistance, inductance: Inductance, inertia: Inertia,
-    voltage: Voltage, friction: Friction, lead: Lead,
+    torque: Torque, current: Current, inertia: Inertia, voltage: Voltage, lead: Lead,
 }
 
 fn microsteps(text: &str) -> Result<u32, MotionError> {
@@ -104,17 +85,11 @@ impl AxisArgs {
             motor: self.motor.clone(),
             frame: self.frame,
             torque_nm: self.torque,
-            step_angle_deg: self.step_angle,
-            current_a: self.current,
-            resistance_ohm: self.resistance,
-            inductance_h: self.inductance,
-            rotor_inertia_kg_m2: self.rotor_inertia,
             voltage_v: self.voltage,
             drive_current_a: self.drive_current,
             microsteps: self.microsteps,
             load_torque_nm: self.load_torque,
             load_inertia_kg_m2: self.load_inertia,
-            friction: self.friction,
             lead_mm: self.travel,
             drive: self.drive.clone(),
             step_time_ns: self.step_time,
