@@ -59,7 +59,7 @@ fn installed() -> Option<PathBuf> {
         };
     fine(
         Command::new(&tools)
-            .args(["-m", "maturin", "build", "--locked", "--profile", profile, "--features", "as-tested"])
+            .args(["-m", "maturin", "build", "--locked", "--profile", profile])
             .args(["--auditwheel", "skip", "--out"])
             .arg(&built)
             .arg("--manifest-path")
