@@ -2,7 +2,7 @@
 
 use jitterlab_chip::Image;
 use jitterlab_chip::arm::rp2040;
-use jitterlab_model::mcu::Size;
+use jitterlab_model::firmware::Size;
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSymbol};

@@ -5,20 +5,16 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::{ArgGroup, Subcommand};
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::papers::epos::EVENTS;
 use jitterlab_analysis::require::{Requirement, RequirementError};
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::mistakes;
 use jitterlab_console::output::{self, OutputArgs};
-use jitterlab_mcu::recommend::{self, Wanted};
+use jitterlab_mcu::recommend::{self, McuRecommendation, Wanted};
 use jitterlab_mcu::request::whole_us;
-use jitterlab_mcu::sweep;
 use jitterlab_mcu::together::Need;
 use jitterlab_mcu::{
-    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, cost, firmware,
-    value_changes,
+    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, firmware, value_changes,
 };
-use jitterlab_model::mcu::{McuRecommendation, McuSweep};
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, TaskRun, TimingStats};
 use jitterlab_report::{requirement, warnings};
@@ -27,9 +23,7 @@ use jitterlab_report::{requirement, warnings};
 #[derive(Subcommand)]
 pub enum Action {
     Run(Box<RunArgs>),
-    Sweep(SweepArgs),
     Recommend(RecommendArgs),
-    Cost(CostArgs),
 }
 
 /// Measure one firmware: your own by its pins, or an alarm of jitterlab's time services
@@ -101,31 +95,6 @@ pub struct RunArgs {
     show: OutputArgs,
 }
 
-/// Measure one alarm under many strategies, timer clocks and periods
-#[derive(clap::Args)]
-pub struct SweepArgs {
-    /// How the time services use the timer, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "periodic,single-shot,anchored")]
-    strategy: Vec<Strategy>,
-    /// Dividers of the clock for timer 1, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "1024,256,64", value_parser = parse_prescaler)]
-    prescaler: Vec<u16>,
-    /// Periods, separated by commas
-    #[arg(long, value_delimiter = ',', default_value = "100us,1ms,10ms,100ms,1s,10s", value_parser = parse_period_us, value_name = "TIME")]
-    period: Vec<u32>,
-    /// Events of the alarm
-    #[arg(short = 'n', long, default_value_t = EVENTS, value_parser = clap::value_parser!(u32).range(3..=10_000))]
-    events: u32,
-    /// The chip
-    #[arg(long, default_value = "atmega128", value_name = "NAME")]
-    mcu: String,
-    /// Its clock
-    #[arg(long, default_value = "7372800Hz", value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
-    clock: u32,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
 /// Find the strategy and the prescaler for a chip and the periods it has to keep, all of them together
 #[derive(clap::Args)]
 pub struct RecommendArgs {
@@ -144,13 +113,6 @@ pub struct RecommendArgs {
     /// The longest handler of an alarm, from its call to its return
     #[arg(long, default_value = "0", value_parser = mistakes::duration, value_name = "LENGTH")]
     handler: i64,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-/// Measure what an alarm costs in flash, RAM and cycles, beside an interrupt by hand and the Arduino core's millis()
-#[derive(clap::Args)]
-pub struct CostArgs {
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -179,9 +141,7 @@ fn parse_need(text: &str) -> Result<Need> {
 pub fn execute(action: &Action) -> Ending {
     match action {
         Action::Run(args) => run(args),
-        Action::Sweep(args) => sweep(args),
         Action::Recommend(args) => recommend(args),
-        Action::Cost(args) => cost(args),
     }
 }
 
@@ -237,18 +197,6 @@ fn request(args: &RunArgs) -> McuRequest {
     }
 }
 
-fn sweep(args: &SweepArgs) -> Ending {
-    let compiler = Compiler::new()?;
-    let mut cells = sweep::cells(&args.strategy, &args.prescaler, &args.period, args.events);
-    for cell in &mut cells {
-        cell.board = cell.board.clone().on(&args.mcu, args.clock);
-    }
-    let results = sweep::measure_all(&cells, &compiler, &output::progress(args.output.is_json()))?;
-    let alarms = results.into_iter().map(|result| result.figures).collect();
-    args.output.show(&McuSweep { mcu: args.mcu.clone(), clock_hz: args.clock, alarms })?;
-    Ok(Status::Fine)
-}
-
 fn recommend(args: &RecommendArgs) -> Ending {
     let (lock_ns, handler_ns) = (args.lock, args.handler);
     let (mcu, clock_hz, needs) = (args.mcu.clone(), args.clock, args.needs.clone());
@@ -256,9 +204,4 @@ fn recommend(args: &RecommendArgs) -> Ending {
     let choices = recommend::recommend(&wanted, &Compiler::new()?, &output::progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
     Ok(Status::of(args.output.show(&found)?))
-}
-
-fn cost(args: &CostArgs) -> Ending {
-    args.output.show(&cost::measure_all(&Compiler::new()?)?)?;
-    Ok(Status::Fine)
 }

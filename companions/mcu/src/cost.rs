@@ -1,7 +1,5 @@
 //! What one alarm costs: flash, RAM, cycles, sleep; and beside it what most firmware does instead.
 
-use jitterlab_model::mcu::McuCost;
-
 use super::{Board, Compiler, CostFigures, McuError, Program, Setup, Size, Strategy, simulate};
 
 /// What is measured under.
@@ -82,32 +80,6 @@ pub fn measure_tone(under: Conditions, compiler: &Compiler) -> Result<CostFigure
     let board = board(under, Strategy::Periodic, under.period_us);
     let program = Program::ArduinoTone { period_us: under.period_us };
     one_event("Arduino tone(), one pin".into(), &program, &board, under, compiler)
-}
-
-/// All of them, and why one is missing.
-///
-/// # Errors
-/// As [`measure`].
-pub fn measure_all(compiler: &Compiler) -> Result<McuCost, McuError> {
-    let under = WHOLE_COUNTS;
-    let mut costs = vec![measure_inline(under, compiler)?];
-    let anchored_first = |of: &CostFigures| !of.name.starts_with(Strategy::Anchored.name());
-    let mut all = measure(under, compiler)?;
-    all.sort_by_key(anchored_first);
-    costs.extend(all);
-    costs.push(measure_by_hand(under, compiler)?);
-    let arduino =
-        measure_tone(under, compiler).and_then(|tone| Ok([tone, measure_arduino(under, compiler)?]));
-    let missing = match arduino {
-        Ok(arduino) => {
-            costs.extend(arduino);
-            None
-        }
-        Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
-        Err(error) => return Err(error),
-    };
-    let (mcu, clock_hz) = (CHIP.into(), CLOCK_HZ);
-    Ok(McuCost { mcu, clock_hz, prescaler: under.prescaler, period_us: under.period_us, costs, missing })
 }
 
 fn measure_strategy(

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use jitterlab_model::mcu::{Size, Strategy, TimerKind};
+use jitterlab_model::firmware::Size;
+use jitterlab_model::mcu::{Strategy, TimerKind};
 
 use jitterlab_chip::arm::rp2040;
 

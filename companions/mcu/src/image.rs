@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jitterlab_chip::Image;
 use jitterlab_chip::arm::rp2040;
-use jitterlab_model::mcu::Size;
+use jitterlab_model::firmware::Size;
 use jitterlab_trace::source;
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};

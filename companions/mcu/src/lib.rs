@@ -27,6 +27,7 @@ pub mod sweep;
 pub mod together;
 mod tools;
 mod uf2;
+mod words;
 mod workers;
 
 pub use dump::value_changes;
@@ -34,9 +35,9 @@ pub use error::McuError;
 pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_chip::log::Rest;
 pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
+pub use jitterlab_model::firmware::Size;
 pub use jitterlab_model::mcu::{
-    AlarmFigures, Choice, CostFigures, DelayFigures, Interruption, NearbyFigures, Overload, Size, Strategy,
-    ThreadFigures, TimerKind, WorstAlarm,
+    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, Strategy, ThreadFigures, TimerKind,
 };
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};

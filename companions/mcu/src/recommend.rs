@@ -1,8 +1,48 @@
 //! Which strategy and which prescaler: found by measuring every one of them, with all alarms in one firmware.
 
+use serde::Serialize;
+
 use super::firmware::PRESCALERS;
-use super::together::{self, EVENT_CYCLES, Longest, MOST, Need, Together};
-use super::{Board, Choice, Compiler, McuError, Strategy, workers};
+use super::together::{self, EVENT_CYCLES, Longest, MOST, Need, Overload, Together, WorstAlarm};
+use super::{Board, Compiler, McuError, Strategy, workers};
+
+/// A way to use the timer for some periods, measured with all alarms in one firmware.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Choice {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The prescaler.
+    pub prescaler: u16,
+    /// Tick of the strategy periodic: the greatest common divisor of the periods.
+    pub tick_us: Option<u32>,
+    /// Whether every distance of two events keeps its tolerance.
+    pub fits: bool,
+    /// The largest deviation of a distance from its period, of all alarms; `None` where nothing bounds it.
+    pub worst_us: Option<f64>,
+    /// Why it cannot be used at all.
+    pub overload: Option<Overload>,
+    /// Share of the processor that interrupts and handlers take, 0 to 1.
+    pub busy_share: f64,
+    /// Interrupts a second.
+    pub interrupts_per_s: f64,
+    /// The alarms as they were asked for.
+    pub alarms: Vec<WorstAlarm>,
+}
+
+/// The ways to use the timer for the periods that are needed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct McuRecommendation {
+    /// The chip.
+    pub mcu: String,
+    /// Its clock.
+    pub clock_hz: u32,
+    /// The longest stretch with interrupts off, in ns.
+    pub lock_ns: i64,
+    /// The longest handler, in ns.
+    pub handler_ns: i64,
+    /// Each way, the best first.
+    pub choices: Vec<Choice>,
+}
 
 /// What is needed of a chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +99,7 @@ pub fn recommend(
 }
 
 fn choice(board: &Board, needs: &[Need], found: together::Judgement) -> Choice {
-    let keeps = |(alarm, need): (&super::WorstAlarm, &Need)| {
+    let keeps = |(alarm, need): (&WorstAlarm, &Need)| {
         alarm.worst_us.is_some_and(|worst| worst <= f64::from(need.tolerance_us))
     };
     Choice {

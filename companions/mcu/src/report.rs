@@ -3,8 +3,8 @@
 use jitterlab_chip::log::Rest;
 use jitterlab_chip::{Chip, Log, Stop, log};
 use jitterlab_model::Warning;
+use jitterlab_model::firmware::Size;
 use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, StackDepth};
-use jitterlab_model::mcu::Size;
 
 use super::names::Names;
 

@@ -181,7 +181,7 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
 #[cfg(test)]
 mod tests {
     use jitterlab_chip::{Edge, Log};
-    use jitterlab_model::mcu::Size;
+    use jitterlab_model::firmware::Size;
 
     use super::super::names::Names;
     use super::super::report;

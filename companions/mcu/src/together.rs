@@ -10,7 +10,8 @@
 use jitterlab_chip::avr::Avr;
 use jitterlab_chip::avr::chips::Chip;
 use jitterlab_chip::{Image, Log};
-use jitterlab_model::mcu::{Overload, Strategy, WorstAlarm};
+use jitterlab_model::mcu::Strategy;
+use serde::Serialize;
 
 use super::{Board, Compiler, McuError, Program, image};
 
@@ -21,6 +22,29 @@ pub struct Need {
     pub period_us: u32,
     /// How much any distance of two events may differ from it.
     pub tolerance_us: u32,
+}
+
+/// One of several alarms, at its worst.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorstAlarm {
+    /// Its period.
+    pub period_us: u32,
+    /// How much any distance of two events may differ from it.
+    pub tolerance_us: u32,
+    /// How much it differs at most, whatever the phases of the alarms and of locks; `None` where nothing bounds it.
+    pub worst_us: Option<f64>,
+    /// How much it differed when all alarms were due at once, at the beginning of the longest lock; `None` if that was not simulated.
+    pub seen_us: Option<f64>,
+}
+
+/// Why nothing bounds how late events come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Overload {
+    /// Interrupts and handlers take as long as there is time, or longer.
+    Processor,
+    /// A lock and the handlers after it together last longer than the counter can be left alone: a quarter of its range, or a tick.
+    Counter,
 }
 
 /// Alarms that one firmware can have: each has a pin.

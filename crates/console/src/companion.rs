@@ -33,9 +33,7 @@ fn answer<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> Ending {
         return Ok(exit::Status::Fine);
     }
     match env::var(CALLER) {
-        Ok(caller) if caller != RELEASE => {
-            return Err(Failure::bad_use(ConsoleError::OtherRelease(caller)));
-        }
+        Ok(caller) if caller != RELEASE => Err(Failure::bad_use(ConsoleError::OtherRelease(caller))),
         _ => execute(&C::try_parse().unwrap_or_else(|error| mistakes::answered(error).exit())),
     }
 }

@@ -2,7 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::mcu::Size;
+/// Memory that a firmware takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Size {
+    /// Bytes of flash: code, constants, and the initial values of variables.
+    pub flash: u32,
+    /// Bytes of RAM that are taken from the beginning: variables, without the stack.
+    pub ram: u32,
+}
 
 /// A place in a firmware.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

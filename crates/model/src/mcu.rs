@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::firmware::Size;
+
 /// How the time services of `mcu/` use the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -46,16 +48,6 @@ impl std::str::FromStr for Strategy {
     fn from_str(text: &str) -> Result<Self, StrategyError> {
         Self::ALL.into_iter().find(|s| s.name() == text).ok_or_else(|| StrategyError(text.into()))
     }
-}
-
-/// Memory that a firmware takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Size {
-    /// Bytes of flash: code, constants, and the initial values of variables.
-    pub flash: u32,
-    /// Bytes of RAM that are taken from the beginning: variables, without the stack.
-    pub ram: u32,
 }
 
 /// What it costs to be told of one periodic event, in memory and in time.
@@ -247,99 +239,4 @@ pub struct ServicesSaid {
     pub events: u32,
     /// What the program printed.
     pub said: String,
-}
-
-/// One of several alarms, at its worst.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct WorstAlarm {
-    /// Its period.
-    pub period_us: u32,
-    /// How much any distance of two events may differ from it.
-    pub tolerance_us: u32,
-    /// How much it differs at most, whatever the phases of the alarms and of locks; `None` where nothing bounds it.
-    pub worst_us: Option<f64>,
-    /// How much it differed when all alarms were due at once, at the beginning of the longest lock; `None` if that was not simulated.
-    pub seen_us: Option<f64>,
-}
-
-/// Why nothing bounds how late events come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum Overload {
-    /// Interrupts and handlers take as long as there is time, or longer.
-    Processor,
-    /// A lock and the handlers after it together last longer than the counter can be left alone: a quarter of its range, or a tick.
-    Counter,
-}
-
-/// A way to use the timer for some periods, measured with all alarms in one firmware.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Choice {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// The prescaler.
-    pub prescaler: u16,
-    /// Tick of the strategy periodic: the greatest common divisor of the periods.
-    pub tick_us: Option<u32>,
-    /// Whether every distance of two events keeps its tolerance.
-    pub fits: bool,
-    /// The largest deviation of a distance from its period, of all alarms; `None` where nothing bounds it.
-    pub worst_us: Option<f64>,
-    /// Why it cannot be used at all.
-    pub overload: Option<Overload>,
-    /// Share of the processor that interrupts and handlers take, 0 to 1.
-    pub busy_share: f64,
-    /// Interrupts a second.
-    pub interrupts_per_s: f64,
-    /// The alarms as they were asked for.
-    pub alarms: Vec<WorstAlarm>,
-}
-
-/// One alarm under many strategies, timer clocks and periods.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct McuSweep {
-    /// The chip.
-    pub mcu: String,
-    /// Its clock.
-    pub clock_hz: u32,
-    /// Each measurement.
-    pub alarms: Vec<AlarmFigures>,
-}
-
-/// The ways to use the timer for the periods that are needed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct McuRecommendation {
-    /// The chip.
-    pub mcu: String,
-    /// Its clock.
-    pub clock_hz: u32,
-    /// The longest stretch with interrupts off, in ns.
-    pub lock_ns: i64,
-    /// The longest handler, in ns.
-    pub handler_ns: i64,
-    /// Each way, the best first.
-    pub choices: Vec<Choice>,
-}
-
-/// What an alarm costs, beside what other firmware does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct McuCost {
-    /// The chip.
-    pub mcu: String,
-    /// Its clock.
-    pub clock_hz: u32,
-    /// The prescaler.
-    pub prescaler: u16,
-    /// The period of the event.
-    pub period_us: u32,
-    /// Each way.
-    pub costs: Vec<CostFigures>,
-    /// What could not be measured, and why.
-    pub missing: Option<String>,
 }

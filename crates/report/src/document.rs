@@ -106,7 +106,7 @@ impl Document {
     /// As much of it as is wanted, for the terminal.
     #[must_use]
     pub fn text(&self, extent: Extent, terminal: Terminal) -> String {
-        finished(self.head.as_ref(), extent, terminal, || {
+        finished(self.head.as_ref(), extent, terminal, |extent| {
             terminal::sections(&self.sections, extent, terminal)
         })
     }
@@ -114,22 +114,26 @@ impl Document {
 
 /// As much of a result as is wanted, for the terminal.
 pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
-    let words = || {
+    let words = |extent| {
         let own = result.own_words(extent, terminal);
         own.unwrap_or_else(|| terminal::sections(&result.sections(), extent, terminal))
     };
     finished(result.head().as_ref(), extent, terminal, words)
 }
 
-/// The head, and below it what it rests on unless only the head is wanted.
+/// The head, and below it what it rests on unless only the head is wanted; everything where there is no head.
 fn finished(
     head: Option<&Head>,
     extent: Extent,
     terminal: Terminal,
-    rest: impl FnOnce() -> String,
+    rest: impl FnOnce(Extent) -> String,
 ) -> String {
     wrap::at(terminal.columns, || {
-        let rest = if extent == Extent::Head && head.is_some() { String::new() } else { rest() };
+        let rest = match (head, extent) {
+            (None, _) => rest(Extent::Details),
+            (Some(_), Extent::Head) => String::new(),
+            (Some(_), extent) => rest(extent),
+        };
         let head = head.map_or_else(String::new, |head| head.text(terminal));
         let gap = if head.is_empty() || rest.is_empty() { "" } else { "\n" };
         let mut text = wrap::broken(&format!("{head}{gap}{rest}"));

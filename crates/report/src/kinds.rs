@@ -12,7 +12,6 @@ use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::tune::{StartsResult, TuneResult};
 use jitterlab_analysis::wakeup::WaysCompared;
 use jitterlab_model::check::CheckReport;
-use jitterlab_model::mcu::{McuCost, McuRecommendation, McuSweep};
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
@@ -25,7 +24,7 @@ use crate::papers::Reproduction;
 use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
 use crate::{
-    alignment, check, comparison, compensation, doctor, kernels, matrix, mcu, motion, papers, patterns,
+    alignment, check, comparison, compensation, doctor, kernels, matrix, motion, papers, patterns,
     prediction, summary, tune, wakeups, why,
 };
 
@@ -182,8 +181,3 @@ present!(KernelDiff, "kernel-diff", |diff| Some(head::kernels::diff(diff)), |dif
 ]);
 present!(KernelPeers, "kernel-peers", head::kernels::peers, |peers| vec![kernels::peers(peers)]);
 present!(MatrixResult, "matrix", matrix::head, matrix::sections, (|_, _| None, matrix::text));
-present!(McuSweep, "mcu-sweep", mcu::head::sweep, |sweep| vec![mcu::sweep(&sweep.alarms)]);
-present!(McuCost, "mcu-cost", mcu::head::cost, |cost| vec![mcu::cost(cost)]);
-present!(McuRecommendation, "mcu-recommendation", |found| Some(mcu::head(found)), |found| vec![
-    mcu::recommendation(found)
-]);

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod document;
 pub mod export;
 pub mod figure;
+mod firmware;
 pub mod head;
 pub mod isolation;
 mod junit;

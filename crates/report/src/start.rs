@@ -72,7 +72,7 @@ pub const OPTIONS: [(&str, &str); 33] = [
 ];
 
 /// Other tools and figures that are typed as commands, and what does that here.
-pub const TOOLS: [(&str, &str); 15] = [
+pub const TOOLS: [(&str, &str); 17] = [
     (
         "cyclictest",
         "what cyclictest measures: jitterlab run --period 1ms; its output: jitterlab analyze FILE",
@@ -90,6 +90,14 @@ pub const TOOLS: [(&str, &str); 15] = [
     ("test", "to measure: jitterlab run; all that is to be done, step by step: jitterlab doctor"),
     ("record", "to measure and record: jitterlab run -o run.parquet"),
     ("recommend", "which timer of a microcontroller: jitterlab mcu recommend"),
+    (
+        "sweep",
+        "each way to use a timer, for your periods: jitterlab mcu recommend; table 1 of EPOS: jitterlab reproduce epos",
+    ),
+    (
+        "cost",
+        "flash, RAM and cycles of a firmware: jitterlab mcu run; of the time services: jitterlab reproduce epos",
+    ),
     ("diff", "runs: jitterlab compare BEFORE AFTER; kernels: jitterlab kernel diff OLD NEW"),
     ("open", "to look at a run: jitterlab report RUN -o page.html"),
     ("version", "jitterlab --version"),

@@ -31,7 +31,7 @@ pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
     text += &isolation::comparison(measured);
     text += &late(measured);
     text += &required(measured);
-    text + &info.firmware.as_ref().map_or(String::new(), crate::mcu::firmware::text)
+    text + &info.firmware.as_ref().map_or(String::new(), crate::firmware::text)
 }
 
 /// What the head rests on, a screen of it: the figures of each task, what speaks against them, where the rest is. What was

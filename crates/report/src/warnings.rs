@@ -86,7 +86,7 @@ pub fn sentence(warning: &Warning) -> String {
             told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
         }
         Warning::InterruptEntries(entries) => interrupt_entries(entries),
-        Warning::Firmware(finding) => crate::mcu::firmware::finding(finding),
+        Warning::Firmware(finding) => crate::firmware::finding(finding),
         Warning::MeanPeriod { period_ns } => format!(
             "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
         ),

@@ -106,15 +106,16 @@ fn one_count_too_many_is_what_the_papers_periodic_column_shows() {
 #[test]
 fn periods_of_two_counts_keep_their_mean() {
     let Some(compiler) = bench() else { return };
-    for (prescaler, period_us) in [(1024, 278), (256, 70)] {
+    // The last two lie about what an event takes at that clock.
+    for (prescaler, period_us, is_kept) in
+        [(1024, 278, true), (256, 70, true), (64, 61, true), (64, 52, false)]
+    {
         let mut cell = sweep::cells(&[Strategy::Anchored], &[prescaler], &[period_us], 101).remove(0);
-        cell.board.max_period_us = 10_000;
-        let result = sweep::measure(&cell, &compiler).unwrap().figures;
-        assert!(
-            result.total_error_counts.abs() <= 1.0,
-            "{period_us} us: {} counts",
-            result.total_error_counts
-        );
+        if prescaler > 64 {
+            cell.board.max_period_us = 10_000;
+        }
+        let off = sweep::measure(&cell, &compiler).unwrap().figures.total_error_counts;
+        assert_eq!(off.abs() <= 1.0, is_kept, "{period_us} us: {off} counts");
     }
 }
 

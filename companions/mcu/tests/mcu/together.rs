@@ -1,9 +1,10 @@
 //! What `mcu recommend` says of several alarms is never below what the simulated chip then shows, and not much above.
 
 use jitterlab_mcu::together::{
-    Judgement, Longest, MOST, Need, Scenario, TURN_CYCLES, Together, judge, lock_turns, worst_distance,
+    Judgement, Longest, MOST, Need, Overload, Scenario, TURN_CYCLES, Together, judge, lock_turns,
+    worst_distance,
 };
-use jitterlab_mcu::{Board, Overload, Strategy, firmware};
+use jitterlab_mcu::{Board, Strategy, firmware};
 
 use super::bench;
 

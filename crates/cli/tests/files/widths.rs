@@ -133,17 +133,9 @@ fn no_result_is_wider_than_the_terminal() {
             }
         }
     }
-    for kind in [
-        "alignment",
-        "compensation",
-        "doctor",
-        "kernel-run",
-        "matrix",
-        "mcu-sweep",
-        "mcu-recommendation",
-        "tune",
-        "why",
-    ] {
+    for kind in
+        ["alignment", "compensation", "doctor", "kernel-run", "matrix", "mcu-recommendation", "tune", "why"]
+    {
         assert!(kinds.contains(kind), "no {kind} among {kinds:?}");
     }
 }

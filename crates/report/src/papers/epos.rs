@@ -306,7 +306,8 @@ fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
 pub(super) mod tests {
     use super::*;
     use jitterlab_analysis::papers::epos::printed_thread;
-    use jitterlab_model::mcu::{Interruption, Size, Strategy, ThreadFigures};
+    use jitterlab_model::firmware::Size;
+    use jitterlab_model::mcu::{Interruption, Strategy, ThreadFigures};
 
     pub(in super::super) fn thread(strategy: Strategy) -> LedThread {
         let figures = ThreadFigures {

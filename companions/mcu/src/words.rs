@@ -1,109 +1,29 @@
-//! What was measured on a microcontroller: tables for the terminal.
-
-pub mod firmware;
-pub(crate) mod head;
+//! The words of `jitterlab mcu`: what its results are in sentences and tables.
 
 use jitterlab_model::Fitness;
-use jitterlab_model::mcu::{AlarmFigures, McuCost, McuRecommendation, Overload};
+use jitterlab_report::document::Present;
+use jitterlab_report::head::Head;
+use jitterlab_report::mcu::{number, period};
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::words::time;
 
-use crate::head::Head;
-use crate::section::{Piece, Section};
+use crate::recommend::McuRecommendation;
+use crate::together::Overload;
 
-/// Microseconds as people write them: few digits, the sign always.
-pub(crate) fn signed_us(us: f64) -> String {
-    match us.abs() {
-        e if e < 0.005 => "0".into(),
-        e if e < 99.995 => format!("{us:+.2}"),
-        _ => format!("{us:+.0}"),
+impl Present for McuRecommendation {
+    const KIND: &'static str = "mcu-recommendation";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
     }
-}
 
-/// A period in the unit that suits it.
-pub(crate) fn period(us: u32) -> String {
-    match us {
-        us if us.is_multiple_of(1_000_000) => format!("{} s", us / 1_000_000),
-        us if us.is_multiple_of(1_000) => format!("{} ms", us / 1_000),
-        us => format!("{us} µs"),
-    }
-}
-
-/// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
-pub(crate) fn sent(text: &str) -> String {
-    let lines: String = text.lines().map(|line| format!("  > {}\n", printable(line))).collect();
-    if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }
-}
-
-/// A line without what would command the terminal.
-fn printable(line: &str) -> String {
-    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-/// All figures of a sweep, one line each.
-pub fn sweep(alarms: &[AlarmFigures]) -> Section {
-    let header =
-        ["strategy", "timer Hz", "period", "mean err", "min err", "max err", "irq/s", "cyc/ev", "asleep"];
-    let rows = alarms.iter().map(|f| {
-        vec![
-            f.strategy.to_string(),
-            format!("{:.0}", f.timer_hz),
-            period(f.period_us),
-            signed_us(f.mean_error_us()),
-            signed_us(f.min_error_us),
-            signed_us(f.max_error_us),
-            number(f.interrupts_per_s),
-            format!("{:.0}", f.cycles_per_event),
-            format!("{:.1}%", f.asleep_share * 100.0),
-        ]
-    });
-    let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
-         ticks between";
-    let pieces = vec![Piece::table("", &header, rows), Piece::said(columns)];
-    Section {
-        id: "mcu-sweep".into(),
-        title: "Timer of the microcontroller".into(),
-        lead: "How exactly each way to use the timer keeps a period, and what it costs the processor.".into(),
-        pieces,
-    }
-}
-
-pub(crate) fn number(value: f64) -> String {
-    if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
-}
-
-/// What each way to be told of a periodic event costs.
-pub fn cost(cost: &McuCost) -> Section {
-    let header = ["", "flash", "RAM", "cycles", "irq/s", "worst", "asleep"];
-    let rows = cost.costs.iter().map(|of| {
-        vec![
-            of.name.clone(),
-            of.size.flash.to_string(),
-            of.size.ram.to_string(),
-            of.longest_interrupt_cycles.to_string(),
-            number(of.interrupts_per_s),
-            format!("{:.2} µs", of.min_error_us.abs().max(of.max_error_us.abs())),
-            format!("{:.1}%", of.asleep_share * 100.0),
-        ]
-    });
-    let mut pieces = vec![Piece::table("", &header, rows)];
-    pieces.push(Piece::said(format!(
-        "flash and RAM: bytes above a program that only starts and sleeps; cycles: of the longest interrupt, from its entry to its end, with \
-         a handler that moves a pin; worst: what a distance of two events is off by; an event every {} on an {} at {} Hz, prescaler {}",
-        period(cost.period_us),
-        cost.mcu,
-        cost.clock_hz,
-        cost.prescaler
-    )));
-    pieces.extend(cost.missing.as_ref().map(|missing| Piece::said(format!("Left out: {missing}"))));
-    Section {
-        id: "mcu-cost".into(),
-        title: "What an alarm costs".into(),
-        lead: "Each way to be told of a periodic event, in memory and in time.".into(),
-        pieces,
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
     }
 }
 
 /// The three lines: which way to take, why, and what to do next.
-pub(crate) fn head(recommendation: &McuRecommendation) -> Head {
+fn head(recommendation: &McuRecommendation) -> Head {
     let Some(best) = recommendation.choices.first().filter(|c| c.fits) else {
         let nearest = recommendation.choices.first().and_then(|choice| choice.worst_us);
         return Head {
@@ -134,7 +54,7 @@ pub(crate) fn head(recommendation: &McuRecommendation) -> Head {
 }
 
 /// Ways to use the timer, the best first.
-pub fn recommendation(recommendation: &McuRecommendation) -> Section {
+fn section(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "seen", "processor", "irq/s"];
     let off = |us: Option<f64>| us.map_or("-".into(), |us| format!("{us:.2} µs"));
@@ -185,54 +105,18 @@ pub fn recommendation(recommendation: &McuRecommendation) -> Section {
 
 /// A length of time, or none.
 fn length(ns: i64) -> String {
-    if ns == 0 { "0".into() } else { crate::words::time(ns as f64) }
+    if ns == 0 { "0".into() } else { time(ns as f64) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::Terminal;
-    use jitterlab_model::mcu::{Choice, Size, Strategy, WorstAlarm};
+    use crate::Strategy;
+    use crate::recommend::Choice;
+    use crate::together::WorstAlarm;
+    use jitterlab_report::chart::Terminal;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
-
-    fn figures() -> AlarmFigures {
-        AlarmFigures {
-            strategy: Strategy::Anchored,
-            compare_as_paper: false,
-            prescaler: 64,
-            timer_hz: 115_200.0,
-            period_us: 10_000_000,
-            events: 11,
-            mean_period_us: 9_999_999.1,
-            min_error_us: -8.95,
-            max_error_us: 0.0,
-            total_error_counts: -1.0,
-            interrupts_per_s: 6.4,
-            cycles_per_event: 7_400.0,
-            shortest_interrupt_cycles: 65,
-            longest_interrupt_cycles: 426,
-            asleep_share: 0.9998,
-            size: Size { flash: 2_000, ram: 60 },
-        }
-    }
-
-    fn widest(text: &str) -> usize {
-        text.lines().map(|l| l.chars().count()).max().unwrap_or(0)
-    }
-
-    #[test]
-    fn a_sweep_fits_the_terminal() {
-        let text = sweep(&[figures(), figures()]).text(TERMINAL);
-        assert!(text.contains("10 s") && text.contains("-0.90") && text.contains("100.0%"), "{text}");
-        assert!(widest(&text.lines().take(4).collect::<Vec<_>>().join("\n")) <= 80, "{text}");
-    }
-
-    #[test]
-    fn what_the_firmware_sent_cannot_command_the_terminal() {
-        assert_eq!(sent(""), "");
-        assert_eq!(sent("100\n\u{1b}[2J\n"), "sent over the serial port:\n  > 100\n  > \u{fffd}[2J\n");
-    }
 
     #[test]
     fn the_recommendation_is_a_sentence() {
@@ -255,7 +139,7 @@ mod tests {
             McuRecommendation { mcu, clock_hz, lock_ns: 5_000, handler_ns: 0, choices }
         };
         let head = |choice: &Choice| head(&recommendation(choice));
-        let text = super::recommendation(&recommendation(&choice)).text(TERMINAL);
+        let text = section(&recommendation(&choice)).text(TERMINAL);
         assert!(
             text.contains("7.25 µs") && text.contains("at most 5 µs and handlers of at most 0;"),
             "{text}"
@@ -271,7 +155,7 @@ mod tests {
             alarms: vec![alarm(None)],
             ..choice.clone()
         };
-        assert!(super::recommendation(&recommendation(&overload)).text(TERMINAL).contains("a tick"));
+        assert!(section(&recommendation(&overload)).text(TERMINAL).contains("a tick"));
         assert!(head(&Choice { fits: false, ..overload }).number.contains("too long"));
         assert_eq!(head(&choice).verdict, "TAKE anchored with prescaler 8.");
         assert!(head(&Choice { fits: false, ..choice }).verdict.contains("nothing keeps"));

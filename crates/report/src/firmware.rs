@@ -54,7 +54,18 @@ pub fn text(report: &FirmwareReport) -> String {
         });
         text += &wrap(&format!("The stack took at most {} bytes{room}.", count(u64::from(stack.deepest))));
     }
-    text + &super::sent(&report.sent)
+    text + &sent(&report.sent)
+}
+
+/// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
+fn sent(text: &str) -> String {
+    let lines: String = text.lines().map(|line| format!("  > {}\n", printable(line))).collect();
+    if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }
+}
+
+/// A line without what would command the terminal.
+fn printable(line: &str) -> String {
+    line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A place as people look it up.
@@ -171,8 +182,7 @@ pub(crate) fn finding(finding: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::firmware::{InterruptsOff, StackDepth};
-    use jitterlab_model::mcu::Size;
+    use jitterlab_model::firmware::{InterruptsOff, Size, StackDepth};
 
     fn at(function: &str, line: Option<&str>) -> Place {
         Place { address: 0x120, function: Some(function.into()), line: line.map(Into::into) }
@@ -217,6 +227,12 @@ mod tests {
           work() (main.cc:17) to work() (address 0x120).
         The stack took at most 40 bytes of 1 992 that are free.
         ");
+    }
+
+    #[test]
+    fn what_the_firmware_sent_cannot_command_the_terminal() {
+        assert_eq!(sent(""), "");
+        assert_eq!(sent("100\n\u{1b}[2J\n"), "sent over the serial port:\n  > 100\n  > \u{fffd}[2J\n");
     }
 
     #[test]
