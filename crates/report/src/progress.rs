@@ -15,8 +15,9 @@ pub const ENDS: &str = "  ^C ends";
 /// How far a measurement is, in one line; of several tasks the one that was latest is named.
 #[must_use]
 pub fn measured(so_far: &SoFar) -> String {
-    const SECOND_NS: i64 = 1_000_000_000;
-    let elapsed = time((so_far.elapsed_ns / SECOND_NS * SECOND_NS) as f64);
+    // Whole seconds; tenths of the first one.
+    let step_ns = if so_far.elapsed_ns < 1_000_000_000 { 100_000_000 } else { 1_000_000_000 };
+    let elapsed = time((so_far.elapsed_ns / step_ns * step_ns) as f64);
     let planned = so_far.planned_ns.map_or_else(String::new, |ns| format!(" of {}", exact(ns)));
     let tasks = &so_far.tasks;
     let activations = plural(tasks.iter().map(|task| task.stats.latency.count()).sum(), "activation");
