@@ -1,4 +1,4 @@
-//! The other side: what jitterlab does as the guest's first process.
+//! The other side: what a companion does as the guest's first process.
 #![expect(unsafe_code, reason = "switching the loopback interface on is an ioctl")]
 
 use std::collections::BTreeMap;
@@ -18,35 +18,32 @@ use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::sys::termios::{ControlFlags, SetArg, cfmakeraw, tcdrain, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 
-use super::job::{Answer, COMPLAINT, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
+use super::job::{Answer, COMPLAINT, INIT_WORD, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
 
 /// What goes wrong inside a guest.
 #[derive(Debug, thiserror::Error)]
 enum GuestError {
-    #[error(
-        "this is what jitterlab does inside the guests of `jitterlab kernel run`; it is of no use elsewhere"
-    )]
-    NotFirst,
     #[error("the module {0} does not load: {1}")]
     Module(String, io::Error),
     #[error("it was ended by signal {0}")]
     Signal(i32),
 }
 
-/// Does the guest's job and switches the machine off. Only for the first process of a guest that jitterlab made.
-///
-/// # Errors
-/// When this is not the first process.
-pub fn run() -> io::Result<std::convert::Infallible> {
-    if std::process::id() != 1 {
-        return Err(io::Error::other(GuestError::NotFirst));
+/// As the first process of a guest does its job and switches the machine off; comes back anywhere else. To be called first by a
+/// program that makes guests.
+pub fn run_if_init() {
+    let is_asked = std::env::args_os().nth(1).is_some_and(|word| word == INIT_WORD);
+    if !is_asked || std::process::id() != 1 {
+        return;
     }
     if let Err(error) = job_done() {
         println!("{COMPLAINT}{error}");
     }
-    reboot(RebootMode::RB_POWER_OFF)?;
     // A kernel without a way to switch the machine off halts here; a reset ends QEMU too.
-    Ok(reboot(RebootMode::RB_AUTOBOOT)?)
+    for way in [RebootMode::RB_POWER_OFF, RebootMode::RB_AUTOBOOT] {
+        let Err(error) = reboot(way);
+        println!("{COMPLAINT}{error}");
+    }
 }
 
 fn job_done() -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The guest's whole file system: jitterlab itself, what else was asked for, and the libraries they need.
+//! The guest's whole file system: jitterlab and the companion, what else was asked for, and the libraries they need.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -10,8 +10,9 @@ use jitterlab_trace::source;
 use super::architecture::Architecture;
 use super::archive::{Archive, ArchiveError};
 use super::elf::{self, ElfError, Included, LibraryPath, machine_of};
-use super::job::{JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
+use super::job::{INIT, JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
 use super::modules::Module;
+use super::programs::Programs;
 
 /// Why the guest's file system could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -78,8 +79,8 @@ pub(super) fn for_processor(included: Included, wanted: &Architecture) -> Result
 /// What the guest's file system holds.
 #[derive(Debug, Clone)]
 pub struct Contents {
-    /// The jitterlab executable.
-    pub jitterlab: PathBuf,
+    /// What it measures with.
+    pub programs: Programs,
     /// Further programs, libraries and files.
     pub with: Vec<Included>,
     /// Modules, in the order they are loaded.
@@ -132,10 +133,10 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsEr
 /// # Errors
 /// Which it is.
 pub fn check_places(with: &[Included]) -> Result<(), InitramfsError> {
-    let itself = Included { here: PathBuf::new(), there: PathBuf::from(JITTERLAB) };
+    let own = [JITTERLAB, INIT].map(|there| Included { here: PathBuf::new(), there: PathBuf::from(there) });
     for (number, one) in with.iter().enumerate() {
         let other = |other: &&Included| other.there == one.there && other.here != one.here;
-        let before = with[..number].iter().chain([&itself]).find(other);
+        let before = with[..number].iter().chain(&own).find(other);
         if before.is_some_and(|before| before.here.is_relative() || one.here.is_relative()) {
             return Err(InitramfsError::Taken { here: one.here.clone(), there: one.there.clone() });
         }
@@ -155,9 +156,10 @@ impl Contents {
         }
         // The kernel opens it for init before init can mount anything.
         archive.character_device("/dev/console", 0o600, 5, 1);
-        let itself = read(&self.jitterlab)?;
-        archive.file(JITTERLAB, 0o755, &elf::without_debug_information(itself))?;
-        archive.symlink("/init", JITTERLAB);
+        let Programs { jitterlab, companion } = &self.programs;
+        for (there, here) in [(JITTERLAB, jitterlab), (INIT, companion)] {
+            archive.file(there, 0o755, &elf::without_debug_information(read(here)?))?;
+        }
         for included in &self.with {
             let there = included.there.to_string_lossy();
             if !archive.contains(&there) {
@@ -165,7 +167,7 @@ impl Contents {
             }
         }
         let mut programs: Vec<PathBuf> = self.with.iter().map(|included| included.here.clone()).collect();
-        programs.push(self.jitterlab.clone());
+        programs.extend([jitterlab.clone(), companion.clone()]);
         let mut directories = BTreeSet::new();
         for needed in elf::closure(&programs, &self.libraries)? {
             if programs.contains(&needed.here) {
@@ -209,7 +211,7 @@ mod tests {
         let libraries = LibraryPath::of_this_machine();
         let with = find("cat", &libraries).unwrap();
         let contents = Contents {
-            jitterlab: env::current_exe().unwrap(),
+            programs: Programs { jitterlab: "/bin/sh".into(), companion: env::current_exe().unwrap() },
             with: vec![with.clone(), with.clone()],
             modules: vec![Module { name: "virtio".into(), content: vec![1] }],
             job: Job::default(),
@@ -218,7 +220,9 @@ mod tests {
         let initramfs = contents.build().unwrap();
         let files = archive::read(&initramfs.bytes).unwrap();
         let content = |path: &str| files.iter().find(|f| f.path == path).map(|f| f.content.as_slice());
-        assert_eq!(content("init"), Some(JITTERLAB.as_bytes()));
+        for program in ["init", "bin/jitterlab"] {
+            assert!(content(program).is_some_and(|bytes| bytes.starts_with(b"\x7fELF")), "{program}");
+        }
         assert_eq!(content("jitterlab/modules/00-virtio.ko"), Some([1].as_slice()));
         assert!(content("dev/console").is_some());
         assert!(files.iter().any(|f| f.path.contains("libc.so")), "the libraries come along");

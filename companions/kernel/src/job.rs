@@ -14,12 +14,14 @@ pub const JOB_FILE: &str = "/jitterlab/job.json";
 pub const MODULES: &str = "/jitterlab/modules";
 /// The guest's working directory: every file left there comes back.
 pub const RESULTS: &str = "/results";
-/// Where the jitterlab executable lies in the guest.
+/// Where jitterlab lies in the guest, which measures.
 pub const JITTERLAB: &str = "/bin/jitterlab";
+/// Where the companion lies that made the guest: its first process.
+pub const INIT: &str = "/init";
 /// What the console shows first when the guest itself could not go on.
 pub const COMPLAINT: &str = "jitterlab guest: ";
-/// The words that make the executable the guest's init, after `--` on the kernel's command line.
-pub const INIT_WORDS: [&str; 2] = ["kernel", "guest"];
+/// The word that tells the companion that it is in a guest, after `--` on the kernel's command line.
+pub const INIT_WORD: &str = "guest";
 
 /// What the guest does, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

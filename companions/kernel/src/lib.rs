@@ -4,7 +4,7 @@
 //! way shows which code runs between a timer's interrupt and the first instruction of a task, on any machine,
 //! without the hardware, and the same to the nanosecond each time. It shows nothing of caches and memory.
 //!
-//! [`image`] finds the kernel, [`initramfs`] makes the guest's file system around jitterlab's own executable,
+//! [`image`] finds the kernel, [`initramfs`] makes the guest's file system around jitterlab and this program ([`programs`]),
 //! [`qemu`] boots it, [`guest`] is what runs inside, [`job`] is what both sides agree on.
 
 pub mod architecture;
@@ -20,6 +20,7 @@ pub mod job;
 pub mod machine;
 pub mod modules;
 pub mod peers;
+pub mod programs;
 pub mod qemu;
 mod qmp;
 pub mod session;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use super::architecture::Architecture;
-use super::job::INIT_WORDS;
+use super::job::{INIT, INIT_WORD};
 use jitterlab_host::why::VIRTUAL_TIME;
 
 /// How the guest's time passes. Text: `icount:SHIFT` or `real`.
@@ -159,7 +159,8 @@ impl Machine {
         // resets at once, which QEMU reports. The emulated serial line interrupts so often without need while much is
         // sent that the kernel would take the interrupt for a broken one and turn it off for good.
         let mut words = vec![format!("console={}", self.architecture.console)];
-        words.extend(["panic=-1", "nokaslr", "norandmaps", "noirqdebug", "rdinit=/init"].map(String::from));
+        words.extend(["panic=-1", "nokaslr", "norandmaps", "noirqdebug"].map(String::from));
+        words.push(format!("rdinit={INIT}"));
         if !library_path.is_empty() {
             words.push(format!("LD_LIBRARY_PATH={}", library_path.join(":")));
         }
@@ -174,8 +175,7 @@ impl Machine {
             }
         }
         words.extend(self.parameters.iter().cloned());
-        words.push("--".into());
-        words.extend(INIT_WORDS.map(String::from));
+        words.extend(["--", INIT_WORD].map(String::from));
         words.join(" ")
     }
 
@@ -233,13 +233,11 @@ mod tests {
     }
 
     #[test]
-    fn the_users_parameters_come_before_the_words_for_init() {
+    fn the_users_parameters_come_before_the_word_for_init() {
         let machine = Machine { parameters: vec!["isolcpus=1".into()], ..Machine::default() };
         let line = machine.command_line(&["/lib".into(), "/usr/lib".into()]);
         assert!(
-            line.ends_with(
-                "LD_LIBRARY_PATH=/lib:/usr/lib jitterlab.virtual_time=1 isolcpus=1 -- kernel guest"
-            ),
+            line.ends_with("LD_LIBRARY_PATH=/lib:/usr/lib jitterlab.virtual_time=1 isolcpus=1 -- guest"),
             "{line}"
         );
     }

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use jitterlab_model::TimingStats;
-use jitterlab_model::kernel::Measures;
 use jitterlab_trace::{Hints, import_bytes};
+use serde::Serialize;
 
 use super::architecture::Architecture;
 use super::debian::{Archive, DebianError};
 use super::elf::{Included, LibraryPath};
 use super::initramfs;
-use super::job::{Answer, Step};
+use super::job::{Answer, INIT, Step};
 
 /// The task that every tool runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,19 @@ pub struct PeerTask {
     pub count: u64,
 }
 
+/// What a tool's latencies are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measures {
+    /// The wake-up of a user's thread.
+    UserThread,
+    /// The wake-up of a thread of the kernel, which returns to no user's code.
+    KernelThread,
+}
+
+/// The loop that tools are held against, as a tool.
+pub const BARE_LOOP: &str = "bare loop";
+
 /// A tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer {
@@ -32,7 +45,7 @@ pub struct Peer {
     pub name: &'static str,
     /// What it measures.
     pub measures: Measures,
-    /// The Debian package it is in; `None`: it is jitterlab itself.
+    /// The Debian package it is in; `None`: it is this program itself.
     package: Option<&'static str>,
     command: fn(&PeerTask) -> Vec<String>,
     /// The file it leaves; `None`: its standard output.
@@ -68,12 +81,12 @@ const RTLA_BINS: &str = "2000";
 /// All tools, in the order they are run.
 pub const PEERS: [Peer; 4] = [
     Peer {
-        name: "bare loop",
+        name: BARE_LOOP,
         measures: Measures::UserThread,
         package: None,
         command: |task| {
             let PeerTask { period_ns, priority, cpu, count } = task;
-            words(&format!("jitterlab kernel bare {period_ns} {priority} {cpu} {count} bare.raw run.parquet"))
+            words(&format!("{INIT} bare {period_ns} {priority} {cpu} {count} bare.raw run.parquet"))
         },
         file: Some("bare.raw"),
         task: |_| true,
@@ -142,7 +155,7 @@ impl Peer {
     }
 
     /// Its program for this kind of processor, as installed here or else from Debian's package, which goes to the cache; the
-    /// packages of its libraries are added to `libraries`. `None` where it is jitterlab itself. `note` is called before a download.
+    /// packages of its libraries are added to `libraries`. `None` where it is this program itself. `note` is called before a download.
     ///
     /// # Errors
     /// A package that cannot be had.

@@ -10,15 +10,15 @@ use jitterlab_model::{RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 use jitterlab_trace::TraceError;
 
-use super::architecture::Architecture;
 use super::debian::DebianError;
-use super::elf::{self, LibraryPath};
+use super::elf::LibraryPath;
 use super::image::{Image, ImageError, KernelChoice};
 use super::initramfs::{self, Contents, InitramfsError};
-use super::job::{Job, Step, StepResult};
+use super::job::{INIT, Job, Step, StepResult};
 use super::machine::{GuestTime, Machine, TURN_NS};
 use super::modules::{self, ModuleError};
 use super::peers::Peer;
+use super::programs::{ProgramError, Programs};
 use super::qemu::{self, Boot, BootError, GuestProgress};
 use jitterlab_host::load;
 
@@ -37,17 +37,9 @@ pub enum KernelError {
     /// A module cannot be had.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// There is no jitterlab for the guest.
-    #[error(
-        "this jitterlab cannot run on {kernel}: give one that was built for it with --program FILE; from the sources, \
-         `packaging/cross {triple} cargo build --release -p jitterlab` builds one, into target/{triple}/release"
-    )]
-    NoProgram {
-        /// The kernel's processor.
-        kernel: &'static str,
-        /// What programs for it are built for.
-        triple: &'static str,
-    },
+    /// There is nothing to measure with in the guest.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// Several processors in counted time where they cannot take turns.
     #[error(
         "several processors of counted time are there for amd64 only: leave --cpus out, or say --time real"
@@ -98,9 +90,9 @@ pub enum KernelError {
 pub struct KernelSession {
     /// The machine each kernel gets.
     pub machine: Machine,
-    /// The jitterlab executable.
-    pub jitterlab: PathBuf,
-    /// Another one, for guests that this one cannot run in.
+    /// The companion that makes the guest: this program.
+    pub companion: PathBuf,
+    /// The jitterlab to measure with, where it is not the one beside the companion.
     pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
@@ -178,7 +170,7 @@ impl KernelSession {
     ) -> Result<GuestRun, KernelError> {
         let image = kernel.image(note)?;
         let machine = self.machine_for(&image)?;
-        let jitterlab = self.program_for(image.architecture)?;
+        let programs = Programs::find(&self.companion, self.program.as_deref(), image.architecture)?;
         let modules = if self.modules.is_empty() {
             Vec::new()
         } else {
@@ -194,8 +186,11 @@ impl KernelSession {
         for name in &self.with {
             with.push(find(name)?);
         }
+        let own = ["jitterlab", INIT];
         let commands = self.steps.iter().map(|step| &step.command).chain(&self.background);
-        for program in commands.filter_map(|words| words.first()).filter(|program| *program != "jitterlab") {
+        for program in
+            commands.filter_map(|words| words.first()).filter(|program| !own.contains(&program.as_str()))
+        {
             let known = with.iter().any(|i| i.here == Path::new(program) || i.there.ends_with(program));
             if !known {
                 with.push(find(program)?);
@@ -218,7 +213,7 @@ impl KernelSession {
             steps,
             ..Job::default()
         };
-        let contents = Contents { jitterlab, with, modules, job, libraries };
+        let contents = Contents { programs, with, modules, job, libraries };
         let boot = qemu::boot(&machine, &image, &contents.build()?, progress)?;
         let turns = machine.takes_turns().then_some(machine.cpus);
         Ok(GuestRun { image, boot, turns })
@@ -236,18 +231,6 @@ impl KernelSession {
             machine.trust_time_stamp_counter();
         }
         Ok(machine)
-    }
-
-    /// The jitterlab for guests on this processor: the one that was given, this one, or the one that cargo built beside it.
-    fn program_for(&self, architecture: &Architecture) -> Result<PathBuf, KernelError> {
-        let beside = || {
-            let (profile, name) = (self.jitterlab.parent()?, self.jitterlab.file_name()?);
-            Some(profile.parent()?.join(architecture.triple).join(profile.file_name()?).join(name))
-        };
-        let candidates = [self.program.clone(), Some(self.jitterlab.clone()), beside()].into_iter().flatten();
-        let fits = |path: &PathBuf| elf::machine_of(path) == Some(architecture.elf);
-        let none = KernelError::NoProgram { kernel: architecture.name, triple: architecture.triple };
-        candidates.into_iter().find(fits).ok_or(none)
     }
 }
 
@@ -358,7 +341,7 @@ mod tests {
     fn session(with: &[&str]) -> KernelSession {
         KernelSession {
             machine: Machine::default(),
-            jitterlab: PathBuf::new(),
+            companion: PathBuf::new(),
             with: with.iter().map(ToString::to_string).collect(),
             program: None,
             peers: &[],

@@ -82,7 +82,7 @@ pub struct Case {
 pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelSession, PapersError> {
     Ok(KernelSession {
         machine: Machine { timeout: TIMEOUT, ..machine },
-        jitterlab: std::env::current_exe().map_err(PapersError::Program)?,
+        companion: std::env::current_exe().map_err(PapersError::Program)?,
         with: Vec::new(),
         program: None,
         peers: &[],

@@ -26,10 +26,13 @@ pub struct Companion {
     program: &'static str,
 }
 
+/// Kernels in QEMU.
+pub const KERNEL: Companion = Companion { command: "kernel", program: "jitterlab-kernel" };
+
 /// Firmware, simulated.
 pub const MCU: Companion = Companion { command: "mcu", program: "jitterlab-mcu" };
 
-const ALL: [&Companion; 1] = [&MCU];
+const ALL: [&Companion; 2] = [&KERNEL, &MCU];
 
 /// Where packages put companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";

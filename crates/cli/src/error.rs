@@ -61,21 +61,6 @@ pub enum CliError {
     /// EPOS ends by itself.
     #[error("epos is simulated until its events have come: leave --duration out")]
     EposDuration,
-    /// Code paths and tools beside each other where processors take turns.
-    #[error(
-        "several processors of counted time take turns, which blurs code paths and tools of nanoseconds: leave --cpus out, or \
-         use kernel run"
-    )]
-    TurnsBlur,
-    /// Code paths of a guest whose time is not counted in instructions.
-    #[error("code paths show in virtual time only: leave --time real out")]
-    PathsInRealTime,
-    /// Two runs to compare whose tasks are not the same.
-    #[error("the runs have different tasks, {0} and {1}: measure the same on both")]
-    DifferentTasks(String, String),
-    /// The program to bring into a guest.
-    #[error("cannot find jitterlab's own executable: {0}")]
-    NoExecutable(io::Error),
     /// A compensation for a command that finds one.
     #[error("compensate finds out how early to wake: leave --compensate and compensate= out")]
     ChoosesMargin,
@@ -105,9 +90,6 @@ pub enum CliError {
         /// The system's words.
         why: String,
     },
-    /// A period that the peers cannot be given.
-    #[error("a period of {} is not a whole number of microseconds, and cyclictest and rtla know nothing finer", jitterlab_model::units::Exact(*.0))]
-    TooFineForPeers(i64),
     /// A file that keeps a setting cannot be read, written or removed.
     #[error("{}: {error}; what helped is kept as root, or below a directory of your own", path.display())]
     NotKept {
@@ -140,14 +122,6 @@ pub enum CliError {
         way: String,
         /// The job.
         job: &'static jitterlab_motion::doctor::Job,
-    },
-    /// A command that is none.
-    #[error("{option} {command:?} is no command line")]
-    NoCommandLine {
-        /// Where it was given.
-        option: &'static str,
-        /// What was given.
-        command: String,
     },
 }
 

@@ -61,13 +61,16 @@ enum Command {
     Schema(commands::schema::Args),
     Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
-    Kernel(commands::kernel::Args),
+    /// Measure on any kernel image in a virtual machine whose time counts instructions: a package of its own
+    Kernel(companions::Args),
     Tune(Box<commands::tune::Args>),
     Watch(commands::watch::Args),
     Why(commands::why::Args),
 }
 
 fn main() -> ExitCode {
+    // The guests of `reproduce --virtual` begin with this program.
+    jitterlab_kernel::guest::run_if_init();
     // The workers of a load are this program too.
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
@@ -100,7 +103,7 @@ fn main() -> ExitCode {
         Command::Schema(args) => commands::schema::execute(&args),
         Command::Servo(args) => commands::servo::execute(&args),
         Command::Stepper(args) => commands::stepper::execute(&args),
-        Command::Kernel(args) => commands::kernel::execute(&args),
+        Command::Kernel(args) => companions::KERNEL.execute(&args),
         Command::Tune(args) => commands::tune::execute(&args),
         Command::Watch(args) => commands::watch::execute(&args),
         Command::Why(args) => commands::why::execute(&args),

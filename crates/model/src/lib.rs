@@ -12,7 +12,6 @@ pub mod facts;
 pub mod firmware;
 pub mod fitness;
 pub mod histogram;
-pub mod kernel;
 pub mod knob;
 pub mod known;
 pub mod load;

@@ -8,7 +8,7 @@ mod settings;
 mod table;
 mod twente;
 
-pub(crate) use causes::piece as causes;
+pub use causes::piece as causes;
 pub use junit::{junit, markdown};
 pub use page::{section, sections};
 

@@ -3,7 +3,6 @@
 use jitterlab_analysis::align::RunAligned;
 use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::compare::RunsCompared;
-use jitterlab_analysis::kernels::{KernelDiff, KernelPeers, KernelRun};
 use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
@@ -24,8 +23,8 @@ use crate::papers::Reproduction;
 use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
 use crate::{
-    alignment, check, comparison, compensation, doctor, kernels, matrix, motion, papers, patterns,
-    prediction, summary, tune, wakeups, why,
+    alignment, check, comparison, compensation, doctor, matrix, motion, papers, patterns, prediction,
+    summary, tune, wakeups, why,
 };
 
 /// The words of a kind of result: for the answer, and for everything.
@@ -169,15 +168,4 @@ present!(
     |_| Vec::new(),
     (|run, _| Some(summary::answer(run)), summary::text)
 );
-present!(
-    KernelRun,
-    "kernel-run",
-    head::kernels::run,
-    |run| vec![kernels::section(run)],
-    (kernels::answer, kernels::text)
-);
-present!(KernelDiff, "kernel-diff", |diff| Some(head::kernels::diff(diff)), |diff| vec![
-    kernels::difference(diff)
-]);
-present!(KernelPeers, "kernel-peers", head::kernels::peers, |peers| vec![kernels::peers(peers)]);
 present!(MatrixResult, "matrix", matrix::head, matrix::sections, (|_, _| None, matrix::text));

@@ -15,7 +15,6 @@ mod firmware;
 pub mod head;
 pub mod isolation;
 mod junit;
-pub mod kernels;
 mod kinds;
 pub mod loads;
 pub mod machine;

@@ -43,12 +43,6 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
     text.trim_start_matches('\n').to_owned()
 }
 
-/// Pieces with all that is folded in them.
-pub(crate) fn pieces(pieces: impl IntoIterator<Item = Piece>, terminal: Terminal) -> String {
-    let show = Show { extent: Extent::Details, terminal };
-    pieces.into_iter().map(|piece| show.piece(&piece)).collect()
-}
-
 struct Show {
     extent: Extent,
     terminal: Terminal,

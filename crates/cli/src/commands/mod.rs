@@ -11,7 +11,6 @@ pub mod compensate;
 pub mod completions;
 pub mod doctor;
 pub mod export;
-pub mod kernel;
 pub mod man;
 pub mod matrix;
 pub mod plot;

@@ -96,8 +96,6 @@ fn values_and_options_of_other_habits_are_answered_with_ours() {
         (&["watch", "1234"], "did you mean --pid 1234?"),
         (&["watch", "cyclictest"], "did you mean -- cyclictest?"),
         (&["watch", "--pid", "init"], "--thread init"),
-        (&["kernel", "run", "--kernel", "rt"], "did you mean debian:rt?"),
-        (&["kernel", "run", "--kernel", "debian"], "debian:rt"),
         (&["stepper", "--frame", "57mm", "--torque", "1.9Nm"], "did you mean 23?"),
         (&["stepper", "--motor", "nema23"], "--frame nema23"),
         (&["export", "run.parquet", "--as", "json"], "jitterlab analyze --json"),

@@ -118,7 +118,7 @@ const IMPORTS: [(&str, &[&str]); 17] = [
     ("console", &["model", "trace", "runs", "host", "report"]),
     ("chip", &["model"]),
     ("mcu", &["model", "trace", "analysis", "host", "report", "console", "chip"]),
-    ("kernel", &["model", "rt", "trace", "analysis", "host"]),
+    ("kernel", &["model", "rt", "trace", "analysis", "runs", "host", "report", "console"]),
     ("papers", &["model", "trace", "analysis", "runs", "host", "kernel", "mcu", "report"]),
     (
         "cli",

@@ -55,7 +55,7 @@ fn watched_in_guest(folder: &Path) -> (PathBuf, PathBuf) {
     let words = command.split_whitespace().map(String::from).collect();
     let session = KernelSession {
         machine: Machine::default(),
-        jitterlab: env!("CARGO_BIN_EXE_jitterlab").into(),
+        companion: Path::new(env!("CARGO_BIN_EXE_jitterlab")).with_file_name("jitterlab-kernel"),
         with: Vec::new(),
         program: None,
         peers: &[],

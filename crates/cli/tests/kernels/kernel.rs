@@ -1,4 +1,4 @@
-//! `jitterlab kernel` as a user meets it: with toy kernels of a few instructions that fail in every way a kernel can,
+//! `jitterlab kernel` as a user meets it, a companion that is built beside the program: with toy kernels of a few instructions that fail in every way a kernel can,
 //! and with Debian's real ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
@@ -166,44 +166,13 @@ fn the_emulator_ends_with_a_killed_jitterlab() {
     }
 }
 
-#[test]
-fn mistakes_are_told_before_anything_is_booted() {
-    let cases: [(&[&str], &str); 6] = [
-        (&["run", "--kernel", "debian:rtai"], "debian:rt"),
-        (&["run", "--kernel", "/etc/hostname"], "not a Linux kernel image"),
-        (&["run", "--kernel", "x", "--period", "0"], "period"),
-        (&["diff", "/etc/hostname", "debian:rt", "--time", "real"], "virtual time"),
-        (&["peers", "--kernel", "debian:rt", "--cpus", "2"], "take turns"),
-        (&["peers", "--period", "1500ns"], "microseconds"),
-    ];
-    for (words, expected) in cases {
-        let output = Command::new(PROGRAM).arg("kernel").args(words).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && said.contains(expected), "{words:?}: {said}");
-    }
-}
-
-#[test]
-fn a_kernel_of_another_processor_wants_a_jitterlab_for_it() {
-    let folder = TempDir::new().unwrap();
-    let mut image = vec![0; 0x40];
-    // The mark of a zImage, for 32-bit ARM.
-    image[0x24..0x28].copy_from_slice(&0x016f_2818u32.to_le_bytes());
-    let kernel = folder.path().join("zImage");
-    fs::write(&kernel, image).unwrap();
-    for options in [&[][..], &["--program", PROGRAM]] {
-        let output = start(folder.path(), &kernel, options).wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{said}");
-        assert!(said.contains("--program FILE") && said.contains("packaging/cross"), "{said}");
-    }
-}
-
 /// Building jitterlab for it takes as long as everything else that is tested, so it is brought.
 #[test]
 fn an_arm64_guest_measures_analyzes_and_reports() {
     let Some(program) = std::env::var_os("JITTERLAB_ARM64") else {
-        println!("skipped: JITTERLAB_ARM64 names no jitterlab that packaging/cross built for arm64");
+        println!(
+            "skipped: JITTERLAB_ARM64 names no jitterlab that packaging/cross built for arm64, with jitterlab-kernel beside it"
+        );
         return;
     };
     let folder = TempDir::new().unwrap();

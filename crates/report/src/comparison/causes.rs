@@ -21,7 +21,8 @@ pub(super) fn text(task: &str, found: &CausesCompared) -> String {
 }
 
 /// The causes for the page.
-pub(crate) fn piece(task: &str, found: &CausesCompared) -> Piece {
+#[must_use]
+pub fn piece(task: &str, found: &CausesCompared) -> Piece {
     let fates = fates(found).map_or(String::new(), |said| format!(" {said}"));
     Piece::table(format!("{}.{fates}", caption(task)), &header(found), rows(found))
 }

@@ -3,7 +3,6 @@
 //!
 //! To give a kind of result a head: a function beside its words, and its line in `document.rs`.
 
-pub(crate) mod kernels;
 pub(crate) mod outlook;
 pub(crate) mod run;
 
@@ -50,7 +49,8 @@ impl Head {
 pub(crate) const ON_THE_MACHINE: &str = "measure on the machine itself: a virtual one waits for its host";
 
 /// A file as a shell takes it.
-pub(crate) fn shown(name: &str) -> String {
+#[must_use]
+pub fn shown(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
     if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }

@@ -16,7 +16,8 @@ use crate::table::columns;
 use crate::words::{count, list, plural, share, time};
 use crate::wrap::wrap;
 use event::event;
-pub(crate) use words::{cause, remedy, step};
+pub use words::step;
+pub(crate) use words::{cause, remedy};
 
 /// Activations that the page tells one by one.
 const LATEST: usize = 10;

@@ -70,7 +70,8 @@ pub fn evidence(evidence: Evidence) -> &'static str {
 }
 
 /// A step of the usual way.
-pub(crate) fn step(step: Step) -> &'static str {
+#[must_use]
+pub fn step(step: Step) -> &'static str {
     match step {
         Step::Timer => "to the timer interrupt",
         Step::Interrupt => "in it",

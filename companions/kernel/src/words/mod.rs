@@ -1,43 +1,71 @@
 //! The same tasks on several kernels, side by side.
 
-use crate::words::{exact, known_count, list, microseconds, share};
+mod head;
+
 use jitterlab_analysis::Summary;
-use jitterlab_analysis::code_paths::{CodePath, PathChange, RARE_SHARE};
-use jitterlab_analysis::kernels::{
+use jitterlab_analysis::summary::{P50, P99, P99_9};
+use jitterlab_kernel::peers::{BARE_LOOP, Measures};
+use jitterlab_model::Warning;
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::comparison;
+use jitterlab_report::document::{Extent, Present};
+use jitterlab_report::head::Head;
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::warnings::{emulated, sentence};
+use jitterlab_report::why;
+use jitterlab_report::words::{exact, known_count, list, microseconds, share};
+
+use crate::code_paths::{CodePath, PathChange, RARE_SHARE};
+use crate::results::{
     AlsoRan, KernelDiff, KernelPeers, KernelRun, PathsOfTask, RunOnKernel, StepMoved, ToolResult,
 };
-use jitterlab_analysis::summary::{P50, P99, P99_9};
-use jitterlab_model::Warning;
-use jitterlab_model::kernel::Measures;
 
-use crate::chart::Terminal;
-use crate::comparison;
-use crate::head::kernels::BARE_LOOP;
-use crate::section::{Piece, Section};
-use crate::warnings::{emulated, sentence};
-use crate::why;
-use crate::{summary, terminal};
+impl Present for KernelRun {
+    const KIND: &'static str = "kernel-run";
 
-/// The whole summary of one kernel's run, or of several a table of latencies with a row per kernel for each task; then
-/// what was run after them.
-pub fn text(run: &KernelRun, shown: Terminal) -> String {
-    match run.kernels.as_slice() {
-        [only] => summary::text(&only.measured, shown) + &terminal::pieces(also(run), shown),
-        _ => section(run).text(shown),
+    fn head(&self) -> Option<Head> {
+        head::run(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
+    }
+
+    /// Of one kernel what a run says, and what was run after it.
+    fn own_words(&self, extent: Extent, terminal: Terminal) -> Option<String> {
+        let [only] = self.kernels.as_slice() else { return None };
+        let after = kernel_section("kernel-run", "Kernels", "", also(self).collect());
+        Some(only.measured.own_words(extent, terminal)? + &after.text(terminal))
     }
 }
 
-/// What stands below the head: of one kernel its figures; `None` of several, whose tables are short.
-pub fn answer(run: &KernelRun, shown: Terminal) -> Option<String> {
-    match run.kernels.as_slice() {
-        [only] => Some(summary::answer(&only.measured) + &terminal::pieces(also(run), shown)),
-        _ => None,
+impl Present for KernelDiff {
+    const KIND: &'static str = "kernel-diff";
+
+    fn head(&self) -> Option<Head> {
+        Some(head::diff(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![difference(self)]
+    }
+}
+
+impl Present for KernelPeers {
+    const KIND: &'static str = "kernel-peers";
+
+    fn head(&self) -> Option<Head> {
+        head::peers(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![peers(self)]
     }
 }
 
 /// For each task a table of release latencies with a row per kernel, and in a sentence how far the kernels' largest
 /// latencies are apart; then what the runs warn of, where their files are, and what was run after them.
-pub fn section(run: &KernelRun) -> Section {
+fn section(run: &KernelRun) -> Section {
     let kernels = &run.kernels;
     let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
     let mut pieces: Vec<Piece> = named.map(Piece::said).collect();
@@ -101,7 +129,7 @@ fn warned(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
 }
 
 /// For each kernel a table of wake-up latencies with a row per tool.
-pub fn peers(peers: &KernelPeers) -> Section {
+fn peers(peers: &KernelPeers) -> Section {
     let beside = peers.background.as_ref().map_or("idle".into(), |command| format!("beside {command}"));
     let mut pieces = Vec::new();
     for on in &peers.kernels {
@@ -158,13 +186,12 @@ fn measured_instead(measures: Measures) -> Option<&'static str> {
     match measures {
         Measures::UserThread => None,
         Measures::KernelThread => Some("a thread of the kernel, which returns to no user's code"),
-        _ => None,
     }
 }
 
 /// A table with a row for each code path of either kernel, and in a sentence whether they differ by more than
 /// chance and the tolerance.
-pub fn difference(diff: &KernelDiff) -> Section {
+fn difference(diff: &KernelDiff) -> Section {
     let KernelDiff { old, new, tolerance_ns, .. } = diff;
     let mut pieces =
         vec![Piece::said(format!("code paths of {old} (old) and {new} (new), median latency in ns"))];
@@ -282,11 +309,12 @@ fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::kernels::PeersOnKernel;
     use jitterlab_analysis::measured::MeasuredRun;
     use jitterlab_model::causes::Step;
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
+    use jitterlab_report::document;
 
+    use crate::results::PeersOnKernel;
     use crate::sample;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
@@ -327,9 +355,10 @@ mod tests {
             also: vec![also],
             files: vec!["rt-servo.parquet".into()],
         };
-        let nothing = text(&KernelRun { kernels: Vec::new(), ..run.clone() }, terminal);
+        let text = |run: &KernelRun| document::text(run, Extent::Details, terminal);
+        let nothing = text(&KernelRun { kernels: Vec::new(), ..run.clone() });
         assert!(nothing.contains("debian:cloud $ dmesg\nwhat happened\nFile"), "{nothing}");
-        let text = text(&run, terminal);
+        let text = text(&run);
         assert!(text.ends_with("dmesg\nwhat happened\nFile from the guest: rt-servo.parquet\n"), "{text}");
         assert!(text.contains("on debian:generic is 100.0 times that on debian:rt"), "{text}");
         assert!(text.contains("Latency of servo") && text.contains("Virtual time: 1 ns"), "{text}");

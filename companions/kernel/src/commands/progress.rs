@@ -4,9 +4,8 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use jitterlab_console::output;
 use jitterlab_kernel::{GuestProgress, GuestWatch};
-
-use crate::output;
 
 /// One line on standard error for all guests: rewritten on a terminal, now and then a new one elsewhere.
 pub struct Board {

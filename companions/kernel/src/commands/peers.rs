@@ -1,22 +1,21 @@
 //! `jitterlab kernel peers`: other tools beside jitterlab in the same boot.
 
+use crate::results::{KernelPeers, PeersOnKernel, ToolResult};
 use anyhow::{Result, anyhow};
 use jitterlab_analysis::Summary;
-use jitterlab_analysis::kernels::{KernelPeers, PeersOnKernel, ToolResult};
+use jitterlab_console::exit::{Ending, Failure, Status};
+use jitterlab_console::output::OutputArgs;
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::Step;
-use jitterlab_kernel::peers::{PEERS, PeerTask};
+use jitterlab_kernel::peers::{Measures, PEERS, PeerTask};
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, KernelChoice};
-use jitterlab_model::kernel::Measures;
 use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
 
 use super::guests::{RUN_STEP, boot, figures};
 use super::machine::MachineArgs;
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
-use crate::output::OutputArgs;
+use crate::error::CommandError;
 
 /// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
 ///
@@ -51,7 +50,7 @@ pub struct Args {
 /// Boots and compares.
 pub fn execute(args: &Args) -> Ending {
     if args.period % 1_000 != 0 {
-        return Err(Failure::bad_use(CliError::TooFineForPeers(args.period)));
+        return Err(Failure::bad_use(CommandError::TooFineForPeers(args.period)));
     }
     let task = PeerTask { period_ns: args.period, priority: args.priority, cpu: 0, count: args.count };
     let mut steps = vec![own_step(&task)];
@@ -62,7 +61,7 @@ pub fn execute(args: &Args) -> Ending {
     if let Some(command) = &args.background {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let words = words.ok_or_else(|| {
-            Failure::bad_use(CliError::NoCommandLine { option: "--background", command: command.clone() })
+            Failure::bad_use(CommandError::NoCommandLine { option: "--background", command: command.clone() })
         })?;
         session.background = Some(words);
     }

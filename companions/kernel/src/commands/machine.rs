@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
+use jitterlab_console::exit::Failure;
+use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
 use jitterlab_kernel::{GuestTime, KernelSession, Machine};
 use jitterlab_model::units::parse_duration_ns;
 
-use crate::error::CliError;
-use crate::exit::Failure;
-use crate::measure_args::MeasureArgs;
+use crate::error::CommandError;
 
 /// The emulated machine.
 #[derive(clap::Args)]
@@ -38,7 +39,7 @@ pub struct MachineArgs {
     /// The emulator [default: QEMU's for the kernel's processor]
     #[arg(long, value_name = "PROGRAM")]
     qemu: Option<PathBuf>,
-    /// The jitterlab for kernels of another processor [default: the one that cargo built beside this one]
+    /// The jitterlab for kernels of another processor, with jitterlab-kernel beside it [default: those that cargo built beside these]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }
@@ -55,7 +56,7 @@ impl MachineArgs {
     /// They would.
     pub fn without_turns(&self) -> Result<(), Failure> {
         let turns = self.cpus > 1 && self.time != GuestTime::Real;
-        if turns { Err(Failure::bad_use(CliError::TurnsBlur)) } else { Ok(()) }
+        if turns { Err(Failure::bad_use(CommandError::TurnsBlur)) } else { Ok(()) }
     }
 
     /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
@@ -71,7 +72,7 @@ impl MachineArgs {
                 timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
                 ..Machine::default()
             },
-            jitterlab: std::env::current_exe().map_err(CliError::NoExecutable)?,
+            companion: std::env::current_exe().context("cannot find the program's own file")?,
             with: self.with.clone(),
             program: self.program.clone(),
             peers: &[],

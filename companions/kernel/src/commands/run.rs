@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use crate::results::{AlsoRan, KernelRun, RunOnKernel};
 use anyhow::anyhow;
-use jitterlab_analysis::kernels::{AlsoRan, KernelRun, RunOnKernel};
+use jitterlab_console::exit::{Ending, Failure, Status};
+use jitterlab_console::kept_parts;
+use jitterlab_console::measure_args::MeasureArgs;
+use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::{Step, StepResult};
 use jitterlab_kernel::{GuestRun, KernelChoice};
@@ -13,11 +17,7 @@ use jitterlab_trace::Parts;
 
 use super::guests::{RUN_STEP, boot, figures, run, step};
 use super::machine::MachineArgs;
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
-use crate::kept_parts;
-use crate::measure_args::MeasureArgs;
-use crate::output::{self, OutputArgs};
+use crate::error::CommandError;
 
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
@@ -54,7 +54,7 @@ pub fn execute(args: &Args) -> Ending {
     for (name, command) in also_steps(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
         let command = words.ok_or_else(|| {
-            Failure::bad_use(CliError::NoCommandLine { option: "--also", command: command.clone() })
+            Failure::bad_use(CommandError::NoCommandLine { option: "--also", command: command.clone() })
         })?;
         steps.push(Step { name, command });
     }

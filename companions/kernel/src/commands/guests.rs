@@ -4,6 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_console::exit::Failure;
+use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
@@ -11,8 +13,6 @@ use jitterlab_model::RunInfo;
 use jitterlab_runs::{Hints, Run, RunsError};
 
 use super::progress::Board;
-use crate::exit::Failure;
-use crate::measure_args::MeasureArgs;
 
 /// The step of a guest that measures with jitterlab.
 pub const RUN_STEP: &str = "run";

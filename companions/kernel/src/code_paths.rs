@@ -1,14 +1,13 @@
 //! Code paths of a kernel in virtual time, and how they differ between two kernels.
 //!
 //! In virtual time a latency is a number of instructions, so activations that took the same way through the kernel lie
-//! close together: they are the [clusters](crate::clusters) of the latency, as everywhere else. What is added here is
+//! close together: they are the [clusters](jitterlab_analysis::clusters) of the latency, as everywhere else. What is added here is
 //! where each lies to the nanosecond, which needs the activations themselves, and which cluster of one kernel has
 //! become which of another.
 
+use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_model::Distribution;
-use serde::{Deserialize, Serialize};
-
-use crate::clusters::latency_clusters;
+use serde::Serialize;
 
 /// A path taken by less than this share of the activations is rare: whether it shows at all depends on chance, that
 /// is on how interrupts happened to fall.
@@ -17,8 +16,7 @@ pub const RARE_SHARE: f64 = 0.01;
 const REACH_NS: i64 = 1_000;
 
 /// A cluster of latencies, to the nanosecond.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CodePath {
     /// Activations that took it.
     pub count: u64,
@@ -54,8 +52,7 @@ pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
 }
 
 /// What became of a path from the old kernel to the new one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum PathChange {
     /// Both have it. By how much it moved is the difference of the medians.

@@ -1,23 +1,20 @@
 //! The heads of what was measured on kernels: which is better, whether a change shows, which tool adds least.
 
-use jitterlab_analysis::kernels::{
+use jitterlab_kernel::peers::{BARE_LOOP, Measures};
+use jitterlab_model::{Fitness, Known};
+use jitterlab_report::head::{Head, shown};
+use jitterlab_report::words::{list, plural, time};
+
+use crate::results::{
     BestKernels, KernelDiff, KernelPeers, KernelRun, PathsOfTask, RunOnKernel, ToolResult, Unlike,
 };
-use jitterlab_model::kernel::Measures;
-use jitterlab_model::{Fitness, Known};
-
-use super::{Head, shown};
-use crate::words::{list, plural, time};
-
-/// What the bench calls the loop that tools are held against.
-pub(crate) const BARE_LOOP: &str = "bare loop";
 
 /// Starts or misses that a difference rests on, below which it may be chance: six of a kind in a row come by chance less
 /// often than one time in twenty.
 const FEW: u64 = 6;
 
 /// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
-pub(crate) fn run(run: &KernelRun) -> Option<Head> {
+pub fn run(run: &KernelRun) -> Option<Head> {
     match run.kernels.as_slice() {
         [] => None,
         [only] => Some(alone(only, run.ns_per_instruction.is_some())),
@@ -193,7 +190,7 @@ fn of_one(run: &KernelRun, task: &str, best: &BestKernels) -> String {
 }
 
 /// The head of two kernels' code paths.
-pub(crate) fn diff(diff: &KernelDiff) -> Head {
+pub fn diff(diff: &KernelDiff) -> Head {
     let different: usize = diff.tasks.iter().map(|task| task.different(diff.tolerance_ns)).sum();
     let (fitness, verdict) = match diff.differs {
         true => (
@@ -228,7 +225,7 @@ pub(crate) fn diff(diff: &KernelDiff) -> Head {
 }
 
 /// The head of tools one after the other: which adds least to a wake-up; `None` where nothing was measured.
-pub(crate) fn peers(peers: &KernelPeers) -> Option<Head> {
+pub fn peers(peers: &KernelPeers) -> Option<Head> {
     let first = peers.kernels.first()?;
     let mean = |tool: &ToolResult| Some((tool.tool.clone(), tool.summary.as_ref()?.latency.mean_ns?));
     let users = first.tools.iter().filter(|tool| tool.measures == Measures::UserThread);
@@ -259,11 +256,11 @@ pub(crate) fn peers(peers: &KernelPeers) -> Option<Head> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::code_paths::{CodePath, PathChange};
-    use jitterlab_analysis::kernels::PeersOnKernel;
     use jitterlab_analysis::measured::MeasuredRun;
     use jitterlab_model::{Bench, Granted, Policy, RunInfo, StopReason, TaskResult, TaskSpec, TimingStats};
 
+    use crate::code_paths::{CodePath, PathChange};
+    use crate::results::PeersOnKernel;
     use crate::sample;
 
     /// On this kernel, tasks with these latencies that missed so many due times each.

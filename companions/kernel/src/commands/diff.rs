@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use crate::results::{KernelDiff, PathsOfTask};
 use anyhow::{Context as _, Result, anyhow};
-use jitterlab_analysis::kernels::{KernelDiff, PathsOfTask};
+use jitterlab_console::exit::{Ending, Failure, Status};
+use jitterlab_console::measure_args::MeasureArgs;
+use jitterlab_console::output::OutputArgs;
 use jitterlab_kernel::{GuestTime, KernelChoice};
 use jitterlab_model::RunCauses;
 use jitterlab_model::units::parse_duration_ns;
@@ -11,10 +14,7 @@ use jitterlab_runs::Run;
 
 use super::guests::{RUN_STEP, boot, run, step};
 use super::machine::MachineArgs;
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
-use crate::measure_args::MeasureArgs;
-use crate::output::OutputArgs;
+use crate::error::CommandError;
 
 /// Tell which code paths appeared, moved or vanished from one kernel to another
 ///
@@ -59,7 +59,7 @@ impl Side {
 /// Compares, booting what is not measured yet.
 pub fn execute(args: &Args) -> Ending {
     if args.machine.time() == GuestTime::Real {
-        return Err(Failure::bad_use(CliError::PathsInRealTime));
+        return Err(Failure::bad_use(CommandError::PathsInRealTime));
     }
     let step = step(&args.measure)?;
     let mut sides: [Option<Side>; 2] = [None, None];
@@ -99,7 +99,7 @@ fn compare(args: &Args, old: Side, new: Side) -> Ending {
             let paths = PathsOfTask::of(name, old, new);
             Ok(of_task(number, paths.clone()).unwrap_or(paths))
         }
-        false => Err(CliError::DifferentTasks(name.clone(), other.clone()).into()),
+        false => Err(CommandError::DifferentTasks(name.clone(), other.clone()).into()),
     });
     let tasks = tasks.collect::<Result<Vec<_>>>()?;
     let differs = tasks.iter().any(|task| task.different(args.tolerance) > 0);

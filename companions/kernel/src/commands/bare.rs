@@ -1,11 +1,10 @@
-//! What the executable does in a guest to show the limit of what `kernel peers` can measure.
+//! What the program does in a guest to show the limit of what `kernel peers` can measure.
 
 use std::path::PathBuf;
 
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_kernel::bare;
 use jitterlab_kernel::peers::PeerTask;
-
-use crate::exit::{Ending, Status};
 
 /// Run a loop as bare as can be
 #[derive(clap::Args)]

@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::compare::CausesCompared;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_kernel::peers::Measures;
 use jitterlab_model::causes::{Step, TaskCauses};
-use jitterlab_model::kernel::Measures;
 use jitterlab_model::{RunInfo, StopReason, TaskRun};
 use serde::{Deserialize, Serialize};
 
 use crate::code_paths::{PathChange, changes, code_paths};
-use crate::compare::CausesCompared;
-use crate::measured::MeasuredRun;
-use crate::summary::Summary;
 
 /// The same tasks and loads on one kernel after the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelRun {
     /// Virtual time of an instruction; `None` where time passed as on the host.
     pub ns_per_instruction: Option<u32>,
@@ -23,7 +22,6 @@ pub struct KernelRun {
     /// What was run in the guests after the measurement, in order; also where that failed.
     pub also: Vec<AlsoRan>,
     /// The files that these commands left, brought out of the guests.
-    #[serde(default)]
     pub files: Vec<PathBuf>,
 }
 
@@ -70,7 +68,6 @@ const ALIKE: f64 = 0.01;
 
 impl KernelRun {
     /// Why the kernels cannot be ranked, if so.
-    #[must_use]
     pub fn unlike(&self) -> Option<Unlike> {
         let runs: Vec<&RunInfo> = self.kernels.iter().map(|kernel| &kernel.measured.run).collect();
         let first = *runs.first()?;
@@ -93,7 +90,6 @@ impl KernelRun {
     }
 
     /// On which kernels the task of this number is best, of kernels that are not [`KernelRun::unlike`].
-    #[must_use]
     pub fn best(&self, task: usize) -> BestKernels {
         let tasks = self.kernels.iter().map(|kernel| kernel.measured.tasks.get(task));
         let known = tasks.map(|of| {
@@ -137,7 +133,6 @@ impl KernelRun {
 
 /// What was measured on one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunOnKernel {
     /// The kernel, as the user named it.
     pub kernel: String,
@@ -151,7 +146,6 @@ pub struct RunOnKernel {
 
 /// A further command that was run in a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlsoRan {
     /// The kernel, as the user named it.
     pub kernel: String,
@@ -168,8 +162,7 @@ pub struct AlsoRan {
 }
 
 /// How the code paths of one kernel differ from another's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelDiff {
     /// The kernel or run file that is compared with.
     pub old: String,
@@ -186,8 +179,7 @@ pub struct KernelDiff {
 }
 
 /// How one task's code paths differ between two kernels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathsOfTask {
     /// Its name.
     pub task: String,
@@ -198,16 +190,15 @@ pub struct PathsOfTask {
     /// Largest latency on the new kernel.
     pub new_max_ns: Option<i64>,
     /// How long each step of a wake-up usually is on either, where both were measured with their causes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepMoved>,
     /// What delayed the task beyond these, where that is known of both.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub causes: Option<CausesCompared>,
 }
 
 /// A step of the usual way of a wake-up on two kernels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StepMoved {
     /// Which.
     pub step: Step,
@@ -219,7 +210,6 @@ pub struct StepMoved {
 
 impl PathsOfTask {
     /// Compares a task's latencies on two kernels.
-    #[must_use]
     pub fn of(task: String, mut old_ns: Vec<i64>, mut new_ns: Vec<i64>) -> Self {
         let (old_max_ns, new_max_ns) = (old_ns.iter().max().copied(), new_ns.iter().max().copied());
         let changes = changes(&code_paths(&mut old_ns), &code_paths(&mut new_ns));
@@ -227,7 +217,6 @@ impl PathsOfTask {
     }
 
     /// The same with what the causes of both kernels say.
-    #[must_use]
     pub fn with_causes(self, old: (String, &TaskCauses), new: (String, &TaskCauses)) -> Self {
         let median = |of: &TaskCauses, step: Step| {
             of.usual.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
@@ -238,15 +227,13 @@ impl PathsOfTask {
     }
 
     /// How many of its paths differ by more than the tolerance.
-    #[must_use]
     pub fn different(&self, tolerance_ns: i64) -> usize {
         self.changes.iter().filter(|change| change.matters(tolerance_ns)).count()
     }
 }
 
 /// The same task measured by several tools, on one kernel after the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelPeers {
     /// The task's period.
     pub period_ns: i64,
@@ -261,8 +248,7 @@ pub struct KernelPeers {
 }
 
 /// What the tools measured in one boot of a kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PeersOnKernel {
     /// The kernel, as the user named it.
     pub kernel: String,
@@ -273,8 +259,7 @@ pub struct PeersOnKernel {
 }
 
 /// What one tool measured in a boot.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolResult {
     /// The tool.
     pub tool: String,

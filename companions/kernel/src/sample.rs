@@ -1,0 +1,20 @@
+//! Measurements made up for the tests of what is said of them.
+
+use jitterlab_model::{Activation, TimingStats};
+
+/// A task every millisecond that started each time this long after its due time, and did nothing.
+pub fn stats(latencies_ns: &[i64]) -> TimingStats {
+    let mut stats = TimingStats::new(1_000_000);
+    for (index, latency_ns) in (0..).zip(latencies_ns) {
+        let due_ns = index * 1_000_000;
+        let start_ns = due_ns + latency_ns;
+        stats.push(&Activation {
+            index: index as u64,
+            due_ns,
+            start_ns,
+            end_ns: start_ns,
+            ..Activation::default()
+        });
+    }
+    stats
+}
