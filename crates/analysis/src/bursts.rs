@@ -16,7 +16,6 @@ const LISTED: usize = 100;
 
 /// How the spikes of a run come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bursts {
     /// Spikes are latencies from here on.
     pub threshold_ns: i64,

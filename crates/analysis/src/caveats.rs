@@ -8,7 +8,7 @@ use crate::summary::{P50, Summary};
 
 /// A reason to trust the figures of a task less, or to apply them to less.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Caveat {
     /// The due times that another tool told are of another clock than the starts, as it seems: they are judged without that.

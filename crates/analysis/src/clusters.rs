@@ -22,7 +22,6 @@ const SCALES: i32 = 9;
 
 /// One mode of the latency.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyCluster {
     /// Share of the activations, 0 to 1.
     pub weight: f64,

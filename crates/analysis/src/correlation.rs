@@ -57,7 +57,6 @@ fn autocovariance(values: impl Iterator<Item = f64>, len: usize, lags: usize) ->
 
 /// Whether the first autocorrelations together are those of independent values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LjungBox {
     /// How many lags are in it.
     pub lags: usize,

@@ -9,7 +9,6 @@ use crate::line::{Residual, least_squares};
 ///
 /// For time stamps of a clock whose rate is not known. It hides the mean latency, which the line takes in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Deviations {
     /// Distance of successive due times on the line: the period in units of the clock that was read.
     pub period_ns: f64,

@@ -33,7 +33,6 @@ const OF_MEAN: f64 = 0.8;
 
 /// A drift of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
     /// Slope from one value to the next (least squares, each level for itself).
     pub slope: f64,
@@ -47,7 +46,6 @@ pub struct Trend {
 
 /// A stretch of a series between two jumps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Segment {
     /// Its first value.
     pub from: usize,

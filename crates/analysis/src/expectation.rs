@@ -16,7 +16,6 @@ pub fn latency_law(blocks: &[BlockView<'_>]) -> EmpiricalLaw {
 /// The paper's own way, an oscilloscope between the timer chip and the task's output, is the inside one; it says of it
 /// that it leaves out the last switch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServiceTime {
     /// Median time from the due time to the task's return into the wait, by the clock: interrupt, leaving idle,
     /// wake-up, switch to the task and its own code, but not the switch back.
@@ -52,7 +51,6 @@ impl ServiceTime {
 
 /// One period A of repeated early wake-ups: what it cost, and what equation 1 says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadPoint {
     /// A.
     pub every_ns: i64,
@@ -83,7 +81,6 @@ impl LoadPoint {
 
 /// One margin: what the latencies measured without it foretell, and what it was like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarginPoint {
     /// m.
     pub margin_ns: i64,

@@ -29,7 +29,6 @@ const MOST: usize = 3;
 
 /// An activation of each so many that is unlike its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Locked {
     /// The period in due times of the task.
     pub period: u64,

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 /// A line t = intercept + slope k.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line {
     /// Its value at k = 0.
     pub intercept: f64,
@@ -39,7 +38,6 @@ impl Line {
 
 /// What is left of points after a line was taken out.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Residual {
     /// Smallest difference to the line.
     pub min: f64,
@@ -58,7 +56,6 @@ impl Residual {
 
 /// A least-squares line with its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeastSquares {
     /// The line.
     pub line: Line,

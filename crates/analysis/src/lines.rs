@@ -40,7 +40,6 @@ const SHORTEST: usize = 256;
 
 /// A line of a spectrum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Line {
     /// Its period in steps of the series.
     pub period: f64,

@@ -34,6 +34,7 @@ pub struct MeasuredRun {
     pub without_isolation: Vec<Summary>,
     /// The activations around a latency above the limit, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub around: Option<Around>,
     /// Why its activations were late, where that was found out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,7 +79,6 @@ pub struct TaskSoFar {
 
 /// An activation above the limit with its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Around {
     /// The task, by its number.
     pub task: usize,

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MedianInterval {
     /// The median.
     pub median: f64,

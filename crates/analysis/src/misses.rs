@@ -187,7 +187,6 @@ impl MissCounter {
 
 /// Bursts of one length (of a narrow range of lengths from 256 on).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Burst {
     /// Shortest length counted here, in due times.
     pub from: u64,
@@ -199,7 +198,6 @@ pub struct Burst {
 
 /// In every window of `window` due times at most `missed` were missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeaklyHard {
     /// m: the most due times missed in any window.
     pub missed: u64,
@@ -224,8 +222,10 @@ pub struct Misses {
     /// The most due times missed one after the other.
     pub longest_run: u64,
     /// How often how many were missed one after the other, shortest first.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub bursts: Vec<Burst>,
     /// The weakly-hard figures for each of [`WINDOWS`] that the run is long enough for.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub weakly_hard: Vec<WeaklyHard>,
     /// Share of the due times that were missed.
     pub p_miss: Option<f64>,

@@ -16,6 +16,7 @@ pub struct Outlook {
     /// Its tasks.
     pub tasks: Vec<TaskOutlook>,
     /// What a reader has to know of the file.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<Warning>,
 }
 
@@ -32,6 +33,7 @@ pub struct TaskOutlook {
     /// The outcome of each requirement that was asked for.
     pub requirements: Vec<Judgement>,
     /// How predictions from windows of the run turned out, where that was asked for.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub reliability: Option<Reliability>,
 }
 

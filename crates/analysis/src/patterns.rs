@@ -32,7 +32,6 @@ const LISTED: usize = 20;
 
 /// Whether latencies depend on those before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependence {
     /// Autocorrelation at lags 0, 1, 2, ... activations.
     pub autocorrelation: Vec<f64>,
@@ -44,7 +43,6 @@ pub struct Dependence {
 
 /// The periodic parts of the latency.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpectrumSection {
     /// The spectrum activation by activation, for drawing.
     pub spectrum: Option<Spectrum>,
@@ -60,7 +58,6 @@ pub struct SpectrumSection {
 
 /// The largest latencies and how they come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spikes {
     /// The largest, with their due times' numbers.
     pub largest: Vec<Peak>,
@@ -74,7 +71,6 @@ pub struct Spikes {
 
 /// Slow change of the latency over the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Due times in each part that the figures below are of.
     pub part_due_times: u64,
@@ -115,7 +111,6 @@ impl Change {
 
 /// All patterns of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Patterns {
     /// Latency modes: one if there is no pattern.
     pub clusters: Vec<LatencyCluster>,

@@ -48,7 +48,6 @@ const MOST: usize = 4;
 
 /// Spikes on a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodicSpikes {
     /// The period in due times of the task.
     pub period: f64,

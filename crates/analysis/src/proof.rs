@@ -9,7 +9,6 @@ use crate::wakeup::{BlockView, LateStarts, WayFigures};
 
 /// One block in figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockFigures {
     /// |start - due|.
     pub deviation: Statistics,
@@ -31,7 +30,6 @@ impl BlockFigures {
 
 /// A figure of the blocks before and of those after, each with the interval of its median over the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct InBlocks {
     /// Before.
@@ -51,7 +49,6 @@ impl InBlocks {
 
 /// What interleaved blocks show of a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proof {
     /// Each pair of neighbouring blocks: before, after.
     pub pairs: Vec<(BlockFigures, BlockFigures)>,

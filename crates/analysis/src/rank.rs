@@ -17,7 +17,6 @@ const EXACT: usize = 60;
 
 /// How far two sets of values are apart.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shift {
     /// The estimate: how much larger values of the first set are.
     pub estimate: f64,

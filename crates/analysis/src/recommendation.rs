@@ -6,7 +6,6 @@ use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 
 /// What the user wants of a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wish {
     /// At most this share of starts late.
     pub late: Option<f64>,
@@ -19,7 +18,6 @@ pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
 
 /// One margin, with what it can be expected to cost and to bring.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarginChoice {
     /// m.
     pub margin_ns: i64,
@@ -40,7 +38,6 @@ pub struct MarginChoice {
 
 /// The best period of repeated early wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistChoice {
     /// S, the service time it was computed with.
     pub service_ns: f64,

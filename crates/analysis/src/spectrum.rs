@@ -11,7 +11,6 @@ const SHORTEST: usize = 64;
 
 /// The power spectrum of a series, averaged over segments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spectrum {
     /// Values in a segment.
     pub segment: usize,

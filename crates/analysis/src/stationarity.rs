@@ -7,7 +7,6 @@ use crate::line::median;
 
 /// Result of the test of Kwiatkowski, Phillips, Schmidt & Shin (J. Econometrics 1992) for a constant level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Kpss {
     /// Lags in the variance's Bartlett window.
     pub lags: usize,
@@ -85,7 +84,6 @@ pub fn mid_ranks(x: &[f64]) -> Vec<f64> {
 
 /// Result of the runs test of Wald & Wolfowitz about the median.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runs {
     /// Runs of values on the same side of the median.
     pub runs: usize,

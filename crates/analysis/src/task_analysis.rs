@@ -26,6 +26,7 @@ pub struct RunAnalysis {
     pub file: String,
     /// The parts of the analysis that were asked for; empty: an overview.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub sections: Vec<AnalysisSection>,
     /// Its tasks.
     pub tasks: Vec<TaskAnalysis>,
@@ -38,7 +39,6 @@ pub struct RunAnalysis {
 
 /// A part of the analysis that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum AnalysisSection {
     /// Latency modes and how they follow each other.
@@ -92,15 +92,19 @@ pub struct TaskAnalysis {
     #[serde(flatten)]
     pub measured: MeasuredTask,
     /// The latency over time.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub over_time: OverTime,
     /// Missed due times; `None` where only distributions are known.
     pub misses: Option<Misses>,
     /// The patterns of the latency.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub patterns: Patterns,
     /// How latency modes follow each other; `None` if there is but one, if only distributions are known, or if it was not
     /// asked for (it takes a second pass).
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub transitions: Option<Transitions>,
     /// The standards' figures of time error; `None` where only distributions are known.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub time_error: Option<TimeErrors>,
 }
 
@@ -121,7 +125,6 @@ impl TaskAnalysis {
 
 /// The latency in parts of the run of equal length: every extreme is in one of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverTime {
     /// Due times in a part.
     pub part_due_times: u64,
@@ -131,7 +134,6 @@ pub struct OverTime {
 
 /// The latencies of a part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extremes {
     /// The smallest.
     pub min_ns: i64,
@@ -169,7 +171,6 @@ impl OverTime {
 
 /// Time error (TIE): the latency as a series, over observation times of 1, 2, 4, ... periods.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeErrors {
     /// Activations, without a missed one among them, that the figures are of: the longest such stretch of those that were
     /// kept whole.
@@ -183,7 +184,6 @@ pub struct TimeErrors {
 
 /// Start times against the number of the activation, as lines: the rate between two clocks and what is left.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FittedLines {
     /// By least squares.
     pub least_squares: LeastSquares,

@@ -83,7 +83,6 @@ pub fn mdev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
 
 /// The time error over one observation time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeErrorPoint {
     /// Observation time in periods.
     pub periods: u64,

@@ -66,7 +66,6 @@ impl TransitionCounter {
 
 /// Which cluster follows which, and whether that is more than chance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Transitions {
     /// How often the cluster of the column followed that of the row.
     pub counts: Vec<Vec<u64>>,

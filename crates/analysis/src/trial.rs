@@ -12,7 +12,6 @@ use crate::wakeup::BlockView;
 
 /// Everything that `jitterlab compensate` found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CompensationTrial {
     /// T.
     pub period_ns: i64,
@@ -42,7 +41,6 @@ pub struct CompensationTrial {
 
 /// What a reader of a trial has to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum TrialNote {
     /// Of the machine and where the task ran on it.
@@ -122,7 +120,6 @@ pub enum TrialStep {
 
 /// A wake-up method for the early sleep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// The method.
     pub wake: WakeMethod,
@@ -146,7 +143,6 @@ impl Candidate {
 
 /// What happened to the measured processor during the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disturbance {
     /// Time the hypervisor took, as a share; `None` if not known.
     pub steal: Option<f64>,

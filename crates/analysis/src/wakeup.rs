@@ -46,7 +46,6 @@ impl BlockView<'_> {
 
 /// All blocks of one way together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WayFigures {
     /// Activations that ran.
     pub executed: u64,
@@ -123,7 +122,6 @@ impl WayFigures {
 
 /// Ways to wait, measured in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WaysCompared {
     /// T.
     pub period_ns: i64,
@@ -183,7 +181,6 @@ pub struct BestWay<'a> {
 
 /// One way to wait, measured or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WayToWait {
     /// What it is called, such as `timerfd`.
     pub name: String,
@@ -195,7 +192,6 @@ pub struct WayToWait {
 
 /// Why a way to wait was not measured, or not to its end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum WayTrouble {
     /// The system did not give it.
@@ -217,7 +213,6 @@ pub enum WayTrouble {
 
 /// Starts of a compensated task that were late all the same, by what made them late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateStarts {
     /// All starts.
     pub starts: u64,

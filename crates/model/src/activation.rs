@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// What else is known of an activation, as bits of [`Activation::flags`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Flags(pub u16);
 
@@ -42,7 +41,6 @@ impl Flags {
 /// assert_eq!((a.latency_ns(), a.execution_ns(), a.response_ns()), (2_300, 400, 2_700));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Activation {
     /// k: the number of the due time on the task's grid, from 0. Missed due times leave gaps.
     pub index: u64,

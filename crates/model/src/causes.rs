@@ -80,7 +80,6 @@ impl From<CauseClass> for Cause {
 
 /// What shows a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Evidence {
@@ -111,7 +110,6 @@ pub enum Evidence {
 
 /// How sure a cause is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
     /// Nothing else can have been.
@@ -140,7 +138,6 @@ impl Evidence {
 
 /// A step of the usual way from the due time to the first instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
     /// From the due time to the timer interrupt.
@@ -165,7 +162,6 @@ impl Step {
 
 /// How long a step of the usual way is in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UsualStep {
     /// Which.
     pub step: Step,
@@ -178,7 +174,6 @@ pub struct UsualStep {
 
 /// A part of a latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Part {
     /// Its cause, by its number in [`TaskCauses::causes`].
     pub cause: usize,
@@ -196,7 +191,6 @@ pub struct Part {
 
 /// Where something ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Lane {
     /// An interrupt's handler.
@@ -211,7 +205,6 @@ pub enum Lane {
 
 /// What ran on a processor, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ran {
     /// As what.
     pub lane: Lane,
@@ -225,7 +218,6 @@ pub struct Ran {
 
 /// An activation that was among the latest of its task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateStart {
     /// The number of its due time on the task's grid.
     pub index: u64,
@@ -245,7 +237,6 @@ pub struct LateStart {
 /// Counts of values by the bins of a [`LogHistogram`](crate::LogHistogram), of which only the occupied ones take room.
 /// JSON: a list of `[largest value of the bin, count]`, lowest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Vec<(i64, u64)>"))]
 #[serde(from = "Vec<(i64, u64)>", into = "Vec<(i64, u64)>")]
 pub struct Bins(BTreeMap<i64, u64>);
 
@@ -314,7 +305,6 @@ impl From<Bins> for Vec<(i64, u64)> {
 
 /// What one cause did to a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseSum {
     /// The cause.
     pub cause: Cause,
@@ -377,7 +367,6 @@ impl CauseSum {
 
 /// What interrupted the work of a task's activations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruption {
     /// The cause.
     pub cause: Cause,
@@ -391,7 +380,6 @@ pub struct Interruption {
 
 /// Why the activations of one task were late.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct TaskCauses {
     /// Activations whose latency is in parts; those that were not late at all included.
@@ -418,7 +406,6 @@ pub struct TaskCauses {
 
 /// What tracing itself was like.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tracer {
     /// Events that were read.
@@ -437,7 +424,6 @@ pub struct Tracer {
 
 /// Why the activations of a run were late.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RunCauses {
     /// Each task, in the order of the run's description.

@@ -33,32 +33,43 @@ pub struct SystemFacts {
     /// The kernel and how it preempts.
     pub kernel: Kernel,
     /// What the kernel keeps time with.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub clock: Clock,
     /// The scheduler's settings.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub scheduler: Scheduler,
     /// The processor as a whole.
     pub processor: Processor,
     /// Every online CPU, in ascending order.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub cpus: Vec<Cpu>,
     /// Every data or unified cache, and who shares it.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub caches: Vec<Cache>,
     /// Which CPUs are kept free of what.
     pub isolation: Isolation,
     /// Power management.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub power: Power,
     /// Memory, swap and huge pages.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub memory: Memory,
     /// Interrupts: counts and where they may go.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub interrupts: Interrupts,
     /// What this process may do.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub process: Process,
     /// Threads other than ours with a real-time priority of 50 or more, or a deadline.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub real_time_threads: Vec<RealTimeThread>,
     /// Whether this is a virtual machine or a container.
     pub virtualisation: Virtualisation,
     /// Real-time cores beside Linux.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub real_time_cores: RealTimeCores,
     /// Counters of the machine as a whole.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub activity: Activity,
 }
 

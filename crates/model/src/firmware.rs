@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// Memory that a firmware takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Size {
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u32,
@@ -14,7 +13,6 @@ pub struct Size {
 
 /// A place in a firmware.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Place {
     /// The instruction's address in bytes.
     pub address: u32,
@@ -26,7 +24,6 @@ pub struct Place {
 
 /// Interrupts of one vector. Times are cycles of the chip.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interrupts {
     /// The vector's name in the chip's manual.
     pub vector: String,
@@ -48,7 +45,6 @@ pub struct Interrupts {
 
 /// The longest stretch with interrupts off outside of handlers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptsOff {
     /// How long.
     pub cycles: u64,
@@ -62,7 +58,6 @@ pub struct InterruptsOff {
 
 /// How deep the stack got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StackDepth {
     /// Most bytes in use at once.
     pub deepest: u32,
@@ -72,7 +67,6 @@ pub struct StackDepth {
 
 /// What a firmware did on its chip, besides its activations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FirmwareReport {
     /// The chip.
     pub mcu: String,
@@ -97,7 +91,6 @@ pub struct FirmwareReport {
 
 /// A part of a chip that is not simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// Writing flash.
@@ -140,7 +133,6 @@ pub enum Part {
 
 /// Something about a firmware on its chip that a person has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "found")]
 pub enum Finding {
     /// The firmware uses a part of the chip that is not simulated.

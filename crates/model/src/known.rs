@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!((quantile.exactly(), quantile.at_most()), (None, Some(741_999)));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Known_{T}"))]
 #[serde(untagged)]
 pub enum Known<T> {
     /// This much.

@@ -53,3 +53,11 @@ pub use timing::TimingStats;
 pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, WakeTraits};
 pub use warning::Warning;
 pub use watched::{Returns, Watched};
+
+/// What the JSON Schema promises of a value that its `id` tells apart: the `id`. Its other fields may change.
+#[cfg(feature = "schema")]
+#[derive(schemars::JsonSchema)]
+pub struct Identified {
+    /// What it is.
+    pub id: String,
+}

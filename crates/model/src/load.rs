@@ -23,7 +23,6 @@ pub enum LoadSpecError {
 
 /// Where a load runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Placement {
     /// On the CPUs that are not measured.
     #[default]
@@ -204,7 +203,6 @@ impl From<StoredLoad> for Load {
 
 /// What a load counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadUnit {
     /// Bytes touched, transferred, written or read.
@@ -215,7 +213,6 @@ pub enum LoadUnit {
 
 /// One load as it ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRun {
     /// What was asked for.
     pub spec: LoadSpec,

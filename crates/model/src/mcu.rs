@@ -6,7 +6,6 @@ use crate::firmware::Size;
 
 /// How the time services of `mcu/` use the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The timer interrupts at a constant rate; alarms count its ticks.
@@ -52,7 +51,6 @@ impl std::str::FromStr for Strategy {
 
 /// What it costs to be told of one periodic event, in memory and in time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostFigures {
     /// Whose time service.
     pub name: String,
@@ -76,7 +74,6 @@ pub struct CostFigures {
 
 /// One alarm under one strategy, clock and period.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlarmFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -121,7 +118,6 @@ impl AlarmFigures {
 
 /// What interrupted a thread, by how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interruption {
     /// Cycles that a round took longer than an undisturbed one.
     pub cycles: u64,
@@ -131,7 +127,6 @@ pub struct Interruption {
 
 /// A thread that wants to be left alone, under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ThreadFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -153,7 +148,6 @@ pub struct ThreadFigures {
 
 /// A delay that a thread asks for again and again, each time at another place between two ticks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -171,7 +165,6 @@ pub struct DelayFigures {
 
 /// A kind of timer of the paper's introduction and related work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerKind {
     /// A periodic tick.
@@ -206,7 +199,6 @@ impl TimerKind {
 
 /// Three alarms of one period whose events lie close to each other, under one kind of timer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NearbyFigures {
     /// The kind.
     pub kind: TimerKind,
@@ -229,7 +221,6 @@ pub struct NearbyFigures {
 /// What the program of the paper's figure 3 says under one strategy: an alarm, a delay of one period more than it has events,
 /// and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServicesSaid {
     /// The strategy.
     pub strategy: Strategy,

@@ -51,7 +51,6 @@ impl fmt::Display for Bench {
 
 /// What the run file keeps of the activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "mode")]
 pub enum Keep {
     /// Every activation.
@@ -96,7 +95,6 @@ impl fmt::Display for Keep {
 
 /// A real-time task that leaves its processor to nobody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Overload {
     /// It used its processor almost without a break.
@@ -130,7 +128,6 @@ pub enum Overload {
 
 /// Why the measurement ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
 pub enum StopReason {
@@ -236,6 +233,7 @@ pub struct TaskResult {
     /// The last of those processors.
     pub other_cpu: Option<u16>,
     /// How early it woke, if it did on purpose.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub margin: Option<MarginUsed>,
     /// How often the clock it slept on was set while it ran.
     pub clock_steps: u64,
@@ -243,14 +241,15 @@ pub struct TaskResult {
     pub clock_moved_ns: i64,
     /// How well the clock it was read from could be stated in nanoseconds of CLOCK_MONOTONIC; `None` if it is
     /// that clock.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub clock_fit: Option<ClockFit>,
     /// How it fared on a Xenomai core; `None` on stock Linux.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub core: Option<CoreUse>,
 }
 
 /// How a task fared on a Xenomai core.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CoreUse {
     /// `cobalt` or `evl`.
@@ -267,7 +266,6 @@ pub struct CoreUse {
 
 /// How early a compensated task woke.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct MarginUsed {
     /// Latencies of early sleeps that were measured to choose it; 0 if it was given.
@@ -279,7 +277,6 @@ pub struct MarginUsed {
 
 /// A least-squares fit of another clock against CLOCK_MONOTONIC, from pairs of readings taken through the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct ClockFit {
     /// Pairs of readings.
@@ -360,26 +357,32 @@ pub struct RunInfo {
     /// Limit on the latency, if one was set.
     pub stop_above_ns: Option<i64>,
     /// What was kept.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub keep: Keep,
     /// The load that ran beside the tasks, as it was asked for.
     #[serde(default)]
     pub load: Load,
     /// The same with what each load achieved; known when the run has ended.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub loads: Vec<LoadRun>,
     /// Where the tasks ran and why there; `None` where nobody chose.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub placement: Option<Placed>,
     /// The tasks, in the order of the `task` column.
     pub tasks: Vec<TaskRun>,
     /// What was asked for and not given.
     pub refused: Vec<Refusal>,
     /// Things a reader of the figures has to know.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<Warning>,
     /// Why it ended; `None` while it runs.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub stop: Option<StopReason>,
     /// What a firmware did besides its activations, where it was one that ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub firmware: Option<FirmwareReport>,
     /// The machine before the first activation.
     pub facts_before: Option<SystemFacts>,

@@ -10,7 +10,6 @@ use crate::pulse::Pulse;
 
 /// Something a reader of a run's figures has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "about")]
 #[non_exhaustive]
 pub enum Warning {
@@ -300,7 +299,6 @@ impl From<&str> for Warning {
 
 /// What other tools measure beside periodic tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Aperiodic {
@@ -314,7 +312,6 @@ pub enum Aperiodic {
 
 /// A latency of which a tool traced what was in its way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Traced {
     /// The processor, where that is told.
     pub cpu: Option<u16>,
@@ -328,7 +325,6 @@ pub struct Traced {
 
 /// A part of a traced latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TracedPart {
     /// In the tool's words, such as `IRQ handler delay`.
     pub name: String,
@@ -340,7 +336,6 @@ pub struct TracedPart {
 
 /// What moved a thread off the CPU that it was bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Mover {
     /// Another jitterlab, which isolates that CPU for itself.
@@ -356,7 +351,6 @@ pub enum Mover {
 
 /// What a simulator was charged for entering interrupts: at least what the datasheets say, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InterruptEntries {
     /// Whether the cycles below were charged; simavr alone charges nothing.
     pub charged: bool,
@@ -372,7 +366,6 @@ pub struct InterruptEntries {
 
 /// What isolating CPUs did, and what it could not do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Isolated {
     /// The CPUs that were isolated.
@@ -389,7 +382,6 @@ pub struct Isolated {
 
 /// What the kernel does anywhere unless told otherwise, apart from single threads and interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Chore {
@@ -409,7 +401,6 @@ pub enum Chore {
 
 /// What isolation could not move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "what")]
 #[non_exhaustive]
 pub enum LeftBehind {
@@ -450,7 +441,6 @@ pub fn tally(names: &[String]) -> Vec<(String, u64)> {
 
 /// Where the tasks of a run are, and why there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Placed {
     /// As chosen.
@@ -468,7 +458,6 @@ pub enum Placed {
 
 /// What speaks for a choice of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
 pub enum Because {

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// How a thread waits for its next activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Waits {
@@ -34,7 +33,6 @@ pub enum Waits {
 
 /// Where due times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DueTimes {
     /// The timer that the thread itself sets.
@@ -47,7 +45,6 @@ pub enum DueTimes {
 /// jitterlab's own did, half of the times registered for restartable sequences (rseq), which takes the kernel some more.
 /// The same clock stamps the kernel's event of the return and is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Returns {
     /// So many returns.
     pub times: u32,
@@ -61,7 +58,6 @@ pub struct Returns {
 
 /// How often a system call was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallCount {
     /// Its number.
     pub number: i64,
@@ -80,14 +76,18 @@ pub struct Watched {
     /// Its own number.
     pub thread: i32,
     /// How it waits.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub waits: Waits,
     /// Where its due times come from.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub due: DueTimes,
     /// How long after the return of its wait a start counts; `None` where that was not measured: the return is the start then.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub returns: Option<Returns>,
     /// System calls in its activations, waits and those that ask for the time not among them; the most frequent first.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub calls: Vec<CallCount>,
     /// How often it was moved to another processor.
     #[serde(default)]

@@ -36,7 +36,6 @@ pub trait Device: Sized {
 
 /// One line of a list of devices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Entry<D, E = MotionError> {
     /// The name to ask for it by.
     pub name: String,
@@ -48,7 +47,6 @@ pub struct Entry<D, E = MotionError> {
 
 /// The devices of a kind, and what to begin one's own with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Devices<D> {
     /// The user's own, then the shipped.
     pub entries: Vec<Entry<D, String>>,

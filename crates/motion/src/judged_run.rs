@@ -24,6 +24,7 @@ pub struct JudgedRun {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
     /// What the run itself warns of.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<Warning>,
     /// What speaks against the run's figures.
     pub caveats: Vec<Caveat>,

@@ -4,7 +4,8 @@
 pub const SCHEMA_TEXT: &str = include_str!("schema.json");
 
 /// The JSON Schema of a [`Document`](crate::document::Document) with its `result`, made of the types: what
-/// [`SCHEMA_TEXT`] has to say. It describes the results that scripts use; others have the same head and sections.
+/// [`SCHEMA_TEXT`] has to say. It describes what scripts use; a field that a type leaves out (`schemars(skip)`) is
+/// printed as well, and may change.
 #[cfg(feature = "schema")]
 #[must_use]
 pub fn schema() -> schemars::Schema {
@@ -36,14 +37,14 @@ pub fn schema() -> schemars::Schema {
     ];
     let mut schema = generator.into_root_schema_for::<Document>();
     schema.insert("allOf".into(), kinds.into());
-    // Examples in Rust help no reader of JSON.
-    let without_examples = |part: &mut Schema| {
-        if let Some(Value::String(text)) = part.get_mut("description")
-            && let Some(example) = text.find("\n\n```")
-        {
-            text.truncate(example);
+    // Rust's examples and number types help no reader of JSON.
+    let without_rust = |part: &mut Schema| {
+        part.remove("format");
+        if let Some(Value::String(text)) = part.get_mut("description") {
+            let example = text.find("\n\n```").unwrap_or(text.len());
+            *text = text[..example].replace("`None`", "`null`");
         }
     };
-    RecursiveTransform(without_examples).transform(&mut schema);
+    RecursiveTransform(without_rust).transform(&mut schema);
     schema
 }

@@ -23,6 +23,7 @@ pub struct Section {
     /// What the section answers and how to read it, in a sentence or two; the page alone shows it.
     pub lead: String,
     /// Its content, in order.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<serde_json::Value>"))]
     pub pieces: Vec<Piece>,
 }
 
@@ -50,7 +51,6 @@ impl Section {
 
 /// A piece of a section.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "piece", rename_all = "kebab-case")]
 pub enum Piece {
     /// A paragraph.
@@ -73,14 +73,12 @@ pub enum Piece {
     /// A table.
     Table(Table),
     /// A figure. A terminal shows low ones ([`Chart::GLANCE`]) at once, others with everything else that is folded.
-    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
     Figure(Chart),
     /// Figures of which one is seen at a time.
     Choice {
         /// What there is to choose.
         label: String,
         /// The figures, the first one seen first.
-        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
         figures: Vec<Shown>,
     },
     /// Lines to be shown as they are, in a fixed-width fount.
@@ -127,7 +125,6 @@ impl Piece {
 
 /// A table. The first column names the row; all others hold values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Table {
     /// What the table holds.
     pub caption: String,
@@ -154,7 +151,6 @@ impl Table {
 
 /// A value of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
     /// There is no such value.

@@ -35,7 +35,6 @@ pub struct Own {
 
 /// A run and what a witness saw of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunAligned {
     /// The run's file.
     pub file: String,
@@ -49,7 +48,6 @@ pub struct RunAligned {
 
 /// A channel of a witness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChannelAligned {
     /// Its name.
     pub channel: String,
@@ -61,7 +59,6 @@ pub struct ChannelAligned {
 
 /// The pulses of a channel held against the activations of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Alignment {
     /// Activations of the run.
     pub activations: u64,
@@ -75,7 +72,6 @@ pub struct Alignment {
 
 /// What an alignment found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Found {
     /// There are too few pulses or activations.
@@ -91,7 +87,6 @@ pub enum Found {
 
 /// Pulses that cannot be assigned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ambiguous {
     /// By how many activations the shifts lie beside the best one that explain the pulses about as well, in ascending order.
     pub shifts: Vec<i64>,
@@ -101,7 +96,6 @@ pub struct Ambiguous {
 
 /// Pulses assigned to activations, and how far the two clocks' times differ then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matched {
     /// Pulses that are of an activation.
     pub pairs: u64,
@@ -134,7 +128,6 @@ pub struct Matched {
 
 /// How far values spread about their usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
     /// Standard deviation.
     pub sd_ns: f64,

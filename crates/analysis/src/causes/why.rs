@@ -18,6 +18,7 @@ pub struct RunWhy {
     /// Each task.
     pub tasks: Vec<TaskWhy>,
     /// What tracing was like.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub tracer: Tracer,
     /// Whether one activation was asked for.
     pub one_event: bool,
@@ -48,10 +49,13 @@ pub struct TaskWhy {
     /// The causes, those that made the latest activations late first.
     pub causes: Vec<CauseRow>,
     /// The usual way, step by step.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub usual: Vec<UsualStep>,
     /// What interrupted the activations' work, the most first.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub interruptions: Vec<Interruption>,
     /// Activations one by one, the latest first.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub events: Vec<LateEvent>,
 }
 
@@ -87,7 +91,6 @@ pub struct CauseRow {
 
 /// A late activation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LateEvent {
     /// Its place among the latest, from 1.
     pub rank: u64,
@@ -107,7 +110,6 @@ pub struct LateEvent {
 
 /// A part of a latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventPart {
     /// When it began, from the due time on.
     pub at_ns: i64,
@@ -126,7 +128,6 @@ pub struct EventPart {
 
 /// Something that ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RanBeside {
     /// As what.
     pub lane: Lane,

@@ -13,7 +13,6 @@ const EXPECTED: f64 = 20.0;
 
 /// What delayed a task in each of several runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CausesCompared {
     /// What the runs are called, the first one first.
     pub runs: Vec<String>,
@@ -23,7 +22,6 @@ pub struct CausesCompared {
 
 /// One cause in each of several runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseCompared {
     /// The cause.
     pub cause: Cause,
@@ -35,7 +33,6 @@ pub struct CauseCompared {
 
 /// What a cause did in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseIn {
     /// Activations that it delayed.
     pub times: u64,
@@ -47,7 +44,6 @@ pub struct CauseIn {
 
 /// What became of a cause from one run to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// It was not seen again, and would have been often.

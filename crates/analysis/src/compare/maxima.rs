@@ -13,7 +13,6 @@ const STRETCHES: [(usize, u64); 2] = [(16, 32), (8, 16)];
 /// How the largest latencies of equally long stretches of two runs compare (a precedence test; Epstein, J. Am. Stat.
 /// Assoc. 1954).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Maxima {
     /// The length of a stretch in due times.
     pub stretch_due_times: u64,
@@ -29,7 +28,6 @@ pub struct Maxima {
 
 /// One of two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Larger {
     /// The first.

@@ -121,7 +121,7 @@ impl Statistic {
 
 /// What the intervals of a run rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Basis {
     /// The order of its parts: what is alike in neighbours is allowed for.
@@ -201,7 +201,6 @@ pub struct Difference {
 
 /// How far one quantile is shifted against the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QuantileShift {
     /// The quantile, 0 to 1.
     pub p: f64,
@@ -244,8 +243,10 @@ pub struct AgainstFirst {
     /// Difference of the means in standard deviations (Hedges' g).
     pub hedges_g: Option<f64>,
     /// The shift of quantiles.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub shifts: Vec<QuantileShift>,
     /// How the largest latencies compare; `None` where a run is too short or too dependent for it.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub maxima: Option<Maxima>,
 }
 

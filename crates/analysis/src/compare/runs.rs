@@ -14,6 +14,7 @@ pub struct RunsCompared {
     /// The tasks that all runs have.
     pub tasks: Vec<TaskCompared>,
     /// What a reader has to know of each run.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<RunWarnings>,
     /// Whether any is worse than the first by more than is tolerated, where that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,9 +45,11 @@ pub struct TaskCompared {
     /// The comparison of two settings, where several runs of either were given.
     pub settings: Option<SettingsCompared>,
     /// The comparison that the University of Twente's report makes, where that was asked for.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub twente: Option<Vec<TwenteRun>>,
     /// What delayed it in each run, where that is known of all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub causes: Option<CausesCompared>,
 }
 
@@ -64,7 +67,6 @@ pub struct Differing {
 
 /// What a reader has to know of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunWarnings {
     /// What the run is called.
     pub run: String,

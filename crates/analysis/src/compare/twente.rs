@@ -10,7 +10,6 @@ pub const BIN_NS: i64 = 100_000;
 
 /// One run as the report shows it. A loop's duration is the time from one start to the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TwenteRun {
     /// What the run is called.
     pub name: String,

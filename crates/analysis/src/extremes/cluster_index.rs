@@ -41,7 +41,6 @@ pub fn k_gaps_index(positions: &[u64], length: u64, k: u64) -> Option<f64> {
 
 /// Exceedances that belong together: a cause's worth of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cluster {
     /// Position of its first exceedance.
     pub first: u64,

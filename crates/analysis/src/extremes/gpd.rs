@@ -8,7 +8,6 @@ const EXPONENTIAL: f64 = 1e-8;
 
 /// A generalised Pareto distribution. `shape` (xi) < 0 has an end at sigma / -xi, 0 is exponential, > 0 has a heavy tail.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gpd {
     /// sigma, in the unit of the excesses, above 0.
     pub scale: f64,

@@ -7,7 +7,6 @@ use super::{CellMeasurement, CellPlan, CellTiming, Matrix, Recommendation, place
 
 /// A condition that cells are measured under.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellSetting {
     /// What the cells call it.
     pub name: String,
@@ -19,7 +18,6 @@ pub struct CellSetting {
 
 /// A cell that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoneCell {
     /// Its place in the plan.
     pub cell: usize,
@@ -37,7 +35,6 @@ pub struct DoneCell {
 
 /// What is to be measured, and what was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatrixIndex {
     /// [`MatrixIndex::FORMAT`] of the writer.
     pub format: u32,
@@ -100,7 +97,6 @@ impl MatrixIndex {
 
 /// What `jitterlab matrix` found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MatrixResult {
     /// The placement that the measurements speak for; `None` before anything was measured.
     pub recommendation: Option<Recommendation>,

@@ -20,7 +20,6 @@ pub use recommend::{PlacementFacts, Recommendation, recommend};
 
 /// How regular one task was in one measurement, in nanoseconds; `None` where that is unknown, or nothing ran.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CellTiming {
     /// Largest latency.
@@ -37,7 +36,6 @@ pub struct CellTiming {
 
 /// One measurement of all tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CellMeasurement {
     /// The CPU of each task.
@@ -52,7 +50,6 @@ pub struct CellMeasurement {
 
 /// Which number of a task is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum CellStatistic {
     /// Largest latency.
@@ -92,7 +89,6 @@ impl CellStatistic {
 
 /// All measurements of a matrix.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Matrix {
     /// The names of the tasks; the first one's CPU is the column of the table, the second one's the row.
     pub tasks: Vec<String>,

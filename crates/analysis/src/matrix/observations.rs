@@ -12,7 +12,6 @@ const LITTLE: f64 = 1.25;
 
 /// How a question is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Clearly.
@@ -29,7 +28,6 @@ pub enum Answer {
 
 /// What is compared with what.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "compared", rename_all = "kebab-case")]
 pub enum Effect {
     /// All tasks on one CPU with tasks on several, under one condition.
@@ -50,7 +48,6 @@ pub enum Effect {
 
 /// What is compared, the answer, and what the answer rests on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Observation {
     /// What is compared.
     pub effect: Effect,

@@ -8,7 +8,6 @@ use super::Random;
 
 /// One measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cell {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
@@ -20,7 +19,6 @@ pub struct Cell {
 
 /// All measurements to make, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CellPlan {
     /// The measurements.
     pub cells: Vec<Cell>,

@@ -14,7 +14,6 @@ const TOGETHER: f64 = 0.95;
 
 /// Which placement the measurements speak for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recommendation {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
@@ -37,7 +36,6 @@ pub struct Recommendation {
 
 /// What a machine's topology says of a placement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacementFacts {
     /// What the first task's CPU has in common with that of the others; `None` with one task.
     pub sharing: Option<Sharing>,

@@ -86,7 +86,6 @@ pub fn matrix() -> Matrix {
 
 /// The report's tables measured again on this machine, and its observations tested on both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AthlonReproduction {
     /// This machine.
     pub machine: SystemFacts,
@@ -114,7 +113,6 @@ pub struct AthlonReproduction {
 
 /// One of the report's observations, tested on its numbers and on today's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
     /// What is asked.
     pub asked: Asked,
@@ -129,7 +127,6 @@ pub struct Compared {
 
 /// What the report observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
     /// Is it better to have both threads on one CPU?
@@ -145,7 +142,6 @@ pub enum Asked {
 /// CPUs that stand out among the same-CPU cells without load, each with its factor against the others; `None` with fewer
 /// than three CPUs, where none can.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exceptions {
     /// In the report.
     pub printed: Option<Vec<(u16, f64)>>,

@@ -96,7 +96,6 @@ pub struct Row {
 
 /// What the paper prints of the led thread's period in figure 7.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedThread {
     /// Mean period in microseconds.
     pub mean_us: f64,
@@ -141,7 +140,6 @@ fn interruption_cycles(standard_deviation_us: f64, mean_us: f64, every_us: f64) 
 
 /// The led thread under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LedThread {
     /// What was measured.
     pub figures: ThreadFigures,
@@ -153,7 +151,6 @@ pub struct LedThread {
 
 /// Table 1, figures 5 and 7 measured on a simulated microcontroller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EposReproduction {
     /// A delay of one tick and a half.
     #[serde(default)]
@@ -236,7 +233,6 @@ fn mean_error_us(
 
 /// Where the paper does not agree with itself or with its table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Inconsistency {
     /// Figure 7, single shot: the printed standard deviation is not the printed percentage of the mean, and neither fits an

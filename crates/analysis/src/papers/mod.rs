@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 /// Whether a statement of a document holds here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It holds.
@@ -26,7 +25,6 @@ pub enum Standing {
 
 /// A statement of a document with the numbers that decide it, and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tested<S> {
     /// The statement.
     pub statement: S,
@@ -48,7 +46,6 @@ impl<S> Tested<S> {
 
 /// One measurement of a document, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderLoad<T> {
     /// What tables and files call the condition.
     pub condition: String,
@@ -60,7 +57,6 @@ pub struct UnderLoad<T> {
 
 /// A system under the loads of a document, from none to most.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SystemUnderLoads<T> {
     /// What tables and files call the system.
     pub system: String,

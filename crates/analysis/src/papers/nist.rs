@@ -30,7 +30,6 @@ pub const PRINTED: PrintedJitter = PrintedJitter {
 
 /// What the paper prints of its figures 1, 2, 5 and 6.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedJitter {
     /// Jitter of the uncompensated task in figure 6.
     pub jitter_ns: f64,
@@ -52,7 +51,6 @@ pub struct PrintedJitter {
 
 /// Figures 1, 2, 5 and 6 repeated on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistJitter {
     /// What the paper prints of it.
     pub printed: PrintedJitter,
@@ -95,7 +93,6 @@ pub struct NistJitter {
 
 /// The latencies of one measurement of figure 3.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencyRange {
     /// Smallest.
     pub min_ns: i64,
@@ -130,7 +127,6 @@ impl LatencyRange {
 
 /// Figure 3 repeated on this machine: normal, heavy network and heavy disk load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistLoads {
     /// The conditions, normal load first.
     pub conditions: Vec<UnderLoad<LatencyRange>>,
@@ -153,7 +149,6 @@ impl NistLoads {
 
 /// Figure 3 repeated on two kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistVirtual {
     /// The systems of figures 3a and 3b under normal, network and disk load.
     pub systems: Vec<SystemUnderLoads<LatencyRange>>,
@@ -165,7 +160,6 @@ pub struct NistVirtual {
 
 /// What the paper says of its figure 3.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Statement {
     /// The range grows as the environment is loaded more heavily.

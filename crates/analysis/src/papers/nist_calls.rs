@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// The calls of one activation, in order. Times count from its due time on: before it they are negative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlyCalls {
     /// A, the distance of calls.
     pub every_ns: i64,
@@ -18,7 +17,6 @@ pub struct EarlyCalls {
 
 /// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Call {
     /// When it was awake.
     pub woken_ns: i64,

@@ -22,7 +22,6 @@ const RISEN: f64 = 1.05;
 
 /// Duration of the loop: from one start to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopTimes {
     /// Mean.
     pub mean_ns: f64,
@@ -90,7 +89,6 @@ pub struct TwenteSystem {
 
 /// What the report prints of one measurement, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedLoop {
     /// Mean.
     pub mean_ms: Option<f64>,
@@ -153,7 +151,6 @@ pub const PRINTED: [PrintedLoop; 6] = [
 
 /// One of the report's measurements, repeated on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TwenteCase {
     /// The report's figure with the series; the next one is the histogram.
     pub figure: u32,
@@ -169,7 +166,6 @@ pub struct TwenteCase {
 
 /// The report's measurements repeated on this machine.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TwenteHost {
     /// The six measurements, in the order of the figures.
     pub cases: Vec<TwenteCase>,
@@ -181,7 +177,6 @@ pub struct TwenteHost {
 
 /// How long a number of divisions takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkTime {
     /// k, the number of divisions.
     pub divisions: u32,
@@ -202,7 +197,6 @@ impl WorkTime {
 
 /// What the report says of the number of divisions k (its section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Choice {
     /// More than 10^5 take longer than the period.
@@ -247,7 +241,6 @@ impl TwenteHost {
 
 /// The report's measurements repeated on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TwenteVirtual {
     /// The ordinary kernel.
     pub ordinary: SystemUnderLoads<LoopTimes>,
@@ -262,7 +255,6 @@ pub struct TwenteVirtual {
 /// What the report concludes in sections 2.1 to 2.2.2. Standard deviations are those of the loads from none to most; factors and
 /// changes are those of a stretch, with intervals, which decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Conclusion {
     /// Ordinary Linux: stress enlarges the jitter.

@@ -107,7 +107,6 @@ impl Backtest {
 
 /// How predictions from the windows of a run turned out. Horizons of neighbouring windows overlap: they are not independent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reliability {
     /// Length of a window.
     pub window_ns: f64,

@@ -14,7 +14,6 @@ const RESAMPLES: usize = 1_000;
 
 /// The tail fitted to the largest latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TailFit {
     /// How many of the largest latencies.
     pub exceedances: usize,
@@ -38,6 +37,7 @@ pub struct Bound {
     /// How many latencies come together (extremal index; 1 if each for itself).
     pub extremal_index: f64,
     /// The fits behind it; the bound is that of the middle one.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub fits: Vec<TailFit>,
     /// The largest bound of the fits over the smallest: how much the choice matters.
     pub sensitivity: f64,

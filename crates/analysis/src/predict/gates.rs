@@ -40,7 +40,7 @@ pub struct Gate {
 
 /// What a gate looks at, with what was found beside its statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Condition {
     /// There are enough exceedances that are independent of each other. Statistic: their number.

@@ -52,7 +52,7 @@ pub struct Prediction {
 
 /// What limits a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum PredictionCaveat {
     /// The bound holds if the observed mechanism and load persist.

@@ -32,7 +32,7 @@ const OF_UNEQUAL: f64 = 0.75;
 
 /// What limits of a share rest on.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Footing {
     /// On how the breaches come in the run.

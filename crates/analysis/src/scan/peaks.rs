@@ -7,7 +7,6 @@ use super::Glance;
 
 /// A latency and its place on the task's grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Peak {
     /// The latency.
     pub latency_ns: i64,

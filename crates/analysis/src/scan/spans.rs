@@ -9,7 +9,6 @@ use super::Glance;
 
 /// What one span's latencies were like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// Activations that ran.
     pub count: u64,

@@ -12,7 +12,6 @@ const FLOOR_NS: f64 = 100.0;
 
 /// What one block was like.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockFigures {
     /// The percentile that decides, of the latency of each due time.
     pub tail_ns: i64,
@@ -41,7 +40,6 @@ impl BlockFigures {
 
 /// One thing that a knob sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "sets", rename_all = "kebab-case")]
 pub enum Step {
     /// A file of the kernel.
@@ -92,7 +90,6 @@ pub enum Step {
 
 /// A knob that can be tried here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Offered {
     /// Which.
     pub knob: Knob,
@@ -102,7 +99,6 @@ pub struct Offered {
 
 /// What an experiment says of one knob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobFound {
     /// Which, and what it set.
     #[serde(flatten)]
@@ -123,7 +119,6 @@ impl KnobFound {
 
 /// A knob that was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KnobLeft {
     /// Which.
     pub knob: Knob,
@@ -134,7 +129,6 @@ pub struct KnobLeft {
 
 /// Why a knob was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum LeftOut {
     /// This machine has no such thing.
@@ -158,7 +152,6 @@ pub enum LeftOut {
 
 /// A figure of the start and of what is proposed, in the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// The figure.
     pub figure: Figure,
@@ -172,7 +165,6 @@ pub struct Change {
 
 /// Everything that helped, set together, against the start: fresh blocks in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Proven {
     /// What was set.
     pub knobs: Vec<Knob>,
@@ -227,7 +219,6 @@ impl Proven {
 
 /// Something that holds from a restart on, and is tried by `tune --continue`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "restart", rename_all = "kebab-case")]
 pub enum Restart {
     /// A word for the kernel's command line.
@@ -243,7 +234,6 @@ pub enum Restart {
 
 /// What a reader has to know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum TuneNote {
     /// Of the machine and where the task ran on it.
@@ -269,7 +259,6 @@ pub enum TuneNote {
 
 /// What `tune` found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TuneResult {
     /// The task, as `--task` takes it; of a thread that is watched its name and period.
     pub task: String,

@@ -29,7 +29,6 @@ pub const LOOKS: usize = 3;
 
 /// A figure of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
     /// The percentile of the latency of each due time that decides: as far out as a block has values for.
@@ -53,7 +52,6 @@ impl Figure {
 
 /// What a knob does to a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effect {
     /// The figure.
     pub figure: Figure,
@@ -68,7 +66,6 @@ pub struct Effect {
 
 /// What an experiment says of a knob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The task is more regular with it.

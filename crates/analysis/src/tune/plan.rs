@@ -27,7 +27,6 @@ pub const FEWEST_OF_START: usize = 4;
 
 /// How the time is spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TunePlan {
     /// The time that everything may take.
     pub budget_ns: i64,

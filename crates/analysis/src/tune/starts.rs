@@ -18,7 +18,6 @@ pub const MOST_STARTS: usize = 8;
 
 /// How a machine was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Way {
     /// Release and version of the kernel.
     pub kernel: String,
@@ -53,7 +52,6 @@ pub struct Start {
 
 /// A start as it is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartSeen {
     /// Which of the ways.
     pub way: usize,
@@ -67,7 +65,6 @@ pub struct StartSeen {
 
 /// What two ways to start the machine do to a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartsResult {
     /// The task, as `--task` takes it; of a thread that is watched its name and period.
     pub task: String,

@@ -27,16 +27,6 @@ fn the_shipped_schema_is_that_of_the_types_and_what_the_program_prints() {
     assert!(answered(folder.path(), &["schema"]) == made, "`jitterlab schema` prints another one");
 }
 
-#[test]
-fn the_classes_of_the_python_package_are_those_of_the_schema() {
-    let script = shipped().with_file_name("../../crates/python/results_from_schema.py");
-    let Ok(output) = std::process::Command::new("python3").arg(script).arg("--check").output() else {
-        assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "python3 is required here");
-        return eprintln!("skipped: python3 is not here (./test installs it)");
-    };
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Holds a command's JSON against the schema; `statuses` are those it may end with.
 #[track_caller]
 fn valid(folder: &Path, args: &[&str], kind: &str, statuses: &[i32]) -> Value {
@@ -87,12 +77,28 @@ fn runs_and_analyses_keep_to_the_schema() {
 }
 
 #[test]
+fn causes_keep_to_the_schema() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = known::run_with_cause(folder.path(), "why.parquet");
+    let document = valid(folder.path(), &["why", "--json", file.to_str().unwrap()], "why", &[0]);
+    assert_eq!(document["result"]["tasks"][0]["causes"][0]["share"], 1.0);
+}
+
+#[test]
 fn predictions_and_comparisons_keep_to_the_schema() {
     let folder = tempfile::tempdir().unwrap();
     let file = &measured();
     valid(folder.path(), &["predict", "--json", file], "prediction", &[0]);
     valid(folder.path(), &["predict", "--json", "--require", "max < 1h", file], "prediction", &[0]);
+    valid(
+        folder.path(),
+        &["predict", "--json", "--claim", "p(latency > 1ms) < 1e-3", file],
+        "prediction",
+        &[0],
+    );
     valid(folder.path(), &["compare", "--json", file, file], "comparison", &[0]);
+    valid(folder.path(), &["compare", "--json", "--fail-if-worse", "10%", file, file], "comparison", &[0, 3]);
+    valid(folder.path(), &["compare", "--json", file, file, "--with", file, file], "comparison", &[0]);
     valid(folder.path(), &["compare", "--json", "--preset", "twente", file, file], "comparison", &[0]);
 }
 
@@ -134,6 +140,8 @@ fn motors_and_loops_keep_to_the_schema() {
     valid(&["stepper", "--list"], "stepper-devices");
     valid(&["servo", "--period", "10ms"], "servo");
     valid(&["servo", "--list"], "plants");
+    let given = ["servo", "--period", "10ms", "--execution", "0.8h:0.9,1.2h:0.1", "--json"];
+    self::valid(folder.path(), &given, "servo", &[0, 1]);
     let late = known::run(folder.path(), "late.parquet", 6_000_000, 300, |k| k * 7_919 % 1_000_000);
     // Too short for its loop.
     self::valid(folder.path(), &["servo", late.to_str().unwrap(), "--json"], "servo", &[3]);

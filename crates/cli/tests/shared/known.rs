@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use jitterlab_model::{Activation, RunInfo, TaskSpec};
+use jitterlab_model::causes::{Cause, CauseClass, CauseSum, RunCauses, TaskCauses};
+use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec};
 use jitterlab_trace::RunWriter;
 
 /// Runs the program with its own configuration directory, so that no device of the user's is seen.
@@ -41,7 +42,7 @@ pub fn run(
     latency_ns: impl Fn(i64) -> i64,
 ) -> PathBuf {
     let tasks = [TaskSpec { name: "known".into(), period_ns, ..TaskSpec::default() }];
-    let info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", tasks);
+    let info = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", tasks);
     let path = folder.join(name);
     let mut writer = RunWriter::create(&path, &info).unwrap();
     let mut free_ns = 0;
@@ -62,6 +63,28 @@ pub fn run(
         })
         .collect();
     writer.append(0, &rows).unwrap();
+    writer.finish(info).unwrap().path
+}
+
+/// A run of one late start, whose cause is known: a thread named `hog`.
+pub fn run_with_cause(folder: &Path, name: &str) -> PathBuf {
+    let late_ns = 400_000;
+    let tasks = [TaskSpec { name: "known".into(), period_ns: 1_000_000, ..TaskSpec::default() }];
+    let info = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", tasks);
+    let mut hog = CauseSum::new(Cause { class: CauseClass::Preempted, who: Some("hog".into()) });
+    hog.count(late_ns, late_ns, late_ns, 0);
+    let known = TaskCauses {
+        explained: 1,
+        lateness_ns: late_ns,
+        max_ns: late_ns,
+        causes: vec![hog],
+        ..TaskCauses::default()
+    };
+    let path = folder.join(name);
+    let mut writer = RunWriter::create(&path, &info).unwrap();
+    let row = Activation { start_ns: late_ns, end_ns: late_ns + 500, ..Activation::default() };
+    writer.append(0, &[row]).unwrap();
+    writer.causes(&RunCauses { tasks: vec![known], ..RunCauses::default() }).unwrap();
     writer.finish(info).unwrap().path
 }
 

@@ -8,7 +8,6 @@ use crate::cpus::CpuSet;
 
 /// Interrupts of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Interrupts {
     /// Every interrupt that has a handler.
@@ -28,7 +27,6 @@ impl Interrupts {
 
 /// One interrupt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Interrupt {
     /// Its number, or the kernel's abbreviation for one of its own, such as `LOC`.
@@ -59,7 +57,6 @@ impl Interrupt {
 
 /// A thread with a real-time policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RealTimeThread {
     /// Its process number.
@@ -78,7 +75,6 @@ pub struct RealTimeThread {
 
 /// Counters of the machine as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Activity {
     /// Runnable and uninterruptible tasks, averaged over a minute.

@@ -61,6 +61,7 @@ pub struct Kernel {
     pub preemption_switch: Option<bool>,
     /// The options of its configuration that matter for timing, without `CONFIG_`; empty where the
     /// configuration could not be read.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub options: BTreeMap<String, String>,
     /// Ticks a second (`CONFIG_HZ`).
     pub tick_hz: Option<u32>,
@@ -82,7 +83,6 @@ impl Kernel {
 
 /// What the kernel keeps time with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Clock {
     /// The clocksource in use, such as `tsc`.
@@ -97,7 +97,6 @@ pub struct Clock {
 
 /// The scheduler's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Scheduler {
     /// Time that real-time threads together may use in each period; -1 for all of it.
@@ -146,7 +145,6 @@ pub struct Virtualisation {
 
 /// Real-time cores beside Linux.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct RealTimeCores {
     /// Version of Xenomai's Cobalt core, if it runs.

@@ -11,7 +11,6 @@ const CAP_IPC_LOCK: u32 = 14;
 
 /// What this process may do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Process {
     /// The CPUs it may run on.
@@ -49,7 +48,6 @@ impl Process {
 
 /// A resource limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Limit {
     /// No limit.
@@ -70,7 +68,6 @@ impl Limit {
 
 /// The (soft) resource limits that matter for timing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Limits {
     /// The highest real-time priority without the capability.
@@ -85,7 +82,6 @@ pub struct Limits {
 
 /// Memory, swap and huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Memory {
     /// All there is.

@@ -19,12 +19,12 @@ pub struct Processor {
     /// `tsc_deadline_timer`, `hypervisor`.
     pub properties: Vec<String>,
     /// The vulnerabilities this processor has, and what is done about each.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub vulnerabilities: Vec<Vulnerability>,
 }
 
 /// One processor vulnerability and what the kernel does about it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Vulnerability {
     /// Its name, such as `spectre_v2`.
@@ -35,7 +35,6 @@ pub struct Vulnerability {
 
 /// One online CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cpu {
     /// Its number.
@@ -75,7 +74,6 @@ impl Cpu {
 
 /// How the frequency of a CPU is chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Frequency {
     /// The governor, such as `performance`.
@@ -98,7 +96,6 @@ pub struct Frequency {
 
 /// One idle state (C-state) of a CPU.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct IdleState {
     /// Its name, such as `C6`.
@@ -115,7 +112,6 @@ pub struct IdleState {
 
 /// Where the time of a CPU went, in nanoseconds since the machine started (counted in steps of 10 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CpuTimes {
     /// Ordinary programs, niced ones and guests included.
@@ -141,7 +137,6 @@ impl CpuTimes {
 
 /// A data or unified cache.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Cache {
     /// 1 is nearest to the core.
@@ -154,7 +149,6 @@ pub struct Cache {
 
 /// The most that two CPUs have in common, closest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sharing {
     /// They are the same CPU.
@@ -174,7 +168,6 @@ pub const NO_REQUEST_US: u64 = 2_000_000_000;
 
 /// Power management of the whole machine.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Power {
     /// The longest wake-up time that anyone allows, as `/dev/cpu_dma_latency` gives it; `None` where it could
@@ -198,7 +191,6 @@ pub struct Power {
 
 /// A process that limits the idle states through `/dev/cpu_dma_latency`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct LatencyHolder {
     /// Its process number.

@@ -12,7 +12,6 @@ use super::{DoctorResult, DoctorStep, PurposeFound, Skipped};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Advice {
     /// The same again as root: what an ordinary user may not do was left out.

@@ -22,7 +22,6 @@ use crate::stepper::StepperResult;
 
 /// A step on the way to the decision, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorStep {
     /// The machine's settings are read.
@@ -56,7 +55,6 @@ impl DoctorStep {
 
 /// Why a step was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum Skipped {
     /// The time does not allow it.
@@ -79,7 +77,6 @@ pub enum Skipped {
 
 /// A step, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepTaken {
     /// Which.
     pub step: DoctorStep,
@@ -90,7 +87,6 @@ pub struct StepTaken {
 
 /// A purpose that the computer has to serve.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PurposeFound {
     /// As the computer was.
     pub before: PurposeVerdict,
@@ -143,7 +139,6 @@ pub struct DoctorFindings {
 
 /// What `doctor` found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorResult {
     /// What the computer is to drive.
     pub job: String,

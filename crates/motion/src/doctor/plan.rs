@@ -18,7 +18,6 @@ pub const TUNES_FROM_NS: i64 = 240 * S;
 
 /// How long each step takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DoctorPlan {
     /// The time that everything may take.
     pub budget_ns: i64,

@@ -17,7 +17,6 @@ use crate::error::MotionError;
 
 /// The loop under an overrun action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ActionCost {
     /// The action.
     pub action: OverrunAction,

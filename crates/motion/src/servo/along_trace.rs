@@ -20,12 +20,12 @@ pub struct AlongTrace {
     /// Time of the trace in s.
     pub time_s: f64,
     /// Mean cost of successive stretches of equal length.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub curve: Vec<CostStretch>,
 }
 
 /// A stretch of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostStretch {
     /// Begin, in s.
     pub from_s: f64,

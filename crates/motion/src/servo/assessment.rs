@@ -20,7 +20,6 @@ use crate::error::MotionError;
 
 /// Error of a velocity that is computed from positions with the nominal period, as shares of the speed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VelocityError {
     /// Standard deviation: that of the period error over the period.
     pub standard_deviation: f64,
@@ -68,21 +67,29 @@ pub struct LoopAssessment {
     /// What the timing costs.
     pub evaluation: Evaluation,
     /// What each overrun action would cost.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
     /// What is proved of any sequence with so many misses: those seen, and those asked for.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
     /// What would help.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub remedies: Vec<Remedy>,
     /// Controllers designed anew for this timing, where that was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub redesigns: Vec<Redesign>,
     /// Velocity noise.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub velocity: VelocityError,
     /// Responses around the run's worst event.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub responses: Vec<FollowedReference>,
     /// The cost over the period.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub over_periods: Vec<PeriodCost>,
     /// The cost over a constant delay.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub over_delays: Vec<DelayCost>,
 }
 

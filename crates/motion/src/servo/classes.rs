@@ -56,7 +56,6 @@ pub(super) fn classes_of(values: &[f64], weights: &[u64]) -> Vec<usize> {
 
 /// How classes follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// As by chance.

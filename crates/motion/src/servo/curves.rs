@@ -6,7 +6,6 @@ use super::question::Question;
 
 /// The cost for a period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PeriodCost {
     /// The period; the controller is designed for it.
     pub period_ns: i64,

@@ -50,6 +50,7 @@ pub struct Evaluation {
     /// The run's cycles with their memory, as far as the run shows one.
     pub clustered: Stationary,
     /// How far what comes depends on what came.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub memory: Memory,
     /// Where the cost with memory lies; `None` where the run is too short to say.
     pub cost_interval: Option<Interval>,
@@ -60,6 +61,7 @@ pub struct Evaluation {
     /// Where the mean cost of runs like this one lies, by the run itself.
     pub along_interval: Option<Interval>,
     /// The timing in short.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub timing: MeanTiming,
     /// Times were told apart this finely for the stationary costs.
     pub resolution_ns: i64,
@@ -67,7 +69,6 @@ pub struct Evaluation {
 
 /// How the loss against ideal timing divides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run's stationary cost with its memory.
     pub total: f64,
@@ -83,7 +84,6 @@ pub struct Loss {
 
 /// Whether the two ways to a run's cost agree, and which one to believe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
     /// They agree within their intervals.

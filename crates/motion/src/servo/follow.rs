@@ -11,7 +11,6 @@ use super::timing::{Job, Moment, Moments};
 
 /// One reference followed with ideal and with recorded timing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FollowedReference {
     /// The reference.
     pub reference: Reference,

@@ -12,7 +12,6 @@ pub type RowsOf = Vec<Vec<f64>>;
 
 /// A controller's numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Gains {
     /// u = K (e + h/Ti sum e + Td (e - e_before)/h) for each loop, with the error e = reference - output and the period h.
@@ -46,7 +45,6 @@ pub enum Gains {
 /// A PD or PID loop; also in the terms of LinuxCNC's HAL component pid: P + I/s + D s of the error, and FF0, FF1, FF2 of the command
 /// and its derivatives.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PidGains {
     /// K.
     pub gain: f64,

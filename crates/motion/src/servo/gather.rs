@@ -13,7 +13,6 @@ use crate::error::MotionError;
 
 /// The timing of a run in the figures a loop knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeanTiming {
     /// Periods of the grid.
     pub periods: u64,

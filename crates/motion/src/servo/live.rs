@@ -10,7 +10,6 @@ use super::response::Reference;
 
 /// How far the outputs were from their references.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrackingError {
     /// Root mean square over the time, in the output's unit.
     #[serde(with = "crate::Infinite")]

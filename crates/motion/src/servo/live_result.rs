@@ -15,7 +15,6 @@ use crate::error::MotionError;
 
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServoLive {
     /// The loop.
     #[serde(rename = "loop")]
@@ -32,7 +31,6 @@ pub struct ServoLive {
 
 /// One way to wait under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiveWay {
     /// The wake-up method.
     pub wake: WakeMethod,
@@ -60,7 +58,6 @@ pub struct LiveWay {
 
 /// Why a way to wait was not run as asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum LiveTrouble {
     /// This machine cannot have it.

@@ -12,7 +12,6 @@ use super::weakly_hard::UnderMisses;
 
 /// A loop that a task closes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopOfPlant {
     /// Its name; `None` where the plant has one controller.
     pub name: Option<String>,
@@ -22,7 +21,6 @@ pub struct LoopOfPlant {
 
 /// A task and the loops it closes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskOfLoops {
     /// The task.
     pub name: String,
@@ -38,7 +36,6 @@ pub struct TaskOfLoops {
 
 /// A plant under a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlantUnderRun {
     /// Whether its loops may be closed on this machine.
     pub verdict: Verdict,

@@ -11,7 +11,6 @@ use crate::error::MotionError;
 
 /// At most this many misses in any so many periods in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AtMost {
     /// m: the most misses.
     pub misses: u32,

@@ -11,7 +11,6 @@ use crate::error::MotionError;
 
 /// What becomes of the job and of the due times that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
     /// It finishes late; due times that passed by its end are missed.
@@ -26,7 +25,6 @@ pub enum Late {
 
 /// What the output does at a due time that is missed, or whose job is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Without {
     /// It stays as it is.

@@ -84,7 +84,6 @@ struct Cost {
 
 /// A plant as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlantFigures {
     /// What it is called.
     pub name: String,

@@ -21,7 +21,6 @@ use crate::error::MotionError;
 
 /// A way to design a controller anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
     /// The same design, for the mean delay from sampling to the output.
@@ -37,7 +36,6 @@ pub enum RedesignKind {
 
 /// A controller designed anew.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Redesign {
     /// How it was designed.
     pub redesign: RedesignKind,

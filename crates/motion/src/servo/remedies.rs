@@ -15,7 +15,6 @@ use crate::error::MotionError;
 
 /// What would lower a loop's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RemedyKind {
     /// Design the controller for the mean delay from sampling to the output.
@@ -43,7 +42,6 @@ const HIDDEN: f64 = 0.999;
 
 /// What something would bring.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
     /// What to do.
     pub remedy: RemedyKind,

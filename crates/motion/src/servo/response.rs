@@ -14,7 +14,6 @@ use crate::error::MotionError;
 
 /// What the outputs are asked to do, from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub enum Reference {
     /// Jump from 0 to this value.
@@ -79,7 +78,6 @@ impl Reference {
 
 /// One point of a response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Time since the reference began, in s.
     pub time_s: f64,
@@ -216,7 +214,6 @@ impl DrivenLoop {
 
 /// How two responses to one reference differ.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
     #[serde(with = "crate::Infinite")]

@@ -97,8 +97,10 @@ pub struct LoopUnderExecution {
     #[serde(flatten)]
     pub stationary: Stationary,
     /// What each overrun action would cost.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
     /// What is proved of any sequence with so many misses.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
 }
 

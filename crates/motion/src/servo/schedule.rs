@@ -17,7 +17,6 @@ use crate::error::MotionError;
 
 /// A task's execution times, as they were given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GivenTimes {
     /// The task.
     pub name: String,

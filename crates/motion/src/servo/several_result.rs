@@ -13,7 +13,6 @@ use crate::judged_run::JudgedRun;
 
 /// What a plant of several loops stands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlantOfLoops {
     /// The plant's name.
     pub plant: String,
@@ -31,7 +30,6 @@ pub struct PlantOfLoops {
 
 /// What several loops stand, and what a run does to them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServoLoops {
     /// The run, as its first task shows it; `None` without one.
     pub run: Option<JudgedRun>,

@@ -8,7 +8,6 @@ use crate::error::MotionError;
 
 /// Phase margins of one input's loop, in degrees; `None` where the gain never crosses one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChannelMargins {
     /// The output's name.
     pub name: String,
@@ -22,7 +21,6 @@ pub struct ChannelMargins {
 
 /// The jitter margin on top of a constant delay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JitterAt {
     /// The constant delay.
     pub delay_ns: i64,
@@ -35,6 +33,7 @@ pub struct JitterAt {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
     /// Each input's loop.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub channels: Vec<ChannelMargins>,
     /// The constant delays from sampling to actuation it stands.
     pub delay: DelayMargin,
@@ -45,6 +44,7 @@ pub struct Margins {
     /// Jitter margin on top of [`Margins::with_delay_ns`], in ns.
     pub jitter_with_delay_ns: Option<f64>,
     /// Jitter margins over the constant delay, up to the delay margin (Cervin's curve).
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub jitter_curve: Vec<JitterAt>,
 }
 

@@ -27,7 +27,6 @@ const NOTHING: f64 = 0.02;
 
 /// One side of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Judgement {
     /// The loop is not stable in the mean square.
@@ -76,7 +75,6 @@ pub enum Judgement {
 
 /// A side with its fitness.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Side {
     /// How good it is.
     pub fitness: Fitness,
@@ -87,11 +85,12 @@ pub struct Side {
 
 /// Whether a loop may be closed on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoopVerdict"))]
 pub struct Verdict {
     /// The worst of all sides.
     pub fitness: Fitness,
     /// All sides, the one that decides first.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub sides: Vec<Side>,
 }
 

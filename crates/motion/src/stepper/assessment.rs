@@ -15,7 +15,6 @@ use crate::error::MotionError;
 
 /// The timing of the thread that makes the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepTiming {
     /// Release jitter, largest minus smallest latency, in ns: the time a step may be displaced by.
     pub jitter_ns: i64,
@@ -95,6 +94,7 @@ pub struct SpeedRow {
     /// Torque the motor has at this speed (ideal upper bound), in N m.
     pub torque_nm: f64,
     /// The torque of the jitter; `None` where the motor cannot carry the load.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub jitter: Option<JitterTorque>,
     /// NIST's share of half the holding torque.
     pub linear_share: f64,
@@ -104,11 +104,13 @@ pub struct SpeedRow {
     /// Lost time that costs steps here, in s; `None` where the motor cannot carry the load.
     pub step_loss_s: Option<f64>,
     /// What the base period alone does to the pulses.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub quantisation: Quantisation,
     /// NIST's share for the quantisation error alone.
     #[serde(with = "crate::Infinite")]
     pub quantisation_share: f64,
     /// The pattern the base period makes, against the rotor's resonance.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub beat: Beat,
 }
 
@@ -117,6 +119,7 @@ pub struct SpeedRow {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisAssessment {
     /// The timing it rests on.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub timing: StepTiming,
     /// Base period of the step generator taken for quantisation and beat, in ns.
     pub base_period_ns: i64,
@@ -129,16 +132,22 @@ pub struct AxisAssessment {
     /// Speed above which the worst event would lose steps, in full steps per second.
     pub step_loss_steps_per_s: f64,
     /// LinuxCNC StepConf's answer for this jitter.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub stepconf: StepConf,
     /// Its formulas in the step mode that it does not choose for this drive.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub stepconf_other: StepConf,
     /// jitterlab's own: the shortest base period the run would not once have violated; `None` without a run.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub unviolated: Option<TimingRisk>,
     /// The risk at StepConf's period; `None` without a run.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub risk_at_stepconf: Option<TimingRisk>,
     /// The risk at [`AxisAssessment::base_period_ns`]; `None` without a run.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub risk_at_base: Option<TimingRisk>,
     /// A change of direction on [`AxisAssessment::base_period_ns`].
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub reversal: Reversal,
     /// The table.
     pub rows: Vec<SpeedRow>,

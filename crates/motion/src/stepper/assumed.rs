@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 /// A figure that was not given, with the value taken. `like` is the shipped motor it was taken from: the closest in
 /// holding torque that has the figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "figure", rename_all = "kebab-case")]
 pub enum Assumed {
     /// The motor's rated current, that of another.

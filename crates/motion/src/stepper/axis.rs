@@ -72,7 +72,6 @@ impl From<Axis> for AxisOptions {
 
 /// A motor with everything needed to compute with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Axis {
     /// The motor; its optional figures are present.
     pub motor: Motor,

@@ -8,7 +8,6 @@ use crate::error::{Bound, Hint, MotionError};
 
 /// The shortest times a drive needs on its inputs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Drive {
     /// Maker and type.
     pub name: String,

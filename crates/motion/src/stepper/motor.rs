@@ -13,7 +13,6 @@ use crate::quantity::{Dimension, parse};
 /// A two-phase hybrid or permanent-magnet stepper motor. Figures a data sheet may lack are options; see
 /// [`Motor::completed`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Motor {
     /// Maker and type.
     pub name: String,

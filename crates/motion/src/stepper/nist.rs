@@ -8,7 +8,6 @@ use super::torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PrintedRow {
     /// Holding torque h in oz-in.
     pub holding_oz_in: f64,
@@ -66,7 +65,6 @@ pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 
 /// The table recomputed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistTorques {
     /// Its motors.
     pub rows: Vec<TorqueRow>,
@@ -76,7 +74,6 @@ pub struct NistTorques {
 
 /// One motor of the table, printed and computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TorqueRow {
     /// As printed.
     pub printed: PrintedRow,
@@ -90,7 +87,6 @@ pub struct TorqueRow {
 
 /// What a jitter takes from a motor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Torque {
     /// The jitter in seconds.
     pub jitter_s: f64,
@@ -102,7 +98,6 @@ pub struct Torque {
 
 /// What the paper says of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Claim {
     /// The compensated torques follow from the stated jitter.

@@ -11,7 +11,6 @@ use crate::error::MotionError;
 
 /// What the drive gives a motor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Supply {
     /// Supply voltage in V.
     pub voltage_v: f64,

@@ -59,7 +59,6 @@ fn gcd(a: u128, b: u128) -> u128 {
 
 /// The intervals between steps, and their error against a uniform train.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quantisation {
     /// Shorter interval in ticks, floor(f_b/f).
     pub short_ticks: u64,
@@ -91,7 +90,6 @@ pub fn quantise(base_period_ns: i64, steps_per_s: f64) -> Quantisation {
 
 /// The slow pattern in the intervals: how often the odd interval comes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beat {
     /// |f_b/f - nearest whole number| f, in Hz; zero when every interval is the same.
     pub frequency_hz: f64,

@@ -33,6 +33,7 @@ pub struct StepperResult {
     /// Whether software may make the step pulses, and how fast.
     pub verdict: StepperVerdict,
     /// The motor in its machine, with what was assumed of it.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub axis: Axis,
     /// The run; `None` for an assumed jitter.
     pub run: Option<JudgedRun>,
@@ -46,7 +47,7 @@ pub struct StepperResult {
 
 /// What speaks against the figures of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum StepperCaveat {
     /// Only latencies are known, not their order: intervals are taken as if each latency were independent of the last.
@@ -278,7 +279,6 @@ impl StepperResult {
 
 /// The motors and drives there are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperDevices {
     /// Motors.
     pub motors: Devices<Motor>,

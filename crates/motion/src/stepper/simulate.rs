@@ -20,7 +20,6 @@ pub struct Watch {
 
 /// What the load angle did in one interval: no spike is lost however long the interval is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AngleRange {
     /// Begin, in s.
     pub from_s: f64,
@@ -51,6 +50,7 @@ pub struct RotorResponse {
     /// When the first cycle was lost for good, in s.
     pub lost_at_s: Option<f64>,
     /// The load angle over time.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     pub curve: Vec<AngleRange>,
 }
 

@@ -43,7 +43,6 @@ impl StepMode {
 
 /// What StepConf computes from one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepConf {
     /// How steps are made. It chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
@@ -192,7 +191,6 @@ fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
 /// assume that latency does not depend on the period.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimingRisk {
     /// The base period T.
     pub base_period_ns: i64,
@@ -266,7 +264,6 @@ impl TimingRisk {
 /// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
 /// between that and the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reversal {
     /// Ticks the direction is held after a step, as stepgen rounds them up.
     pub hold_ticks: i64,

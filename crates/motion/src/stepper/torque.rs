@@ -32,7 +32,6 @@ pub fn speed_at_linear_share(share: f64, jitter_s: f64) -> f64 {
 
 /// What a displacement of one step pulse by `jitter_s` changes at a loaded motor, exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JitterTorque {
     /// NIST equation 7.
     pub linear_nm: f64,

@@ -33,7 +33,6 @@ use crate::wrap::wrap;
 
 /// A source document's experiments, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reproduction {
     /// Where the run files and figures are.
     pub directory: PathBuf,
@@ -43,7 +42,6 @@ pub struct Reproduction {
 
 /// What the repetition of a document gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Found {
@@ -63,7 +61,6 @@ pub enum Found {
 
 /// NIST's report, repeated on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NistReproduction {
     /// Table 1.
     pub torques: NistTorques,

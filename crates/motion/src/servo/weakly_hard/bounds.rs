@@ -42,7 +42,6 @@ pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
 
 /// What is known of the stability under any allowed sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Guarantee {
     /// Every sequence dies out: proved.

@@ -15,7 +15,6 @@ use crate::servo::misses::AtMost;
 /// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
 /// between theirs are not among them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnderMisses {
     /// The requirement.
     #[serde(flatten)]

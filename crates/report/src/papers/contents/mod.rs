@@ -17,7 +17,6 @@ use crate::wrap::{wrap, wrap_indented};
 
 /// A source document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
     /// "xenomai-user threads (Athlon)".
@@ -57,7 +56,6 @@ impl Paper {
 
 /// How something of a document stands here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
     /// The command measures or computes it, and tells what became of it.
@@ -100,7 +98,6 @@ impl Stands {
 
 /// A figure, table, equation or claim of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PaperItem {
     /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
     pub id: String,
@@ -126,7 +123,6 @@ impl PaperItem {
 
 /// What the documents hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
     pub items: Vec<PaperItem>,
