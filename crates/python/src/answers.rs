@@ -1,5 +1,6 @@
 //! What runs say: analysis, prediction, comparison.
 
+use jitterlab_analysis::causes::Told;
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::require::Requirement;
@@ -108,6 +109,19 @@ pub(crate) fn analysis(
     aside(py, move || {
         let analysis = run.analysis(task.as_deref(), Vec::new(), true, purpose)?;
         Ok::<_, jitterlab_runs::RunsError>(Answer::new(analysis, |analysis| analysis.run.warnings.clone()))
+    })
+}
+
+/// Late activations that are told one by one.
+const LATEST: usize = 10;
+
+/// Why starts were late.
+#[pyfunction]
+pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<Answer> {
+    let run = run.run.clone();
+    aside(py, move || {
+        let why = run.why(task.as_deref(), Told::Latest(LATEST))?;
+        Ok::<_, jitterlab_runs::RunsError>(Answer::new(why, |why| why.run.warnings.clone()))
     })
 }
 

@@ -19,7 +19,7 @@ use pyo3::pymodule;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::answers::{Answer, analysis, comparison, outlook};
+    use crate::answers::{Answer, analysis, comparison, outlook, why};
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]

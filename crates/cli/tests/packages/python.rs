@@ -192,3 +192,14 @@ fn its_answers_are_those_of_the_program() {
     let hostile = package().join("tests/used_as_it_should_not_be.py");
     ran(python, folder.path(), &[hostile.to_str().unwrap(), peers.to_str().unwrap()]);
 }
+
+#[test]
+fn its_figures_are_those_that_the_schema_describes() {
+    let Some(python) = python() else { return };
+    let folder = TempDir::new().unwrap();
+    let run = known::run_with_cause(folder.path(), "why.parquet");
+    let files = ["tests/described.py", "../../docs/formats/schema.json", "../trace/tests/peers"];
+    let files = files.map(|file| package().join(file).to_str().unwrap().to_owned());
+    let args: Vec<&str> = files.iter().map(String::as_str).chain(run.to_str()).collect();
+    ran(python, folder.path(), &args);
+}

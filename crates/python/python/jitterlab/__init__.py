@@ -16,7 +16,7 @@ Times are nanoseconds where a name ends in _ns. What is unknown is None, and `Ru
 from ._answer import Answer
 from ._figure import Figure
 from ._native import Error, Probed
-from ._questions import analyze, compare, plot, predict, report, servo, stepper
+from ._questions import analyze, compare, plot, predict, report, servo, stepper, why
 from ._recording import Activation, Figures, Probe, Recording, loop, write
 from ._run import Run, RunWarning, open
 
@@ -40,5 +40,6 @@ __all__ = [
     "report",
     "servo",
     "stepper",
+    "why",
     "write",
 ]

@@ -6,7 +6,7 @@ import json
 import types
 import typing
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Callable, TypeVar
 
 from . import _native
@@ -23,7 +23,13 @@ class Answer:
 
     _native: _native.Answer
 
-    @property
+    @cached_property
+    def result(self) -> dict[str, Any]:
+        """Everything that the program prints as `result` with --json; the answer's fields are its main figures."""
+        result: dict[str, Any] = json.loads(self._native.json())["result"]
+        return result
+
+    @cached_property
     def head(self) -> Head | None:
         """Verdict, the number that decides, and what to do next; None where nothing is judged."""
         from .results import Head
@@ -64,7 +70,7 @@ class Answer:
 def answer(kind: type[T], native: _native.Answer) -> T:
     """The answer with its fields."""
     made: T = decode(kind, json.loads(native.json())["result"])
-    setattr(made, "_native", native)
+    object.__setattr__(made, "_native", native)
     return made
 
 
@@ -104,16 +110,13 @@ def _if_composed(decoder: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _of_class(kind: type) -> Callable[[Any], Any]:
-    parts: list[tuple[str, str, Callable[[Any], Any]]] = []
+    hints = typing.get_type_hints(kind)
+    parts = [(part.name, part.metadata.get("json", part.name), _decoder(hints[part.name])) for part in fields(kind)]
 
     def make(value: dict[str, Any]) -> Any:
-        # Types may hold themselves: what they are made of is asked for late.
-        if not parts:
-            hints = typing.get_type_hints(kind)
-            for part in fields(kind):
-                parts.append((part.name, part.metadata.get("json", part.name), _decoder(hints[part.name])))
-        given = {name: of(value[key]) for name, key, of in parts if key in value}
-        return _told(kind(**given))
+        if kind.__name__ == "TaskRun":
+            _forget_assumed(value)
+        return kind(**{name: of(value[key]) for name, key, of in parts if key in value})
 
     return make
 
@@ -127,16 +130,14 @@ _ASSUMED = {
     "missed": [("result", "missed")],
     # Nor does another tool say where its activations ran.
     "lost": [("result", "dropped"), ("result", "elsewhere")],
-    "settings": [("result", name) for name in ("clock_steps", "clock_moved_ns", "polled_ns", "longest_hole_ns")],
+    "settings": [("result", "polled_ns"), ("result", "longest_hole_ns")],
     "latency": [("result", "min_latency_ns"), ("result", "max_latency_ns")],
 }
 
 
-def _told(value: T) -> T:
-    """The same without what is assumed only: unknown is None."""
-    if type(value).__name__ == "TaskRun":
-        for gap in getattr(value, "unknown"):
-            for part, name in _ASSUMED.get(gap, ()):
-                if (holder := getattr(value, part)) is not None:
-                    setattr(holder, name, None)
-    return value
+def _forget_assumed(task: dict[str, Any]) -> None:
+    """Makes None of what is only assumed of a task: unknown is None."""
+    for gap in task.get("unknown", ()):
+        for part, name in _ASSUMED.get(gap, ()):
+            if (holder := task.get(part)) is not None:
+                holder[name] = None

@@ -12,7 +12,7 @@ from ._figure import Figure
 from ._run import Run, Source, Time, opened
 
 if TYPE_CHECKING:
-    from .results import Outlook, RunAnalysis, RunsCompared, ServoResult, StepperResult
+    from .results import Outlook, RunAnalysis, RunsCompared, RunWhy, ServoResult, StepperResult
 
 
 def analyze(run: Source, *, task: str | None = None, purpose: str | None = None) -> RunAnalysis:
@@ -30,6 +30,22 @@ def analyze(run: Source, *, task: str | None = None, purpose: str | None = None)
 
     of = opened(run)
     return answer(RunAnalysis, _native.analysis(of._native, task or of._task, purpose))
+
+
+def why(run: Source, *, task: str | None = None) -> RunWhy:
+    """What made starts late, by cause: of runs of `jitterlab run --why` and `jitterlab watch`.
+
+    Args:
+        run: The run, or its file.
+        task: Only this task.
+
+    Raises:
+        Error: It cannot be read or holds no causes, or there is no such task.
+    """
+    from .results import RunWhy
+
+    of = opened(run)
+    return answer(RunWhy, _native.why(of._native, task or of._task))
 
 
 def predict(

@@ -42,12 +42,18 @@ class Run:
 
     @cached_property
     def info(self) -> RunInfo:
-        """Its description: tasks, clock, load, the machine before and after, what was asked for and refused."""
+        """Its description in short: tasks, clock, load, the machine before and after, what was refused."""
         from ._answer import decode
         from .results import RunInfo
 
         info: RunInfo = decode(RunInfo, json.loads(self._native.info()))
         return info
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """Its whole description, as `result.run` has it with --json."""
+        description: dict[str, Any] = json.loads(self._native.info())
+        return description
 
     @property
     def tasks(self) -> list[TaskRun]:
