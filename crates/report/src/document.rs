@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::chart::Terminal;
 use crate::head::Head;
 use crate::section::Section;
+pub use crate::terminal::Extent;
 use crate::{terminal, wrap};
 
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
@@ -47,18 +48,6 @@ pub struct Document {
     pub head: Option<Head>,
     /// What it rests on.
     pub sections: Vec<Section>,
-}
-
-/// How much of a result is shown on the terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Extent {
-    /// The head alone.
-    Head,
-    /// The head and what it rests on, a screen of it.
-    #[default]
-    Answer,
-    /// Everything.
-    Details,
 }
 
 /// Why a text is no document.

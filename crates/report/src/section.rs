@@ -7,9 +7,7 @@
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
-use crate::chart::{Chart, Terminal};
-use crate::document::Extent;
-use crate::terminal;
+use crate::chart::Chart;
 use crate::words::{change, count, microseconds_of_bins, share};
 
 /// A part of a document with a heading.
@@ -28,12 +26,6 @@ pub struct Section {
 }
 
 impl Section {
-    /// All of it on a terminal, without its heading and lead.
-    #[must_use]
-    pub fn text(&self, terminal: Terminal) -> String {
-        terminal::sections(std::slice::from_ref(self), Extent::Details, terminal)
-    }
-
     /// Its charts, in order, folded ones included; of several to choose from the first.
     #[must_use]
     pub fn charts(&self) -> Vec<&Chart> {

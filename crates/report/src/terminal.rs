@@ -3,10 +3,21 @@
 use jitterlab_model::Fitness;
 
 use crate::chart::{Chart, Terminal};
-use crate::document::Extent;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::table::columns;
 use crate::wrap::{self, width, wrap};
+
+/// How much of a result is shown on the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// The head alone.
+    Head,
+    /// The head and what it rests on, a screen of it.
+    #[default]
+    Answer,
+    /// Everything.
+    Details,
+}
 
 /// So many remarks are shown before somebody asks for all of them.
 const NOTES: usize = 3;
@@ -41,6 +52,14 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
         more => text.push_str(&format!("  {more} more notes: --details\n")),
     }
     text.trim_start_matches('\n').to_owned()
+}
+
+impl Section {
+    /// All of it on a terminal, without its heading and lead.
+    #[must_use]
+    pub fn text(&self, terminal: Terminal) -> String {
+        sections(std::slice::from_ref(self), Extent::Details, terminal)
+    }
 }
 
 struct Show {
