@@ -34,7 +34,7 @@ fn words(literal: &str) -> usize {
 fn words_live_in_report_and_in_errors() {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let companions = ["kernel", "mcu", "papers"];
-    for Source { path, text } in products() {
+    for Source { path, text, .. } in products() {
         // A companion has words of its own.
         let own = companions.iter().any(|companion| path.starts_with(&format!("{companion}/src/words")));
         if path.starts_with("report/") || path.ends_with("error.rs") || own {
@@ -61,7 +61,7 @@ fn no_command_has_a_document_of_its_own() {
     let own: Vec<String> = products()
         .into_iter()
         .filter(|source| source.path.starts_with("cli/"))
-        .flat_map(|Source { path, text }| {
+        .flat_map(|Source { path, text, .. }| {
             let lines = text.lines().filter(|l| l.contains("derive(") && l.contains("Serialize"));
             lines.map(|line| format!("{path}: {}", line.trim())).collect::<Vec<_>>()
         })
@@ -77,7 +77,7 @@ fn a_command_is_arguments_one_call_and_one_rendering() {
     let long: Vec<String> = products()
         .into_iter()
         .filter(|source| source.path.starts_with("cli/src/commands/"))
-        .filter_map(|Source { path, text }| {
+        .filter_map(|Source { path, text, .. }| {
             let lines = source::statements(&text);
             (lines >= 100).then(|| format!("{path}: {lines} lines"))
         })
@@ -95,12 +95,47 @@ fn no_file_needs_another_that_needs_it() {
 fn a_file_is_read_in_one_sitting() {
     let long: Vec<String> = products()
         .into_iter()
-        .filter_map(|Source { path, text }| {
+        .filter_map(|Source { path, text, .. }| {
             let lines = text.lines().count();
             (lines > 600).then(|| format!("{path}: {lines} lines"))
         })
         .collect();
     assert!(long.is_empty(), "{long:#?}");
+}
+
+/// Lines that a room may differ from the budget table before that has to be renewed.
+const STALE: usize = 100;
+
+/// The table is a record to be looked at with each change, not a limit: nobody writes denser code for it.
+#[test]
+fn the_budget_table_says_how_large_the_rooms_are() {
+    let mut rooms: BTreeMap<String, usize> = BTreeMap::new();
+    for Source { path, lines, .. } in products() {
+        let room = path.split('/').next().unwrap().to_owned();
+        *rooms.entry(room).or_default() += lines;
+    }
+    let total = rooms.values().sum::<usize>();
+    rooms.insert("all".into(), total);
+    rooms.iter().for_each(|(room, lines)| println!("{room:10} {lines:7}"));
+    let architecture = source::rooms()[0].join("../../ARCHITECTURE.md");
+    let text = fs::read_to_string(architecture).unwrap();
+    let table = text.split("\n## Budget\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let row = |line: &str| {
+        let mut cells = line.strip_prefix("| `")?.split('|').map(|cell| cell.trim().trim_matches('`'));
+        let (room, _, now) = (cells.next()?, cells.next()?, cells.next()?);
+        Some((room.to_owned(), now.replace(' ', "").parse::<usize>().unwrap()))
+    };
+    let recorded: BTreeMap<String, usize> = table.lines().filter_map(row).collect();
+    let stale: Vec<String> = rooms
+        .iter()
+        .filter(|(room, lines)| recorded.get(*room).is_none_or(|recorded| recorded.abs_diff(**lines) > STALE))
+        .map(|(room, lines)| format!("{room}: {lines}, recorded {:?}", recorded.get(room)))
+        .collect();
+    assert!(
+        stale.is_empty(),
+        "renew the budget table of ARCHITECTURE.md, and say what grew for what: {stale:#?}"
+    );
+    assert!(recorded.keys().all(|room| rooms.contains_key(room)), "a row without its room");
 }
 
 /// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).

@@ -9,6 +9,8 @@ pub struct Source {
     pub path: String,
     /// What is in it, up to its tests, without comments.
     pub text: String,
+    /// Lines up to its tests, comments included, blank ones not.
+    pub lines: usize,
 }
 
 /// The folders of all crates and companions.
@@ -42,15 +44,26 @@ fn files_of(room: &Path, found: &mut Vec<Source>) {
                 let whole = fs::read_to_string(&path).unwrap();
                 let below = path.strip_prefix(room.parent().unwrap()).unwrap();
                 let below = below.to_string_lossy().into_owned();
-                found.push(Source { path: below, text: product(&whole) });
+                found.push(Source {
+                    path: below,
+                    text: without_comments(code(&whole)),
+                    lines: lines(code(&whole)),
+                });
             }
         }
     }
 }
 
-/// The part before the tests, without comments.
-fn product(whole: &str) -> String {
-    let code = whole.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
+/// The part before the tests.
+fn code(whole: &str) -> &str {
+    whole.split("\n#[cfg(test)]\nmod tests {").next().unwrap()
+}
+
+fn lines(code: &str) -> usize {
+    code.lines().filter(|line| !line.trim().is_empty()).count()
+}
+
+fn without_comments(code: &str) -> String {
     let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.map(|line| line.to_owned() + "\n").collect()
 }
