@@ -1,6 +1,7 @@
 //! The programs of jitterlab's that a guest is made of: jitterlab itself, which measures in it, and the companion that makes the
 //! guest, which is its first process.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::architecture::Architecture;
@@ -9,6 +10,9 @@ use super::elf;
 /// Why a guest has nothing to measure with.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
+    /// This program is not found on the disk.
+    #[error("cannot find this program's own file: {0}")]
+    NoOwn(io::Error),
     /// There is no jitterlab.
     #[error("the guest measures with jitterlab, which is not beside {}: install it there", .0.display())]
     NoJitterlab(PathBuf),
@@ -26,6 +30,14 @@ pub enum ProgramError {
         /// The companion's name.
         companion: String,
     },
+}
+
+/// This program, as the companion of a session.
+///
+/// # Errors
+/// It is not found on the disk.
+pub fn own() -> Result<PathBuf, ProgramError> {
+    std::env::current_exe().map_err(ProgramError::NoOwn)
 }
 
 /// The programs for one guest.

@@ -79,9 +79,6 @@ pub enum PapersError {
     /// The simulated microcontroller could not be measured.
     #[error(transparent)]
     Mcu(#[from] McuError),
-    /// The guest needs the program that runs here.
-    #[error("the program cannot be found on the disk: {0}")]
-    Program(io::Error),
     /// A session of measurements came to nothing.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -99,6 +96,12 @@ pub enum PapersError {
     /// The guest's answer is no matrix.
     #[error("the guest did not send the cells it measured but {0:?}; please report this")]
     NoCells(String),
+    /// EPOS runs on a simulated microcontroller only.
+    #[error("epos is simulated in any case: leave --virtual out")]
+    EposVirtual,
+    /// EPOS ends by itself.
+    #[error("epos is simulated until its events have come: leave --duration out")]
+    EposDuration,
     /// Pairs of CPUs need two.
     #[error("this machine has one CPU: there are no pairs to compare. `jitterlab run` measures it")]
     OneCpu,
@@ -115,7 +118,10 @@ impl PapersError {
             PapersError::Matrix(error) => error.is_bad_use(),
             PapersError::Session(error) => error.is_bad_use(),
             PapersError::Mcu(error) => error.is_bad_use(),
-            PapersError::Load(_) | PapersError::OneCpu => true,
+            PapersError::Load(_)
+            | PapersError::OneCpu
+            | PapersError::EposVirtual
+            | PapersError::EposDuration => true,
             _ => false,
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
 use jitterlab_kernel::job;
-use jitterlab_kernel::session::run_step;
-use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine};
+use jitterlab_kernel::session::{KernelError, run_step};
+use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine, programs};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
@@ -82,7 +82,7 @@ pub struct Case {
 pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelSession, PapersError> {
     Ok(KernelSession {
         machine: Machine { timeout: TIMEOUT, ..machine },
-        companion: std::env::current_exe().map_err(PapersError::Program)?,
+        companion: programs::own().map_err(KernelError::from)?,
         with: Vec::new(),
         program: None,
         peers: &[],

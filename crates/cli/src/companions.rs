@@ -32,7 +32,10 @@ pub const KERNEL: Companion = Companion { command: "kernel", program: "jitterlab
 /// Firmware, simulated.
 pub const MCU: Companion = Companion { command: "mcu", program: "jitterlab-mcu" };
 
-const ALL: [&Companion; 2] = [&KERNEL, &MCU];
+/// The source documents, repeated.
+pub const REPRODUCE: Companion = Companion { command: "reproduce", program: "jitterlab-papers" };
+
+const ALL: [&Companion; 3] = [&KERNEL, &MCU, &REPRODUCE];
 
 /// Where packages put companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";
@@ -71,11 +74,12 @@ impl Companion {
     }
 }
 
-/// `help mcu run` as `mcu help run`: a companion's help is its own.
+/// `help mcu run` as `mcu run --help`: a companion's help is its own.
 pub fn with_own_help(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let is_companion = |word: &OsString| ALL.iter().any(|companion| word == companion.command);
     if arguments.get(1).is_some_and(|word| word == "help") && arguments.get(2).is_some_and(is_companion) {
-        arguments.swap(1, 2);
+        arguments.remove(1);
+        arguments.push("--help".into());
     }
     arguments
 }

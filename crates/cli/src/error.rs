@@ -55,12 +55,6 @@ pub enum CliError {
     /// A file that would be overwritten.
     #[error("{} exists already: remove it, or choose another --output", .0.display())]
     Exists(PathBuf),
-    /// EPOS runs on a simulated microcontroller only.
-    #[error("epos is simulated in any case: leave --virtual out")]
-    EposVirtual,
-    /// EPOS ends by itself.
-    #[error("epos is simulated until its events have come: leave --duration out")]
-    EposDuration,
     /// A compensation for a command that finds one.
     #[error("compensate finds out how early to wake: leave --compensate and compensate= out")]
     ChoosesMargin,

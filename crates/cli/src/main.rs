@@ -20,7 +20,6 @@ use jitterlab_host::MatrixError;
 use jitterlab_host::tune::TuneError;
 use jitterlab_host::watch::WatchError;
 use jitterlab_motion::MotionError;
-use jitterlab_papers::PapersError;
 
 use crate::error::CliError;
 use crate::exit::Ending;
@@ -56,7 +55,8 @@ enum Command {
     Plot(commands::plot::Args),
     Recover(commands::recover::Args),
     Report(commands::report::Args),
-    Reproduce(commands::reproduce::Args),
+    /// Repeat the experiments and computations of a source document, beside the document's own figures: a package of its own
+    Reproduce(companions::Args),
     Restore(commands::restore::Args),
     Schema(commands::schema::Args),
     Servo(commands::servo::Args),
@@ -69,8 +69,6 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // The guests of `reproduce --virtual` begin with this program.
-    jitterlab_kernel::guest::run_if_init();
     // The workers of a load are this program too.
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
@@ -98,7 +96,7 @@ fn main() -> ExitCode {
         Command::Plot(args) => commands::plot::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),
         Command::Report(args) => commands::report::execute(&args),
-        Command::Reproduce(args) => commands::reproduce::execute(&args),
+        Command::Reproduce(args) => companions::REPRODUCE.execute(&args),
         Command::Restore(args) => commands::restore::execute(&args),
         Command::Schema(args) => commands::schema::execute(&args),
         Command::Servo(args) => commands::servo::execute(&args),
@@ -118,5 +116,4 @@ fn is_bad_use(error: &anyhow::Error) -> bool {
         || error.downcast_ref().is_some_and(TuneError::is_bad_use)
         || error.downcast_ref().is_some_and(WatchError::is_bad_use)
         || error.downcast_ref().is_some_and(MatrixError::is_bad_use)
-        || error.downcast_ref().is_some_and(PapersError::is_bad_use)
 }

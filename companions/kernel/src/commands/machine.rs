@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use jitterlab_console::exit::Failure;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
-use jitterlab_kernel::{GuestTime, KernelSession, Machine};
+use jitterlab_kernel::{GuestTime, KernelSession, Machine, programs};
 use jitterlab_model::units::parse_duration_ns;
 
 use crate::error::CommandError;
@@ -72,7 +71,7 @@ impl MachineArgs {
                 timeout: Duration::from_nanos(self.timeout.unsigned_abs()),
                 ..Machine::default()
             },
-            companion: std::env::current_exe().context("cannot find the program's own file")?,
+            companion: programs::own()?,
             with: self.with.clone(),
             program: self.program.clone(),
             peers: &[],

@@ -17,7 +17,6 @@ pub mod plot;
 pub mod predict;
 pub mod recover;
 pub mod report;
-pub mod reproduce;
 pub mod restore;
 pub mod run;
 pub mod schema;

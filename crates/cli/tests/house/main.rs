@@ -154,14 +154,11 @@ const IMPORTS: [(&str, &[&str]); 17] = [
     ("chip", &["model"]),
     ("mcu", &["model", "trace", "analysis", "host", "report", "console", "chip"]),
     ("kernel", &["model", "rt", "trace", "analysis", "runs", "host", "report", "console"]),
-    ("papers", &["model", "trace", "analysis", "runs", "host", "kernel", "mcu", "report"]),
     (
-        "cli",
-        &[
-            "model", "rt", "trace", "analysis", "runs", "motion", "host", "kernel", "papers", "report",
-            "console",
-        ],
+        "papers",
+        &["model", "trace", "analysis", "runs", "motion", "host", "report", "console", "kernel", "mcu"],
     ),
+    ("cli", &["model", "rt", "trace", "analysis", "runs", "motion", "host", "report", "console"]),
     ("python", &["model", "trace", "recording", "analysis", "runs", "motion", "host", "report"]),
 ];
 

@@ -65,7 +65,10 @@ fn one_gets_arguments_as_they_are_and_its_ending_is_that_of_the_command() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(text(&output.stdout), format!("{own}|run|--help|--|-x|a b||"));
     assert_eq!(output.status.code(), Some(7));
-    assert_eq!(text(&run(&program, &["help", "mcu", "run"]).stdout).split_once('|').unwrap().1, "help|run|");
+    assert_eq!(
+        text(&run(&program, &["help", "mcu", "run"]).stdout).split_once('|').unwrap().1,
+        "run|--help|"
+    );
 
     companion(folder.path(), "kill -TERM $$");
     assert_eq!(run(&program, &["mcu", "run"]).status.signal(), Some(15));

@@ -1,22 +1,19 @@
-//! `jitterlab reproduce`: the experiments and computations of the source documents, again.
+//! The options of `jitterlab reproduce`, and what is done with them.
 
 use std::path::PathBuf;
 
 use clap::ValueEnum as _;
+use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::output::{self, OutputArgs};
+use jitterlab_console::{interrupt, mistakes};
 use jitterlab_kernel::KernelChoice;
 use jitterlab_motion::stepper::nist::NistTorques;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
+use jitterlab_papers::{PapersError, Workplace, athlon, epos, nist, nist_jitter, twente};
 use jitterlab_report::papers::contents::{Paper, PaperContents};
 use jitterlab_report::papers::{self, Found, NistReproduction};
 
-use crate::error::CliError;
-use crate::exit::{Ending, Status};
-use crate::interrupt;
-use crate::mistakes;
-use crate::output::{self, OutputArgs};
-
-/// Repeat the experiments and computations of a source document, beside the document's own figures
+/// Which document, and how.
 #[derive(clap::Args)]
 pub struct Args {
     /// Which document; with --list all of them where none is named
@@ -109,9 +106,9 @@ pub fn execute(args: &Args) -> Ending {
     let found = match (document, args.in_virtual_time) {
         (Document::Athlon, false) => athlon::reproduce(&mut at)?,
         (Document::Athlon, true) => athlon::virtual_time(&mut at, &kernels)?,
-        (Document::Epos, true) => return Err(CliError::EposVirtual.into()),
+        (Document::Epos, true) => return Err(PapersError::EposVirtual.into()),
         (Document::Epos, false) if args.duration.is_some() => {
-            return Err(CliError::EposDuration.into());
+            return Err(PapersError::EposDuration.into());
         }
         (Document::Epos, false) => epos::reproduce(&at, &output::progress(false))?,
         (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {

@@ -1,0 +1,28 @@
+//! What `jitterlab reproduce` answers before anything is measured.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
+
+use std::process::{Command, Output};
+
+fn reproduce(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_jitterlab-papers")).args(words).output().unwrap()
+}
+
+#[test]
+fn every_document_is_listed() {
+    let output = reproduce(&["--list", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["kind"], "papers");
+    let items = document["result"]["items"].as_array().unwrap();
+    assert_eq!(items.len(), 108);
+}
+
+#[test]
+fn what_is_simulated_takes_no_duration_and_no_kernel() {
+    for (words, says) in [(["epos", "--virtual"], "--virtual"), (["epos", "-d1s"], "--duration")] {
+        let output = reproduce(&words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(says), "{words:?}: {said}");
+    }
+}
