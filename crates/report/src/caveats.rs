@@ -179,7 +179,7 @@ pub fn clause(caveat: &Caveat) -> String {
         }
         Caveat::MemoryNotLocked => "memory was not locked: a page fault may delay the task".into(),
         Caveat::Kernel { preemption } => {
-            format!("the kernel is not a real-time kernel (preemption model: {preemption})")
+            format!("no real-time kernel (preemption: {preemption}): one system call can delay a task")
         }
         Caveat::VirtualMachine { hypervisor } => {
             let name = hypervisor.as_deref().unwrap_or("a hypervisor");
@@ -192,10 +192,9 @@ pub fn clause(caveat: &Caveat) -> String {
             count(*elsewhere),
             count(*executed)
         ),
-        Caveat::OtherThreads { threads } => format!(
-            "real-time threads of other programs were on its CPUs: {}; they may have kept it waiting",
-            list(threads)
-        ),
+        Caveat::OtherThreads { threads } => {
+            format!("other real-time threads on its CPUs can delay it: {}", list(threads))
+        }
         Caveat::LatencyHeld { us } => format!(
             "/dev/cpu_dma_latency was held at {us} µs, which keeps CPUs out of deep idle states: without that the machine \
              may be later"
@@ -214,27 +213,22 @@ pub fn clause(caveat: &Caveat) -> String {
             time(*period_us as f64 * 1e3)
         ),
         Caveat::NoLoad { load_1_min, cpus } => no_load(*load_1_min, *cpus),
-        Caveat::Length { run_ns, unseen_every_ns } => format!(
-            "in {} an event that comes every {} or less often may not have shown",
-            time(*run_ns as f64),
-            time(*unseen_every_ns)
-        ),
+        Caveat::Length { run_ns, unseen_every_ns } => {
+            format!("{} can miss events rarer than one in {}", time(*run_ns as f64), time(*unseen_every_ns))
+        }
     }
 }
 
 /// That no load was started, and what the machine did all the same.
 fn no_load(load_1_min: Option<f64>, cpus: usize) -> String {
-    let text = "no load was started beside it";
     let average =
-        load_1_min.map(|load| format!("a load average of {load:.2} on {}", plural(cpus as u64, "CPU")));
-    match average {
-        Some(average) if load_1_min.is_some_and(|load| load > cpus as f64 / 2.0) => {
-            format!(
-                "{text}, yet other work ran ({average}): what was measured beside unknown work cannot be repeated"
-            )
+        load_1_min.map(|load| format!(" (load average {load:.2} on {})", plural(cpus as u64, "CPU")));
+    let average = average.unwrap_or_default();
+    match load_1_min {
+        Some(load) if load > cpus as f64 / 2.0 => {
+            format!("no load was started, yet other programs ran{average}: a repeat may differ")
         }
-        Some(average) => format!("{text} ({average}): under load the worst case is usually much later"),
-        None => format!("{text}: under load the worst case is usually much later"),
+        _ => format!("no load was started{average}: under load starts are often later"),
     }
 }
 
@@ -322,9 +316,6 @@ mod tests {
             "1 activation began outside real-time mode of cobalt, last by a system call: those measure Linux, not the core"
         );
         let length = Caveat::Length { run_ns: 4_000_000, unseen_every_ns: 1_335_233.0 };
-        assert_eq!(
-            clause(&length),
-            "in 4 ms an event that comes every 1.34 ms or less often may not have shown"
-        );
+        assert_eq!(clause(&length), "4 ms can miss events rarer than one in 1.34 ms");
     }
 }

@@ -2,59 +2,60 @@
 
 use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, Part, Place};
 
-use crate::table::columns;
+use crate::section::{Cell, Piece};
 use crate::words::{count, plural, share, time};
-use crate::wrap::wrap;
 
 /// Interrupts by vector, the longest lock, the stack, and what it sent.
-pub fn text(report: &FirmwareReport) -> String {
+pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
-    let mut text = String::from("\n");
-    let asleep = report.asleep_cycles as f64 / report.cycles.max(1) as f64;
-    text += &wrap(&format!(
+    let part = |cycles: u64| cycles as f64 / report.cycles.max(1) as f64;
+    let mut pieces = vec![Piece::said(format!(
         "On the chip, {} of simulated time: {} asleep; {} bytes of flash and {} of RAM.",
         time(ns(report.cycles)),
-        share(asleep),
+        share(part(report.asleep_cycles)),
         count(u64::from(report.size.flash)),
         count(u64::from(report.size.ram)),
-    ));
+    ))];
     if !report.interrupts.is_empty() {
-        let header = ["interrupt", "times", "lost", "latency", "to", "handler", "to", "time in it"];
+        let header = ["µs", "times", "lost", "latency", "to", "handler", "to", "time in it"];
         let row = |i: &Interrupts| {
-            let busy = i.total_cycles as f64 / report.cycles.max(1) as f64;
+            let [from, to, shortest, longest] =
+                [i.min_latency_cycles, i.max_latency_cycles, i.min_cycles, i.max_cycles]
+                    .map(|cycles| Cell::time(ns(cycles)));
+            let (times, lost) = (Cell::Count(i.count), Cell::Count(i.lost));
             vec![
-                i.vector.clone(),
-                count(i.count),
-                count(i.lost),
-                time(ns(i.min_latency_cycles)),
-                time(ns(i.max_latency_cycles)),
-                time(ns(i.min_cycles)),
-                time(ns(i.max_cycles)),
-                share(busy),
+                Cell::from(i.vector.as_str()),
+                times,
+                lost,
+                from,
+                to,
+                shortest,
+                longest,
+                Cell::Share(part(i.total_cycles)),
             ]
         };
-        text += &columns(&header, report.interrupts.iter().map(row));
-        text += &wrap(
-            "latency: from the flag to the handler's first instruction; handler: from its entry to its return, both with \
-             what other interrupts take between",
-        );
+        let caption = "Interrupts; latency: from the flag to the handler's first instruction; handler: from its entry to \
+                       its return, both with what other interrupts take between";
+        pieces.push(Piece::table(caption, &header, report.interrupts.iter().map(row)));
     }
-    if let Some(off) = &report.off {
-        text += &wrap(&format!(
+    pieces.extend(report.off.as_ref().map(|off| {
+        Piece::said(format!(
             "Interrupts were off for at most {} ({} cycles) outside of handlers, from {} to {}.",
             time(ns(off.cycles)),
             count(off.cycles),
             place(&off.from),
             place(&off.to)
-        ));
-    }
-    if let Some(stack) = report.stack {
+        ))
+    }));
+    pieces.extend(report.stack.map(|stack| {
         let room = stack.room.map_or("; how much there is, the firmware does not tell".into(), |room| {
             format!(" of {} that are free", count(u64::from(room)))
         });
-        text += &wrap(&format!("The stack took at most {} bytes{room}.", count(u64::from(stack.deepest))));
-    }
-    text + &sent(&report.sent)
+        Piece::said(format!("The stack took at most {} bytes{room}.", count(u64::from(stack.deepest))))
+    }));
+    let sent = Some(sent(&report.sent)).filter(|sent| !sent.is_empty());
+    pieces.extend(sent.map(|text| Piece::Verbatim { heading: String::new(), text }));
+    pieces
 }
 
 /// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
@@ -215,14 +216,14 @@ mod tests {
             stack: Some(StackDepth { deepest: 40, room: Some(1_992) }),
             sent: String::new(),
         };
-        insta::assert_snapshot!(text(&report), @r"
-
+        insta::assert_snapshot!(crate::sample::shown_pieces(pieces(&report)), @r"
         On the chip, 1 s of simulated time: 94 % asleep; 1 234 bytes of flash and 56 of
           RAM.
-          interrupt     times lost latency      to handler    to time in it
-          TIMER1_COMPA 12 345    3  250 ns 8.19 µs 5.62 µs 25 µs      6.2 %
-        latency: from the flag to the handler's first instruction; handler: from its
-          entry to its return, both with what other interrupts take between
+
+        Interrupts; latency: from the flag to the handler's first instruction; handler:
+          from its entry to its return, both with what other interrupts take between
+          µs            times lost latency   to handler   to time in it
+          TIMER1_COMPA 12 345    3    0.25 8.19    5.62 25.0      6.2 %
         Interrupts were off for at most 7.94 µs (127 cycles) outside of handlers, from
           work() (main.cc:17) to work() (address 0x120).
         The stack took at most 40 bytes of 1 992 that are free.

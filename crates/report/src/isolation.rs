@@ -3,39 +3,36 @@
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::summary::{P50, P99, P99_9};
+use jitterlab_model::Known;
 
-use crate::table::columns;
-use crate::words::{known_count, time};
+use crate::section::{Cell, Piece};
 
-/// The same tasks without and with isolation, side by side; nothing where the run was not isolated.
-pub fn comparison(measured: &MeasuredRun) -> String {
-    if measured.without_isolation.is_empty() {
-        return String::new();
-    }
+/// The same tasks without and with isolation; nothing where the run was not isolated.
+pub fn comparison(measured: &MeasuredRun) -> Option<Piece> {
     let mut rows = Vec::new();
     for (before, after) in measured.without_isolation.iter().zip(measured.summaries()) {
-        let shown = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
-        let mut row = |name: &str, a: Option<i64>, b: Option<i64>| {
-            let factor = match (a, b) {
-                (Some(a), Some(b)) if a > 0 && b > 0 => format!("x {:.2}", b as f64 / a as f64),
-                _ => "-".into(),
+        let mut row = |name: &str, values: [Option<i64>; 2], cell: fn(i64) -> Cell| {
+            let change = match values {
+                [Some(a), Some(b)] if a > 0 && b > 0 => Cell::Change(b as f64 / a as f64 - 1.0),
+                _ => Cell::Nothing,
             };
-            rows.push(vec![format!("{} {name}", before.task), shown(a), shown(b), factor]);
+            let [without, with] = values.map(|value| Cell::of(value, cell));
+            rows.push(vec![Cell::Text(format!("{} {name}", before.task)), without, with, change]);
         };
+        let time = |ns: i64| Cell::time(ns as f64);
         for percentile in [P50, P99, P99_9] {
             let value = |summary: &Summary| summary.latency.at(percentile).exactly();
-            row(percentile.name, value(before), value(after));
+            row(percentile.name, [value(before), value(after)], time);
         }
-        row("max", before.latency.max_ns, after.latency.max_ns);
-        let missed = [before, after].map(|summary| known_count(summary.missed));
-        rows.push(
-            [format!("{} missed", before.task)].into_iter().chain(missed).chain([String::new()]).collect(),
-        );
+        row("max", [before.latency.max_ns, after.latency.max_ns], time);
+        let missed = |known: Known<u64>| known.exactly().map(|missed| missed as i64);
+        row("missed", [missed(before.missed), missed(after.missed)], |missed| {
+            Cell::Count(missed.unsigned_abs())
+        });
     }
-    format!(
-        "\nlatency without and with isolation, one after the other\n{}",
-        columns(&["", "without", "with", ""], rows)
-    )
+    let caption = "Latency without and with isolation, one after the other";
+    let header = ["µs", "without", "with", "change"];
+    (!rows.is_empty()).then(|| Piece::table(caption, &header, rows))
 }
 
 #[cfg(test)]
@@ -44,16 +41,17 @@ mod tests {
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
 
     #[test]
-    fn both_stand_side_by_side_with_their_ratio() {
+    fn both_stand_side_by_side_with_their_change() {
         let measured = |latency_ns: i64| {
             let stats = crate::sample::stats(&[latency_ns]);
             let spec = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
             MeasuredRun::new(RunInfo::new(Bench::Host, "monotonic", [spec]), &[stats], None)
         };
         let without_isolation = measured(8_000).summaries().cloned().collect();
-        let text = comparison(&MeasuredRun { without_isolation, ..measured(2_000) });
-        let line = text.lines().find(|line| line.contains("servo max")).unwrap();
-        assert!(line.contains("8 µs") && line.contains("2 µs") && line.contains("x 0.25"), "{text}");
-        assert_eq!(comparison(&measured(2_000)), "");
+        let table = comparison(&MeasuredRun { without_isolation, ..measured(2_000) });
+        let Some(Piece::Table(table)) = table else { panic!("no table") };
+        let row: Vec<String> = table.rows[3].iter().map(Cell::written).collect();
+        assert_eq!(row, ["servo max", "8.00", "2.00", "-75 %"]);
+        assert_eq!(comparison(&measured(2_000)), None);
     }
 }

@@ -4,9 +4,7 @@ use jitterlab_analysis::align::RunAligned;
 use jitterlab_analysis::causes::RunWhy;
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::matrix::MatrixResult;
-use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::outlook::Outlook;
-use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::tune::{StartsResult, TuneResult};
 use jitterlab_analysis::wakeup::WaysCompared;
@@ -23,8 +21,8 @@ use crate::papers::Reproduction;
 use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
 use crate::{
-    alignment, check, comparison, compensation, doctor, matrix, motion, papers, patterns, prediction,
-    summary, tune, wakeups, why,
+    alignment, check, comparison, compensation, doctor, matrix, motion, papers, prediction, tune, wakeups,
+    why,
 };
 
 /// The words of a kind of result: for the answer, and for everything.
@@ -159,13 +157,5 @@ present!(StartsResult, "starts", |result| Some(tune::starts::head(result)), |res
 present!(WaysCompared, "compare-wakeups", |compared| Some(wakeups::head(compared)), |compared| vec![
     wakeups::section(compared)
 ]);
-present!(RunAnalysis, "analysis", head::run::analysed, |_| Vec::new(), (|_, _| None, patterns::text));
 present!(RunWhy, "why", why::answer, |_| Vec::new(), (|_, _| None, |why, _| why::text(why)));
-present!(
-    MeasuredRun,
-    "run",
-    head::run::measured,
-    |_| Vec::new(),
-    (|run, _| Some(summary::answer(run)), summary::text)
-);
 present!(MatrixResult, "matrix", matrix::head, matrix::sections, (|_, _| None, matrix::text));

@@ -1,4 +1,6 @@
-//! What each load does, for `--load help`.
+//! Loads in words: what each does, for `--load help`, and which ran beside a run.
+
+use jitterlab_model::{Bench, RunInfo};
 
 use crate::check::paragraph;
 
@@ -54,4 +56,14 @@ pub fn help<'a>(
     let presets = presets
         .map(|(name, loads)| line(name, &format!("{loads} ({})", of_preset(name).unwrap_or_default())));
     kinds.chain(presets).collect()
+}
+
+/// The load that ran beside a run, with what each part of it reached where that is known.
+#[must_use]
+pub fn of_run(info: &RunInfo) -> String {
+    match info.loads.as_slice() {
+        [] if info.bench == Bench::Mcu => "the firmware's own".into(),
+        [] => info.load.to_string(),
+        ran => ran.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+    }
 }

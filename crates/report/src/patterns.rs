@@ -1,113 +1,166 @@
-//! The patterns of a task for the terminal: sentences first, a table for each section on demand.
+//! What a run's trace shows, in words: figures, histogram and patterns; each part of the analysis in full on demand.
 
 mod sentences;
 
 pub use sentences::sentences;
 
-use std::fmt::Write as _;
-
-use crate::words::{count, microseconds};
 use jitterlab_analysis::TaskAnalysis;
+use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::lines::Line;
+use jitterlab_analysis::measured::MeasuredTask;
 use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
-use jitterlab_analysis::task_analysis::{AnalysisSection as Section, RunAnalysis, TimeErrors};
+use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
 use jitterlab_model::units::Human;
 
-use crate::chart::Terminal;
-use crate::check::paragraph;
+use crate::chart::Chart;
+use crate::document::Present;
 use crate::figure::glance;
+use crate::figure::task::tasks;
+use crate::head::{self, Head, shown};
 use crate::run::task_line;
+use crate::section::{Cell, Piece, Section};
+use crate::shown::PageRun;
 use crate::summary;
-use crate::table::columns;
-use crate::wrap::wrap;
+use crate::words::count;
 
 /// Rows of a table at most: a screen.
 const ROWS: usize = 20;
 
-/// An overview: the figures, the verdict and the patterns in sentences; or the sections that were asked for, in full.
-#[must_use]
-pub fn text(analysis: &RunAnalysis, terminal: Terminal) -> String {
-    let RunAnalysis { file, sections, tasks, run, .. } = analysis;
-    let mut text = String::new();
-    if !sections.is_empty() {
-        for (task, analysis) in run.tasks.iter().zip(tasks) {
-            text.push_str(&format!("{}\n", task_line(run, task)));
-            let shown =
-                sections.iter().map(|part| format!("\n{}", section(*part, task.spec.period_ns, analysis)));
-            text.extend(shown);
-            text.push('\n');
-        }
-        return text;
+impl Present for RunAnalysis {
+    const KIND: &'static str = "analysis";
+
+    fn head(&self) -> Option<Head> {
+        head::run::analysed(self)
     }
-    text.push_str(&summary::overview(run, tasks.iter().map(|task| &task.measured), terminal));
-    text.push('\n');
-    text.push_str(&glance::figures(tasks, terminal));
-    for (task, analysis) in run.tasks.iter().zip(tasks) {
-        text.push('\n');
-        text.push_str(&brief(&task.spec.name, task.spec.period_ns, analysis));
+
+    fn sections(&self) -> Vec<Section> {
+        let pieces = if self.sections.is_empty() { overview(self) } else { asked_for(self) };
+        vec![Section {
+            id: "analysis".into(),
+            title: "Analysis".into(),
+            lead: "The figures of each task, and the pattern of its latency.".into(),
+            pieces,
+        }]
     }
-    let names: Vec<&str> = Section::ALL.map(Section::name).into_iter().chain(["all"]).collect();
-    text.push_str(&wrap(&format!("More with --section: {}.", names.join(", "))));
-    text + &format!("file: {file}\n")
+}
+
+/// The parts that were asked for, in full.
+fn asked_for(analysis: &RunAnalysis) -> Vec<Piece> {
+    let RunAnalysis { sections, tasks, run, .. } = analysis;
+    let of_task = |(task, analysis)| {
+        let task: &jitterlab_model::TaskRun = task;
+        let parts = sections.iter().flat_map(move |part| part_of(*part, task.spec.period_ns, analysis));
+        std::iter::once(Piece::said(task_line(run, task))).chain(parts)
+    };
+    run.tasks.iter().zip(tasks).flat_map(of_task).collect()
+}
+
+/// Figures, histogram and patterns.
+fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
+    let RunAnalysis { file, tasks, run, verdict, .. } = analysis;
+    let measured: Vec<&MeasuredTask> = tasks.iter().map(|task| &task.measured).collect();
+    let mut pieces = summary::answer(run, verdict.as_ref(), &measured);
+    pieces.extend(measured.iter().map(|task| summary::histogram(task, Chart::GLANCE)));
+    let found = run.tasks.iter().zip(tasks).flat_map(|(task, analysis)| {
+        let name = if tasks.len() > 1 { format!("{}: ", task.spec.name) } else { String::new() };
+        let found = found(&task.spec.name, task.spec.period_ns, analysis);
+        found.into_iter().map(move |sentence| format!("{name}{sentence}"))
+    });
+    pieces.extend(summary::notes(run, &measured, found.collect()));
+    let mut folded = summary::details(run, &measured);
+    folded.extend(glance::charts(tasks).into_iter().map(Piece::Figure));
+    let names = AnalysisSection::ALL.map(AnalysisSection::name).join(", ");
+    folded.push(Piece::said(format!("In full with --section: {names}, all.")));
+    pieces.push(Piece::details(summary::FOLDED, folded));
+    let file = shown(file);
+    pieces.push(Piece::said(format!("more: --details, --section spikes, jitterlab plot {file}")));
+    pieces
 }
 
 /// What a part of the analysis is of, for help.
 #[must_use]
-pub fn section_help(section: Section) -> &'static str {
+pub fn section_help(section: AnalysisSection) -> &'static str {
     match section {
-        Section::Clusters => "Latency modes (code paths) and which follows which",
-        Section::Spectrum => "Periodic parts of the latency",
-        Section::Dependence => "How much a latency says of the next ones",
-        Section::Spikes => "The largest latencies, their periods and bursts",
-        Section::Misses => "Missed due times: runs, windows, bursts",
-        Section::Change => "Drift and changes of level over the run",
-        Section::TimeError => {
+        AnalysisSection::Clusters => "Latency modes (code paths) and which follows which",
+        AnalysisSection::Spectrum => "Periodic parts of the latency",
+        AnalysisSection::Dependence => "How much a latency says of the next ones",
+        AnalysisSection::Spikes => "The largest latencies, their periods and bursts",
+        AnalysisSection::Misses => "Missed due times: runs, windows, bursts",
+        AnalysisSection::Change => "Drift and changes of level over the run",
+        AnalysisSection::TimeError => {
             "By how much the latency changes within stretches of each length (MTIE, TDEV, ADEV, MDEV)"
         }
     }
 }
 
 /// What patterns there are, in sentences.
-fn brief(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> String {
-    let sentences = sentences(&analysis.patterns, period_ns);
-    if sentences.is_empty() {
-        return wrap(&if analysis.patterns.clusters.is_empty() {
-            format!("Of {name} no distribution of latencies is known, so nothing is said of a pattern.")
-        } else if analysis.misses.is_some() {
-            format!("No pattern in the latency of {name}: it looks random, of one kind and steady.")
-        } else {
-            format!("The latency of {name} looks of one kind; only its distribution is known, not its order.")
-        });
+fn found(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> Vec<String> {
+    let found = sentences(&analysis.patterns, period_ns);
+    if !found.is_empty() {
+        return found;
     }
-    let mut text = format!("Pattern of {name}:\n");
-    text.extend(sentences.iter().map(|sentence| wrap(&format!("- {sentence}"))));
-    text
+    vec![if analysis.patterns.clusters.is_empty() {
+        format!("No pattern can be found in {name}: the distribution of its latencies is unknown.")
+    } else if analysis.misses.is_some() {
+        format!("No pattern in the latency of {name}: it looks random, of one kind and steady.")
+    } else {
+        format!("The latency of {name} looks of one kind; only its distribution is known, not its order.")
+    }]
 }
 
-/// One section in full.
-fn section(section: Section, period_ns: i64, analysis: &TaskAnalysis) -> String {
+/// The patterns of each task on the page, with the clusters that the histogram has boxes around.
+pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
+    let mut pieces = Vec::new();
+    for named in tasks(runs) {
+        let patterns = &named.task.patterns;
+        let sentences = sentences(patterns, named.task.measured.summary.period_ns);
+        let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
+        pieces.push(Piece::said(format!("{}: {text}", named.name)));
+        if patterns.clusters.len() > 1 {
+            pieces.push(clusters(
+                format!("{}: clusters of latencies, boxed in the histogram", named.name),
+                patterns,
+            ));
+        }
+    }
+    (!pieces.is_empty()).then(|| Section {
+        id: "patterns".into(),
+        title: "Patterns".into(),
+        lead: "What is regular about the irregularity. Each kind of pattern is tested at a level of 0.1 %: of a hundred runs without any, fewer than one shows one.".into(),
+        pieces,
+    })
+}
+
+/// One part in full.
+fn part_of(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Vec<Piece> {
     let patterns = &analysis.patterns;
     let period_ns = period_ns as f64;
     let unknown = match analysis.misses {
-        Some(_) => "  not known: too few activations\n",
-        None => "  not known: only distributions were kept, not single activations\n",
+        Some(_) => "unknown, too few activations",
+        None => "unknown, only distributions were kept, not single activations",
     };
-    match section {
-        Section::Clusters => clusters(patterns, analysis.transitions.as_ref()),
-        Section::Spectrum => spectrum(&patterns.spectrum, period_ns, unknown),
-        Section::Dependence => dependence(patterns, unknown),
-        Section::Spikes => spikes(&patterns.spikes, period_ns, unknown),
-        Section::Misses => misses(analysis.misses.as_ref(), unknown),
-        Section::Change => change(&patterns.change, period_ns),
-        Section::TimeError => time_error(analysis.time_error.as_ref(), unknown),
-    }
-}
-
-/// A sentence below a table.
-fn note(sentence: &str) -> String {
-    paragraph(sentence, 2, 4)
+    let (title, pieces) = match part {
+        AnalysisSection::Clusters => {
+            let modes = clusters("Latency modes (code paths)".into(), patterns);
+            let follow = analysis.transitions.iter().flat_map(transitions);
+            return std::iter::once(modes).chain(follow).collect();
+        }
+        AnalysisSection::Spectrum => {
+            ("Periodic parts of the latency", spectrum(&patterns.spectrum, period_ns))
+        }
+        AnalysisSection::Dependence => {
+            ("How much a latency says of later ones (autocorrelation)", dependence(patterns))
+        }
+        AnalysisSection::Spikes => ("The largest latencies", spikes(&patterns.spikes, period_ns)),
+        AnalysisSection::Misses => ("Missed due times", analysis.misses.as_ref().map(misses)),
+        AnalysisSection::Change => return change(&patterns.change, period_ns),
+        AnalysisSection::TimeError => {
+            ("Time error (G.810, IEEE 1139)", analysis.time_error.as_ref().map(time_error))
+        }
+    };
+    pieces.unwrap_or_else(|| vec![Piece::said(format!("{title}: {unknown}."))])
 }
 
 /// A probability, as far as it means something.
@@ -115,72 +168,75 @@ fn p(p: f64) -> String {
     if p < 1e-12 { "below 1e-12".into() } else { format!("{p:.2e}") }
 }
 
-fn clusters(patterns: &Patterns, transitions: Option<&Transitions>) -> String {
-    let rows = patterns.clusters.iter().enumerate().map(|(i, c)| {
-        vec![
-            format!("{}", i + 1),
-            count(c.count),
-            format!("{:.4}", c.weight * 100.0),
-            microseconds(c.low_ns as f64),
-            microseconds(c.centre_ns),
-            microseconds(c.high_ns as f64),
-            microseconds(c.width_ns() as f64),
-            microseconds(c.sd_ns),
-        ]
-    });
-    let mut text = String::from("latency modes (code paths), in µs\n");
-    let header = ["mode", "wake-ups", "share %", "from", "centre", "to", "width", "sd"];
-    text.push_str(&columns(&header, rows));
-    let Some(t) = transitions else { return text };
-    text.push_str("which mode follows which, in % of the row\n");
-    let names: Vec<String> = (1..=t.probabilities.len()).map(|i| format!("to {i}")).collect();
-    let header: Vec<&str> = std::iter::once("").chain(names.iter().map(String::as_str)).collect();
+/// A time in the unit that suits it.
+fn time(ns: f64) -> Cell {
+    Cell::Text(Human(ns).to_string())
+}
+
+/// A time in seconds to the microsecond.
+fn seconds(ns: f64) -> Cell {
+    Cell::Text(format!("{:.6}", ns / 1e9))
+}
+
+fn clusters(caption: String, patterns: &Patterns) -> Piece {
+    let row = |(number, c): (usize, &LatencyCluster)| {
+        let [low_ns, high_ns] = [c.low_ns, c.high_ns].map(|ns| ns as f64);
+        let times = [low_ns, c.centre_ns, high_ns, c.width_ns() as f64, c.sd_ns].map(Cell::time);
+        let first = [Cell::Text(format!("mode {}", number + 1)), Cell::Count(c.count), Cell::Share(c.weight)];
+        first.into_iter().chain(times).collect()
+    };
+    let header = ["µs", "wake-ups", "share", "from", "centre", "to", "width", "sd"];
+    Piece::table(caption, &header, patterns.clusters.iter().enumerate().map(row))
+}
+
+/// Which mode follows which.
+fn transitions(t: &Transitions) -> Vec<Piece> {
+    let names = (1..=t.probabilities.len()).map(|i| format!("to {i}"));
+    let header: Vec<String> = std::iter::once(String::new()).chain(names).collect();
     let rows = t.probabilities.iter().enumerate().map(|(i, row)| {
-        let shares = row.iter().map(|share| format!("{:.3}", share * 100.0));
-        std::iter::once(format!("from {}", i + 1)).chain(shares).collect()
+        let shares = row.iter().map(|share| Cell::Share(*share));
+        std::iter::once(Cell::Text(format!("from {}", i + 1))).chain(shares).collect()
     });
-    text.push_str(&columns(&header, rows));
+    let mut pieces = vec![Piece::table("Which mode follows which, in shares of the row", &header, rows)];
     if let (Some(chi), Some(prob)) = (t.chi_squared, t.p) {
         let strength = t.strength.map_or(String::new(), |v| format!(", strength {v:.3} of 1 (Cramer's V)"));
-        let degrees = t.degrees;
-        text.push_str(&note(&format!(
-            "independent of the one before: chi-squared {chi:.1} with {degrees} degrees, p {}{strength}",
+        pieces.push(Piece::said(format!(
+            "Independent of the one before: chi-squared {chi:.1} with {} degrees, p {}{strength}.",
+            t.degrees,
             p(prob)
         )));
     }
-    text
+    pieces
 }
 
-fn spectrum(section: &SpectrumSection, period_ns: f64, unknown: &str) -> String {
-    let Some(spectrum) = &section.spectrum else {
-        return "periodic parts of the latency\n".to_owned() + unknown;
-    };
+fn spectrum(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
+    let spectrum = section.spectrum.as_ref()?;
     let row = |line: &Line| {
         vec![
-            Human(line.fundamental * period_ns).to_string(),
-            line.harmonic.to_string(),
-            Human(line.period * period_ns).to_string(),
-            Human(line.uncertainty * period_ns).to_string(),
-            Human(line.amplitude).to_string(),
-            format!("{:.0}", line.over_floor),
-            p(line.p),
+            time(line.fundamental * period_ns),
+            Cell::Text(line.harmonic.to_string()),
+            time(line.period * period_ns),
+            time(line.uncertainty * period_ns),
+            time(line.amplitude),
+            Cell::Text(format!("{:.0}", line.over_floor)),
+            Cell::Text(p(line.p)),
         ]
     };
     let lines = section.lines.iter().chain(&section.slow_lines);
     let rows: Vec<_> = lines.take(ROWS).map(row).collect();
-    let mut text = format!(
-        "periodic parts of the latency ({} segments of {} activations)\n",
+    let caption = format!(
+        "Periodic parts of the latency ({} segments of {} activations)",
         spectrum.segments, spectrum.segment
     );
-    if rows.is_empty() && section.locked.is_empty() {
-        text.push_str("  none stands out of the noise\n");
-    }
-    if !rows.is_empty() {
-        text.push_str(&columns(&["period", "harmonic", "at", "+-", "amplitude", "over floor", "p"], rows));
-    }
-    for locked in &section.locked {
-        text.push_str(&note(&format!(
-            "locked to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1})",
+    let header = ["period", "harmonic", "at", "+-", "amplitude", "over floor", "p"];
+    let mut pieces = vec![match (rows.is_empty(), section.locked.is_empty()) {
+        (false, _) => Piece::table(caption, &header, rows),
+        (true, false) => Piece::said(format!("{caption}:")),
+        (true, true) => Piece::said(format!("{caption}: none stands out of the noise.")),
+    }];
+    pieces.extend(section.locked.iter().map(|locked| {
+        Piece::said(format!(
+            "Locked to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1}).",
             count(locked.period),
             Human(locked.period as f64 * period_ns),
             count(locked.period),
@@ -188,46 +244,38 @@ fn spectrum(section: &SpectrumSection, period_ns: f64, unknown: &str) -> String 
             locked.difference_ns,
             count(locked.repetitions),
             locked.z
-        )));
-    }
-    text
+        ))
+    }));
+    Some(pieces)
 }
 
-fn dependence(patterns: &Patterns, unknown: &str) -> String {
+fn dependence(patterns: &Patterns) -> Option<Vec<Piece>> {
     let all = &patterns.dependence.autocorrelation;
-    let mut text = String::from("how much a latency says of later ones (autocorrelation)\n");
     if all.is_empty() {
-        return text + unknown;
+        return None;
     }
     let lags = [1, 2, 3, 4, 5, 10, 20, 50, 100].into_iter().filter(|lag| *lag < all.len());
-    text.push_str(&columns(
-        &["lag", "correlation"],
-        lags.map(|lag| vec![lag.to_string(), format!("{:+.4}", all[lag])]),
-    ));
-    if let Some(test) = patterns.dependence.ljung_box {
-        let verdict = if patterns.dependence.found { "dependent" } else { "as if independent" };
-        let _ =
-            writeln!(text, "  {verdict}: Ljung-Box Q {:.1} over {} lags, p {}", test.q, test.lags, p(test.p));
-    }
-    text
+    let rows = lags.map(|lag| vec![lag.to_string(), format!("{:+.4}", all[lag])]);
+    let caption = "How much a latency says of later ones (autocorrelation)";
+    let mut pieces = vec![Piece::table(caption, &["lag", "correlation"], rows)];
+    pieces.extend(patterns.dependence.ljung_box.map(|test| {
+        let verdict = if patterns.dependence.found { "Dependent" } else { "As if independent" };
+        Piece::said(format!("{verdict}: Ljung-Box Q {:.1} over {} lags, p {}.", test.q, test.lags, p(test.p)))
+    }));
+    Some(pieces)
 }
 
-fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
-    let mut text = String::from("the largest latencies\n");
+fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
     if spikes.largest.is_empty() {
-        return text + unknown;
+        return None;
     }
     let rows = spikes.largest.iter().map(|peak| {
-        vec![
-            Human(peak.latency_ns as f64).to_string(),
-            format!("{:.6}", peak.index as f64 * period_ns / 1e9),
-            count(peak.index),
-        ]
+        vec![time(peak.latency_ns as f64), seconds(peak.index as f64 * period_ns), Cell::Count(peak.index)]
     });
-    text.push_str(&columns(&["latency", "at s", "activation"], rows));
-    for found in &spikes.periodic {
-        text.push_str(&note(&format!(
-            "every {} (+- {}): {} of {} expected, up to {}, first at {:.6} s, p {}",
+    let mut pieces = vec![Piece::table("The largest latencies", &["latency", "at s", "activation"], rows)];
+    pieces.extend(spikes.periodic.iter().map(|found| {
+        Piece::said(format!(
+            "Every {} (+- {}): {} of {} expected, up to {}, first at {:.6} s, p {}.",
             Human(found.period * period_ns),
             Human(found.uncertainty * period_ns),
             count(found.spikes),
@@ -235,18 +283,18 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
             Human(found.largest.latency_ns as f64),
             found.phase * period_ns / 1e9,
             p(found.p)
-        )));
-    }
+        ))
+    }));
     if spikes.periodic.is_empty() {
-        text.push_str("  no period among them\n");
+        pieces.push(Piece::said("There is no period among them."));
     }
     if let Some(bursts) = &spikes.bursts {
         let how = if bursts.bursty { "in bursts" } else { "each for itself" };
         let index = bursts
             .extremal_index
             .map_or(String::new(), |i| format!(", clusters per value {i:.2} (extremal index)"));
-        text.push_str(&note(&format!(
-            "the {} from {} on come {how}: {:.2} together in the mean{index}, p {}",
+        pieces.push(Piece::said(format!(
+            "The {} from {} on come {how}: {:.2} together on average{index}, p {}.",
             count(bursts.spikes),
             Human(bursts.threshold_ns as f64),
             bursts.mean_size,
@@ -254,128 +302,119 @@ fn spikes(spikes: &Spikes, period_ns: f64, unknown: &str) -> String {
         )));
         let rows = bursts.bursts.iter().take(if bursts.bursty { 10 } else { 0 }).map(|b| {
             vec![
-                format!("{:.6}", b.first as f64 * period_ns / 1e9),
-                Human((b.last - b.first) as f64 * period_ns).to_string(),
-                b.exceedances.to_string(),
-                Human(b.max_ns as f64).to_string(),
+                seconds(b.first as f64 * period_ns),
+                time((b.last - b.first) as f64 * period_ns),
+                Cell::Count(b.exceedances),
+                time(b.max_ns as f64),
             ]
         });
         let rows: Vec<_> = rows.collect();
         if !rows.is_empty() {
-            text.push_str(&columns(&["burst at s", "lasting", "spikes", "largest"], rows));
+            pieces.push(Piece::table("Bursts", &["at s", "lasting", "spikes", "largest"], rows));
         }
     }
-    text
+    Some(pieces)
 }
 
-fn misses(misses: Option<&Misses>, unknown: &str) -> String {
-    let mut text = String::from("missed due times\n");
-    let Some(m) = misses else { return text + unknown };
+fn misses(m: &Misses) -> Vec<Piece> {
     let share = |share: Option<f64>| share.map_or("-".into(), crate::words::share);
-    text.push_str(&columns(
-        &["", "number"],
-        [
-            ("due times", count(m.due)),
-            ("missed", count(m.missed)),
-            ("started a period late or later", count(m.late)),
-            ("ended after the next due time", count(m.overruns)),
-            ("longest run of misses", count(m.longest_run)),
-            ("P(miss)", share(m.p_miss)),
-            ("P(miss | miss before)", share(m.p_miss_after_miss)),
-        ]
-        .map(|(name, value)| vec![name.to_owned(), value]),
-    ));
-    for w in &m.weakly_hard {
-        let _ = writeln!(text, "  at most {} of any {} in a row missed", count(w.missed), count(w.window));
-    }
-    let rows: Vec<_> = m
-        .bursts
-        .iter()
-        .take(ROWS)
-        .map(|b| {
-            let length = if b.from == b.to { b.from.to_string() } else { format!("{} to {}", b.from, b.to) };
-            vec![length, count(b.count)]
-        })
-        .collect();
+    let facts = [
+        ("due times", count(m.due)),
+        ("missed", count(m.missed)),
+        ("started a period late or later", count(m.late)),
+        ("ended after the next due time", count(m.overruns)),
+        ("longest run of misses", count(m.longest_run)),
+        ("P(miss)", share(m.p_miss)),
+        ("P(miss | miss before)", share(m.p_miss_after_miss)),
+    ];
+    let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
+    let mut pieces = vec![Piece::Facts { caption: "Missed due times".into(), facts }];
+    pieces.extend(m.weakly_hard.iter().map(|w| {
+        Piece::said(format!("At most {} of any {} in a row were missed.", count(w.missed), count(w.window)))
+    }));
+    let rows = m.bursts.iter().take(ROWS).map(|b| {
+        let length = if b.from == b.to { b.from.to_string() } else { format!("{} to {}", b.from, b.to) };
+        vec![Cell::Text(length), Cell::Count(b.count)]
+    });
+    let rows: Vec<_> = rows.collect();
     if !rows.is_empty() {
-        text.push_str(&columns(&["missed in a row", "times"], rows));
+        pieces.push(Piece::table("Misses in a row", &["missed in a row", "times"], rows));
     }
-    text
+    pieces
 }
 
-fn change(change: &Change, period_ns: f64) -> String {
+fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
     let part_ns = change.part_due_times as f64 * period_ns;
     let parts = change.means_ns.len();
-    let mut text =
-        format!("change over the run (means of {parts} parts of {}, spikes cut off)\n", Human(part_ns));
+    let caption =
+        format!("Change over the run (means of {parts} parts of {}, spikes cut off)", Human(part_ns));
     let Some(trend) = change.trend else {
-        text.push_str("  too short a run, or nothing varies\n");
-        return text;
+        return vec![Piece::said(format!("{caption}: too short a run, or nothing varies."))];
     };
     let error = trend.uncertainty.map_or(String::new(), |e| format!(" +- {}", Human(e)));
     let p_or = trend
         .p
         .map_or("the level wanders too slowly to tell a drift".into(), |value| format!("p {}", p(value)));
-    let _ = writeln!(text, "  drift {}{error} from part to part; {p_or}", Human(trend.slope));
     let rows = change.levels.iter().take(ROWS).map(|level| {
-        let at = |part: usize| Human(part as f64 * part_ns).to_string();
-        vec![at(level.from), at(level.to), Human(level.level).to_string()]
+        let at = |part: usize| time(part as f64 * part_ns);
+        vec![at(level.from), at(level.to), time(level.level)]
     });
-    text.push_str(&columns(&["from", "to", "level"], rows));
-    if let Some(kpss) = change.kpss {
-        let _ = writeln!(
-            text,
-            "  the level stays the same: p {} (KPSS test: {:.3} with {} lags)",
+    let mut pieces = vec![
+        Piece::table(caption, &["from", "to", "level"], rows),
+        Piece::said(format!("Drift: {}{error} from part to part; {p_or}.", Human(trend.slope))),
+    ];
+    pieces.extend(change.kpss.map(|kpss| {
+        Piece::said(format!(
+            "The level stays the same: p {} (KPSS test: {:.3} with {} lags).",
             p(kpss.p),
             kpss.eta,
             kpss.lags
-        );
-    }
-    if let Some(runs) = change.runs {
-        let _ = writeln!(
-            text,
-            "  random order: {} runs about the median, z {:.2}, p {}",
+        ))
+    }));
+    pieces.extend(change.runs.map(|runs| {
+        Piece::said(format!(
+            "Random order: {} runs about the median, z {:.2}, p {}.",
             runs.runs,
             runs.z,
             p(runs.p)
-        );
-    }
-    text
+        ))
+    }));
+    pieces
 }
 
-fn time_error(errors: Option<&TimeErrors>, unknown: &str) -> String {
-    let mut text = String::from("time error (G.810, IEEE 1139)\n");
-    let Some(errors) = errors else { return text + unknown };
-    let _ = writeln!(text, "  of {} activations in a row", count(errors.activations));
+fn time_error(errors: &TimeErrors) -> Vec<Piece> {
     let rows = errors.points.iter().map(|point| {
         vec![
-            Human(point.tau_ns).to_string(),
-            Human(point.mtie_ns).to_string(),
-            Human(point.tdev_ns).to_string(),
-            format!("{:.3e}", point.adev),
-            format!("{:.3e}", point.mdev),
+            time(point.tau_ns),
+            time(point.mtie_ns),
+            time(point.tdev_ns),
+            Cell::Text(format!("{:.3e}", point.adev)),
+            Cell::Text(format!("{:.3e}", point.mdev)),
         ]
     });
-    text.push_str(&columns(&["over", "MTIE", "TDEV", "ADEV", "MDEV"], rows));
-    text.push_str(&note(
-        "MTIE: by how much the latency changed at most within so long; TDEV: what is left of it when it is averaged over so long; \
-         ADEV, MDEV: how much its rate changes from one such stretch to the next",
-    ));
-    match &errors.lines {
-        None => text.push_str(&note(
-            "not detrended: due times and starts are of one clock, and a fitted line would hide the mean latency",
-        )),
-        Some(lines) => text.push_str(&note(&format!(
-            "detrended, for starts were read from another clock: least squares {:+.3} ns a period (+- {:.1e}), residual {} \
-             peak to peak (NIST's jitter); Theil-Sen {:+.3}; lower envelope {:+.3}",
+    let caption =
+        format!("Time error (G.810, IEEE 1139) of {} activations in a row", count(errors.activations));
+    let fitted = match &errors.lines {
+        None => "Not detrended: due times and starts are of one clock, and a fitted line would hide the mean latency."
+            .into(),
+        Some(lines) => format!(
+            "Detrended, for starts were read from another clock: least squares {:+.3} ns a period (+- {:.1e}), residual {} \
+             peak to peak (NIST's jitter); Theil-Sen {:+.3}; lower envelope {:+.3}.",
             lines.least_squares.line.slope,
             lines.least_squares.slope_se,
             Human(lines.nist_jitter_ns),
             lines.theil_sen.slope,
             lines.lower_envelope.slope
-        ))),
-    }
-    text
+        ),
+    };
+    vec![
+        Piece::table(caption, &["over", "MTIE", "TDEV", "ADEV", "MDEV"], rows),
+        Piece::said(
+            "MTIE: by how much the latency changed at most within that time; TDEV: what is left of it when it is \
+             averaged over that time; ADEV, MDEV: how much its rate changes from one such stretch to the next.",
+        ),
+        Piece::said(fitted),
+    ]
 }
 
 #[cfg(test)]
@@ -384,13 +423,15 @@ mod tests {
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::{Activation, RunInfo, TaskSpec, TimingStats};
 
+    use crate::sample::shown_pieces;
+
     fn analysis(scan: &TaskScan) -> TaskAnalysis {
         let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
         TaskAnalysis::of(scan, &run.tasks[0], &run)
     }
 
     #[test]
-    fn every_section_fits_80_columns_and_says_what_it_found() {
+    fn every_part_says_what_it_found() {
         let mut scan = TaskScan::new(1_000_000, 40_000);
         let rows: Vec<Activation> = (0..40_000u64)
             .map(|index| {
@@ -403,10 +444,9 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let analysis = analysis(&scan);
-        let all: String = Section::ALL.map(|s| section(s, 1_000_000, &analysis)).concat();
-        let text = brief("main", 1_000_000, &analysis) + &all;
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        for part in ["every 1 s", "2 modes", "at most 2 of any 10 in a row missed", "MTIE", "not detrended"] {
+        let pieces = AnalysisSection::ALL.map(|part| part_of(part, 1_000_000, &analysis)).concat();
+        let text = found("main", 1_000_000, &analysis).join("\n") + &shown_pieces(pieces);
+        for part in ["every 1 s", "2 modes", "At most 2 of any 10 in a row were", "MTIE", "Not detrended"] {
             assert!(text.contains(part), "{part} in {text}");
         }
     }
@@ -418,10 +458,15 @@ mod tests {
         figures.push(&Activation::default());
         scan.push_figures(0, &figures);
         let analysis = analysis(&scan);
-        for s in [Section::Spectrum, Section::Spikes, Section::Misses, Section::TimeError] {
-            assert!(section(s, 1_000_000, &analysis).contains("only distributions"), "{s:?}");
+        let shown = |part| shown_pieces(part_of(part, 1_000_000, &analysis));
+        for part in [
+            AnalysisSection::Spectrum,
+            AnalysisSection::Spikes,
+            AnalysisSection::Misses,
+            AnalysisSection::TimeError,
+        ] {
+            assert!(shown(part).contains("only distributions"), "{part:?}");
         }
-        let all = TaskAnalysis { transitions: None, ..analysis };
-        assert!(section(Section::Clusters, 1_000_000, &all).contains("mode"));
+        assert!(shown(AnalysisSection::Clusters).contains("mode"));
     }
 }

@@ -4,14 +4,15 @@ use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{
     Bound, CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
+use jitterlab_model::Warning;
 
 use crate::caveats::clause;
 use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
 use crate::check::paragraph;
 use crate::requirement::{claim, judgement};
 use crate::section::{Piece, Section};
-use crate::summary::warnings;
 use crate::table::columns;
+use crate::warnings;
 use crate::why::cause;
 use crate::words::{count, microseconds, plural, share, time};
 use crate::wrap::wrap;
@@ -37,15 +38,15 @@ pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
         }
         text.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
         text.extend(task.claims.iter().map(|plan| claim(&task.task, plan)));
-        text.extend(task.requirements.iter().map(|found| judgement(&task.task, found)));
+        text.extend(task.requirements.iter().map(|found| wrap(&judgement(&task.task, found))));
     }
-    text + &warnings(&outlook.warnings)
+    text + &warned(&outlook.warnings)
 }
 
 /// What stands below the head on the terminal where not everything is wanted; `None` where that is everything.
 pub(crate) fn short(outlook: &Outlook) -> Option<String> {
     let decided = |task: &TaskOutlook| {
-        let lines = task.requirements.iter().map(|found| judgement(&task.task, found));
+        let lines = task.requirements.iter().map(|found| wrap(&judgement(&task.task, found)));
         let claimed = task.claims.iter().map(|plan| claim(&task.task, plan));
         claimed.chain(lines).collect::<String>()
     };
@@ -56,7 +57,11 @@ pub(crate) fn short(outlook: &Outlook) -> Option<String> {
     };
     let backtest = outlook.tasks.iter().any(|task| task.reliability.is_some());
     let text: String = outlook.tasks.iter().map(of_task).collect();
-    (!backtest && !text.is_empty()).then(|| text + &warnings(&outlook.warnings))
+    (!backtest && !text.is_empty()).then(|| text + &warned(&outlook.warnings))
+}
+
+fn warned(all: &[Warning]) -> String {
+    all.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
 }
 
 /// What the page shows of it.

@@ -1,8 +1,10 @@
 //! Purposes in words: what each is, and what decides whether it is served.
 
 use jitterlab_analysis::purposes::Measure;
-use jitterlab_analysis::verdict::{Decision, PurposeVerdict};
+use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Verdict};
+use jitterlab_model::Fitness;
 
+use crate::section::{Cell, Piece};
 use crate::words::{count, exact, list, share, time};
 
 /// What a purpose is, for help and for sentences.
@@ -73,6 +75,48 @@ fn open(decision: &Decision) -> String {
     decision.open_share.map_or_else(String::new, |open| {
         format!(" Up to {} of the activations may be worse, unseen (95 %, if singly).", share(open))
     })
+}
+
+/// How well each purpose is served, the worst first: what decides it, and its limits. `None` of one alone, whose head says it.
+pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
+    let judged = verdict.purposes.iter().filter_map(|of| Some((of, of.decided_by.as_ref()?)));
+    let mut judged: Vec<(&PurposeVerdict, &Decision)> = judged.collect();
+    judged.sort_by_key(|(of, _)| std::cmp::Reverse(of.fitness));
+    let one_task = judged.windows(2).all(|two| two[0].1.task == two[1].1.task);
+    let row = |(of, by): &(&PurposeVerdict, &Decision)| {
+        let limit = by.limit;
+        let value = |value: i64| match limit.measure {
+            Measure::Missed => Cell::Count(value.unsigned_abs()),
+            _ => Cell::time(value as f64),
+        };
+        let task = if one_task { String::new() } else { format!(" of {}", by.task) };
+        let most = if by.at_most { ", at most" } else { "" };
+        let fitness = match of.fitness {
+            Fitness::Good => "good",
+            Fitness::Limited => "usable",
+            Fitness::CannotTell => "cannot tell",
+            Fitness::Unfit => "not fit",
+        };
+        vec![
+            Cell::from(of.purpose.as_str()),
+            Cell::Text(format!("{}{task}{most}", measure(limit.measure))),
+            value(by.seen),
+            value(limit.good),
+            value(limit.limited),
+            Cell::Verdict { fitness: of.fitness, text: fitness.into() },
+        ]
+    };
+    let header = ["µs", "decided by", "seen", "good", "usable", ""];
+    (judged.len() > 1).then(|| Piece::table("", &header, judged.iter().map(row)))
+}
+
+fn measure(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Interval => "period error",
+        Measure::Latency => "latency",
+        Measure::PeriodDeviation => "period deviation",
+        Measure::Missed => "missed",
+    }
 }
 
 /// The period that a task has to have to show whether a purpose is served.

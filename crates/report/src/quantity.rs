@@ -6,7 +6,7 @@ use jitterlab_model::Quantity;
 fn names(quantity: Quantity) -> [&'static str; 3] {
     match quantity {
         Quantity::Latency => ["latency", "latency", "latency"],
-        Quantity::CorrectedLatency => ["corrected latency", "latency, corrected", "corrected"],
+        Quantity::CorrectedLatency => ["corrected latency", "corrected", "corrected"],
         Quantity::MissedAge => ["age of missed due times", "missed, age", "missed-age"],
         Quantity::PeriodError => ["period error", "period error", "period"],
         Quantity::CycleToCycle => ["cycle-to-cycle difference", "cycle to cycle", "cycle"],

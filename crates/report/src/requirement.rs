@@ -14,7 +14,7 @@ use crate::wrap::wrap;
 #[must_use]
 pub fn judgement(task: &str, judgement: &Judgement) -> String {
     let required = &judgement.requirement.text;
-    wrap(&match judgement.unknown {
+    match judgement.unknown {
         Some(unknown) => format!(
             "unknown: {task}: {required}: the source does not say {}, so it cannot be decided.",
             gap(unknown)
@@ -25,7 +25,7 @@ pub fn judgement(task: &str, judgement: &Judgement) -> String {
             evidence(judgement),
             missing(judgement)
         ),
-    })
+    }
 }
 
 /// What an outcome means for what it was asked for.

@@ -1,12 +1,14 @@
-//! What `jitterlab run` says before and after the figures.
+//! A run around its figures: what is announced, how it was measured, and the activation that ended it.
 
 use crate::words::exact;
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::measured::Around;
 use jitterlab_model::units::Human;
-use jitterlab_model::{Bench, CpuSet, Flags, Gap, RunInfo, TaskRun};
+use jitterlab_model::{Bench, CpuSet, Flags, Gap, Keep, RunInfo, StopReason, TaskRun};
 
-use crate::table::columns;
+use crate::loads;
+use crate::machine::machine_line;
+use crate::section::{Cell, Piece};
 use crate::why::event::event;
 use crate::words::plural;
 use crate::wrap::wrap;
@@ -77,8 +79,57 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     format!("{}: every {}{offset} on CPU {cpus}, {policy}, {how}", spec.name, exact(spec.period_ns))
 }
 
+/// What a run was of, where and how, in names and values.
+pub(crate) fn facts(info: &RunInfo) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut fact = |term: &str, text: String| facts.push((term.to_owned(), text));
+    if let Some(machine) = &info.facts_before {
+        fact("Machine", machine_line(machine));
+    }
+    let told = [("", &info.started), ("by ", &info.tool), ("times by the clock ", &info.clock)];
+    let told =
+        told.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
+    fact("Measured", told.collect::<Vec<_>>().join(", "));
+    fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
+    fact("Load beside it", loads::of_run(info));
+    for task in &info.tasks {
+        fact("Task", task_line(info, task));
+    }
+    if let Some(stop) = &info.stop {
+        fact("Ended by", stopped(stop, info));
+    }
+    if let Keep::Spikes { above_ns } = info.keep {
+        fact("Kept", format!("per-second histograms, and activations from {} latency on", exact(above_ns)));
+    }
+    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
+        fact("Processors", placed);
+    }
+    facts
+}
+
+fn stopped(stop: &StopReason, info: &RunInfo) -> String {
+    let name = |task: usize| info.tasks.get(task).map_or("?", |task| task.spec.name.as_str());
+    match stop {
+        StopReason::Duration => "the planned time".into(),
+        StopReason::Count => "the planned number of activations".into(),
+        StopReason::Interrupted => "Ctrl-C or a signal, early".into(),
+        StopReason::Above { task, index, latency_ns } => {
+            format!("a latency of {} of {}, activation {index}", Human(*latency_ns as f64), name(*task))
+        }
+        StopReason::Overloaded { overload, .. } => {
+            format!("jitterlab, for the machine's safety: {overload}")
+        }
+        StopReason::WaitFailed { task, why } => {
+            format!("{}, which could not wait any more: {why}", name(*task))
+        }
+        StopReason::Closed => "the program that ran it, which closed it".into(),
+        StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
+        _ => "a reason that this release does not know".into(),
+    }
+}
+
 /// The activation that reached the limit, after those before it, and why it was late where that is known.
-pub fn around(info: &RunInfo, around: &Around, why: &[TaskWhy]) -> String {
+pub(crate) fn around(info: &RunInfo, around: &Around, why: &[TaskWhy]) -> Vec<Piece> {
     let task = info.tasks.get(around.task);
     let name = task.map_or("?", |t| t.spec.name.as_str());
     let zero_ns = task.and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);
@@ -101,16 +152,21 @@ pub fn around(info: &RunInfo, around: &Around, why: &[TaskWhy]) -> String {
             notes.push("after lost records".into());
         }
         vec![
-            format!("{mark}{}", a.index),
-            format!("{:.6}", (a.due_ns - zero_ns) as f64 / 1e9),
-            Human(a.latency_ns() as f64).to_string(),
-            Human(a.execution_ns() as f64).to_string(),
-            a.cpu.to_string(),
-            notes.join(", "),
+            Cell::Text(format!("{mark}{}", a.index)),
+            Cell::Text(format!("{:.6}", (a.due_ns - zero_ns) as f64 / 1e9)),
+            Cell::time(a.latency_ns() as f64),
+            Cell::time(a.execution_ns() as f64),
+            Cell::Count(a.cpu.into()),
+            Cell::Text(notes.join(", ")),
         ]
     });
-    let table = columns(&["  activation", "due, s", "latency", "execution", "CPU", ""], rows);
+    let caption = format!("Activations of {name} up to the latency that reached the limit, in µs");
+    let header = ["activation", "due, s", "latency", "execution", "CPU", ""];
+    let table = Piece::table(caption, &header, rows);
     let late = why.get(around.task).and_then(|of| of.events.iter().find(|late| late.index == around.index));
-    let why = late.map_or(String::new(), |late| format!("why it was late:\n{}", event(late, zero_ns, false)));
-    format!("\nactivations of {name} up to the latency that reached the limit\n{table}{why}")
+    let why = late.map(|late| Piece::Verbatim {
+        heading: "Why it was late:".into(),
+        text: event(late, zero_ns, false),
+    });
+    [table].into_iter().chain(why).collect()
 }

@@ -2,6 +2,15 @@
 
 use jitterlab_model::{Activation, TimingStats};
 
+use crate::chart::Terminal;
+use crate::section::{Piece, Section};
+
+/// Pieces as a terminal of 80 columns shows them, with all that is folded in them.
+pub(crate) fn shown_pieces(pieces: Vec<Piece>) -> String {
+    let section = Section { id: String::new(), title: String::new(), lead: String::new(), pieces };
+    section.text(Terminal { columns: 80, ascii: false, colour: false })
+}
+
 /// A task every millisecond that started each time this long after its due time, and did nothing.
 pub(crate) fn stats(latencies_ns: &[i64]) -> TimingStats {
     let mut stats = TimingStats::new(1_000_000);

@@ -1,226 +1,286 @@
-//! The summary of a run: the machine, each task's figures and histogram, the verdict.
+//! A measured run in words: how each purpose is served, the figures of its tasks, what speaks against them.
 
-use std::fmt::Write as _;
-
-use crate::caveats::{distinct, statement};
-use crate::words::{count, exact, known_count, list, microseconds, share};
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
-use jitterlab_analysis::summary::{PERCENTILES, Statistics, Summary};
+use jitterlab_analysis::summary::{PERCENTILES, Percentile, Statistics, Summary};
+use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::units::Human;
-use jitterlab_model::{Bench, Distribution, Keep, Known, Quantity, RunInfo, StopReason, TaskRun, Warning};
+use jitterlab_model::{Bench, Gap, Known, Quantity, RunInfo, TaskRun};
 
-use crate::chart::Terminal;
-use crate::machine::machine_line;
+use crate::caveats::{distinct, statement};
+use crate::chart::{Axis, Chart, Layer, Scale, Shape};
+use crate::document::Present;
+use crate::head::{self, Head, shown};
 use crate::requirement::judgement;
-use crate::run::{refusals, task_line};
-use crate::table::columns;
-use crate::wrap::{remarks, wrap, wrap_indented};
-use crate::{isolation, quantity, waiting, warnings, why};
+use crate::section::{Cell, Piece, Section, Table};
+use crate::words::{count, known_count, list, microseconds_of_bins, sentence, share};
+use crate::{isolation, loads, purpose, quantity, run, waiting, warnings, why};
 
-/// The whole summary, readable at 80 columns, its figures at the terminal's width.
-pub fn text(measured: &MeasuredRun, terminal: Terminal) -> String {
-    let info = &measured.run;
-    let mut text = overview(info, measured.tasks.iter(), terminal);
-    if let Some(file) = &measured.file {
-        text += &format!(
-            "run file: {}\nsee more of it with jitterlab analyze, plot and report\n",
-            file.display()
+/// A quantile is shown where at least this many values lie beyond it.
+const BEYOND: u64 = 10;
+
+/// One value in this many lies beyond the last quantile of the short table.
+const RAREST: u64 = 1_000;
+
+impl Present for MeasuredRun {
+    const KIND: &'static str = "run";
+
+    fn head(&self) -> Option<Head> {
+        head::run::measured(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let info = &self.run;
+        let tasks: Vec<&MeasuredTask> = self.tasks.iter().collect();
+        let mut pieces = answer(info, self.verdict.as_ref(), &tasks);
+        let required = self.required.iter().flat_map(|required| &required.tasks);
+        pieces.extend(
+            required
+                .flat_map(|task| task.requirements.iter().map(|of| Piece::said(judgement(&task.task, of)))),
         );
-    }
-    text += &isolation::comparison(measured);
-    text += &late(measured);
-    text += &required(measured);
-    text + &info.firmware.as_ref().map_or(String::new(), crate::firmware::text)
-}
-
-/// What the head rests on, a screen of it: the figures of each task, what speaks against them, where the rest is. What was
-/// refused was said when the run began, and the head says it.
-pub(crate) fn answer(measured: &MeasuredRun) -> String {
-    let info = &measured.run;
-    let mut text = head(info);
-    for (task, measured) in info.tasks.iter().zip(&measured.tasks) {
-        text += &figures(info, task, &measured.summary);
-    }
-    text += &minded(measured.tasks.iter());
-    text += &warnings(&info.warnings);
-    text += &late(measured);
-    text += &required(measured);
-    text += &isolation::comparison(measured);
-    if let Some(file) = &measured.file {
-        text += &format!(
-            "run file: {}\nsee all of it with --details, jitterlab analyze, plot and report\n",
-            file.display()
-        );
-    }
-    text
-}
-
-/// What each requirement came to.
-fn required(measured: &MeasuredRun) -> String {
-    let tasks = measured.required.iter().flat_map(|required| &required.tasks);
-    let each = tasks.flat_map(|task| task.requirements.iter().map(|of| judgement(&task.task, of)));
-    each.collect()
-}
-
-/// Why activations were late, where that was found out, and the activations before the one that ended the run.
-fn late(measured: &MeasuredRun) -> String {
-    let info = &measured.run;
-    let why = measured.why.iter().map(|of| why::brief(of, info));
-    let around = measured.around.as_ref().map(|around| crate::run::around(info, around, &measured.why));
-    why.chain(around).collect()
-}
-
-/// What is said of a run and of each task, wherever they come from.
-pub(crate) fn overview<'a>(
-    info: &RunInfo,
-    tasks: impl Iterator<Item = &'a MeasuredTask> + Clone,
-    terminal: Terminal,
-) -> String {
-    let mut text = head(info);
-    for (task, measured) in info.tasks.iter().zip(tasks.clone()) {
-        let summary = &measured.summary;
-        text.push('\n');
-        text.push_str(&figures(info, task, summary));
-        text.push_str(&histogram(summary, &measured.latency_histogram(), terminal));
-        text.push_str(&wrap(&statement(summary, measured_ns(task))));
-    }
-    text + &minded(tasks) + &warnings(&info.warnings) + &refusals(info)
-}
-
-/// What speaks against the figures of the tasks.
-fn minded<'a>(tasks: impl Iterator<Item = &'a MeasuredTask>) -> String {
-    remarks("Bear in mind", &distinct(tasks.flat_map(|task| &task.caveats)))
-}
-
-/// What a reader of the figures has to know, each on lines of its own.
-pub fn warnings(warnings: &[Warning]) -> String {
-    warnings.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
-}
-
-/// The load that ran beside a run, with what each part of it reached where that is known.
-pub fn load(info: &RunInfo) -> String {
-    match info.loads.as_slice() {
-        [] if info.bench == Bench::Mcu => "the firmware's own".into(),
-        [] => info.load.to_string(),
-        ran => ran.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-    }
-}
-
-/// What was measured where, how long, and why it ended.
-fn head(info: &RunInfo) -> String {
-    let mut text = String::new();
-    let length = info.measured_ns().map_or("unknown length".into(), |ns| Human(ns as f64).to_string());
-    // A program that records itself need not tell all of it.
-    let told = [info.tool.as_str(), &info.started, &length].into_iter().filter(|part| !part.is_empty());
-    let _ = writeln!(text, "{}, load: {}", told.collect::<Vec<_>>().join(", "), load(info));
-    if let Some(facts) = &info.facts_before {
-        text.push_str(&wrap(&machine_line(facts)));
-    }
-    match &info.stop {
-        Some(StopReason::Interrupted) => text.push_str("ended early by Ctrl-C or a signal\n"),
-        Some(StopReason::Above { task, index, latency_ns }) => {
-            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
-            let latency = Human(*latency_ns as f64);
-            let _ = writeln!(text, "ended by a latency of {latency} of {name} (activation {index})");
+        pieces.extend(isolation::comparison(self));
+        for of in &self.why {
+            pieces.extend(why::head(of, info).into_iter().map(Piece::said));
+            pieces.extend(why::piece(of));
         }
-        Some(StopReason::Overloaded { overload, .. }) => {
-            text.push_str(&wrap(&format!("stopped for the machine's safety: {overload}")));
-        }
-        Some(StopReason::WaitFailed { task, why }) => {
-            let name = info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
-            text.push_str(&wrap(&format!("ended because {name} could not wait any more: {why}")));
-        }
-        Some(StopReason::Crashed) => {
-            text.push_str("recovered: the measuring process did not end by itself\n");
-        }
-        _ => {}
+        pieces.extend(self.around.iter().flat_map(|around| run::around(info, around, &self.why)));
+        pieces.extend(notes(info, &tasks, Vec::new()));
+        let mut folded = details(info, &tasks);
+        folded.extend(tasks.iter().map(|task| histogram(task, Chart::TALL)));
+        folded.extend(info.firmware.iter().flat_map(crate::firmware::pieces));
+        pieces.push(Piece::details(FOLDED, folded));
+        pieces.extend(self.file.as_ref().map(|file| {
+            let file = shown(&file.display().to_string());
+            Piece::said(format!("saved {file}; more: --details, jitterlab analyze {file}"))
+        }));
+        vec![Section {
+            id: "run".into(),
+            title: "Measured run".into(),
+            lead: "The figures of each task, and what to know about them.".into(),
+            pieces,
+        }]
     }
-    if let Keep::Spikes { above_ns } = info.keep {
-        let above = exact(above_ns);
-        let _ =
-            writeln!(text, "the file keeps per-second histograms, and activations from {above} latency on");
-    }
-    text
 }
 
-fn figures(info: &RunInfo, task: &TaskRun, summary: &Summary) -> String {
-    let lost = records_lost(summary.dropped);
-    let share =
-        summary.missed_share().filter(|s| *s > 0.0).map_or(String::new(), |s| format!(" ({})", share(s)));
-    let mut text = wrap(&task_line(info, task));
-    let outside = task.result.as_ref().and_then(|r| r.core.as_ref()).map_or(String::new(), |core| {
-        format!(
-            "\n  {}: {} outside real-time mode, {} mode switches, gravity {} ns",
-            core.core,
-            count(core.outside),
-            count(core.mode_switches),
-            core.gravity_ns
-        )
+/// What is behind the folded part of a run.
+pub(crate) const FOLDED: &str = "Every figure, the histogram, and how it was measured";
+
+/// The tables that everybody wants: how each purpose is served, and the main figures.
+pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&MeasuredTask]) -> Vec<Piece> {
+    let several = tasks.len() > 1;
+    let each = || info.tasks.iter().zip(tasks);
+    let named = |(task, of): (&TaskRun, &&MeasuredTask)| (task.spec.name.clone(), activations(&of.summary));
+    let conditions = conditions(info);
+    let caption = match each().map(named).collect::<Vec<_>>().as_slice() {
+        [(name, counts)] => format!("{}: {counts}", list_of(&[name.clone(), conditions])),
+        named => {
+            let each: Vec<String> = named.iter().map(|(name, counts)| format!("{name}: {counts}")).collect();
+            let conditions = if conditions.is_empty() { conditions } else { format!("{conditions}. ") };
+            format!("{conditions}{}", each.join("; "))
+        }
+    };
+    let rows = tasks.iter().flat_map(|task| {
+        let summary = &task.summary;
+        let name = move |quantity| match several {
+            true => format!("{}: {}", summary.task, quantity::row(quantity)),
+            false => quantity::row(quantity).to_owned(),
+        };
+        let main = summary.quantities().into_iter().filter(|(quantity, _)| is_main(*quantity, summary));
+        main.filter(|(_, figures)| is_known(figures))
+            .map(move |(quantity, figures)| row(name(quantity), figures, summary, false))
     });
-    let _ = writeln!(
-        text,
-        "  {} activations, {} missed{share}{lost}{outside}",
-        known_count(summary.executed),
-        known_count(summary.missed)
-    );
-    text.push_str(&waiting::findings(task));
-    let (told, untold): (Vec<_>, Vec<_>) =
-        summary.quantities().into_iter().partition(|(_, figures)| is_told(figures));
-    text += &columns(&header("in µs"), told.into_iter().map(|(quantity, figures)| row(quantity, figures)));
-    let untold: Vec<String> = untold.iter().map(|(of, _)| quantity::name(*of).to_owned()).collect();
-    if !untold.is_empty() {
-        text += &wrap_indented(&format!("not told: {}", list(&untold)));
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    let figures = match rows.is_empty() {
+        true => Piece::said(caption),
+        false => Piece::table(caption, &header(false), rows),
+    };
+    verdict.and_then(purpose::table).into_iter().chain([figures]).collect()
+}
+
+/// Whether a quantity is among the main figures of a task.
+fn is_main(quantity: Quantity, summary: &Summary) -> bool {
+    match quantity {
+        Quantity::CycleToCycle => false,
+        Quantity::CorrectedLatency => summary.missed.at_least().is_some_and(|missed| missed > 0),
+        _ => true,
     }
-    text
+}
+
+/// Length of the run and the load beside it, as far as they are known.
+fn conditions(info: &RunInfo) -> String {
+    let length = info.measured_ns().map(|ns| Human(ns as f64).to_string());
+    let load = match info.bench {
+        Bench::Mcu => String::new(),
+        _ if info.loads.is_empty() && info.load.specs().is_none() => String::new(),
+        Bench::Host if info.loads.is_empty() && info.load.is_none() => "no load started".into(),
+        _ => format!("load: {}", loads::of_run(info)),
+    };
+    list_of(&[length.unwrap_or_default(), load])
+}
+
+/// Those parts that are not empty, with commas.
+fn list_of(parts: &[String]) -> String {
+    parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// How many activations ran, and how many were missed.
+fn activations(summary: &Summary) -> String {
+    let missed = match summary.missed {
+        Known::Unknown => "missed ones unknown".into(),
+        missed => format!("{} missed", known_count(missed)),
+    };
+    let part = summary.missed_share().filter(|part| *part > 0.0).map(share);
+    let overrun = summary.overrun.exactly().map(|policy| format!("overrun: {policy}"));
+    let of_missed = list_of(&[part.unwrap_or_default(), overrun.unwrap_or_default()]);
+    let of_missed = if of_missed.is_empty() { of_missed } else { format!(" ({of_missed})") };
+    let lost = match summary.dropped {
+        Known::Exactly(0) | Known::Unknown => String::new(),
+        lost => format!(", {} records lost", known_count(lost)),
+    };
+    format!("{} activations, {missed}{of_missed}{lost}", known_count(summary.executed))
+}
+
+/// What a reader has to know of the figures, that which could change the verdict first; `found` is what was found in them.
+pub(crate) fn notes(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
+    let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
+    let all = warnings::sentences(info).into_iter().chain(found).chain(caveats);
+    all.map(|text| Piece::note(sentence(&text))).collect()
+}
+
+/// Everything else that is known of a run and its tasks.
+pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
+    let refused = info.refused.iter().map(|refusal| {
+        Piece::said(format!("Refused: {} ({}). Remedy: {}", refusal.what, refusal.why, refusal.remedy))
+    });
+    let mut pieces = vec![Piece::Facts { caption: String::new(), facts: run::facts(info) }];
+    pieces.extend(refused);
+    for (task, MeasuredTask { summary, .. }) in info.tasks.iter().zip(tasks) {
+        pieces.push(Piece::said(statement(summary, measured_ns(task))));
+        pieces.extend(waiting::findings(task).into_iter().map(Piece::said));
+        pieces.push(Piece::Table(every_figure(summary)));
+        let unknown = summary.quantities().into_iter().filter(|(_, figures)| !is_known(figures));
+        let unknown: Vec<String> = unknown.map(|(of, _)| quantity::name(of).to_owned()).collect();
+        if !unknown.is_empty() {
+            pieces.push(Piece::said(format!("Unknown: {}.", list(&unknown))));
+        }
+    }
+    pieces
+}
+
+/// All figures of a task.
+pub(crate) fn every_figure(summary: &Summary) -> Table {
+    let known = summary.quantities().into_iter().filter(|(_, figures)| is_known(figures));
+    let rows = known.map(|(quantity, figures)| row(quantity::row(quantity).into(), figures, summary, true));
+    Table::new(format!("{}: {}", summary.task, activations(summary)), &header(true), rows)
 }
 
 /// Whether anything is known of a quantity.
-fn is_told(figures: &Statistics) -> bool {
-    let known = figures.percentiles().any(|(_, ns)| ns.at_least().is_some());
-    known || figures.min_ns.is_some() || figures.max_ns.is_some() || figures.mean_ns.is_some()
+fn is_known(figures: &Statistics) -> bool {
+    let percentile = figures.percentiles().any(|(_, ns)| ns.at_least().is_some());
+    percentile || figures.min_ns.is_some() || figures.max_ns.is_some() || figures.mean_ns.is_some()
 }
 
-/// What stands above the figures of quantities, the first column under this name.
-pub(crate) fn header(first: &'static str) -> Vec<&'static str> {
-    [first, "min", "mean", "sd"].into_iter().chain(PERCENTILES.map(|p| p.name)).chain(["max"]).collect()
+/// Headings of figures: all of them, or the main ones.
+fn header(all: bool) -> Vec<&'static str> {
+    let moments: &[&str] = if all { &["mean", "sd"] } else { &[] };
+    let percentiles = PERCENTILES.iter().filter(|p| all || p.one_in <= RAREST).map(|p| p.name);
+    ["µs", "min"].into_iter().chain(moments.iter().copied()).chain(percentiles).chain(["max"]).collect()
 }
 
-fn row(quantity: Quantity, figures: &Statistics) -> Vec<String> {
-    let mut cells = vec![quantity::row(quantity).to_owned()];
-    let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
-    let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns].into_iter();
-    cells.extend(values.map(|ns| ns.map_or("-".into(), microseconds)));
-    cells.extend(figures.percentiles().map(|(_, ns)| bounded(ns)));
-    cells.push(figures.max_ns.map_or("-".into(), |ns| microseconds(ns as f64)));
+fn row(name: String, figures: &Statistics, summary: &Summary, all: bool) -> Vec<Cell> {
+    let whole = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+    let mut cells = vec![Cell::Text(name), whole(figures.min_ns)];
+    if all {
+        cells.extend([figures.mean_ns, figures.sd_ns].map(|ns| Cell::of(ns, Cell::time)));
+    }
+    let is_counted = !summary.unknown.contains(&Gap::Count);
+    let is_supported = |p: Percentile| !is_counted || figures.count / p.one_in >= BEYOND;
+    let percentiles = figures.percentiles().filter(|(p, _)| all || p.one_in <= RAREST);
+    cells.extend(percentiles.map(|(p, ns)| if is_supported(p) { bounded(ns) } else { Cell::Nothing }));
+    cells.push(whole(figures.max_ns));
     cells
 }
 
-/// How many records were lost, if any were or that is not known.
-pub(crate) fn records_lost(dropped: Known<u64>) -> String {
-    match dropped {
-        Known::Exactly(0) | Known::Unknown => String::new(),
-        lost => format!(", {} records lost", known_count(lost)),
-    }
-}
-
-/// A percentile in a narrow cell: `>12.00` where it is only known to be above that.
-fn bounded(ns: Known<i64>) -> String {
+/// A percentile: `>12` where it is only known to be above that.
+fn bounded(ns: Known<i64>) -> Cell {
     match (ns.exactly(), ns.at_least()) {
-        (Some(ns), _) => microseconds(ns as f64),
-        (None, Some(low)) => format!(">{}", microseconds(low as f64)),
-        (None, None) => "-".into(),
+        (Some(ns), _) => Cell::time(ns as f64),
+        (None, Some(low)) => Cell::Text(format!(">{}", microseconds_of_bins(low as f64, 0.0))),
+        (None, None) => Cell::Nothing,
     }
 }
 
-fn histogram(summary: &Summary, latency: &Distribution, terminal: Terminal) -> String {
+/// How often each latency of a task occurred.
+pub(crate) fn histogram(task: &MeasuredTask, height: u32) -> Piece {
+    let (name, latency) = (&task.summary.task, task.latency_histogram());
     if !latency.has_shape() {
-        return "  no distribution of latencies is known\n".into();
+        return Piece::said(format!("The distribution of {name}'s latencies is unknown."));
     }
-    format!(
-        "  latency of {}, {} wake-ups, logarithmic count\n{}",
-        summary.task,
-        count(latency.count()),
-        terminal.distribution(latency)
-    )
+    let [low_ns, high_ns] = [latency.min_ns(), latency.max_ns()].map(|ns| ns.unwrap_or(0));
+    Piece::Figure(Chart {
+        name: "histogram".into(),
+        caption: format!(
+            "Latency of {name}, {} wake-ups; bars: logarithm of the count.",
+            count(latency.count())
+        ),
+        x: Axis::span("latency", low_ns, low_ns > 0 && high_ns > 30 * low_ns),
+        y: Axis::log("count").or(Scale::Linear),
+        layers: vec![Layer::new(name, 0, Shape::counts(&latency))],
+        height,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Terminal;
+    use crate::document::{self, Extent};
+    use jitterlab_model::{Granted, Policy, TaskResult, TaskSpec, TimingStats};
+
+    /// Ten thousand starts, some of them late, beside a task that misses.
+    fn measured(tasks: &[&str]) -> MeasuredRun {
+        let specs = tasks.iter().map(|spec| spec.parse::<TaskSpec>().unwrap());
+        let mut run = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", specs);
+        let granted =
+            Granted { policy: Policy::Fifo(80), cpus: vec![1], memory_locked: true, timer_slack_ns: None };
+        let mut stats: Vec<TimingStats> = Vec::new();
+        for (task, missed) in run.tasks.iter_mut().zip(0u64..) {
+            task.granted = Some(granted.clone());
+            let latencies =
+                (0..10_000i64).map(|k| 3_000 + k * 7_919 % 29_000 + if k == 4_711 { 941_000 } else { 0 });
+            task.result = Some(TaskResult {
+                executed: 10_000,
+                missed,
+                last_end_ns: 10_000_000_000,
+                ..TaskResult::default()
+            });
+            stats.push(crate::sample::stats(&latencies.collect::<Vec<_>>()));
+        }
+        MeasuredRun::new(run, &stats, Some("quiet.parquet".into()))
+    }
+
+    fn shown(run: &MeasuredRun, extent: Extent, columns: usize) -> String {
+        document::text(run, extent, Terminal { columns, ascii: false, colour: false })
+    }
+
+    #[test]
+    fn a_run_fits_every_terminal() {
+        let one = measured(&["name=main,period=1ms"]);
+        insta::assert_snapshot!("run-40", shown(&one, Extent::Answer, 40));
+        insta::assert_snapshot!("run-80", shown(&one, Extent::Answer, 80));
+        insta::assert_snapshot!("run-details-120", shown(&one, Extent::Details, 120));
+        let two = measured(&["name=base,period=1ms", "name=servo,period=1ms"]);
+        insta::assert_snapshot!("run-of-two-80", shown(&two, Extent::Answer, 80));
+    }
+
+    #[test]
+    fn a_quantile_that_few_values_support_is_not_shown() {
+        let stats = crate::sample::stats(&(0..200).collect::<Vec<_>>());
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        let run = MeasuredRun::new(run, &[stats], None);
+        let summary = &run.tasks[0].summary;
+        let cells = row("latency".into(), &summary.latency, summary, false);
+        let is_there: Vec<bool> = cells.iter().skip(2).map(|cell| *cell != Cell::Nothing).collect();
+        assert_eq!(is_there, [true, true, false, false, true], "p50, p90, p99, p99.9, max");
+    }
 }

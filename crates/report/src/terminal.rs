@@ -23,7 +23,7 @@ pub enum Extent {
 const NOTES: usize = 3;
 
 /// Columns that a narrow terminal does without, the first to go first.
-const LEFT_OUT: [&str; 3] = ["p90", "p50", "min"];
+const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
 
 /// The colour of a verdict.
 pub(crate) fn colour(fitness: Fitness) -> &'static str {
@@ -37,10 +37,13 @@ pub(crate) fn colour(fitness: Fitness) -> &'static str {
 /// Sections below each other: what is folded only with everything else.
 pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal) -> String {
     let show = Show { extent, terminal };
-    let pieces = || sections.iter().flat_map(|section| &section.pieces);
-    let is_note = |piece: &&Piece| matches!(piece, Piece::Note { .. });
-    let mut text: String = pieces().filter(|piece| !is_note(piece)).map(|piece| show.piece(piece)).collect();
-    let notes: Vec<&Piece> = pieces().filter(is_note).collect();
+    let all: Vec<&Piece> = sections.iter().flat_map(|section| &section.pieces).collect();
+    let is_text = |piece: &&&Piece| matches!(piece, Piece::Text { .. });
+    // Where more is to be had stands below the remarks.
+    let (all, last) = all.split_at(all.len() - all.iter().rev().take_while(is_text).count());
+    let (notes, others): (Vec<&Piece>, Vec<&Piece>) =
+        all.iter().partition(|piece| matches!(piece, Piece::Note { .. }));
+    let mut text: String = others.into_iter().map(|piece| show.piece(piece)).collect();
     let shown = if extent == Extent::Details { notes.len() } else { NOTES };
     if !notes.is_empty() {
         text.push('\n');
@@ -51,6 +54,7 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
         1 => text.push_str("  1 more note: --details\n"),
         more => text.push_str(&format!("  {more} more notes: --details\n")),
     }
+    text.extend(last.iter().map(|piece| show.piece(piece)));
     text.trim_start_matches('\n').to_owned()
 }
 
@@ -75,6 +79,9 @@ impl Show {
             Piece::Note { text } => wrap(&format!("- {text}")),
             Piece::Facts { caption, facts } => facts_text(caption, facts),
             Piece::Table(table) => format!("\n{}", self.table(table)),
+            Piece::Figure(chart) if everything && chart.is_counted() => {
+                format!("\n{}", self.terminal.figures([&Chart { height: Chart::TALL, ..chart.clone() }]))
+            }
             Piece::Figure(chart) if everything || chart.height <= Chart::GLANCE => {
                 format!("\n{}", self.terminal.figures([chart]))
             }

@@ -198,3 +198,16 @@ pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {
 pub fn change(change: f64) -> String {
     if change > 0.0 { format!("+{}", share(change)) } else { share(change) }
 }
+
+/// A clause as a sentence, with a capital and a full stop.
+///
+/// ```
+/// # use jitterlab_report::words::sentence;
+/// assert_eq!([sentence("the run was short"), sentence("It was.")], ["The run was short.", "It was."]);
+/// ```
+#[must_use]
+pub fn sentence(clause: &str) -> String {
+    let mut letters = clause.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
+}

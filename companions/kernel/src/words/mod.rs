@@ -6,9 +6,8 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_kernel::peers::{BARE_LOOP, Measures};
 use jitterlab_model::Warning;
-use jitterlab_report::chart::Terminal;
 use jitterlab_report::comparison;
-use jitterlab_report::document::{Extent, Present};
+use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::{emulated, sentence};
@@ -27,15 +26,12 @@ impl Present for KernelRun {
         head::run(self)
     }
 
-    fn sections(&self) -> Vec<Section> {
-        vec![section(self)]
-    }
-
     /// Of one kernel what a run says, and what was run after it.
-    fn own_words(&self, extent: Extent, terminal: Terminal) -> Option<String> {
-        let [only] = self.kernels.as_slice() else { return None };
-        let after = kernel_section("kernel-run", "Kernels", "", also(self).collect());
-        Some(only.measured.own_words(extent, terminal)? + &after.text(terminal))
+    fn sections(&self) -> Vec<Section> {
+        let [only] = self.kernels.as_slice() else { return vec![section(self)] };
+        let mut sections = only.measured.sections();
+        sections.iter_mut().take(1).for_each(|run| run.pieces.extend(also(self)));
+        sections
     }
 }
 
@@ -312,7 +308,8 @@ mod tests {
     use jitterlab_analysis::measured::MeasuredRun;
     use jitterlab_model::causes::Step;
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
-    use jitterlab_report::document;
+    use jitterlab_report::chart::Terminal;
+    use jitterlab_report::document::{self, Extent};
 
     use crate::results::PeersOnKernel;
     use crate::sample;

@@ -77,8 +77,10 @@ fn patterns_are_told_in_layers() {
     let file = run_file(folder.path(), "ticks.parquet", 1_000_000, 60_000, |k| {
         2_000 + noise(k, 300.0) + if k % 400 == 11 { 80_000 + noise(k + 1, 900.0) } else { 0 }
     });
-    let text = fine(&["analyze"], &[&file]);
-    assert!(text.contains("every 400 ms") && text.contains("--section: clusters,"), "{text}");
+    let text = fine(&["analyze"], &[&file]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("every 400 ms") && text.contains("more: --details, --section spikes"), "{text}");
+    let text = fine(&["analyze", "--details"], &[&file]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("--section: clusters,"), "{text}");
     for figure in ["over time: every extreme of its 60 000 latencies is drawn", "The curve of n latencies"] {
         assert!(text.contains(figure), "{text}");
     }
@@ -88,7 +90,7 @@ fn patterns_are_told_in_layers() {
         "{text}"
     );
     let text = fine(&["analyze", "--section", "all"], &[&file]);
-    assert!(text.contains("MTIE") && text.contains("which mode follows which"), "{text}");
+    assert!(text.contains("MTIE") && text.contains("Which mode follows which"), "{text}");
     let all = json(&["analyze", "--json"], &[&file]);
     let task = &all["result"]["tasks"][0];
     assert_eq!(task["summary"]["executed"], 60_000);

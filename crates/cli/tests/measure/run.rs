@@ -94,7 +94,8 @@ fn a_latency_of_the_limit_ends_the_run_at_once_and_is_shown_after_those_before_i
     let output = jitterlab(folder.path(), &["run", "--no-file", "--stop-above", "1ns", "-d", "5s"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("up to the latency that reached the limit") && text.contains(">0"), "{text}");
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("up to the latency that reached the limit") && said.contains(">0"), "{text}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
 
-use super::{Axis, Chart, Layer, Shape, Terminal};
+use super::{Axis, Chart, Shape, Terminal};
 
 /// Neighbouring bins added up until they are about `width` wide where they are drawn. None is lost, none is split.
 pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> {
@@ -24,8 +24,13 @@ pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> 
 
 /// Lines a histogram takes at most, gaps not counted: a screen without scrolling.
 const MAX_LINES: usize = 24;
+/// The same of one that is only glanced at.
+const FEW_LINES: usize = 8;
 /// Columns beside the bars: for the values, and for the count.
 const LABELS: usize = 40;
+
+/// Columns that a bar has at least.
+const NARROW: usize = 6;
 
 /// A line: values from `low_ns` to `high_ns`, both inclusive.
 struct Line {
@@ -43,8 +48,8 @@ fn key(value_ns: i64, bits: u32) -> (i64, i64) {
     (sign * i64::from(exponent + 1), sign * part as i64)
 }
 
-/// The finest grouping of the bins that fits on [`MAX_LINES`] lines.
-fn lines(bins: &[[f64; 3]]) -> Vec<Line> {
+/// The finest grouping of the bins that fits on this many lines.
+fn lines(bins: &[[f64; 3]], most: usize) -> Vec<Line> {
     let grouped = |bits: u32| {
         let mut lines: Vec<Line> = Vec::new();
         let mut last = None;
@@ -62,7 +67,7 @@ fn lines(bins: &[[f64; 3]]) -> Vec<Line> {
         }
         lines
     };
-    (0..=7).rev().map(grouped).find(|lines| lines.len() <= MAX_LINES).unwrap_or_else(|| grouped(0))
+    (0..=7).rev().map(grouped).find(|lines| lines.len() <= most).unwrap_or_else(|| grouped(0))
 }
 
 impl Shape {
@@ -89,24 +94,20 @@ impl Chart {
 impl Terminal {
     /// Counts of times, layer by layer. Each line shows where its values lie, a bar whose length is logarithmic in the
     /// count, and the count itself; a gap of more than one empty line is marked with dots.
-    pub(super) fn counts(self, layers: &[Layer]) -> String {
-        let counted = layers.iter().filter_map(|layer| match &layer.shape {
+    pub(super) fn counts(self, chart: &Chart) -> String {
+        let counted = chart.layers.iter().filter_map(|layer| match &layer.shape {
             Shape::Counts(bins) => Some((&layer.name, bins)),
             _ => None,
         });
         let several = counted.clone().count() > 1;
         let heading = |name: &str| if several { format!("{name}\n") } else { String::new() };
-        counted.map(|(name, bins)| heading(name) + &self.lines(bins)).collect::<Vec<_>>().join("\n")
+        let most = if chart.height <= Chart::GLANCE { FEW_LINES } else { MAX_LINES };
+        counted.map(|(name, bins)| heading(name) + &self.lines(bins, most)).collect::<Vec<_>>().join("\n")
     }
 
-    /// The values of a distribution of times, a line for each bin.
-    pub fn distribution(self, values: &Distribution) -> String {
-        self.counts(&[Layer::new("", 0, Shape::counts(values))])
-    }
-
-    fn lines(self, bins: &[[f64; 3]]) -> String {
-        let width = self.columns.max(60) - LABELS;
-        let lines = lines(bins);
+    fn lines(self, bins: &[[f64; 3]], most: usize) -> String {
+        let width = self.columns.saturating_sub(LABELS).max(NARROW);
+        let lines = lines(bins, most);
         let most = lines.iter().map(|l| l.count).max().unwrap_or(0);
         let mut out = String::new();
         let mut previous: Option<&Line> = None;
@@ -154,7 +155,8 @@ mod tests {
     #[test]
     fn a_single_far_value_has_its_own_line() {
         let d = of((0..100_000).map(|i| 2_000 + i % 300).chain([5_300_000]));
-        let text = Terminal { columns: 80, ascii: true, colour: false }.distribution(&d);
+        let Shape::Counts(bins) = Shape::counts(&d) else { panic!("no counts") };
+        let text = Terminal { columns: 80, ascii: true, colour: false }.lines(&bins, MAX_LINES);
         let last = text.lines().last().unwrap();
         assert!(last.contains("5.3") && last.ends_with(" 1"), "{text}");
         assert!(text.contains(':'));
@@ -172,7 +174,7 @@ mod tests {
         #[test]
         fn no_count_is_lost_and_the_screen_holds_it(values in prop::collection::vec(-1_000_000i64..10_000_000, 1..500)) {
             let Shape::Counts(bins) = Shape::counts(&of(values.iter().copied())) else { panic!("no counts") };
-            let lines = lines(&bins);
+            let lines = lines(&bins, MAX_LINES);
             prop_assert_eq!(lines.iter().map(|l| l.count).sum::<u64>(), values.len() as u64);
             prop_assert!(lines.len() <= 64);
             prop_assert!(lines.windows(2).all(|w| w[0].high_ns < w[1].low_ns));

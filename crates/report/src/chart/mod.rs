@@ -36,6 +36,13 @@ pub struct Chart {
 impl Chart {
     /// A height up to which a chart is only glanced at: half the lines on a terminal.
     pub const GLANCE: u32 = 200;
+    /// The usual height.
+    pub const TALL: u32 = 460;
+
+    /// Whether it shows how many values lie where.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.layers.iter().any(|layer| matches!(layer.shape, Shape::Counts(_)))
+    }
 }
 
 /// An axis.

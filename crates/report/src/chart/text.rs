@@ -58,9 +58,9 @@ impl Terminal {
 
     /// The chart without its caption.
     pub fn figure(self, chart: &Chart) -> String {
-        if chart.layers.iter().any(|layer| matches!(layer.shape, Shape::Counts(_))) {
+        if chart.is_counted() {
             // A line for each occupied bin says more than so few columns could.
-            return self.spelled(self.counts(&chart.layers));
+            return self.spelled(self.counts(chart));
         }
         let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
         self.figure_of(chart, lines)

@@ -1,16 +1,14 @@
-//! What `analyze` ends with: the latency over time and its percentiles, small, from what the analysis says.
+//! The latency over time and its percentiles, small, from what an analysis says.
 
-use crate::words::count;
 use jitterlab_analysis::TaskAnalysis;
-use jitterlab_analysis::task_analysis::Extremes;
 use jitterlab_model::Quantity;
 
 use super::percentiles;
-use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
+use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::words::count;
 
-/// Both figures for each task that has latencies.
-pub fn figures(tasks: &[TaskAnalysis], terminal: Terminal) -> String {
-    let over_time = tasks.iter().filter_map(|task| over_time(task, 2 * terminal.columns));
+/// Both figures of the tasks that have latencies.
+pub fn charts(tasks: &[TaskAnalysis]) -> Vec<Chart> {
     let measured = tasks.iter().map(|task| &task.measured).filter(|task| task.summary.latency.count > 0);
     let histograms: Vec<_> =
         measured.map(|task| (task.summary.task.as_str(), task.latency_histogram())).collect();
@@ -19,22 +17,21 @@ pub fn figures(tasks: &[TaskAnalysis], terminal: Terminal) -> String {
     let caption = "The curve of n latencies ends at 1 − 1/n.".to_owned();
     let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
     let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });
-    terminal.figures(&over_time.chain(percentiles).collect::<Vec<_>>())
+    tasks.iter().filter_map(over_time).chain(percentiles).collect()
 }
 
-/// The smallest and the largest latency over time, in at most so many parts of the run.
-fn over_time(task: &TaskAnalysis, parts: usize) -> Option<Chart> {
+/// The smallest and the largest latency over time.
+fn over_time(task: &TaskAnalysis) -> Option<Chart> {
     let (summary, over_time) = (&task.measured.summary, &task.over_time);
     // One stretch of which only the extremes are known has no course.
     if over_time.parts.len() < 2 {
         return None;
     }
     let name = &summary.task;
-    let joint = over_time.parts.len().div_ceil(parts).max(1);
-    let part_ns = over_time.part_due_times as f64 * joint as f64 * summary.period_ns as f64;
+    let part_ns = over_time.part_due_times as f64 * summary.period_ns as f64;
     let (mut band, mut missed) = (Vec::new(), Vec::new());
-    for (k, part) in (0u32..).zip(over_time.parts.chunks(joint)) {
-        let Some(part) = Extremes::joint(part.iter().flatten().copied()) else { continue };
+    for (k, part) in (0u32..).zip(&over_time.parts) {
+        let Some(part) = part else { continue };
         let at = (f64::from(k) + 0.5) * part_ns;
         band.push([at, part.min_ns as f64, part.max_ns as f64]);
         if part.missed > 0 {
@@ -61,6 +58,7 @@ fn over_time(task: &TaskAnalysis, parts: usize) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Terminal;
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::{Activation, RunInfo, TaskSpec};
 
@@ -79,7 +77,7 @@ mod tests {
         scan.push_all(&rows);
         let info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
         let analysis = TaskAnalysis::of(&scan, &info.tasks[0], &info);
-        let text = figures(&[analysis], Terminal { columns: 80, ascii: true, colour: false });
+        let text = Terminal { columns: 80, ascii: true, colour: false }.figures(&charts(&[analysis]));
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();
         assert_eq!(top.matches('#').count(), 1, "{text}");

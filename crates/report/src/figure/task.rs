@@ -5,10 +5,10 @@ use jitterlab_model::load::LoadSpec;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
 
+use crate::loads;
 use crate::quantity;
 use crate::section::{Piece, Section, Shown};
 use crate::shown::{PageRun, PageTask};
-use crate::summary::load;
 use crate::words::{count, exact, known_count, time};
 
 /// A task of a run with its name in the figure.
@@ -115,7 +115,7 @@ impl Task<'_> {
             () if summary.unknown.contains(&Gap::Period) => "period not told".into(),
             () => format!("period {}", exact(summary.period_ns)),
         };
-        let (load, missed) = (load(info), known_count(summary.missed));
+        let (load, missed) = (loads::of_run(info), known_count(summary.missed));
         [length, period, format!("load {load}"), how, format!("{missed} missed")]
     }
 }

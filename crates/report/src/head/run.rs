@@ -8,8 +8,8 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{Bench, Fitness, Gap, Refusal, RunInfo};
 
 use super::{Head, ON_THE_MACHINE, shown, word};
+use crate::loads;
 use crate::purpose::{decision, names, period};
-use crate::summary::load;
 use crate::warnings::gap;
 use crate::words::{plural, time};
 
@@ -74,7 +74,7 @@ fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
     let seen = match run.load.is_none() && run.loads.is_empty() && run.bench == Bench::Host {
         // What others ran is among the caveats.
         true => format!("as seen{length}, no load started"),
-        false => format!("as seen{length}, load: {}", load(run)),
+        false => format!("as seen{length}, load: {}", loads::of_run(run)),
     };
     let of = |fitness| names(verdict.with(fitness));
     let word = word(verdict.fitness);

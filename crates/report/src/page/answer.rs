@@ -3,10 +3,11 @@
 use jitterlab_model::Refusal;
 
 use super::PageRun;
-use super::frame::{answer, table, whole};
+use super::frame::{answer, figures, whole};
 use super::html::{Html, html};
 use super::words::{self, About, RunWords};
 use crate::head::Head;
+use crate::section::Table;
 
 /// The runs in words; `found` are the answers of further results.
 pub fn of(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: &Html) -> Html {
@@ -97,9 +98,9 @@ fn about(runs: &[RunWords], about: &[About]) -> Html {
 fn tables(runs: &[RunWords]) -> Html {
     let several = runs.len() > 1;
     let tables = runs.iter().flat_map(|run| run.tables.iter().map(move |of| (run, of)));
-    let table = |(run, of): (&RunWords, &words::TaskTable)| {
+    let table = |(run, of): (&RunWords, &Table)| {
         let caption = if several { format!("{}: {}", run.label, of.caption) } else { of.caption.clone() };
-        html!("{table}\n", table = table(&caption, &of.header, &of.rows))
+        html!("{table}\n", table = figures(&caption, of))
     };
     let tables: Html = tables.map(table).collect();
     match several {

@@ -88,11 +88,7 @@ fn piece(title: &str, id: String, piece: &Piece) -> Html {
                 facts = facts.iter().map(fact).collect::<Html>()
             )
         }
-        Piece::Table(Table { caption, header, rows }) => {
-            let rows: Vec<Vec<String>> =
-                rows.iter().map(|row| row.iter().map(Cell::written).collect()).collect();
-            html!("{table}\n", table = table(caption, header, &rows))
-        }
+        Piece::Table(of) => html!("{table}\n", table = figures(&of.caption, of)),
         Piece::Verbatim { heading, text } => {
             let heading = html!("<p>{heading}</p>", heading = whole(heading)).only_if(!heading.is_empty());
             html!("{heading}<pre tabindex=\"0\">{text}</pre>\n", heading = heading, text = text)
@@ -114,6 +110,12 @@ fn piece(title: &str, id: String, piece: &Piece) -> Html {
             Place { id, title, label, options: &options, charts, series }.html()
         }
     }
+}
+
+/// A table of values under a caption; its first column names the row.
+pub fn figures(caption: &str, Table { header, rows, .. }: &Table) -> Html {
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(Cell::written).collect()).collect();
+    table(caption, header, &rows)
 }
 
 /// A table; its first column names the row.

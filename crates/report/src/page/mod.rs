@@ -9,7 +9,6 @@ mod facts;
 mod frame;
 mod html;
 mod pack;
-mod patterns;
 mod plots;
 #[cfg(test)]
 mod tests;
@@ -74,7 +73,7 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageEr
     };
     let (details, own): (Vec<Section>, Vec<Section>) = crate::figure::sections(runs)
         .into_iter()
-        .chain(patterns::section(runs))
+        .chain(crate::patterns::section(runs))
         .partition(|section| FOLDED.contains(&section.id.as_str()));
     let (first, given): (Vec<&Section>, Vec<&Section>) = given().partition(|section| is_first(section));
     let (leading, others): (Vec<&Document>, Vec<&Document>) =

@@ -1,19 +1,17 @@
 //! What the page says of a run in words and tables.
 
-use crate::caveats::{distinct, statement};
-use crate::words::{known_count, list};
 use jitterlab_analysis::caveats::measured_ns;
-use jitterlab_model::units::Human;
-use jitterlab_model::{Refusal, StopReason};
+use jitterlab_model::Refusal;
 
 use super::PageRun;
 use super::html::{Html, html};
+use crate::caveats::{distinct, statement};
 use crate::head::{self, Head};
-use crate::machine::machine_line;
-use crate::quantity;
-use crate::run::task_line;
-use crate::summary::{self, load, records_lost};
+use crate::run;
+use crate::section::Table;
+use crate::summary::every_figure;
 use crate::warnings;
+use crate::words::{list, sentence};
 
 /// A run in words.
 #[derive(Debug)]
@@ -24,16 +22,8 @@ pub struct RunWords {
     pub next: Option<String>,
     pub statements: Vec<String>,
     pub refused: Vec<Refusal>,
-    pub tables: Vec<TaskTable>,
+    pub tables: Vec<Table>,
     commands: Vec<String>,
-}
-
-/// The figures of a task.
-#[derive(Debug)]
-pub struct TaskTable {
-    pub caption: String,
-    pub header: Vec<&'static str>,
-    pub rows: Vec<Vec<String>>,
 }
 
 /// The words for each run.
@@ -62,7 +52,7 @@ impl RunWords {
             head,
             statements: statements.collect(),
             refused: info.refused.clone(),
-            tables: run.tasks.iter().map(table).collect(),
+            tables: run.tasks.iter().map(|of| every_figure(&of.measured.summary)).collect(),
             commands: commands(run),
         }
     }
@@ -87,7 +77,7 @@ pub struct About {
 
 /// What is told of the runs: said once where all of them agree.
 pub fn about(runs: &[PageRun]) -> Vec<About> {
-    let each: Vec<Vec<(String, String)>> = runs.iter().map(facts).collect();
+    let each: Vec<Vec<(String, String)>> = runs.iter().map(|run| run::facts(&run.info)).collect();
     let mut terms: Vec<(String, usize)> = Vec::new();
     for facts in &each {
         for (at, (term, _)) in facts.iter().enumerate() {
@@ -146,87 +136,6 @@ fn said_once(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<Stri
     all.iter().map(said).collect()
 }
 
-fn facts(run: &PageRun) -> Vec<(String, String)> {
-    let info = &run.info;
-    let mut facts = Vec::new();
-    let mut fact = |term: &str, text: String| facts.push((term.to_owned(), text));
-    if let Some(machine) = &info.facts_before {
-        fact("Machine", machine_line(machine));
-    }
-    let told = [("", &info.started), ("by ", &info.tool), ("times by the clock ", &info.clock)];
-    let told =
-        told.into_iter().filter(|(_, what)| !what.is_empty()).map(|(how, what)| format!("{how}{what}"));
-    fact("Measured", told.collect::<Vec<_>>().join(", "));
-    fact("For", info.measured_ns().map_or("an unknown time".into(), |ns| Human(ns as f64).to_string()));
-    fact("Load beside it", load(info));
-    for task in &info.tasks {
-        fact("Task", task_line(info, task));
-    }
-    if let Some(stop) = &info.stop {
-        fact("Ended by", stopped(stop, run));
-    }
-    if let Some(placed) = warnings::placement(info.placement.as_ref()) {
-        fact("Processors", placed);
-    }
-    facts
-}
-
-fn stopped(stop: &StopReason, run: &PageRun) -> String {
-    match stop {
-        StopReason::Duration => "the wanted time being over".into(),
-        StopReason::Count => "the wanted number of activations".into(),
-        StopReason::Interrupted => "Ctrl-C or a signal, early".into(),
-        StopReason::Above { task, index, latency_ns } => {
-            let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
-            format!("a latency of {} of {name}, activation {index}", Human(*latency_ns as f64))
-        }
-        StopReason::Overloaded { overload, .. } => {
-            format!("jitterlab, for the machine's safety: {overload}")
-        }
-        StopReason::WaitFailed { task, why } => {
-            let name = run.info.tasks.get(*task).map_or("?", |t| t.spec.name.as_str());
-            format!("{name}, which could not wait any more: {why}")
-        }
-        StopReason::Closed => "the program that ran it, which closed it".into(),
-        StopReason::Crashed => "a crash of the measuring process; the file was recovered".into(),
-        _ => "a reason that this release does not know".into(),
-    }
-}
-
-fn table(task: &super::PageTask) -> TaskTable {
-    let summary = &task.measured.summary;
-    let lost = records_lost(summary.dropped);
-    let caption = format!(
-        "Task {}: {} activations, {} missed{lost}. Microseconds.",
-        summary.task,
-        known_count(summary.executed),
-        known_count(summary.missed)
-    );
-    let rows = summary.quantities().map(|(quantity, figures)| {
-        let whole = |ns: Option<i64>| ns.map(|ns| ns as f64);
-        let values = [whole(figures.min_ns), figures.mean_ns, figures.sd_ns]
-            .into_iter()
-            .chain(figures.percentiles().map(|(_, ns)| whole(ns.exactly())))
-            .chain([whole(figures.max_ns)]);
-        [quantity::row(quantity).to_owned()]
-            .into_iter()
-            .chain(values.map(|ns| ns.map_or("–".into(), microseconds)))
-            .collect()
-    });
-    TaskTable { caption, header: summary::header("quantity"), rows: rows.to_vec() }
-}
-
-/// To the nanosecond where the value is one, as `analyze --json` gives it.
-fn microseconds(ns: f64) -> String {
-    format!("{:.3}", ns / 1e3)
-}
-
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
-}
-
 /// The commands that make the run and this page again, ready for a shell.
 fn commands(run: &PageRun) -> Vec<String> {
     let measure: Vec<String> = run.info.command.iter().map(|word| quoted(word)).collect();
@@ -258,10 +167,5 @@ mod tests {
         assert_eq!(quoted("--period=250us"), "--period=250us");
         assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
         assert_eq!(quoted(""), "''");
-    }
-
-    #[test]
-    fn a_caveat_becomes_one_sentence() {
-        assert_eq!(sentence("the run was short"), "The run was short.");
     }
 }
