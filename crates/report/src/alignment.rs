@@ -3,18 +3,42 @@
 use jitterlab_analysis::align::{Alignment, Ambiguous, ChannelAligned, Found, Matched, RunAligned, Spread};
 use jitterlab_model::Fitness;
 
+use crate::document::Present;
 use crate::head::{Head, shown};
-use crate::section::{Piece, Section};
+use crate::section::{Cell, Piece, Section};
 use crate::warnings;
-use crate::words::{count, microseconds, plural, share, time};
+use crate::words::{count, plural, share, time};
 
 /// Shifts that are named.
 const NAMED: usize = 6;
 /// A best shift that leaves more than this of what an arbitrary one leaves shows nothing of the run.
 const STRANGE: f64 = 0.9;
 
+impl Present for RunAligned {
+    const KIND: &'static str = "alignment";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces: Vec<Piece> = self.channels.iter().flat_map(channel).collect();
+        pieces.push(Piece::note(
+            "Not in these figures: a delay that all pulses share. Where the other clock begins is unknown, so a constant delay \
+             between time stamp and pulse cannot be seen; nor does the rate show which of the clocks is off.",
+        ));
+        pieces.extend(self.warnings.iter().map(|warning| Piece::note(warnings::sentence(warning))));
+        vec![Section {
+            id: "witness".into(),
+            title: "The run and its witness".into(),
+            lead: format!("{} held against {}, activation by activation.", self.file, self.witness),
+            pieces,
+        }]
+    }
+}
+
 /// The three lines.
-pub(crate) fn head(aligned: &RunAligned) -> Head {
+fn head(aligned: &RunAligned) -> Head {
     let matched = aligned.channels.iter().filter_map(|of| match &of.alignment.found {
         Found::Matched(matched) => Some((of, matched)),
         _ => None,
@@ -120,22 +144,7 @@ fn rate(matched: &Matched) -> String {
     format!("{:.decimals$} ± {:.decimals$} ppm {way}", matched.rate_ppm.abs(), matched.rate_uncertainty_ppm)
 }
 
-/// Each channel with its figures.
-pub(crate) fn section(aligned: &RunAligned) -> Section {
-    let mut pieces: Vec<Piece> = aligned.channels.iter().flat_map(channel).collect();
-    pieces.push(Piece::said(
-        "Not in these figures: what every pulse is late by alike. Where the other clock begins is unknown, so a constant delay \
-         between time stamp and pulse cannot be told from it; nor does the rate tell which of the clocks is off.",
-    ));
-    pieces.extend(aligned.warnings.iter().map(warnings::sentence).map(Piece::said));
-    Section {
-        id: "witness".into(),
-        title: "The run and its witness".into(),
-        lead: format!("{} held against {}, activation by activation.", aligned.file, aligned.witness),
-        pieces,
-    }
-}
-
+/// A channel with its figures.
 fn channel(of: &ChannelAligned) -> Vec<Piece> {
     let name = format!("{}, held against {}", of.channel, of.task);
     let Found::Matched(matched) = &of.alignment.found else {
@@ -147,12 +156,12 @@ fn channel(of: &ChannelAligned) -> Vec<Piece> {
     pieces
 }
 
-fn row(name: &str, spread: &Spread) -> Vec<String> {
-    let cells = [spread.sd_ns, spread.p99_ns, spread.min_ns, spread.max_ns].map(microseconds);
-    [name.to_owned()].into_iter().chain(cells).collect()
+fn row(name: &str, spread: &Spread) -> Vec<Cell> {
+    let cells = [spread.sd_ns, spread.p99_ns, spread.min_ns, spread.max_ns].map(Cell::time);
+    std::iter::once(name.into()).chain(cells).collect()
 }
 
-const HEADER: [&str; 5] = ["in µs", "sd", "99 % within", "earliest", "latest"];
+const HEADER: [&str; 5] = ["µs", "sd", "99 % within", "earliest", "latest"];
 
 fn figures(name: &str, alignment: &Alignment, matched: &Matched) -> Piece {
     let sampled = Spread {

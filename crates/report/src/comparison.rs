@@ -1,129 +1,115 @@
-//! Runs side by side, for the terminal: what differs first, then what it rests on.
+//! Words for runs side by side: what differs first, then what that rests on.
 
 mod causes;
+mod chart;
 pub(crate) mod head;
 mod junit;
-mod page;
 mod settings;
 mod table;
 mod twente;
 
 pub use causes::piece as causes;
 pub use junit::{junit, markdown};
-pub use page::{section, sections};
-
-use std::fmt::Write as _;
 
 use jitterlab_analysis::compare::{
     AgainstFirst, Basis, ComparedRun, Comparison, Difference, Estimate, Larger, Maxima, Mismatch, Refusal,
     RunsCompared, Statistic, TaskCompared, Weight,
 };
 
-use crate::chart::Terminal;
-use crate::check::paragraph;
-use crate::table::columns;
+use crate::document::Present;
+use crate::head::Head;
+use crate::section::{Cell, Piece, Section};
 use crate::warnings;
-use crate::words::{count, list, microseconds, share, time};
-use crate::wrap::wrap;
+use crate::words::{count, list, share, time};
 
-/// Everything that is said of the runs.
-#[must_use]
-pub fn text(compared: &RunsCompared, terminal: Terminal) -> String {
-    let text = compared.tasks.iter().map(|task| of_task(task, terminal)).collect::<Vec<_>>().join("\n");
-    text + &warned(compared)
+impl Present for RunsCompared {
+    const KIND: &'static str = "comparison";
+
+    fn head(&self) -> Option<Head> {
+        head::of(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces: Vec<Piece> = self.tasks.iter().flat_map(of_task).collect();
+        pieces.extend(warned(self));
+        vec![section(pieces)]
+    }
 }
 
-/// The runs of each task in one table.
+/// The page's section; `None` where nothing is compared.
 #[must_use]
-pub fn answer(compared: &RunsCompared) -> String {
-    let of_task = |task: &TaskCompared| {
-        let table =
-            task.comparison.as_ref().map_or_else(String::new, |found| side_by_side(&task.task, found));
-        table
-            + &task.causes.as_ref().map_or_else(String::new, |found| causes::text(&task.task, found))
-            + &task.settings.as_ref().map_or_else(String::new, |found| settings::text(&task.task, found))
-            + &task
-                .mismatches
-                .iter()
-                .map(|d| mismatches(&d.first, &d.other, &d.conditions))
-                .collect::<String>()
-    };
-    let text = compared.tasks.iter().map(of_task).collect::<Vec<_>>().join("\n");
-    text + &warned(compared)
+pub fn of_tasks(compared: &[(&str, &Comparison)]) -> Option<Section> {
+    let pieces: Vec<Piece> = compared.iter().flat_map(|(task, found)| side_by_side(task, found)).collect();
+    (!pieces.is_empty()).then(|| section(pieces))
+}
+
+fn section(pieces: Vec<Piece>) -> Section {
+    Section {
+        id: "comparison".into(),
+        title: "Comparison".into(),
+        lead: "Every figure of the latency against that of the first run, or of the first setting. An interval that reaches over zero shows no real difference; all intervals of differences hold together with 95 %.".into(),
+        pieces,
+    }
+}
+
+fn of_task(of: &TaskCompared) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> =
+        of.mismatches.iter().flat_map(|d| mismatches(&d.first, &d.other, &d.conditions)).collect();
+    pieces.extend(of.settings.iter().flat_map(|found| settings::pieces(&of.task, found)));
+    pieces.extend(of.comparison.iter().flat_map(|found| side_by_side(&of.task, found)));
+    pieces.extend(of.causes.iter().map(|found| causes(&of.task, found)));
+    pieces.extend(of.twente.iter().flat_map(|runs| twente::pieces(&of.task, runs)));
+    pieces
 }
 
 /// What a reader has to know, each once, with the runs that it is true of.
-fn warned(compared: &RunsCompared) -> String {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
+    let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     let each =
         compared.warnings.iter().flat_map(|of| of.warnings.iter().map(move |warning| (&of.run, warning)));
     for (run, warning) in each {
         let sentence = warnings::sentence(warning);
-        match said.iter_mut().find(|(known, _)| *known == sentence) {
+        match notes.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, runs)) => runs.push(run.clone()),
-            None => said.push((sentence, vec![run.clone()])),
+            None => notes.push((sentence, vec![run.clone()])),
         }
     }
-    said.iter().map(|(sentence, runs)| wrap(&format!("warning: {}: {sentence}", list(runs)))).collect()
-}
-
-fn side_by_side(task: &str, compared: &Comparison) -> String {
-    let table = table::side_by_side(compared);
-    let header: Vec<&str> = table.header.iter().map(String::as_str).collect();
-    let legend = if table.legend.is_empty() { String::new() } else { wrap(&table.legend) };
-    wrap(&format!("latency of {task} in µs; what really differs first, what differs most on top"))
-        + &columns(&header, table.rows)
-        + &legend
-}
-
-fn of_task(compared: &TaskCompared, terminal: Terminal) -> String {
-    let mut text = format!("task {}\n", compared.task);
-    for d in &compared.mismatches {
-        text.push_str(&mismatches(&d.first, &d.other, &d.conditions));
-    }
-    text.extend(compared.settings.iter().map(|found| settings::text(&compared.task, found)));
-    text.extend(compared.comparison.iter().map(|found| comparison(found, terminal)));
-    text.extend(compared.causes.iter().map(|found| causes::text(&compared.task, found)));
-    text.extend(compared.twente.iter().map(|found| twente::twente(found)));
-    text
+    notes.into_iter().map(|(sentence, runs)| Piece::note(format!("{}: {sentence}", list(&runs))))
 }
 
 /// What differs between the conditions of two runs.
-fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> String {
-    let mut text = String::new();
-    for m in all {
-        let weight = if m.weight == Weight::Refuse { "not comparable" } else { "differs" };
-        let line = format!("{weight}: {}: {} in {first}, {} in {other}", m.what, m.first, m.other);
-        text.push_str(&paragraph(&line, 2, 4));
-    }
-    if all.iter().filter(|m| m.weight == Weight::Warn).count() > 1 {
-        let line = "more than one condition differs: no difference below can be put down to one of them";
-        text.push_str(&paragraph(line, 2, 4));
-    }
-    text
+fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
+    let of = |weight: Weight, caption: &str| {
+        let found = all.iter().filter(|m| m.weight == weight);
+        let facts: Vec<_> = found
+            .map(|m| (m.what.clone(), format!("{} in {first}, {} in {other}", m.first, m.other)))
+            .collect();
+        (!facts.is_empty()).then(|| Piece::Facts { caption: caption.into(), facts })
+    };
+    let several = all.iter().filter(|m| m.weight == Weight::Warn).count() > 1;
+    let several = several.then(|| {
+        Piece::note("More than one condition differs: no difference can be put down to one of them.")
+    });
+    [of(Weight::Refuse, "not comparable:"), of(Weight::Warn, "differs:"), several]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
-/// Each run against the first, and what each run's own intervals are.
-fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
-    let Some(first) = comparison.runs.first() else { return String::new() };
-    let of = comparison.against_first.iter().map(|against| difference(first, against, terminal.ascii));
-    let mut text = of.collect::<Vec<String>>().join("\n");
-    text.push_str("\nlatency in µs, with the interval that holds the figure of such runs\n");
-    for run in &comparison.runs {
-        text.push_str(&wrap(&format!(
-            "{}: {} wake-ups, jitter {}, max {}; {}.",
-            run.name,
-            count(run.count),
-            known(run.jitter_ns),
-            known(run.max_ns),
-            basis(&run.basis)
-        )));
-        text.push_str(&columns(&["", "value", "from", "to", ""], run.estimates.iter().map(estimate)));
-    }
-    text + &wrap(
-        "Intervals are of 95 %; those of differences hold all at once. A maximum has none: it says how long a run was as \
+/// Each run against the first, and folded behind that each run's own intervals.
+fn side_by_side(task: &str, comparison: &Comparison) -> Vec<Piece> {
+    let Some(first) = comparison.runs.first() else { return Vec::new() };
+    let mut details: Vec<Piece> = chart::of(task, comparison).map(Piece::Figure).into_iter().collect();
+    details.extend(comparison.against_first.iter().flat_map(|against| difference(first, against)));
+    details.extend(comparison.runs.iter().map(estimates));
+    details.push(Piece::said(
+        "Intervals are of 95 %; those of differences hold all at once. A maximum has none: it shows how long a run was as \
          much as how good.",
-    )
+    ));
+    vec![
+        Piece::Table(table::side_by_side(task, comparison)),
+        Piece::details(format!("{task}: differences with their intervals, and each run by itself"), details),
+    ]
 }
 
 /// A difference with its sign and unit.
@@ -171,29 +157,39 @@ fn refusal(refusal: Option<Refusal>) -> &'static str {
     }
 }
 
-fn known(ns: Option<i64>) -> String {
-    ns.map_or("-".into(), |ns| time(ns as f64))
-}
-
 /// A figure in its unit: a share for missed due times, else microseconds.
-fn figure(statistic: Statistic, value: f64) -> String {
-    if statistic == Statistic::MissedShare { share(value) } else { microseconds(value) }
+fn figure(statistic: Statistic, value: f64) -> Cell {
+    if statistic == Statistic::MissedShare { Cell::Share(value) } else { Cell::time(value) }
 }
 
-fn estimate(e: &Estimate) -> Vec<String> {
-    let [from, to] = bounds(e.statistic, e.interval);
-    vec![e.statistic.name().into(), figure(e.statistic, e.value), from, to, refusal(e.refusal).into()]
+fn bounds(statistic: Statistic, interval: Option<[f64; 2]>) -> [Cell; 2] {
+    interval.map_or([Cell::Nothing, Cell::Nothing], |both| both.map(|value| figure(statistic, value)))
 }
 
-fn bounds(statistic: Statistic, interval: Option<[f64; 2]>) -> [String; 2] {
-    interval.map_or(["-".into(), "-".into()], |both| both.map(|v| figure(statistic, v)))
+/// The figures of a run with the intervals that hold them for such runs.
+fn estimates(run: &ComparedRun) -> Piece {
+    let known = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
+    let row = |e: &Estimate| {
+        let [from, to] = bounds(e.statistic, e.interval);
+        vec![e.statistic.name().into(), figure(e.statistic, e.value), from, to, refusal(e.refusal).into()]
+    };
+    let caption = format!(
+        "{}: {} wake-ups, jitter {}, max {}; {}",
+        run.name,
+        count(run.count),
+        known(run.jitter_ns),
+        known(run.max_ns),
+        basis(&run.basis)
+    );
+    Piece::table(caption, &["latency, µs", "value", "from", "to", ""], run.estimates.iter().map(row))
 }
 
-fn difference(first: &ComparedRun, against: &AgainstFirst, ascii: bool) -> String {
-    let mut text = format!("{} against {}, latency in µs\n", against.name, first.name);
+/// A run against the first: every difference, the largest latencies, and the shift of each quantile.
+fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
+    let (name, first) = (&against.name, &first.name);
     let row = |d: &Difference| {
         let [from, to] = bounds(d.statistic, d.interval);
-        let ratio = d.ratio.map_or("-".into(), |r| format!("{r:.3}"));
+        let ratio = Cell::of(d.ratio, |ratio| format!("{ratio:.3}").into());
         vec![
             d.statistic.name().into(),
             figure(d.statistic, d.difference),
@@ -203,23 +199,29 @@ fn difference(first: &ComparedRun, against: &AgainstFirst, ascii: bool) -> Strin
             table::word(d).into(),
         ]
     };
-    text.push_str(&columns(
-        &["", "difference", "from", "to", "ratio", "real?"],
+    let differences = Piece::table(
+        format!("{name} against {first}"),
+        &["latency, µs", "difference", "from", "to", "ratio", "real?"],
         against.differences.iter().map(row),
-    ));
-    if let Some(maxima) = &against.maxima {
-        text.push_str(&wrap(&worst(&first.name, &against.name, maxima)));
-    }
+    );
     let g = against
         .hedges_g
         .map_or(String::new(), |g| format!("; the means differ by {g:+.2} standard deviations (Hedges' g)"));
-    text.push_str(&wrap(&format!(
-        "A wake-up of {} is earlier than one of {} with a probability of {}{g}.",
-        against.name,
-        first.name,
+    let earlier = Piece::said(format!(
+        "A wake-up of {name} is earlier than one of {first} with a probability of {}{g}.",
         share(against.p_lower)
-    )));
-    text + &shift_plot(against, ascii)
+    ));
+    let shifts = against.shifts.iter().map(|shift| {
+        let [from, to] = bounds(Statistic::Mean, shift.interval);
+        vec![format!("p{}", (shift.p * 1e6).round() / 1e4).into(), Cell::time(shift.shift_ns), from, to]
+    });
+    let shifts = Piece::table(
+        format!("Shift of each quantile of {name} against {first}: below zero is lower"),
+        &["latency, µs", "shift", "from", "to"],
+        shifts,
+    );
+    let maxima = against.maxima.as_ref().map(|maxima| Piece::said(worst(first, name, maxima)));
+    [differences].into_iter().chain(maxima).chain([earlier, shifts]).collect()
 }
 
 /// How the largest latencies compare.
@@ -236,35 +238,6 @@ fn worst(first: &str, here: &str, maxima: &Maxima) -> String {
         of(first, 0),
         of(here, 1)
     )
-}
-
-/// Width of either half of the plot.
-const HALF: usize = 20;
-
-/// How far each quantile is shifted: to the left is lower (better) here. Its interval as a line, its value as a point.
-fn shift_plot(against: &AgainstFirst, ascii: bool) -> String {
-    let reach = |v: f64| v.abs().max(1.0).log2();
-    let all = against.shifts.iter().flat_map(|s| s.interval.into_iter().flatten().chain([s.shift_ns]));
-    let most = all.map(reach).fold(1.0, f64::max);
-    let place = |v: f64| {
-        let offset = (reach(v) / most * HALF as f64).round() as usize;
-        if v < 0.0 { HALF - offset.min(HALF) } else { HALF + offset.min(HALF) }
-    };
-    let (line, point, zero) = if ascii { ('-', 'o', '|') } else { ('─', '●', '│') };
-    let mut text = String::from("shift of each quantile, logarithmic; left is lower than in the first run\n");
-    for shift in &against.shifts {
-        let mut row = vec![' '; 2 * HALF + 1];
-        row[HALF] = zero;
-        if let Some([from, to]) = shift.interval {
-            // One that was read may be the wrong way round.
-            row[place(from.min(to))..=place(from.max(to))].fill(line);
-        }
-        row[place(shift.shift_ns)] = point;
-        let bar: String = row.into_iter().collect();
-        let name = format!("p{}", (shift.p * 1e6).round() / 1e4);
-        let _ = writeln!(text, "  {name:>6} {bar} {}", time(shift.shift_ns));
-    }
-    text
 }
 
 #[cfg(test)]

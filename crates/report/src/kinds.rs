@@ -1,14 +1,9 @@
 //! Every kind of result with its head, its sections and, where the terminal still has words of its own, those.
 
-use jitterlab_analysis::align::RunAligned;
-use jitterlab_analysis::causes::RunWhy;
-use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::matrix::MatrixResult;
-use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::tune::{StartsResult, TuneResult};
 use jitterlab_analysis::wakeup::WaysCompared;
-use jitterlab_model::check::CheckReport;
 use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
@@ -16,14 +11,11 @@ use jitterlab_motion::stepper::{StepperDevices, StepperResult};
 
 use crate::chart::Terminal;
 use crate::document::{Extent, Present};
-use crate::head::{self, Head};
+use crate::head::Head;
 use crate::papers::Reproduction;
 use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
-use crate::{
-    alignment, check, comparison, compensation, doctor, matrix, motion, papers, prediction, tune, wakeups,
-    why,
-};
+use crate::{compensation, doctor, matrix, motion, papers, tune, wakeups};
 
 /// The words of a kind of result: for the answer, and for everything.
 type Words<R> = (fn(&R, Terminal) -> Option<String>, fn(&R, Terminal) -> String);
@@ -56,13 +48,6 @@ macro_rules! present {
     };
 }
 
-present!(
-    CheckReport,
-    "check",
-    |report| Some(check::head(report)),
-    |report| vec![crate::page::checks::section(report)],
-    (|report, _| Some(check::answer(report)), check::text)
-);
 present!(
     StepperResult,
     "stepper",
@@ -120,23 +105,6 @@ present!(
     (|_, _| None, |contents, _| contents::text(contents))
 );
 present!(
-    Outlook,
-    "prediction",
-    head::outlook::of,
-    prediction::sections,
-    (|outlook, _| prediction::short(outlook), prediction::text)
-);
-present!(
-    RunsCompared,
-    "comparison",
-    comparison::head::of,
-    comparison::sections,
-    (|compared, _| Some(comparison::answer(compared)), comparison::text)
-);
-present!(RunAligned, "alignment", |aligned| Some(alignment::head(aligned)), |aligned| vec![
-    alignment::section(aligned)
-]);
-present!(
     CompensationTrial,
     "compensation",
     compensation::head,
@@ -157,5 +125,4 @@ present!(StartsResult, "starts", |result| Some(tune::starts::head(result)), |res
 present!(WaysCompared, "compare-wakeups", |compared| Some(wakeups::head(compared)), |compared| vec![
     wakeups::section(compared)
 ]);
-present!(RunWhy, "why", why::answer, |_| Vec::new(), (|_, _| None, |why, _| why::text(why)));
 present!(MatrixResult, "matrix", matrix::head, matrix::sections, (|_, _| None, matrix::text));

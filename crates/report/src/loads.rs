@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Bench, RunInfo};
 
-use crate::check::paragraph;
+use crate::wrap::paragraph;
 
 /// Where the text of a load begins.
 const INDENT: usize = 25;

@@ -1,105 +1,143 @@
-//! What a run says about the time after it, for the terminal.
+//! Words for what a run says about the time after it: limits that were counted, and a bound where one may be given.
 
-use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
+use jitterlab_analysis::outlook::Outlook;
 use jitterlab_analysis::predict::{
-    Bound, CONFIDENCE, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
+    Bound, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
-use jitterlab_model::Warning;
+use jitterlab_model::Fitness;
 
 use crate::caveats::clause;
-use crate::chart::{Axis, Chart, Layer, Shape, Terminal};
-use crate::check::paragraph;
-use crate::requirement::{claim, judgement};
-use crate::section::{Piece, Section};
-use crate::table::columns;
-use crate::warnings;
+use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::document::Present;
+use crate::head::{self, Head};
+use crate::requirement::{self, claim};
+use crate::section::{Cell, Piece, Section, Table};
+use crate::warnings::sentence;
 use crate::why::cause;
-use crate::words::{count, microseconds, plural, share, time};
-use crate::wrap::wrap;
+use crate::words::{count, plural, share, time};
 
-/// Everything that is said of a file's tasks.
-#[must_use]
-pub fn text(outlook: &Outlook, terminal: Terminal) -> String {
-    let mut text = String::new();
-    for task in &outlook.tasks {
-        match &task.prediction {
-            Some(found) => {
-                text.push_str(&prediction(&task.task, found));
-                text.push_str(&terminal.figures(&chart(&task.task, found)));
-            }
-            None if task.requirements.is_empty() && task.reliability.is_none() => {
-                text.push_str(&wrap(&format!(
-                    "{}: nothing is foretold: that takes latencies of a periodic task, their number and its period \
-                     (--period)",
-                    task.task
-                )));
-            }
-            None => {}
-        }
-        text.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
-        text.extend(task.claims.iter().map(|plan| claim(&task.task, plan)));
-        text.extend(task.requirements.iter().map(|found| wrap(&judgement(&task.task, found))));
+impl Present for Outlook {
+    const KIND: &'static str = "prediction";
+
+    fn head(&self) -> Option<Head> {
+        head::outlook::of(self)
     }
-    text + &warned(&outlook.warnings)
-}
 
-/// What stands below the head on the terminal where not everything is wanted; `None` where that is everything.
-pub(crate) fn short(outlook: &Outlook) -> Option<String> {
-    let decided = |task: &TaskOutlook| {
-        let lines = task.requirements.iter().map(|found| wrap(&judgement(&task.task, found)));
-        let claimed = task.claims.iter().map(|plan| claim(&task.task, plan));
-        claimed.chain(lines).collect::<String>()
-    };
-    let of_task = |task: &TaskOutlook| {
-        let found = task.prediction.as_ref();
-        found.map_or_else(String::new, |found| facts(&task.task, &found.facts) + &refused(found))
-            + &decided(task)
-    };
-    let backtest = outlook.tasks.iter().any(|task| task.reliability.is_some());
-    let text: String = outlook.tasks.iter().map(of_task).collect();
-    (!backtest && !text.is_empty()).then(|| text + &warned(&outlook.warnings))
-}
-
-fn warned(all: &[Warning]) -> String {
-    all.iter().map(|warning| wrap(&format!("warning: {}", warnings::sentence(warning)))).collect()
-}
-
-/// What the page shows of it.
-#[must_use]
-pub fn sections(outlook: &Outlook) -> Vec<Section> {
-    let predicted = outlook.tasks.iter().filter_map(|of| Some((of.task.clone(), of.prediction.as_ref()?)));
-    section(&predicted.collect::<Vec<_>>()).into_iter().collect()
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces: Vec<Piece> = requirement::table(&self.tasks).into_iter().collect();
+        let is_single = self.tasks.len() == 1;
+        for task in &self.tasks {
+            let is_asked = task.reliability.is_some() || !task.requirements.is_empty();
+            match &task.prediction {
+                // Of a single task the head says it, unless that is about a requirement.
+                Some(found) => pieces.extend(of_task(&task.task, found, !is_single || is_asked)),
+                None if !is_asked => pieces.push(Piece::said(format!(
+                    "{}: no prediction; that takes latencies of a periodic task, their number and its period (--period)",
+                    task.task
+                ))),
+                None => {}
+            }
+            pieces.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
+            pieces.extend(task.claims.iter().map(|plan| Piece::said(claim(&task.task, plan))));
+        }
+        pieces.extend(self.warnings.iter().map(|warning| Piece::note(sentence(warning))));
+        vec![section(pieces)]
+    }
 }
 
 /// The page's section; `None` without a prediction.
 #[must_use]
-pub fn section(predictions: &[(String, &Prediction)]) -> Option<Section> {
-    let pieces: Vec<Piece> = predictions.iter().flat_map(|(name, found)| pieces(name, found)).collect();
-    (!pieces.is_empty()).then(|| Section {
+pub fn of_tasks(predictions: &[(String, &Prediction)]) -> Option<Section> {
+    let pieces: Vec<Piece> =
+        predictions.iter().flat_map(|(name, found)| of_task(name, found, true)).collect();
+    (!pieces.is_empty()).then(|| section(pieces))
+}
+
+fn section(pieces: Vec<Piece>) -> Section {
+    Section {
         id: "prediction".into(),
         title: "How much worse can it get".into(),
         lead: "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.".into(),
         pieces,
-    })
+    }
 }
 
-fn pieces(name: &str, prediction: &Prediction) -> Vec<Piece> {
-    let rows = prediction.gates.iter().map(|gate| {
-        let outcome = if gate.passed { "passed" } else { "FAILED" };
-        vec![gate.condition.id().into(), outcome.into(), with_method(gate)]
+/// The limits of a task, what to mind, and folded behind that what both rest on.
+fn of_task(name: &str, prediction: &Prediction, is_answered_here: bool) -> Vec<Piece> {
+    let facts = &prediction.facts;
+    let answer = Piece::said(answer(name, prediction));
+    let (first, mut details) =
+        if is_answered_here { (Some(answer), Vec::new()) } else { (None, vec![answer]) };
+    let failed = prediction.gates.iter().filter(|gate| !gate.passed);
+    let failed = failed.map(|gate| format!("No bound, {}: {}.", gate.condition.id(), condition(gate)));
+    let caveats = prediction.caveats.iter().map(|found| caveat(found, facts));
+    details.push(Piece::said(format!(
+        "{} activations in {}; {} are expected to exceed the largest latency so far within the next {}.",
+        count(facts.count),
+        time(facts.run_ns),
+        few(facts.expected_exceedances),
+        time(facts.horizon_ns)
+    )));
+    details.push(Piece::Table(gates(name, prediction)));
+    details.extend(prediction.bound.iter().map(|bound| Piece::Table(fits(bound))));
+    details.extend(chart(name, prediction).map(Piece::Figure));
+    let pieces = first.into_iter().chain([Piece::Table(limits(name, facts))]);
+    let pieces = pieces.chain(failed.chain(caveats).map(Piece::note));
+    pieces.chain([Piece::details(format!("{name}: conditions of the extrapolation"), details)]).collect()
+}
+
+/// Upper limits of quantiles, which hold whatever the distribution is.
+fn limits(name: &str, facts: &Facts) -> Table {
+    let per_ns = facts.run_ns / facts.count.max(1) as f64;
+    let rows = facts.quantiles.iter().map(|of| {
+        let (limit, provided) = match of.limit_ns {
+            Some(ns) if of.if_singly => (Cell::time(ns as f64), "if later starts come one by one".into()),
+            Some(ns) => (Cell::time(ns as f64), String::new()),
+            None => {
+                let needed = time(of.needs as f64 * per_ns);
+                (Cell::Nothing, format!("needs {} activations ({needed})", count(of.needs)))
+            }
+        };
+        vec![format!("p{}", 100.0 - of.share_above * 100.0).into(), limit, provided.into()]
     });
-    let gates = Piece::table(
-        format!("{name}: conditions of the extrapolation"),
-        &["condition", "outcome", "what was found"],
-        rows,
+    let caption = format!(
+        "{name}: upper limits with 95 % confidence, if it goes on as in these {}",
+        time(facts.run_ns)
     );
-    let caveats =
-        prediction.caveats.iter().map(|found| Piece::Text { text: caveat(found, &prediction.facts) });
-    let mut pieces = vec![Piece::Text { text: answer(name, prediction) }];
-    pieces.extend(chart(name, prediction).map(Piece::Figure));
-    pieces.push(gates);
-    pieces.extend(caveats);
-    pieces
+    Table::new(caption, &["µs", "at most", ""], rows)
+}
+
+fn gates(name: &str, prediction: &Prediction) -> Table {
+    let rows = prediction.gates.iter().map(|gate| {
+        let (fitness, outcome) = if gate.passed { (Fitness::Good, "pass") } else { (Fitness::Unfit, "FAIL") };
+        vec![
+            gate.condition.id().into(),
+            Cell::Verdict { fitness, text: outcome.into() },
+            Cell::of(gate.statistic, |statistic| format!("{statistic:.3}").into()),
+            format!("{:.3}", gate.critical).into(),
+            with_method(gate).into(),
+        ]
+    });
+    Table::new(
+        format!("{name}: may the tail be extrapolated?"),
+        &["condition", "", "statistic", "limit", "what was found"],
+        rows,
+    )
+}
+
+/// The tails behind a bound.
+fn fits(bound: &Bound) -> Table {
+    let rows = bound.fits.iter().map(|fit| {
+        vec![
+            format!("{} largest", count(fit.exceedances as u64)).into(),
+            Cell::time(fit.threshold_ns),
+            Cell::time(fit.scale_ns),
+            format!("{:+.3}", fit.shape).into(),
+            Cell::time(fit.bound_ns),
+        ]
+    });
+    let caption = format!("The choice of the tail changes the bound by a factor of {:.2}", bound.sensitivity);
+    Table::new(caption, &["tail of, µs", "above", "scale", "shape", "bound"], rows)
 }
 
 /// The bound, or what there is instead, in a sentence.
@@ -118,74 +156,6 @@ fn answer(name: &str, prediction: &Prediction) -> String {
             share(facts.p_max_holds)
         ),
     }
-}
-
-/// What holds whatever the distribution is.
-fn facts(name: &str, facts: &Facts) -> String {
-    let mut text = wrap(&format!(
-        "{name}: what {} ({} activations) say of the next {}",
-        time(facts.run_ns),
-        count(facts.count),
-        time(facts.horizon_ns)
-    ));
-    text.push_str("\nWhatever the distribution is, if what follows is like the run:\n");
-    text.push_str(&wrap(&format!(
-        "- The largest latency so far is {}. That nothing later exceeds it has a probability of {}; {} activations are \
-         expected to exceed it.",
-        time(facts.observed_max_ns as f64),
-        share(facts.p_max_holds),
-        few(facts.expected_exceedances)
-    )));
-    text.push_str(&wrap(&format!(
-        "- A cause that did not show may still come once every {}: up to {} times within the horizon (95 % confidence).",
-        time(1e9 / facts.unseen_rate_per_s),
-        few(facts.unseen_rate_per_s * facts.horizon_ns / 1e9)
-    )));
-    text.push_str("- Upper limits of quantiles (95 % confidence):\n");
-    let rows = facts.quantiles.iter().map(|q| {
-        let limit = q.limit_ns.map_or_else(
-            || format!("needs {} activations", count(q.needs)),
-            |ns| {
-                let provided = if q.if_singly { ", if larger ones come singly" } else { "" };
-                format!("{} µs{provided}", microseconds(ns as f64))
-            },
-        );
-        vec![format!("p{}", 100.0 - q.share_above * 100.0), limit]
-    });
-    text.push_str(&columns(&["", "not above"], rows));
-    text
-}
-
-/// The conditions of an extrapolation that are not met, and what a bound takes for granted.
-fn refused(prediction: &Prediction) -> String {
-    let failed = prediction.gates.iter().filter(|gate| !gate.passed);
-    let failed = failed.map(|gate| format!("- No bound, {}: {}.", gate.condition.id(), condition(gate)));
-    let minded = prediction.caveats.iter().map(|found| format!("- {}", caveat(found, &prediction.facts)));
-    failed.chain(minded).map(|line| wrap(&line)).collect()
-}
-
-/// The facts, the gates, the bound if there is one, and the caveats.
-fn prediction(name: &str, prediction: &Prediction) -> String {
-    let mut text = facts(name, &prediction.facts);
-    text.push_str("\nMay the tail be extrapolated?\n");
-    let rows = prediction.gates.iter().map(|gate| {
-        vec![
-            gate.condition.id().into(),
-            if gate.passed { "pass" } else { "FAIL" }.into(),
-            gate.statistic.map_or("-".into(), |statistic| format!("{statistic:.3}")),
-            format!("{:.3}", gate.critical),
-        ]
-    });
-    text.push_str(&columns(&["condition", "", "statistic", "limit"], rows));
-    for gate in prediction.gates.iter().filter(|gate| !gate.passed) {
-        text.push_str(&paragraph(&format!("{}: {}.", gate.condition.id(), with_method(gate)), 2, 4));
-    }
-    text.push('\n');
-    text.push_str(&bound(prediction));
-    for found in &prediction.caveats {
-        text.push_str(&wrap(&format!("- {}", caveat(found, &prediction.facts))));
-    }
-    text
 }
 
 /// The same with the name of what was computed, for a reader who knows the method.
@@ -322,66 +292,31 @@ fn of_cause(bound: &Bound) -> String {
     })
 }
 
-fn bound(prediction: &Prediction) -> String {
-    let Some(bound) = &prediction.bound else {
-        return wrap(
-            "No extrapolation: a condition is not met, and a number would be a guess. The facts above hold all the same; \
-             `jitterlab analyze` shows the modes and patterns.",
-        );
-    };
-    let confidence = CONFIDENCE * 100.0;
-    let mut text = wrap(&format!(
-        "With {confidence:.0} % confidence the largest latency within {} stays below {} with a probability of {confidence:.0} %.{}",
-        time(prediction.facts.horizon_ns),
-        time(bound.bound_ns),
-        of_cause(bound)
-    ));
-    let rows = bound.fits.iter().map(|fit| {
-        vec![
-            count(fit.exceedances as u64),
-            microseconds(fit.threshold_ns),
-            microseconds(fit.scale_ns),
-            format!("{:+.3}", fit.shape),
-            microseconds(fit.bound_ns),
-        ]
-    });
-    text.push_str(&columns(&["tail of", "above µs", "scale µs", "shape", "bound µs"], rows));
-    text.push_str(&paragraph(
-        &format!("the choice of the tail changes the bound by a factor of {:.2}", bound.sensitivity),
-        2,
-        4,
-    ));
-    text
-}
-
 /// How predictions from the windows of a run turned out.
-fn reliability(task: &str, found: &Reliability) -> String {
-    let ahead = found.window_ns * found.horizon_windows as f64;
-    let mut text = wrap(&format!(
-        "{task}: predictions from windows of {} for the {} after each",
-        time(found.window_ns),
-        time(ahead)
-    ));
+fn reliability(task: &str, found: &Reliability) -> Piece {
     let held = found.held_limits.map_or("-".into(), |[low, high]| {
         let held = found.held as f64 / found.bounded as f64;
-        format!("{} ({} to {})", share(held), share(low), share(high))
+        format!("{} ({} to {} with 95 % confidence)", share(held), share(low), share(high))
     });
-    let rows = [
+    let refused_by: Vec<String> =
+        found.refused_by.iter().map(|(gate, times)| format!("{gate} {times}")).collect();
+    let refused_by = if refused_by.is_empty() { "-".into() } else { refused_by.join(", ") };
+    let facts = [
         ("windows with a whole horizon after them", count(found.windows)),
         ("extrapolation refused", count(found.windows - found.bounded)),
+        ("refused by", refused_by),
         ("bounded", count(found.bounded)),
         ("bounds that held", count(found.held)),
-        ("share that held, with 95 % limits", held),
+        ("share that held", held),
         ("bound over what came, median", found.median_ratio.map_or("-".into(), |r| format!("{r:.2}"))),
         ("for comparison: the window's own maximum held", count(found.max_held)),
     ];
-    text.push_str(&columns(&["", ""], rows.map(|(name, value)| vec![name.to_owned(), value])));
-    if !found.refused_by.is_empty() {
-        let gates = found.refused_by.iter().map(|(gate, times)| format!("{gate} {times}"));
-        text.push_str(&paragraph(&format!("refused by: {}", gates.collect::<Vec<_>>().join(", ")), 2, 4));
-    }
-    text.push_str(&paragraph("horizons overlap: windows are not independent of each other", 2, 4));
-    text
+    let caption = format!(
+        "{task}: predictions from windows of {} for the {} after each. Horizons overlap: windows are not independent of each other.",
+        time(found.window_ns),
+        time(found.window_ns * found.horizon_windows as f64)
+    );
+    Piece::Facts { caption, facts: facts.map(|(name, value)| (name.to_owned(), value)).into() }
 }
 
 /// An expected number, with a digit behind the point only where it matters.
@@ -392,13 +327,13 @@ fn few(number: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Terminal;
+    use crate::document::text;
+    use crate::terminal::Extent;
+    use jitterlab_analysis::outlook::TaskOutlook;
     use jitterlab_analysis::predict::predict;
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::Activation;
-
-    fn text_of(count: u64) -> String {
-        prediction("main", &predicted(count))
-    }
 
     fn predicted(count: u64) -> Prediction {
         let mut scan = TaskScan::new(1_000_000, count);
@@ -419,19 +354,23 @@ mod tests {
         predict(&tail, horizon, &[])
     }
 
+    fn shown(count: u64, columns: usize, extent: Extent) -> String {
+        let task =
+            TaskOutlook { task: "main".into(), prediction: Some(predicted(count)), ..TaskOutlook::default() };
+        let outlook = Outlook { file: "run.parquet".into(), tasks: vec![task], warnings: Vec::new() };
+        text(&outlook, extent, Terminal { columns, ascii: true, colour: false })
+    }
+
     #[test]
     fn a_bound_has_its_confidence_its_horizon_and_its_caveat() {
-        let text = text_of(120_000);
-        for part in ["next 20 min", "With 95 % confidence", "persist", "may not have come", "p99.9"] {
-            assert!(text.contains(part), "{part} in {text}");
-        }
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        insta::assert_snapshot!(shown(120_000, 80, Extent::Answer));
+        insta::assert_snapshot!(shown(120_000, 40, Extent::Answer));
+        insta::assert_snapshot!(shown(120_000, 120, Extent::Details));
     }
 
     #[test]
     fn a_refusal_names_its_gate() {
-        let text = text_of(2_000);
-        assert!(text.contains("No extrapolation") && text.contains("301 needed"), "{text}");
-        assert!(text.contains("needs 2 995 731 activations"), "{text}");
+        insta::assert_snapshot!(shown(2_000, 80, Extent::Answer));
+        insta::assert_snapshot!(shown(2_000, 80, Extent::Details));
     }
 }

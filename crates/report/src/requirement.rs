@@ -6,9 +6,28 @@ use jitterlab_analysis::require::{ClaimPlan, Footing, Judgement, Outcome, Planne
 use jitterlab_model::Fitness;
 
 use crate::junit::{self, Case};
+use crate::section::{Cell, Piece};
 use crate::warnings::gap;
 use crate::words::{count, exact, share, time};
-use crate::wrap::wrap;
+
+/// The requirements of all tasks with their outcomes; `None` where there is none.
+pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
+    let named = |task: &TaskOutlook, of: &Judgement| match tasks {
+        [_] => of.requirement.text.clone(),
+        _ => format!("{}: {}", task.task, of.requirement.text),
+    };
+    let row = |task: &TaskOutlook, of: &Judgement| {
+        let evidence = match of.unknown {
+            Some(unknown) => format!("the source does not say {}", gap(unknown)),
+            None => format!("{}.{}", evidence(of), missing(of)),
+        };
+        let outcome = Cell::Verdict { fitness: fitness(of.outcome), text: outcome(of.outcome).into() };
+        vec![named(task, of).into(), outcome, evidence.into()]
+    };
+    let rows = tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| row(task, of)));
+    let rows: Vec<Vec<Cell>> = rows.collect();
+    (!rows.is_empty()).then(|| Piece::table("", &["requirement", "", "seen"], rows))
+}
 
 /// The outcome of a requirement in a line or two, the outcome first: for scripts and people.
 #[must_use]
@@ -66,7 +85,7 @@ pub(crate) fn evidence_of(task: &str, judgement: &Judgement) -> String {
 #[must_use]
 pub fn claim(task: &str, plan: &ClaimPlan) -> String {
     let claimed = &plan.now.requirement.text;
-    wrap(&format!("claim on {task}: {claimed}: {}. {}", evidence(&plan.now), longer_run(plan)))
+    format!("claim on {task}: {claimed}: {}. {}", evidence(&plan.now), longer_run(plan))
 }
 
 fn outcome(outcome: Outcome) -> &'static str {

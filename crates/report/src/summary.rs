@@ -39,10 +39,7 @@ impl Present for MeasuredRun {
                 .flat_map(|task| task.requirements.iter().map(|of| Piece::said(judgement(&task.task, of)))),
         );
         pieces.extend(isolation::comparison(self));
-        for of in &self.why {
-            pieces.extend(why::head(of, info).into_iter().map(Piece::said));
-            pieces.extend(why::piece(of));
-        }
+        pieces.extend(self.why.iter().flat_map(|of| why::brief(of, info)));
         pieces.extend(self.around.iter().flat_map(|around| run::around(info, around, &self.why)));
         pieces.extend(notes(info, &tasks, Vec::new()));
         let mut folded = details(info, &tasks);

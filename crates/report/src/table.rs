@@ -1,26 +1,212 @@
-//! Aligned columns for the terminal.
+//! Tables in columns for the terminal, as wide as it is.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use crate::section::{Cell, Table};
+use crate::wrap::{width, words};
+
+/// Columns that a narrow terminal does without, the first to go first.
+const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
+/// Columns that remain of a table of which not everything is wanted.
+const LEAST: usize = 3;
+/// Longer words may be broken into several lines of their column.
+const PROSE: usize = 28;
+/// No column of words gets narrower than this.
+const NARROWEST: usize = 16;
 
 /// A table without lines: the first column to the left, the others to the right, as wide as their contents.
 pub fn columns(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header);
-    for row in rows {
-        table.add_row(row);
-    }
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((if i == 0 { 2 } else { 1 }, 0));
-        if i > 0 {
-            column.set_cell_alignment(CellAlignment::Right);
+    let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
+    let is_words = (0..header.len()).map(|column| column == 0).collect();
+    let grid = Grid { header, rows: rows.into_iter().collect(), is_words };
+    grid.text(&grid.widths(), " ")
+}
+
+/// A table of at most so many columns of the terminal: less important columns go first, then words are broken within
+/// their column, then the table is turned. If all of that is not enough, each row gets lines of its own, where everything
+/// is wanted, or the last columns go.
+pub(crate) fn fitted(
+    table: &Table,
+    widest: usize,
+    everything: bool,
+    write: &dyn Fn(&Cell) -> String,
+) -> String {
+    let fits = |table: &Table| {
+        let grid = Grid::new(table, write);
+        let widths = grid.fitted(widest)?;
+        Some(grid.text(&widths, "  "))
+    };
+    let mut kept = table.clone();
+    for name in LEFT_OUT {
+        if let Some(text) = fits(&kept) {
+            return text;
+        }
+        if let Some(at) = kept.header.iter().skip(1).position(|title| title == name) {
+            kept = without(kept, at + 1);
         }
     }
-    let mut text: String = table.to_string().lines().map(|line| line.trim_end().to_owned() + "\n").collect();
-    if text.is_empty() {
-        text.push('\n');
+    if let Some(text) = fits(&kept).or_else(|| fits(&turned(table, write))) {
+        return text;
     }
-    text
+    while !everything && kept.header.len() > LEAST {
+        let last = kept.header.len() - 1;
+        kept = without(kept, last);
+        if let Some(text) = fits(&kept) {
+            return text;
+        }
+    }
+    records(table, widest, write)
+}
+
+/// Cells as they are written.
+struct Grid {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Of each column whether it holds words, which begin at its left; numbers end at its right.
+    is_words: Vec<bool>,
+}
+
+impl Grid {
+    fn new(table: &Table, write: &dyn Fn(&Cell) -> String) -> Self {
+        let is_number = |text: &str| {
+            let text = text.trim_start_matches(['+', '-', '(', '>', '<', '±', '≤', '≥', ' ']);
+            text.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let is_words = |column: usize| {
+            let mut cells = table.rows.iter().filter_map(|row| row.get(column));
+            cells.clone().any(|cell| matches!(cell, Cell::Text(text) if width(text) > PROSE))
+                || cells.all(|cell| match cell {
+                    Cell::Nothing => true,
+                    Cell::Text(text) | Cell::Verdict { text, .. } => column == 0 || !is_number(text),
+                    _ => false,
+                })
+        };
+        Grid {
+            is_words: (0..table.header.len()).map(is_words).collect(),
+            header: table.header.clone(),
+            rows: table.rows.iter().map(|row| row.iter().map(write).collect()).collect(),
+        }
+    }
+
+    /// The widths that its columns would like to have.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths: Vec<usize> = self.header.iter().map(|cell| width(cell)).collect();
+        for row in &self.rows {
+            widths.iter_mut().zip(row).for_each(|(most, cell)| *most = width(cell).max(*most));
+        }
+        widths
+    }
+
+    /// Widths that fit, those of words smaller than they would like to be where that is needed.
+    fn fitted(&self, widest: usize) -> Option<Vec<usize>> {
+        let mut widths = self.widths();
+        let gaps = 2 * widths.len();
+        let mut prose: Vec<usize> =
+            (0..widths.len()).filter(|column| self.is_words[*column] && widths[*column] > PROSE).collect();
+        prose.sort_by_key(|column| widths[*column]);
+        let rigid: usize =
+            (0..widths.len()).filter(|column| !prose.contains(column)).map(|at| widths[at]).sum();
+        let mut room = widest.checked_sub(gaps + rigid)?;
+        for (taken, column) in prose.iter().enumerate() {
+            let fair = room / (prose.len() - taken);
+            if fair < NARROWEST.min(widths[*column]) {
+                return None;
+            }
+            widths[*column] = widths[*column].min(fair);
+            room -= widths[*column];
+        }
+        Some(widths)
+    }
+
+    fn text(&self, widths: &[usize], gap: &str) -> String {
+        let rows = std::iter::once(&self.header).chain(&self.rows);
+        rows.map(|row| self.row(row, widths, gap)).collect()
+    }
+
+    fn row(&self, row: &[String], widths: &[usize], gap: &str) -> String {
+        let broken = |(cell, (wide, is_words)): (&String, (&usize, &bool))| match is_words {
+            true => lines(cell, *wide),
+            false => vec![cell.clone()],
+        };
+        let cells: Vec<Vec<String>> = row.iter().zip(widths.iter().zip(&self.is_words)).map(broken).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let line = |number: usize| {
+            let cells = cells.iter().enumerate().map(|(column, lines)| {
+                let text = lines.get(number).map_or("", String::as_str);
+                let pad = " ".repeat(widths[column].saturating_sub(width(text)));
+                if self.is_words[column] { format!("{text}{pad}") } else { format!("{pad}{text}") }
+            });
+            format!("  {}", cells.collect::<Vec<_>>().join(gap)).trim_end().to_owned() + "\n"
+        };
+        (0..height).map(line).collect()
+    }
+}
+
+/// Words in lines of at most so many columns; a longer word has its own. A number stays with its unit.
+pub(crate) fn lines(text: &str, columns: usize) -> Vec<String> {
+    if width(text) <= columns {
+        return vec![text.to_owned()];
+    }
+    let mut lines = vec![String::new()];
+    for word in words(text) {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(&word),
+            Some(line) if width(line) + 1 + width(&word) <= columns => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
+
+/// A name with its value to the right, the further lines of which begin where the first does.
+pub(crate) fn fact(name: &str, value: &str, indent: usize, longest: usize, widest: usize) -> String {
+    let blanks = |number: usize| " ".repeat(number);
+    let at = indent + longest + 2;
+    let is_narrow = widest < at + NARROWEST && widest < at + width(value);
+    let (at, gap) = match is_narrow {
+        true => (indent + 2, format!("\n{}", blanks(indent + 2))),
+        false => (at, blanks(at - indent - width(name))),
+    };
+    let lines = lines(value, widest.saturating_sub(at));
+    format!("{}{name}{gap}{}\n", blanks(indent), lines.join(&format!("\n{}", blanks(at))))
+}
+
+/// Each row by itself: its name, and below that the other cells.
+fn records(table: &Table, widest: usize, write: &dyn Fn(&Cell) -> String) -> String {
+    let longest = table.header.iter().skip(1).map(|title| width(title)).max().unwrap_or(0);
+    let record = |row: &Vec<Cell>| {
+        // A verdict alone names nothing.
+        let names = if matches!(row.first(), Some(Cell::Verdict { .. })) { 2 } else { 1 };
+        let name: Vec<String> = row.iter().take(names).map(write).collect();
+        let cells = row.iter().zip(&table.header).skip(names);
+        let cells = cells.map(|(cell, title)| (title, write(cell))).filter(|(_, text)| !text.is_empty());
+        let facts = cells.map(|(title, text)| fact(title, &text, 4, longest, widest));
+        format!("{}{}", fact("", &name.join("  "), 0, 0, widest), facts.collect::<String>())
+    };
+    table.rows.iter().map(record).collect()
+}
+
+/// The table without a column.
+fn without(mut table: Table, column: usize) -> Table {
+    table.header.remove(column);
+    table.rows.iter_mut().filter(|row| row.len() > column).for_each(|row| {
+        row.remove(column);
+    });
+    table
+}
+
+/// Its rows as columns.
+fn turned(table: &Table, write: &dyn Fn(&Cell) -> String) -> Table {
+    let name = |row: &Vec<Cell>| row.first().map_or_else(String::new, write);
+    let corner = table.header.first().cloned().unwrap_or_default();
+    let header = std::iter::once(corner).chain(table.rows.iter().map(name)).collect();
+    let rows = table.header.iter().enumerate().skip(1).map(|(at, title)| {
+        let cells = table.rows.iter().map(|row| row.get(at).cloned().unwrap_or(Cell::Nothing));
+        std::iter::once(Cell::Text(title.clone())).chain(cells).collect()
+    });
+    let rows = rows.collect();
+    Table { caption: table.caption.clone(), header, rows }
 }
 
 #[cfg(test)]
@@ -37,5 +223,26 @@ mod tests {
             ],
         );
         assert_eq!(text, "             min  max\n  latency    2.1 81.3\n  execution 0.04  0.1\n");
+    }
+
+    #[test]
+    fn words_are_broken_within_their_column_and_stand_below_their_row_at_last() {
+        let words = "it decides how long the kernel's own work may hold up a task";
+        let row = vec![Cell::from("preemption"), Cell::from(words), Cell::Count(1_000)];
+        let table = Table::new("", &["setting", "why", "times"], [row]);
+        let at = |widest| fitted(&table, widest, true, &Cell::written);
+        insta::assert_snapshot!(at(50), @r"
+          setting     why                            times
+          preemption  it decides how long the        1 000
+                      kernel's own work may hold up
+                      a task
+        ");
+        insta::assert_snapshot!(at(36), @r"
+          preemption
+            why    it decides how long the
+                   kernel's own work may hold up
+                   a task
+            times  1 000
+        ");
     }
 }

@@ -4,7 +4,7 @@ use jitterlab_model::Fitness;
 
 use crate::chart::{Chart, Terminal};
 use crate::section::{Cell, Piece, Section, Table};
-use crate::table::columns;
+use crate::table::{fact, fitted};
 use crate::wrap::{self, width, wrap};
 
 /// How much of a result is shown on the terminal.
@@ -21,9 +21,6 @@ pub enum Extent {
 
 /// So many remarks are shown before somebody asks for all of them.
 const NOTES: usize = 3;
-
-/// Columns that a narrow terminal does without, the first to go first.
-const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
 
 /// The colour of a verdict.
 pub(crate) fn colour(fitness: Fitness) -> &'static str {
@@ -49,10 +46,16 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
         text.push('\n');
     }
     notes.iter().take(shown).for_each(|note| text.push_str(&show.piece(note)));
-    match notes.len().saturating_sub(shown) {
-        0 => {}
-        1 => text.push_str("  1 more note: --details\n"),
-        more => text.push_str(&format!("  {more} more notes: --details\n")),
+    let says_where = |piece: &&Piece| matches!(piece, Piece::Text { text } if text.contains("--details"));
+    let has_more = extent == Extent::Answer && !last.iter().any(says_where);
+    let more = match notes.len().saturating_sub(shown) {
+        0 if has_more && all.iter().any(|piece| show.is_folded(piece)) => "more",
+        0 => "",
+        1 => "1 more note",
+        more => &format!("{more} more notes"),
+    };
+    if !more.is_empty() {
+        text.push_str(&show.dim(&format!("  {more}: --details")));
     }
     text.extend(last.iter().map(|piece| show.piece(piece)));
     text.trim_start_matches('\n').to_owned()
@@ -66,6 +69,14 @@ impl Section {
     }
 }
 
+/// Pieces with all that is folded in them, without colours and at the width that lines have.
+#[cfg(test)]
+pub(crate) fn plain(pieces: impl IntoIterator<Item = Piece>) -> String {
+    let terminal = Terminal { columns: wrap::columns(), ascii: false, colour: false };
+    let show = Show { extent: Extent::Details, terminal };
+    pieces.into_iter().map(|piece| show.piece(&piece)).collect()
+}
+
 struct Show {
     extent: Extent,
     terminal: Terminal,
@@ -77,53 +88,53 @@ impl Show {
         match piece {
             Piece::Text { text } => wrap(text),
             Piece::Note { text } => wrap(&format!("- {text}")),
-            Piece::Facts { caption, facts } => facts_text(caption, facts),
+            Piece::Facts { caption, facts } => self.facts(caption, facts),
             Piece::Table(table) => format!("\n{}", self.table(table)),
+            folded if !everything && self.is_folded(folded) => String::new(),
             Piece::Figure(chart) if everything && chart.is_counted() => {
                 format!("\n{}", self.terminal.figures([&Chart { height: Chart::TALL, ..chart.clone() }]))
             }
-            Piece::Figure(chart) if everything || chart.height <= Chart::GLANCE => {
-                format!("\n{}", self.terminal.figures([chart]))
-            }
-            Piece::Choice { figures, .. } if everything => figures
+            Piece::Figure(chart) => format!("\n{}", self.terminal.figures([chart])),
+            Piece::Choice { figures, .. } => figures
                 .first()
                 .map_or_else(String::new, |shown| format!("\n{}", self.terminal.figures(&shown.charts))),
             Piece::Verbatim { heading, text } if heading.is_empty() => format!("\n{text}"),
             Piece::Verbatim { heading, text } => format!("\n{heading}\n{text}"),
-            Piece::Details { pieces, .. } if everything => {
-                pieces.iter().map(|piece| self.piece(piece)).collect()
-            }
-            Piece::Figure(_) | Piece::Choice { .. } | Piece::Details { .. } => String::new(),
+            Piece::Details { pieces, .. } => pieces.iter().map(|piece| self.piece(piece)).collect(),
         }
     }
 
-    /// A table as wide as the terminal: less important columns go first, then it is turned.
+    /// A table as wide as the terminal.
     fn table(&self, table: &Table) -> String {
-        let caption = if table.caption.is_empty() { String::new() } else { wrap(&table.caption) };
-        let widest = wrap::columns();
-        let fits = |text: &String| text.lines().all(|line| width(line) <= widest);
-        let mut kept = table.clone();
-        let mut text = self.columns(&kept);
-        for name in LEFT_OUT {
-            if fits(&text) {
-                break;
-            }
-            kept = without(kept, name);
-            text = self.columns(&kept);
-        }
-        if !fits(&text) {
-            let turned = self.columns(&turned(table));
-            if fits(&turned) {
-                text = turned;
-            }
-        }
-        caption + &text
+        let everything = self.extent == Extent::Details;
+        self.caption(&table.caption) + &fitted(table, wrap::columns(), everything, &|cell| self.cell(cell))
     }
 
-    fn columns(&self, table: &Table) -> String {
-        let header: Vec<&str> = table.header.iter().map(String::as_str).collect();
-        let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.cell(cell)).collect());
-        columns(&header, rows)
+    /// Names to the left, values behind the longest of them.
+    fn facts(&self, caption: &str, facts: &[(String, String)]) -> String {
+        let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
+        let lines = facts.iter().map(|(name, value)| fact(name, value, 2, longest, wrap::columns()));
+        format!("\n{}{}", self.caption(caption), lines.collect::<String>())
+    }
+
+    fn caption(&self, caption: &str) -> String {
+        if caption.is_empty() {
+            return String::new();
+        }
+        wrap(caption).lines().map(|line| self.dim(line)).collect()
+    }
+
+    fn dim(&self, line: &str) -> String {
+        if self.terminal.colour { format!("\x1b[2m{line}\x1b[0m\n") } else { format!("{line}\n") }
+    }
+
+    /// Whether it is shown with everything else only.
+    fn is_folded(&self, piece: &Piece) -> bool {
+        match piece {
+            Piece::Figure(chart) => chart.height > Chart::GLANCE,
+            Piece::Choice { .. } | Piece::Details { .. } => true,
+            _ => false,
+        }
     }
 
     fn cell(&self, cell: &Cell) -> String {
@@ -135,41 +146,6 @@ impl Show {
             _ => text,
         }
     }
-}
-
-/// Names to the left, values behind the longest of them.
-fn facts_text(caption: &str, facts: &[(String, String)]) -> String {
-    let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0);
-    let caption = if caption.is_empty() { String::new() } else { wrap(caption) };
-    let line = |(name, value): &(String, String)| {
-        let gap = " ".repeat(longest - width(name) + 2);
-        format!("  {name}{gap}{value}\n")
-    };
-    format!("\n{caption}{}", facts.iter().map(line).collect::<String>())
-}
-
-/// The table without a column, if it has it.
-fn without(mut table: Table, name: &str) -> Table {
-    if let Some(at) = table.header.iter().skip(1).position(|title| title == name).map(|at| at + 1) {
-        table.header.remove(at);
-        table.rows.iter_mut().filter(|row| row.len() > at).for_each(|row| {
-            row.remove(at);
-        });
-    }
-    table
-}
-
-/// Its rows as columns.
-fn turned(table: &Table) -> Table {
-    let name = |row: &Vec<Cell>| row.first().map_or_else(String::new, Cell::written);
-    let corner = table.header.first().cloned().unwrap_or_default();
-    let header = std::iter::once(corner).chain(table.rows.iter().map(name)).collect();
-    let rows = table.header.iter().enumerate().skip(1).map(|(at, title)| {
-        let cells = table.rows.iter().map(|row| row.get(at).cloned().unwrap_or(Cell::Nothing));
-        std::iter::once(Cell::Text(title.clone())).chain(cells).collect()
-    });
-    let rows = rows.collect();
-    Table { caption: table.caption.clone(), header, rows }
 }
 
 #[cfg(test)]
@@ -213,7 +189,7 @@ mod tests {
     #[test]
     fn what_is_folded_is_shown_with_everything_else() {
         let pieces = vec![Piece::said("seen"), Piece::details("more", vec![Piece::said("folded")])];
-        assert_eq!(shown(pieces.clone(), Extent::Answer, NARROW), "seen\n");
+        assert_eq!(shown(pieces.clone(), Extent::Answer, NARROW), "seen\n  more: --details\n");
         assert_eq!(shown(pieces, Extent::Details, NARROW), "seen\nfolded\n");
     }
 }

@@ -163,7 +163,7 @@ mod tests {
         let compared =
             compared(vec![way("nanosleep", Some(figures), None), way("deadline", None, Some(why))]);
         let text = section(&compared).text(Terminal { columns: 80, ascii: false, colour: false });
-        assert!(text.contains("nanosleep 2.30 µs"), "{text}");
+        assert!(text.contains("nanosleep  2.30 µs"), "{text}");
         assert!(
             text.contains("4 µs")
                 && text.contains("1.00")

@@ -38,6 +38,12 @@ pub fn wrap_indented(sentence: &str) -> String {
     wrapped(sentence, "  ")
 }
 
+/// A sentence broken into lines, the first indented by `first` and the others by `rest`.
+pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
+    let lines = crate::table::lines(text, columns().saturating_sub(first.max(rest)));
+    format!("{:first$}{}\n", "", lines.join(&format!("\n{:rest$}", "")))
+}
+
 fn wrapped(sentence: &str, before: &str) -> String {
     let mut text = String::new();
     let mut width = 0;

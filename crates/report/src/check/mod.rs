@@ -1,15 +1,14 @@
-//! What `jitterlab check` found, for the terminal: faults first, each with its remedies, then the rest by topic.
-
-use std::fmt::Write as _;
+//! Words for what `jitterlab check` found: the worst settings first, folded behind them all checks and remedies.
 
 use jitterlab_model::Fitness;
 use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status};
 
-use crate::chart::Terminal;
+use crate::document::Present;
 use crate::head::Head;
 use crate::machine::machine_line;
-use crate::words::{count, cpus_named, plural};
-use crate::wrap::{columns, wrap};
+use crate::section::{Cell, Piece, Section, Table};
+use crate::table::lines;
+use crate::words::{cpus_named, plural};
 
 mod clock;
 mod entry;
@@ -23,20 +22,41 @@ pub mod script;
 mod surroundings;
 pub mod words;
 
-/// Where the text of a fault begins.
-const INDENT: usize = 6;
-/// Room for the kind of a remedy.
-const KIND: usize = 17;
+/// Settings to look at first.
+const FIRST: usize = 4;
+/// The kinds of remedies that are easiest to follow, the easiest first.
+const EASIEST: [RemedyKind; 4] =
+    [RemedyKind::KernelParameter, RemedyKind::Option, RemedyKind::Command, RemedyKind::Lasting];
+/// Columns of a command that is to be copied.
+const COPIED: usize = 72;
 
-/// How many faults are named in the answer: what to do first.
-const FIRST: usize = 3;
+impl Present for CheckReport {
+    const KIND: &'static str = "check";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let first = first_of_all(self).map(Piece::Table);
+        vec![Section {
+            id: "check".into(),
+            title: "Check".into(),
+            lead: "Whether the machine is set up for real time: what is in the way, and what puts it right."
+                .into(),
+            pieces: first
+                .into_iter()
+                .chain([Piece::details("All checks with their reasons, and all remedies", details(self))])
+                .collect(),
+        }]
+    }
+}
 
 /// The three lines.
-pub(crate) fn head(report: &CheckReport) -> Head {
+fn head(report: &CheckReport) -> Head {
     let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
     let fitness = report.fitness();
-    let faults = report.faults();
-    let number = faults.first().map_or_else(
+    let number = first(report).first().map_or_else(
         || format!("{} checks passed, none found fault.", report.count(Status::Pass)),
         |worst| format!("First of all: {}: {}.", words::title(worst), words::found(worst)),
     );
@@ -63,59 +83,104 @@ pub(crate) fn head(report: &CheckReport) -> Head {
     }
 }
 
-/// What to do first, and the way to the rest.
-pub(crate) fn answer(report: &CheckReport) -> String {
-    let mut text = String::new();
-    for (number, check) in first(report).into_iter().enumerate() {
-        let _ = write!(text, "{}. ", number + 1);
-        let found = format!("{}: {}", words::title(check), words::found(check));
-        text.push_str(paragraph(&found, 3, 3).trim_start());
-        let remedy = |kind| check.remedies.iter().find(|remedy| remedy.kind == kind);
-        let usual = [RemedyKind::Command, RemedyKind::Lasting, RemedyKind::KernelParameter];
-        let chosen = usual.into_iter().find_map(remedy).or(check.remedies.first());
-        text.push_str(&chosen.map_or_else(String::new, |remedy| done(check, remedy, 3)));
-    }
-    let more = report.faults().len().saturating_sub(FIRST);
-    if !report.kernel_parameters.is_empty() {
-        text.push_str(&paragraph(&format!("At the next start: {}", report.kernel_parameters), 0, 3));
-    }
-    let more = if more > 0 {
-        format!("{} more, reasons and all remedies", count(more as u64))
-    } else {
-        "Everything".into()
-    };
-    text + &format!("{more}: jitterlab check --details\n")
-}
-
-/// The faults to name first. A kernel that is to be replaced need not be set.
+/// The settings to look at first: those that stand in the way, then those that gain most.
 fn first(report: &CheckReport) -> Vec<&Check> {
-    let faults = report.faults();
-    let replaced = faults.iter().any(|check| check.id == "preempt-rt");
-    faults.into_iter().filter(|check| !(replaced && check.id == "preemption")).take(FIRST).collect()
+    let mut faults = report.faults();
+    faults.sort_by_key(|check| check.status);
+    faults.truncate(FIRST);
+    faults
 }
 
-/// The whole report.
-pub fn text(report: &CheckReport, terminal: Terminal) -> String {
-    let colours = terminal.colour;
-    let mut text = wrap(&machine_line(&report.machine));
-    let _ = writeln!(text, "checked for real-time tasks on {}", cpus_named(&report.cpus));
-    for check in report.faults() {
-        text.push('\n');
-        text.push_str(&fault(check, colours));
-    }
-    text.push_str(&in_order(report, colours));
-    text.push('\n');
-    text.push_str(&totals(report));
+fn first_of_all(report: &CheckReport) -> Option<Table> {
+    let before = |text: String, mark: &str| text.split(mark).next().unwrap_or_default().to_owned();
+    let row = |check: &&Check| {
+        let remedy = |kind: &RemedyKind| check.remedies.iter().find(|remedy| remedy.kind == *kind);
+        let chosen = EASIEST.iter().find_map(remedy).or(check.remedies.first());
+        let done = chosen.map(|remedy| match remedy.kind {
+            RemedyKind::Command | RemedyKind::Lasting | RemedyKind::Machine => words::remedy(check, remedy),
+            kind => format!("{}: {}", words::remedy_kind(kind), words::remedy(check, remedy)),
+        });
+        vec![
+            status(check.status),
+            before(words::title(check).into(), " (").into(),
+            before(words::found(check), ": ").into(),
+            Cell::of(done, Cell::Text),
+        ]
+    };
+    let faults = first(report);
+    (!faults.is_empty()).then(|| Table::new("", &["", "setting", "found", "do"], faults.iter().map(row)))
+}
+
+/// Every check, and every remedy in a form to be copied.
+pub(crate) fn details(report: &CheckReport) -> Vec<Piece> {
+    let mut pieces = vec![Piece::said(machine_line(&report.machine)), Piece::Table(all(report))];
+    pieces.extend(commands(report));
     if !report.kernel_parameters.is_empty() {
-        text.push_str("\nall kernel parameters from above in one line:\n");
-        text.push_str(&command(&report.kernel_parameters, 2, 2, ""));
-        text.push_str(&paragraph(
-            &format!("to set them: {}", how_to_set_parameters(report.kernel_parameters_place)),
-            2,
-            2,
-        ));
+        let facts = vec![
+            ("all of them".into(), report.kernel_parameters.clone()),
+            ("to set them".into(), how_to_set_parameters(report.kernel_parameters_place).into()),
+        ];
+        pieces.push(Piece::Facts { caption: "Kernel parameters, for the next start:".into(), facts });
     }
-    text
+    pieces
+}
+
+/// Every check with its reason and its remedies, the faults first.
+fn all(report: &CheckReport) -> Table {
+    let mut checks: Vec<&Check> = report.checks.iter().collect();
+    checks.sort_by_key(|check| check.status);
+    let row = |check: &Check| {
+        let found = words::found(check);
+        let (found, remedies) = match is_fault(check) {
+            true => (format!("{found}. {}", words::why(check)), check.remedies.as_slice()),
+            false => (found, [].as_slice()),
+        };
+        let remedy = |r: &Remedy| format!("{}: {}", words::remedy_kind(r.kind), words::remedy(check, r));
+        let remedies: Vec<String> = remedies.iter().filter(|of| !is_command(of)).map(remedy).collect();
+        vec![status(check.status), words::title(check).into(), found.into(), remedies.join("; ").into()]
+    };
+    let [failed, warned, passed, other] =
+        [Status::Fail, Status::Warn, Status::Pass, Status::NotApplicable].map(|status| report.count(status));
+    let caption = format!(
+        "All checks for real-time tasks on {}: {failed} failed, {warned} warned, {passed} passed, {other} not applicable",
+        cpus_named(&report.cpus),
+    );
+    Table::new(caption, &["", "setting", "found", "to do"], checks.into_iter().map(row))
+}
+
+/// Commands that put faults right until the next start, to be copied.
+fn commands(report: &CheckReport) -> Option<Piece> {
+    let of_check = |check: &&Check| {
+        let commands = check.remedies.iter().filter(|of| is_command(of));
+        let lines: String = commands.map(|remedy| copied(&words::remedy(check, remedy))).collect();
+        (!lines.is_empty()).then(|| format!("# {}\n{lines}", words::title(check)))
+    };
+    let text: String = report.faults().iter().filter_map(of_check).collect();
+    let heading = "Commands that put it right until the next start, as root:".into();
+    (!text.is_empty()).then_some(Piece::Verbatim { heading, text })
+}
+
+fn is_fault(check: &Check) -> bool {
+    matches!(check.status, Status::Fail | Status::Warn)
+}
+
+fn is_command(remedy: &Remedy) -> bool {
+    remedy.kind == RemedyKind::Command
+}
+
+fn status(status: Status) -> Cell {
+    let text = words::status(status).to_owned();
+    match status {
+        Status::Fail => Cell::Verdict { fitness: Fitness::Unfit, text },
+        Status::Warn => Cell::Verdict { fitness: Fitness::Limited, text },
+        Status::Pass => Cell::Verdict { fitness: Fitness::Good, text },
+        Status::NotApplicable => Cell::Text(text),
+    }
+}
+
+/// A command in short lines that a shell takes as one.
+fn copied(command: &str) -> String {
+    lines(command, COPIED).join(" \\\n    ") + "\n"
 }
 
 /// How kernel parameters are set.
@@ -135,81 +200,6 @@ pub(crate) fn how_to_set_parameters(place: CommandLinePlace) -> &'static str {
     }
 }
 
-fn coloured(status: Status, word: &str, colours: bool) -> String {
-    let code = match status {
-        Status::Fail => "31;1",
-        Status::Warn => "33",
-        Status::Pass => "32",
-        Status::NotApplicable => "2",
-    };
-    if colours { format!("\x1b[{code}m{word}\x1b[0m") } else { word.into() }
-}
-
-/// A check that found fault: what, why it matters, what to do.
-fn fault(check: &Check, colours: bool) -> String {
-    let word = coloured(check.status, words::status(check.status), colours);
-    let mut text = format!("{word}  {}\n", words::title(check));
-    text.push_str(&paragraph(&words::found(check), INDENT, INDENT));
-    text.push_str(&paragraph(words::why(check), INDENT, INDENT));
-    text.extend(check.remedies.iter().map(|remedy| done(check, remedy, INDENT)));
-    text
-}
-
-/// What to do, behind its kind.
-fn done(check: &Check, remedy: &Remedy, indent: usize) -> String {
-    let continuation = if remedy.kind == RemedyKind::Command { " \\" } else { "" };
-    let at = indent + KIND;
-    let body = command(&words::remedy(check, remedy), at, at, continuation);
-    format!("{:indent$}{:KIND$}{}", "", words::remedy_kind(remedy.kind), body.trim_start())
-}
-
-/// Those that passed or do not apply, one line each where it fits, by topic.
-fn in_order(report: &CheckReport, colours: bool) -> String {
-    let mut text = String::new();
-    for group in report.checks.chunk_by(|a, b| a.topic == b.topic) {
-        let fine = || group.iter().filter(|c| matches!(c.status, Status::Pass | Status::NotApplicable));
-        if let Some(first) = fine().next() {
-            let _ = writeln!(text, "\n{}", first.topic);
-        }
-        for check in fine() {
-            let word = coloured(check.status, &format!("{:4}", words::status(check.status)), colours);
-            let body = paragraph(&format!("{}: {}", words::title(check), words::found(check)), 8, 8);
-            let _ = write!(text, "  {word}  {}", body.trim_start());
-        }
-    }
-    text
-}
-
-fn totals(report: &CheckReport) -> String {
-    let [failed, warned, passed, other] =
-        [Status::Fail, Status::Warn, Status::Pass, Status::NotApplicable].map(|status| report.count(status));
-    format!("{failed} fail, {warned} warn, {passed} pass, {other} not applicable\n")
-}
-
-/// Text broken between words, its first line indented by `first` and the others by `rest`.
-pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
-    command(text, first, rest, "")
-}
-
-/// As [`paragraph`], each broken line ending in `continuation`, so that a shell still takes it as one.
-fn command(text: &str, first: usize, rest: usize, continuation: &str) -> String {
-    let mut out = " ".repeat(first);
-    let mut width = first;
-    for (n, word) in text.split(' ').enumerate() {
-        let length = word.chars().count();
-        if n > 0 && width + 1 + length + continuation.len() > columns() {
-            let _ = write!(out, "{continuation}\n{:rest$}", "");
-            width = rest;
-        } else if n > 0 {
-            out.push(' ');
-            width += 1;
-        }
-        out.push_str(word);
-        width += length;
-    }
-    out + "\n"
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,64 +207,63 @@ mod tests {
     use jitterlab_model::check::Action;
     use std::collections::BTreeMap;
 
-    const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
+    use crate::chart::Terminal;
+    use crate::document::text;
+    use crate::terminal::Extent;
 
     fn check(id: &str, status: Status, found: &str, remedies: &[(RemedyKind, &str)]) -> Check {
+        let remedy =
+            |(kind, text): &(RemedyKind, &str)| Remedy { kind: *kind, action: Action::Exact((*text).into()) };
         Check {
             id: id.into(),
             topic: "kernel".into(),
             status,
             found: found.into(),
             values: BTreeMap::new(),
-            remedies: remedies
-                .iter()
-                .map(|(kind, text)| Remedy { kind: *kind, action: Action::Exact((*text).into()) })
-                .collect(),
+            remedies: remedies.iter().map(remedy).collect(),
         }
     }
 
-    fn report(checks: Vec<Check>) -> CheckReport {
+    /// A machine with two faults.
+    fn report() -> CheckReport {
+        let interrupts =
+            "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo 0-1 > /proc/irq/$i/smp_affinity_list; done";
+        let checks = vec![
+            check("turbo", Status::Pass, "off", &[]),
+            check(
+                "irqbalance",
+                Status::Warn,
+                "runs",
+                &[(RemedyKind::Command, interrupts), (RemedyKind::Lasting, "systemctl disable irqbalance")],
+            ),
+            check("preemption", Status::Fail, "none", &[(RemedyKind::KernelParameter, "preempt=full")]),
+            check("smi", Status::NotApplicable, "not-counted", &[]),
+        ];
         CheckReport {
             machine: SystemFacts::default(),
             cpus: "2-3".parse().unwrap(),
             checks,
-            kernel_parameters: "nohz_full=2-3".into(),
+            kernel_parameters: "preempt=full".into(),
             kernel_parameters_place: CommandLinePlace::BootLoader,
         }
     }
 
-    #[test]
-    fn failures_come_first_and_everything_fits_80_columns() {
-        let long = "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo 0-1 > /proc/irq/$i/smp_affinity_list; done";
-        let text = text(
-            &report(vec![
-                check("turbo", Status::Pass, "off", &[]),
-                check("clocksource", Status::Warn, "slow", &[(RemedyKind::Command, long)]),
-                check(
-                    "preemption",
-                    Status::Fail,
-                    "voluntary",
-                    &[(RemedyKind::KernelParameter, "preempt=full")],
-                ),
-            ]),
-            TERMINAL,
-        );
-        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-        assert!(at("Preemption model") < at("Turbo: off") && at("Clocksource") < at("Turbo: off"));
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(text.contains("\n1 fail, 1 warn, 1 pass, 0 not applicable"), "{text}");
-        assert!(!text.contains('\x1b'));
-        // A shell reads the broken command as it was.
-        let joined = text.replace(" \\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(joined.contains(long), "{text}");
+    fn shown(columns: usize, extent: Extent) -> String {
+        text(&report(), extent, Terminal { columns, ascii: false, colour: false })
     }
 
     #[test]
-    fn colours_are_for_terminals() {
-        let text = text(
-            &report(vec![check("preemption", Status::Fail, "none", &[])]),
-            Terminal { colour: true, ..TERMINAL },
-        );
-        assert!(text.contains("\x1b[31;1mfail\x1b[0m"));
+    fn the_worst_setting_comes_first() {
+        insta::assert_snapshot!(shown(80, Extent::Answer));
+        insta::assert_snapshot!(shown(40, Extent::Answer));
+        insta::assert_snapshot!(shown(80, Extent::Details));
+        insta::assert_snapshot!(shown(120, Extent::Details));
+    }
+
+    #[test]
+    fn a_shell_reads_a_broken_command_as_it_was() {
+        let text = shown(80, Extent::Details).replace(" \\\n", "");
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains("11 12; do echo 0-1 > /proc/irq/$i/smp_affinity_list; done"), "{text}");
     }
 }

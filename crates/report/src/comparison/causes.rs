@@ -2,33 +2,21 @@
 
 use jitterlab_analysis::compare::{CauseCompared, CausesCompared, Fate};
 
-use crate::section::Piece;
-use crate::table::columns;
+use crate::section::{Cell, Piece};
 use crate::why;
-use crate::words::{list, time};
-use crate::wrap::wrap;
+use crate::words::list;
 
 /// Runs whose worst cases stand in the table, too.
 const WITH_WORST: usize = 2;
 
-/// The causes for the terminal.
-pub(super) fn text(task: &str, found: &CausesCompared) -> String {
-    let header = header(found);
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    wrap(&caption(task))
-        + &columns(&header, rows(found))
-        + &fates(found).map_or(String::new(), |said| wrap(&said))
-}
-
-/// The causes for the page.
+/// What delayed a task in each run, and which causes went or came.
 #[must_use]
 pub fn piece(task: &str, found: &CausesCompared) -> Piece {
-    let fates = fates(found).map_or(String::new(), |said| format!(" {said}"));
-    Piece::table(format!("{}.{fates}", caption(task)), &header(found), rows(found))
-}
-
-fn caption(task: &str) -> String {
-    format!("what delayed {task} beyond the usual way: for an activation in the mean of all, and at worst")
+    let fates = fates(found).map_or(String::new(), |fates| format!(" {fates}"));
+    let caption = format!(
+        "What delayed {task} beyond the usual way: mean over all activations, and the worst delay of one.{fates}"
+    );
+    Piece::table(caption, &header(found), rows(found))
 }
 
 fn header(found: &CausesCompared) -> Vec<String> {
@@ -37,25 +25,26 @@ fn header(found: &CausesCompared) -> Vec<String> {
         true => vec![run.clone(), "worst".into()],
         false => vec![run.clone()],
     };
-    std::iter::once("cause".into()).chain(found.runs.iter().flat_map(of_run)).chain([String::new()]).collect()
+    std::iter::once("cause, µs".into())
+        .chain(found.runs.iter().flat_map(of_run))
+        .chain([String::new()])
+        .collect()
 }
 
-fn rows(found: &CausesCompared) -> Vec<Vec<String>> {
+fn rows(found: &CausesCompared) -> impl Iterator<Item = Vec<Cell>> {
     let with_worst = found.runs.len() <= WITH_WORST;
-    let row = |of: &CauseCompared| {
-        let in_runs = of.in_runs.iter().flat_map(|here| match here.times {
-            0 => vec!["-".to_owned(); 1 + usize::from(with_worst)],
-            _ if with_worst => vec![time(here.mean_ns), time(here.worst_ns as f64)],
-            _ => vec![time(here.mean_ns)],
+    found.causes.iter().map(move |of: &CauseCompared| {
+        let in_runs = of.in_runs.iter().flat_map(|here| {
+            let seen = |ns: f64| if here.times == 0 { Cell::Nothing } else { Cell::time(ns) };
+            std::iter::once(seen(here.mean_ns)).chain(with_worst.then(|| seen(here.worst_ns as f64)))
         });
         let fate = match of.fate {
             Fate::Gone => "gone",
             Fate::New => "new",
             Fate::Stayed => "",
         };
-        std::iter::once(why::short(&of.cause)).chain(in_runs).chain([fate.to_owned()]).collect()
-    };
-    found.causes.iter().map(row).collect()
+        std::iter::once(why::cause(&of.cause).into()).chain(in_runs).chain([fate.into()]).collect()
+    })
 }
 
 fn fates(found: &CausesCompared) -> Option<String> {

@@ -6,9 +6,9 @@ use jitterlab_analysis::compare::{
 };
 use jitterlab_model::Fitness;
 
+use super::basis;
 use super::settings;
 use super::table::{change, percent, size};
-use super::{basis, figure};
 use crate::head::{Head, word};
 use crate::words::{list, share, time};
 
@@ -208,7 +208,7 @@ fn each<'a>(tasks: &'a [(&'a str, &'a Comparison)]) -> impl Iterator<Item = Comp
 }
 
 fn figure_with_unit(statistic: Statistic, value: f64) -> String {
-    if statistic == Statistic::MissedShare { figure(statistic, value) } else { time(value) }
+    if statistic == Statistic::MissedShare { share(value) } else { time(value) }
 }
 
 fn next(tasks: &[(&str, &Comparison)]) -> String {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::table::side_by_side;
 use super::{head, settings};
 use crate::junit::{self, Case};
+use crate::section::{Cell, Table};
 use jitterlab_analysis::compare::{JudgedFigure, RunsCompared, Tolerated};
 
 /// A test case for each figure: failed where it is shown to be worse by more than is tolerated, skipped where that cannot be
@@ -27,29 +28,22 @@ pub fn markdown(compared: &RunsCompared) -> String {
         let _ = writeln!(text, "**{}** {}\n", plain(&head.verdict), plain(&head.number));
     }
     for task in &compared.tasks {
-        if let Some(found) = &task.comparison {
-            let table = side_by_side(found);
-            text += &rows(&task.task, &table.header, &table.rows);
-            if !table.legend.is_empty() {
-                let _ = writeln!(text, "{}\n", plain(&table.legend));
-            }
-        }
-        if let Some(found) = &task.settings {
-            text += &rows(&task.task, &settings::HEADER.map(String::from), &settings::rows(found));
-        }
+        let side_by_side = task.comparison.as_ref().map(|found| side_by_side(&task.task, found));
+        let settings = task.settings.as_ref().map(|found| settings::table(&task.task, found));
+        text.extend(side_by_side.into_iter().chain(settings).map(|table| rows(&table)));
     }
     text
 }
 
-fn rows(task: &str, header: &[String], rows: &[Vec<String>]) -> String {
-    let line = |cells: &[String]| {
+fn rows(table: &Table) -> String {
+    let line = |cells: Vec<String>| {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    let mut named = header.to_vec();
-    named[0] = format!("{task}, latency in µs");
-    let aligned = format!("|---|{}\n", "---:|".repeat(header.len().saturating_sub(1)));
-    line(&named) + &aligned + &rows.iter().map(|row| line(row)).collect::<String>() + "\n"
+    let aligned = format!("|---|{}\n", "---:|".repeat(table.header.len().saturating_sub(1)));
+    let rows = table.rows.iter().map(|row| line(row.iter().map(Cell::written).collect()));
+    let rows: String = rows.collect();
+    format!("{}\n\n{}{aligned}{rows}\n", plain(&table.caption), line(table.header.clone()))
 }
 
 /// Text that Markdown shows as it is.

@@ -1,28 +1,33 @@
-//! Two settings by several runs of each, for the terminal.
+//! Words for two settings by several runs of each.
 
 use jitterlab_analysis::compare::{SettingDifference, SettingsCompared, Statistic};
 
-use crate::table::columns;
-use crate::words::{list, microseconds, share, time};
-use crate::wrap::wrap;
+use crate::section::{Cell, Piece, Table};
+use crate::words::{list, share, time};
 
 /// Runs of each setting that are advised: with fewer a change of a fifth is often missed.
 const ADVISED: usize = 5;
 
-/// The headings of its table.
-pub(super) const HEADER: [&str; 8] = ["", "first", "with", "change", "from", "to", "spread", "real?"];
-
 /// Each figure with its runs.
-pub(super) fn text(task: &str, compared: &SettingsCompared) -> String {
-    let mut text = wrap(&format!("latency of {task}, mean of the runs in µs, change, and its interval"));
-    text.push_str(&columns(&HEADER, rows(compared)));
-    let runs = |runs: &[String]| runs.join(", ");
-    text.push_str(&wrap(&format!("first: {}", runs(&compared.first.runs))));
-    text.push_str(&wrap(&format!("with: {}", runs(&compared.other.runs))));
-    text + &wrap(
-        "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold all at \
-         once with 95 %.",
-    )
+pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
+    let runs = [("first", &compared.first.runs), ("with", &compared.other.runs)];
+    let facts = runs.map(|(name, runs)| (name.to_owned(), runs.join(", "))).into();
+    let spread = "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold \
+                  all at once with 95 %.";
+    vec![
+        Piece::Table(table(task, compared)),
+        Piece::details(
+            format!("{task}: the runs of each setting"),
+            vec![Piece::Facts { caption: String::new(), facts }, Piece::said(spread)],
+        ),
+    ]
+}
+
+/// Each figure of the two settings.
+pub(super) fn table(task: &str, compared: &SettingsCompared) -> Table {
+    let caption = format!("Latency of {task}: mean of the runs, change, and its interval");
+    let header = ["latency, µs", "first", "with", "change", "from", "to", "spread", "real?"];
+    Table::new(caption, &header, compared.differences.iter().map(row))
 }
 
 /// What is lower and what is higher with the other setting; `None` where no difference is shown.
@@ -80,16 +85,9 @@ fn change(d: &SettingDifference, value: f64) -> String {
     }
 }
 
-fn row(d: &SettingDifference) -> Vec<String> {
-    let mean = |values: &[f64]| {
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        if d.statistic == Statistic::MissedShare { share(mean) } else { microseconds(mean) }
-    };
-    let spread = match d.statistic {
-        _ if d.relative => format!("{:.1} %", 100.0 * d.spread),
-        Statistic::MissedShare => share(d.spread),
-        _ => time(d.spread),
-    };
+fn row(d: &SettingDifference) -> Vec<Cell> {
+    let mean = |values: &[f64]| super::figure(d.statistic, values.iter().sum::<f64>() / values.len() as f64);
+    let spread = if d.relative { Cell::Share(d.spread) } else { super::figure(d.statistic, d.spread) };
     let word = match (d.real, is_higher(d)) {
         (false, _) => "not shown",
         (true, false) => "lower",
@@ -99,15 +97,10 @@ fn row(d: &SettingDifference) -> Vec<String> {
         d.statistic.name().into(),
         mean(&d.first),
         mean(&d.other),
-        change(d, d.change),
-        change(d, d.interval[0]),
-        change(d, d.interval[1]),
+        change(d, d.change).into(),
+        change(d, d.interval[0]).into(),
+        change(d, d.interval[1]).into(),
         spread,
         word.into(),
     ]
-}
-
-/// The rows of the table.
-pub(super) fn rows(compared: &SettingsCompared) -> Vec<Vec<String>> {
-    compared.differences.iter().map(row).collect()
 }

@@ -3,59 +3,62 @@
 use jitterlab_analysis::compare::{Basis, ComparedRun, Comparison, Difference, Statistic};
 
 use super::{figure, refusal};
-use crate::words::{count, list};
+use crate::section::{Cell, Table};
+use crate::words::list;
 
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
 
-/// The runs of a task in one table.
-pub(super) struct SideBySide {
-    pub header: Vec<String>,
-    pub rows: Vec<Vec<String>>,
-    /// What letters and brackets stand for; may be empty.
-    pub legend: String,
-}
-
-/// The table: activations, then each figure, what really differs first and of that what differs most.
-pub(super) fn side_by_side(compared: &Comparison) -> SideBySide {
+/// The runs of a task in one table: activations, then each figure, what really differs first and of that what differs
+/// most.
+pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
     let runs = &compared.runs;
     let long = runs.iter().any(|run| run.name.chars().count() > LONGEST_NAME);
     let name = |(n, run): (usize, &ComparedRun)| if long { letter(n) } else { run.name.clone() };
-    let names: Vec<String> = runs.iter().enumerate().map(name).collect();
     let mut ranked: Vec<Statistic> = Statistic::ALL.to_vec();
     ranked.retain(|statistic| runs.iter().any(|run| value(run, *statistic).is_some()));
     ranked.sort_by(|a, b| effect(compared, *b).total_cmp(&effect(compared, *a)));
-    let mut header = vec![String::new()];
-    header.extend(names.iter().cloned());
-    let counts = runs.iter().map(|run| count(run.count));
-    let mut rows = vec![std::iter::once("activations".to_owned()).chain(counts).collect::<Vec<_>>()];
     let pair = runs.len() == 2;
+    let mut header = vec!["latency, µs".to_owned()];
+    header.extend(runs.iter().enumerate().map(name));
+    let mut activations = vec![Cell::from("activations")];
+    activations.extend(runs.iter().map(|run| Cell::Count(run.count)));
     if pair {
         header.extend(["change", "from", "to", "real?"].map(String::from));
-        rows[0].extend([const { String::new() }; 4]);
+        activations.extend(["", "", "", ""].map(Cell::from));
     }
-    rows.extend(ranked.iter().map(|statistic| {
+    let figures = ranked.iter().map(|statistic| {
         let cells = (0..runs.len()).map(|n| cell(compared, n, *statistic));
         let tail = if pair { interval(compared, *statistic) } else { Vec::new() };
-        std::iter::once(statistic.name().to_owned()).chain(cells).chain(tail).collect()
-    }));
-    let named = runs.iter().enumerate().map(|(n, run)| format!("{}: {}", letter(n), run.name));
-    let mut legend: Vec<String> =
-        if long { vec![named.collect::<Vec<_>>().join(", ") + "."] } else { Vec::new() };
-    if !pair {
-        legend.push(
-            "In percent: what really differs from the first run. In brackets: no difference is shown.".into(),
-        );
+        std::iter::once(statistic.name().into()).chain(cells).chain(tail).collect()
+    });
+    Table::new(
+        format!("{task}: what really differs first, what differs most on top.{}", legend(compared, long)),
+        &header,
+        std::iter::once(activations).chain(figures),
+    )
+}
+
+/// What letters and brackets mean, and what intervals rest on.
+fn legend(compared: &Comparison, long: bool) -> String {
+    let runs = &compared.runs;
+    let mut legend = String::new();
+    if long {
+        let named = runs.iter().enumerate().map(|(n, run)| format!("{}: {}", letter(n), run.name));
+        legend += &format!(" {}.", named.collect::<Vec<_>>().join(", "));
+    }
+    if runs.len() != 2 {
+        legend += " In percent: what really differs from the first run. In brackets: no difference is shown.";
     }
     let unordered = runs.iter().filter(|run| run.basis == Basis::IfIndependent).map(|run| run.name.clone());
     let unordered: Vec<String> = unordered.collect();
     if !unordered.is_empty() {
-        legend.push(format!(
-            "Of {} only a histogram is known: intervals, and what is real, hold if its latencies are independent of each other.",
+        legend += &format!(
+            " Of {} only a histogram is known: intervals, and what is real, hold if its latencies are independent of each other.",
             list(&unordered)
-        ));
+        );
     }
-    SideBySide { header, rows, legend: legend.join(" ") }
+    legend
 }
 
 fn letter(n: usize) -> String {
@@ -85,23 +88,25 @@ pub(super) fn size(of: &Difference) -> f64 {
     of.ratio.filter(|ratio| *ratio > 0.0).map_or(f64::MAX, |ratio| ratio.ln().abs())
 }
 
-fn cell(compared: &Comparison, n: usize, statistic: Statistic) -> String {
-    let Some(value) = value(&compared.runs[n], statistic) else { return "-".into() };
-    let text = figure(statistic, value);
+fn cell(compared: &Comparison, n: usize, statistic: Statistic) -> Cell {
+    let Some(value) = value(&compared.runs[n], statistic) else { return Cell::Nothing };
+    let cell = figure(statistic, value);
     if n == 0 || compared.runs.len() == 2 {
-        return text;
+        return cell;
     }
+    let text = cell.written();
     match difference(compared, n, statistic) {
-        Some(of) if of.real => format!("{text} {}", change(of, of.difference)),
-        _ => format!("({text})"),
+        Some(of) if of.real => format!("{text} {}", change(of, of.difference)).into(),
+        _ => format!("({text})").into(),
     }
 }
 
 /// Change, interval and word of the only other run.
-fn interval(compared: &Comparison, statistic: Statistic) -> Vec<String> {
-    let Some(of) = difference(compared, 1, statistic) else { return vec!["-".into(); 4] };
-    let [from, to] = of.interval.map_or(["-".into(), "-".into()], |both| both.map(|value| change(of, value)));
-    vec![change(of, of.difference), from, to, word(of).into()]
+fn interval(compared: &Comparison, statistic: Statistic) -> Vec<Cell> {
+    let Some(of) = difference(compared, 1, statistic) else { return vec![Cell::Nothing; 4] };
+    let written = |value: f64| Cell::from(change(of, value));
+    let [from, to] = of.interval.map_or([Cell::Nothing, Cell::Nothing], |both| both.map(written));
+    vec![written(of.difference), from, to, word(of).into()]
 }
 
 /// A difference as a share of the first run's value, else in the figure's own unit.

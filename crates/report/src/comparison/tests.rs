@@ -1,4 +1,7 @@
 use super::*;
+use crate::chart::Terminal;
+use crate::document;
+use crate::terminal::Extent;
 use jitterlab_analysis::compare::{compare, settings as settings_of, twente as twente_of};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::Activation;
@@ -17,16 +20,33 @@ fn scan(base_ns: i64) -> TaskScan {
     scan
 }
 
-const TERMINAL: Terminal = Terminal { columns: 80, ascii: true, colour: false };
+fn of_task(task: TaskCompared) -> RunsCompared {
+    RunsCompared { files: Vec::new(), tasks: vec![task], warnings: Vec::new(), tolerated: None }
+}
 
-fn said(runs: &[(&str, &TaskScan)]) -> String {
+fn nothing() -> TaskCompared {
+    TaskCompared {
+        task: "main".into(),
+        mismatches: Vec::new(),
+        comparison: None,
+        settings: None,
+        twente: None,
+        causes: None,
+    }
+}
+
+fn of_runs(runs: &[(&str, &TaskScan)]) -> RunsCompared {
     let runs: Vec<(String, &TaskScan)> =
         runs.iter().map(|(name, scan)| ((*name).to_owned(), *scan)).collect();
-    let compared = compare(&runs);
-    let head = head::of_runs(&[("main", &compared)]).unwrap();
-    let text = head.text(TERMINAL) + &side_by_side("main", &compared);
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    text
+    of_task(TaskCompared { comparison: Some(compare(&runs)), ..nothing() })
+}
+
+fn shown(compared: &RunsCompared, columns: usize, extent: Extent) -> String {
+    document::text(compared, extent, Terminal { columns, ascii: true, colour: false })
+}
+
+fn said(runs: &[(&str, &TaskScan)]) -> String {
+    shown(&of_runs(runs), 80, Extent::Answer)
 }
 
 #[test]
@@ -47,23 +67,13 @@ fn five_runs_stand_in_one_table() {
     assert!(text.replace("\n  ", " ").contains("; no difference shown of b."), "{text}");
     let p50 = text.lines().rfind(|line| line.starts_with("  p50 ")).unwrap();
     assert!(p50.contains("(9.5") && p50.contains("3.5") && p50.contains("-63 %"), "{p50}");
-    assert!(text.contains("A: jitterlab-20261122T202801Z, B: b"), "{text}");
+    assert!(text.replace("\n  ", " ").contains("A: jitterlab-20261122T202801Z, B: b"), "{text}");
 }
 
 #[test]
 fn a_comparison_is_a_test() {
     let (a, b) = (scan(5_000), scan(6_000));
-    let found = compare(&[("before".to_owned(), &a), ("a<b".to_owned(), &b)]);
-    let task = TaskCompared {
-        task: "main".into(),
-        mismatches: Vec::new(),
-        comparison: Some(found),
-        settings: None,
-        twente: None,
-        causes: None,
-    };
-    let compared =
-        RunsCompared { files: Vec::new(), tasks: vec![task], warnings: Vec::new(), tolerated: None };
+    let compared = of_runs(&[("before", &a), ("a<b", &b)]);
     let judged = compared.tolerating(Some(0.1));
     let head = head::of(&judged).unwrap();
     assert!(
@@ -77,13 +87,12 @@ fn a_comparison_is_a_test() {
 }
 
 #[test]
-fn what_became_better_stands_to_the_left() {
+fn two_runs_fit_every_terminal() {
     let (a, b) = (scan(9_000), scan(3_000));
-    let text = comparison(&compare(&[("before".to_owned(), &a), ("after".to_owned(), &b)]), TERMINAL);
-    let p50 = text.lines().find(|l| l.trim_start().starts_with("p50") && l.contains("lower")).unwrap();
-    assert!(p50.contains("-6.0"), "{p50}");
-    let plot = text.lines().rfind(|l| l.trim_start().starts_with("p50 ") && l.contains('|')).unwrap();
-    assert!(plot.find('o').unwrap() < plot.find('|').unwrap(), "{plot}");
+    let compared = of_runs(&[("before", &a), ("after", &b)]);
+    insta::assert_snapshot!(shown(&compared, 40, Extent::Answer));
+    insta::assert_snapshot!(shown(&compared, 80, Extent::Answer));
+    insta::assert_snapshot!(shown(&compared, 120, Extent::Details));
 }
 
 #[test]
@@ -136,7 +145,7 @@ fn settings_are_compared_by_their_runs() {
     let times = |order: [&str; 3]| order.map(String::from);
     let compared = |began: [&[String]; 2]| {
         let found = settings_of([&of(&a, &runs), &of(&b, &others)], began).unwrap();
-        head::of_settings(&[("main", &found)]).unwrap().text(TERMINAL) + &settings::text("main", &found)
+        shown(&of_task(TaskCompared { settings: Some(found), ..nothing() }), 80, Extent::Details)
     };
     let turns = compared([&times(["1", "3", "5"]), &times(["2", "4", "6"])]);
     assert!(turns.starts_with("BETTER: --with against the first setting: lower mean -63.3 %"), "{turns}");
@@ -153,12 +162,13 @@ fn a_refusal_names_the_difference() {
         other: "250us".into(),
         weight: Weight::Refuse,
     };
-    assert!(mismatches("a", "b", &[period]).contains("not comparable: period: 1ms in a, 250us in b"));
+    let text = crate::terminal::plain(mismatches("a", "b", &[period]));
+    assert!(text.contains("not comparable:\n  period  1ms in a, 250us in b"), "{text}");
 }
 
 #[test]
 fn loops_are_shown_as_the_report_does() {
     let a = scan(3_000);
-    let text = twente::twente(&twente_of(&[("plain".to_owned(), &a)]));
+    let text = crate::terminal::plain(twente::pieces("main", &twente_of(&[("plain".to_owned(), &a)])));
     assert!(text.contains("0.0 to 0.1") && text.contains("1.0000"), "{text}");
 }

@@ -14,16 +14,11 @@ use crate::words::{count, time};
 /// Causes with a colour of their own: all others share one of the six, and starts that nothing delayed have the last.
 const OWN: usize = 4;
 
-/// What each run whose causes are known says of them.
+/// The causes of each run of which they are known.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let of_run = |run: &PageRun| run.why.as_ref().map(|why| pieces(run, why, runs.len() > 1));
     let pieces: Vec<Piece> = runs.iter().filter_map(of_run).flatten().collect();
-    (!pieces.is_empty()).then(|| Section {
-        id: "causes".into(),
-        title: "Why it was late".into(),
-        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it; each start stands here under the cause of its longest part beyond the usual way. A name of the legend shows or hides its starts; a click at one of the latest shows what ran on its processor around it.".into(),
-        pieces,
-    })
+    (!pieces.is_empty()).then(|| why::section(pieces))
 }
 
 fn pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
@@ -39,12 +34,7 @@ fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs:
     if !lanes.is_empty() {
         pieces.push(Piece::Choice { label: format!("{name}: what ran around start"), figures: lanes });
     }
-    pieces.extend(why::piece(of));
-    let text = why::latest(of, task);
-    if !text.is_empty() {
-        let events = Piece::Verbatim { heading: String::new(), text };
-        pieces.push(Piece::details(format!("{name}: the latest starts one by one"), vec![events]));
-    }
+    pieces.extend(why::pieces(of, why, task));
     pieces
 }
 
@@ -79,7 +69,7 @@ fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
     (!layers.is_empty()).then(|| Chart {
         name: "causes".into(),
         caption: format!(
-            "The {} latest starts of {} of {name}, those from {} on.",
+            "The {} latest starts of {} of {name}, those from {} on, by the cause of each one's longest part. A name of the legend shows or hides its starts; a click at a start shows what ran around it.",
             count(of.events.len() as u64),
             count(of.explained),
             time(of.events.iter().map(|late| late.latency_ns).min().unwrap_or(0) as f64)

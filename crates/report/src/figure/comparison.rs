@@ -10,7 +10,7 @@ use crate::shown::PageRun;
 
 /// For each task that several runs have, its runs against the first one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    comparison::section(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
+    comparison::of_tasks(&compared(runs).iter().map(|(name, found)| (*name, found)).collect::<Vec<_>>())
 }
 
 /// What the comparison concludes.

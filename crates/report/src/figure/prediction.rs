@@ -9,5 +9,5 @@ use crate::shown::PageRun;
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let found: Vec<_> =
         tasks(runs).filter_map(|of| of.task.prediction.as_ref().map(|found| (of.name, found))).collect();
-    prediction::section(&found)
+    prediction::of_tasks(&found)
 }

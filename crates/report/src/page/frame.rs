@@ -69,7 +69,7 @@ pub fn section(section: &Section, head: Option<&Head>) -> Html {
 }
 
 /// Pieces of the section of this title; `name` is that of the section or of what is folded in it.
-fn pieces(title: &str, name: &str, pieces: &[Piece]) -> Html {
+pub(super) fn pieces(title: &str, name: &str, pieces: &[Piece]) -> Html {
     pieces.iter().enumerate().map(|(number, piece)| self::piece(title, id(name, number), piece)).collect()
 }
 

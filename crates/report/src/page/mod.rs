@@ -4,7 +4,6 @@
 //! Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
 
 mod answer;
-pub(crate) mod checks;
 mod facts;
 mod frame;
 mod html;
@@ -22,9 +21,10 @@ use sha2::{Digest as _, Sha256};
 
 use html::{Html, html};
 
+use crate::check;
 use crate::document::Document;
 use crate::printable::printable_drawing;
-use crate::section::Section;
+use crate::section::{Piece, Section};
 pub use crate::shown::{PageRun, PageTask, read};
 
 const STYLE: &str = include_str!("page.css");
@@ -136,7 +136,12 @@ fn folded(sections: &[&Section]) -> Html {
 fn machine(runs: &[PageRun]) -> Html {
     let facts: Html = runs.iter().flat_map(facts::of).collect();
     let none = html!("<p>The run file describes no machine.</p>").only_if(facts.as_str().is_empty());
-    runs.iter().filter_map(checks::of).chain([facts, none]).collect()
+    let checks = |(number, run): (usize, &PageRun)| {
+        let details = check::details(run.checks.as_ref()?);
+        let folded = Piece::details(format!("{}: checks", run.label), details);
+        Some(frame::pieces(&run.label, &format!("checks-{number}"), &[folded]))
+    };
+    runs.iter().enumerate().filter_map(checks).chain([facts, none]).collect()
 }
 
 /// What the page may do: run its own script, and nothing from anywhere else. Styles are not code.

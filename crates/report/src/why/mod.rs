@@ -1,73 +1,101 @@
-//! Why activations were late, for the terminal: what to do first, the causes in a table, the latest one by one.
+//! Words for why activations were late: the causes in a table, the latest starts, what helps.
 
 pub mod event;
 mod words;
 
-use std::fmt::Write as _;
-
-use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy, is_unusual};
+use jitterlab_analysis::causes::{CauseRow, LateEvent, RunWhy, TaskWhy, is_unusual};
 use jitterlab_model::causes::{Cause, CauseClass, Tracer};
 use jitterlab_model::{Fitness, RunInfo, TaskRun};
 
+use crate::document::Present;
 use crate::head::Head;
 use crate::run::task_line;
-use crate::section::Piece;
-use crate::table::columns;
+use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
-use crate::wrap::wrap;
 use event::event;
 pub use words::step;
 pub(crate) use words::{cause, remedy};
 
-/// Activations that the page tells one by one.
+/// Activations that are shown one by one.
 const LATEST: usize = 10;
-/// Causes in the table at most.
+/// The latest of them, as lanes of so many letters.
+const LANES: usize = 3;
+const LANE: i64 = 20;
+/// Causes in the first table, and in the detailed one.
+const SHOWN: usize = 5;
 const ROWS: usize = 12;
-/// Causes in the table after a run.
-const BRIEF_ROWS: usize = 5;
-/// Causes whose remedy is told.
+/// Causes with a remedy.
 const REMEDIES: usize = 5;
-/// Functions that are told of a cause.
+/// Functions of a cause that are named.
 const FUNCTIONS: usize = 3;
-/// Letters of a cause in the table.
-const NAME: usize = 33;
-/// Interruptions that are told.
+/// Interruptions that are listed.
 const INTERRUPTIONS: usize = 5;
 
-/// Everything that `jitterlab why` says.
-#[must_use]
-pub fn text(why: &RunWhy) -> String {
-    let mut text = String::new();
-    for (of, task) in why.tasks.iter().zip(&why.run.tasks) {
-        text += &wrap(&task_line(&why.run, task));
-        if why.one_event {
-            text += &events(of, task, true);
-            continue;
+impl Present for RunWhy {
+    const KIND: &'static str = "why";
+
+    fn head(&self) -> Option<Head> {
+        answer(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        // Of a task by itself the head says it.
+        let is_answered = |of: &TaskWhy| self.tasks.len() == 1 && of.explained > 0;
+        let of_task = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
+            true => only_event(of, task),
+            false => {
+                let sentences = if is_answered(of) { gaps(of) } else { head(of, &self.run) };
+                sentences.into_iter().map(Piece::said).chain(pieces(of, self, task)).collect()
+            }
+        };
+        let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(of_task).collect();
+        if !self.one_event {
+            let file = crate::head::shown(&self.file);
+            pieces.push(Piece::said(format!("One start in full: jitterlab why --event 1 {file}")));
         }
-        // Of a task by itself the first lines say it.
-        let said = why.tasks.len() == 1 && of.explained > 0;
-        text += &wrapped(&if said { gaps(of) } else { head(of, &why.run) });
-        text += &table(of, ROWS);
-        text += &remedies(of, &why.run);
-        text += &usual(of);
-        text += &interruptions(of);
-        text += &events(of, task, false);
-        text.push('\n');
+        vec![section(pieces)]
     }
-    if !why.one_event {
-        text += &tracer(&why.tracer);
-        text += "one of them in full: jitterlab why --event 1 FILE\n";
-    }
-    text + &format!("file: {}\n", why.file)
 }
 
-/// What is said of a task after its run.
+/// The section of causes.
+pub(crate) fn section(pieces: Vec<Piece>) -> Section {
+    Section {
+        id: "causes".into(),
+        title: "Why it was late".into(),
+        lead: "What delayed the latest starts, by the kernel's own events. The parts of each latency add up to it.".into(),
+        pieces,
+    }
+}
+
+/// The causes of a task's late starts, the latest of them, what helps, and folded behind that everything else.
+pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
+    let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
+    let mut details = vec![Piece::said(task_line(&why.run, task))];
+    details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
+    details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::said));
+    details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, true)));
+    details.push(Piece::said(tracer(&why.tracer)));
+    let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
+    let folded =
+        Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
+    let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns)));
+    piece(of).into_iter().chain(latest).chain(remedies).chain([folded]).collect()
+}
+
+/// One activation in full.
+fn only_event(of: &TaskWhy, task: &TaskRun) -> Vec<Piece> {
+    let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
+    if of.events.is_empty() {
+        return vec![Piece::said(format!("{}: no such activation is among those that are kept.", of.task))];
+    }
+    of.events.iter().flat_map(|late| event(late, first_due_ns, true)).collect()
+}
+
+/// The causes of a task after its run.
 #[must_use]
-pub fn brief(of: &TaskWhy, run: &RunInfo) -> String {
-    let mut text = format!("\nwhy {} was late\n", of.task);
-    text += &wrapped(&head(of, run));
-    text += &table(of, BRIEF_ROWS);
-    text
+pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
+    let sentences = head(of, run).into_iter().map(|sentence| Piece::said(format!("{}: {sentence}", of.task)));
+    sentences.chain(piece(of)).collect()
 }
 
 /// The three lines: what delayed the task most that started latest. Of a single activation there are none.
@@ -193,152 +221,157 @@ fn sureness(row: &CauseRow) -> String {
     }
 }
 
-/// Headings of the table of causes.
-const HEADINGS: [&str; 6] = ["cause", "latest", "all", "worst", "max without", "p99.9"];
-
-/// The table of causes on the page.
+/// The largest causes, each with the letter that marks it in the latest starts.
 pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
-    let caption = "Each cause: its share of what delayed the latest starts beyond the usual way, its share of all lateness, by how much it delayed a start at worst, and what the maximum and p99.9 would be without it.";
-    (of.explained > 0).then(|| Piece::table(caption, &HEADINGS, rows(of, ROWS)))
+    let row = |(place, row): (usize, &CauseRow)| {
+        vec![
+            format!("{} {}", letter(place), cause(&row.cause)).into(),
+            Cell::Share(row.latest_share),
+            Cell::time(row.worst_ns as f64),
+            Cell::of(row.max_without_ns, |ns| Cell::time(ns as f64)),
+            sureness(row).into(),
+        ]
+    };
+    let mut rows: Vec<Vec<Cell>> = unusual(of).take(SHOWN).enumerate().map(row).collect();
+    rows.extend(smaller(of, SHOWN).map(|(number, latest_share, _, worst_ns)| {
+        let name = format!("  {}", plural(number as u64, "smaller cause"));
+        vec![name.into(), Cell::Share(latest_share), Cell::time(worst_ns), Cell::Nothing, "".into()]
+    }));
+    let from = of.latest_from_ns.map_or(String::new(), |ns| format!(" ({} late or more)", time(ns as f64)));
+    let caption = format!(
+        "{}: the {} latest of {} starts{from}; the latest {}",
+        of.task,
+        count(of.latest),
+        count(of.explained),
+        time(of.max_ns as f64)
+    );
+    (of.explained > 0)
+        .then(|| Piece::table(caption, &["cause, µs", "share", "worst", "latest without", "how sure"], rows))
 }
 
-fn table(of: &TaskWhy, most: usize) -> String {
-    if of.explained == 0 {
-        return String::new();
-    }
-    columns(&HEADINGS, rows(of, most))
-}
-
-fn rows(of: &TaskWhy, most: usize) -> Vec<Vec<String>> {
-    let optional = |ns: Option<i64>| ns.map_or("-".into(), |ns| time(ns as f64));
-    let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
-    let shown: Vec<&CauseRow> = unusual.clone().take(most).collect();
+/// Every cause with all that is known of it.
+fn every_cause(of: &TaskWhy) -> Table {
+    let optional = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
         vec![
-            short(&row.cause),
-            share(row.latest_share),
-            share(row.share),
-            time(row.worst_ns as f64),
+            cause(&row.cause).into(),
+            Cell::Share(row.latest_share),
+            Cell::Share(row.share),
+            Cell::time(row.worst_ns as f64),
             optional(row.max_without_ns),
             optional(row.p99_9_without_ns),
         ]
     };
-    let mut rows: Vec<Vec<String>> = shown.iter().map(|row| cells(row)).collect();
-    let left: Vec<&CauseRow> = unusual.skip(most).collect();
-    if !left.is_empty() {
-        let sum = |of: fn(&CauseRow) -> f64| left.iter().map(|row| of(row)).sum::<f64>();
-        rows.push(vec![
-            format!("{} more", left.len()),
-            share(sum(|row| row.latest_share)),
-            share(sum(|row| row.share)),
-            optional(left.iter().map(|row| row.worst_ns).max()),
-            "-".into(),
-            "-".into(),
-        ]);
-    }
-    for row in of.causes.iter().filter(|row| !is_unusual(row.cause.class)) {
+    let mut rows: Vec<Vec<Cell>> = unusual(of).take(ROWS).map(cells).collect();
+    rows.extend(smaller(of, ROWS).map(|(number, latest_share, all_share, worst_ns)| {
+        let name = plural(number as u64, "smaller cause");
+        let [latest, all] = [latest_share, all_share].map(Cell::Share);
+        vec![name.into(), latest, all, Cell::time(worst_ns), Cell::Nothing, Cell::Nothing]
+    }));
+    rows.extend(of.causes.iter().filter(|row| !is_unusual(row.cause.class)).map(|row| {
         let mut cells = cells(row);
-        (cells[1], cells[4], cells[5]) = ("-".into(), "-".into(), "-".into());
-        rows.push(cells);
-    }
-    rows.push(vec![
-        "as it was".into(),
-        String::new(),
-        String::new(),
-        String::new(),
-        time(of.max_ns as f64),
-        optional(of.p99_9_ns),
-    ]);
-    rows
+        (cells[1], cells[4], cells[5]) = (Cell::Nothing, Cell::Nothing, Cell::Nothing);
+        cells
+    }));
+    let mut measured = vec!["as measured".into(), Cell::Nothing, Cell::Nothing, Cell::Nothing];
+    measured.extend([Cell::time(of.max_ns as f64), optional(of.p99_9_ns)]);
+    rows.push(measured);
+    let caption = format!(
+        "{}: each cause's share of what delayed the latest starts beyond the usual way, its share of all lateness, its worst delay, and maximum and p99.9 without it",
+        of.task
+    );
+    Table::new(caption, &["cause, µs", "latest", "all", "worst", "max without", "p99.9 without"], rows)
 }
 
-/// A cause in the room that a table has for it.
-pub(crate) fn short(of: &Cause) -> String {
-    cut(&cause(of), NAME)
+fn unusual(of: &TaskWhy) -> impl Iterator<Item = &CauseRow> {
+    of.causes.iter().filter(|row| is_unusual(row.cause.class))
 }
 
-fn wrapped(sentences: &[String]) -> String {
-    sentences.iter().map(|sentence| wrap(sentence)).collect()
+/// The causes after the first `shown` together: their number, their shares of the latest and of all lateness, and the
+/// worst delay.
+fn smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> {
+    let left = || unusual(of).skip(shown);
+    let worst_ns = left().map(|row| row.worst_ns).max()?;
+    let sum = |of: fn(&CauseRow) -> f64| left().map(of).sum::<f64>();
+    Some((left().count(), sum(|row| row.latest_share), sum(|row| row.share), worst_ns as f64))
 }
 
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.into(),
-        Some(_) => text.chars().take(most - 1).chain(['…']).collect(),
-    }
+/// The mark of a cause at this place in the table.
+fn letter(place: usize) -> char {
+    u8::try_from(place).map_or('*', |place| char::from(b'A' + place))
 }
 
-fn remedies(of: &TaskWhy, run: &RunInfo) -> String {
-    let mut told: Vec<String> = Vec::new();
-    let mut text = String::new();
+/// The latest starts, each from its due time to its start, in letters of causes.
+fn lanes(of: &TaskWhy, first_due_ns: i64) -> Table {
+    let causes: Vec<&Cause> = unusual(of).take(SHOWN).map(|row| &row.cause).collect();
+    let mark = |cause: &Cause| match causes.iter().position(|known| *known == cause) {
+        _ if !is_unusual(cause.class) => '·',
+        Some(place) => letter(place),
+        None => '*',
+    };
+    let lane = |late: &LateEvent| {
+        let cell = |number: i64| {
+            let at_ns = late.latency_ns * (2 * number + 1) / (2 * LANE);
+            let part = late.parts.iter().find(|part| (part.at_ns..part.at_ns + part.ns).contains(&at_ns));
+            part.map_or(' ', |part| mark(&part.cause))
+        };
+        (0..LANE).map(cell).collect::<String>()
+    };
+    let rows = of.events.iter().take(LANES).map(|late| {
+        let due_s = (late.due_ns - first_due_ns) as f64 / 1e9;
+        vec![
+            format!("#{}", count(late.index)).into(),
+            Cell::time(late.latency_ns as f64),
+            lane(late).into(),
+            format!("{due_s:.3} s").into(),
+        ]
+    });
+    Table::new(
+        "The latest, from due time to start: letters as above, · the usual way, * other causes",
+        &["start", "late, µs", "", "due after"],
+        rows,
+    )
+}
+
+/// What helps against each large cause.
+fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
+    let mut remedies: Vec<String> = Vec::new();
+    let mut sentences = Vec::new();
     for row in of.causes.iter().filter(|row| row.latest_share >= 0.01).take(REMEDIES) {
         let remedy = remedy(&row.cause, run);
-        if told.contains(&remedy) {
+        if remedies.contains(&remedy) {
             continue;
         }
         let check = row.check.as_ref().map_or(String::new(), |id| format!(" (check: {id})"));
-        let functions = row.functions.iter().take(FUNCTIONS).map(|(name, _)| name.clone());
-        let functions: Vec<String> = functions.collect();
-        let within = match functions.is_empty() {
-            true => String::new(),
-            false => format!(", mostly in {}", list(&functions)),
-        };
-        text += &wrap(&format!("- {}, {}{within}: {remedy}{check}", cause(&row.cause), sureness(row)));
-        told.push(remedy);
+        let functions: Vec<String> =
+            row.functions.iter().take(FUNCTIONS).map(|(name, _)| name.clone()).collect();
+        let within =
+            if functions.is_empty() { String::new() } else { format!(", mostly in {}", list(&functions)) };
+        sentences.push(format!("{}, {}{within}: {remedy}{check}", cause(&row.cause), sureness(row)));
+        remedies.push(remedy);
     }
-    text
+    sentences
 }
 
-fn usual(of: &TaskWhy) -> String {
-    let steps = of.usual.iter().map(|usual| format!("{} {}", step(usual.step), time(usual.median_ns as f64)));
+fn usual(of: &TaskWhy) -> Option<String> {
+    let steps = of.usual.iter().map(|usual| format!("{} {}", time(usual.median_ns as f64), step(usual.step)));
     let steps: Vec<String> = steps.collect();
-    if steps.is_empty() {
-        return String::new();
-    }
-    wrap(&format!("The usual way, in the middle: {}.", steps.join(", ")))
+    (!steps.is_empty()).then(|| format!("A normal wake-up (median): {}.", steps.join(", ")))
 }
 
-fn interruptions(of: &TaskWhy) -> String {
-    // Those of which no length is known are told all the same.
+fn interruptions(of: &TaskWhy) -> Option<String> {
+    // Those of unknown length are listed too.
     let (timed, untimed): (Vec<_>, Vec<_>) = of.interruptions.iter().partition(|sum| sum.max_ns > 0);
-    let told = timed.into_iter().take(INTERRUPTIONS).chain(untimed).map(|sum| {
+    let listed = timed.into_iter().take(INTERRUPTIONS).chain(untimed).map(|sum| {
         let times = if sum.times == 1 { "once".into() } else { format!("{} times", count(sum.times)) };
         let worst = match sum.max_ns {
-            0 => "for how long is in no event".into(),
+            0 => "no event shows for how long".into(),
             ns => format!("at worst {}", time(ns as f64)),
         };
         format!("{} ({times}, {worst})", cause(&sum.cause))
     });
-    let told: Vec<String> = told.collect();
-    match told.is_empty() {
-        true => String::new(),
-        false => wrap(&format!("Its work was interrupted by {}.", told.join(", "))),
-    }
-}
-
-/// The latest activations one by one, as the page folds them away.
-pub(crate) fn latest(of: &TaskWhy, task: &TaskRun) -> String {
-    let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
-    of.events.iter().take(LATEST).map(|late| event(late, first_due_ns, true)).collect()
-}
-
-fn events(of: &TaskWhy, task: &TaskRun, in_full: bool) -> String {
-    if of.events.is_empty() {
-        return if in_full {
-            "  no such activation is among those that are kept\n".into()
-        } else {
-            String::new()
-        };
-    }
-    let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
-    let mut text = String::new();
-    if !in_full {
-        let _ = writeln!(text, "the latest {}", of.events.len());
-    }
-    for late in &of.events {
-        text += &event(late, first_due_ns, in_full);
-    }
-    text
+    let listed: Vec<String> = listed.collect();
+    (!listed.is_empty()).then(|| format!("Its work was interrupted by {}.", listed.join(", ")))
 }
 
 fn tracer(tracer: &Tracer) -> String {
@@ -346,16 +379,19 @@ fn tracer(tracer: &Tracer) -> String {
     let each = tracer
         .event_ns
         .map_or(String::new(), |ns| format!("; an event takes about {} here", time(ns as f64)));
-    wrap(&format!(
+    format!(
         "Tracing: {}, {lost}; reading them took {} of processor time{each}.",
         plural(tracer.events, "event"),
         time(tracer.cpu_time_ns as f64)
-    ))
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Terminal;
+    use crate::document;
+    use crate::terminal::Extent;
     use jitterlab_analysis::causes::Told;
     use jitterlab_model::causes::{CauseSum, Evidence, LateStart, Part, TaskCauses};
     use jitterlab_model::{Bench, TaskSpec};
@@ -402,5 +438,52 @@ mod tests {
         let why =
             RunWhy { file: String::new(), tasks: vec![of], tracer: Tracer::default(), one_event: false, run };
         assert!(answer(&why).unwrap().verdict.starts_with("CANNOT TELL what delayed main most"));
+    }
+
+    /// A run with a thread in the way, idle states, and starts that nothing delayed.
+    fn delayed() -> RunWhy {
+        let hog = Cause { class: CauseClass::Preempted, who: Some("drillbit (fifo:85)".into()) };
+        let sums = [hog, CauseClass::Idle.into(), CauseClass::Usual.into()].map(|cause| {
+            let mut sum = CauseSum::new(cause);
+            sum.count(90_000, 80_000, 80_000, 0);
+            sum
+        });
+        let late = |index: u64, cause, latency_ns| LateStart {
+            index,
+            due_ns: index as i64 * 1_000_000,
+            latency_ns,
+            cpu: 1,
+            parts: [
+                (2, 0, 10_000, Evidence::Events),
+                (cause, 10_000, latency_ns - 10_000, Evidence::WasIdle),
+            ]
+            .map(|(cause, at_ns, ns, evidence)| Part { cause, at_ns, ns, evidence, function: None })
+            .into(),
+            spans: Vec::new(),
+        };
+        let mut causes = TaskCauses {
+            explained: 3,
+            lateness_ns: 270_000,
+            max_ns: 190_000,
+            causes: sums.into(),
+            latest: vec![late(7, 0, 190_000), late(8, 1, 90_000), late(9, 2, 80_000)],
+            ..TaskCauses::default()
+        };
+        for ns in [190_000, 90_000, 80_000] {
+            causes.latencies.record(ns);
+        }
+        let tasks = vec![TaskWhy::of("main", &causes, Told::Latest(9))];
+        let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
+        RunWhy { file: "why.parquet".into(), tasks, tracer: Tracer::default(), one_event: false, run }
+    }
+
+    #[test]
+    fn causes_and_the_latest_starts_fit_every_terminal() {
+        let shown = |columns, extent| {
+            document::text(&delayed(), extent, Terminal { columns, ascii: false, colour: false })
+        };
+        insta::assert_snapshot!("why-40", shown(40, Extent::Answer));
+        insta::assert_snapshot!("why-80", shown(80, Extent::Answer));
+        insta::assert_snapshot!("why-details-120", shown(120, Extent::Details));
     }
 }

@@ -1,59 +1,9 @@
-//! Runs side by side, for the page.
+//! The figure of a comparison: the change of each figure of the latency.
 
-use jitterlab_analysis::compare::{
-    AgainstFirst, Comparison, Difference, RunsCompared, SettingsCompared, Statistic,
-};
+use jitterlab_analysis::compare::{AgainstFirst, Comparison, Difference, Statistic};
 
-use super::table::side_by_side;
-use super::{causes, settings};
 use crate::chart::{Axis, Chart, Layer, Shape};
-use crate::section::{Piece, Section};
 use crate::words::list;
-
-/// The page's section; `None` where nothing is compared.
-#[must_use]
-pub fn section(compared: &[(&str, &Comparison)]) -> Option<Section> {
-    let mut pieces = Vec::new();
-    for (task, comparison) in compared {
-        let table = side_by_side(comparison);
-        let caption = format!("Task {task}: latency in µs. {}", table.legend);
-        pieces.push(Piece::table(caption, &table.header, table.rows));
-        pieces.extend(chart(task, comparison).map(Piece::Figure));
-    }
-    (!compared.is_empty()).then(|| Section {
-        id: "comparison".into(),
-        title: "Comparison".into(),
-        lead: "Every figure of the latency against that of the first run, what differs most first. An interval that reaches over zero shows no real difference; all intervals together hold with 95 %.".into(),
-        pieces,
-    })
-}
-
-/// What the page shows of it.
-#[must_use]
-pub fn sections(compared: &RunsCompared) -> Vec<Section> {
-    let of_settings = compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?)));
-    let found = compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?)));
-    let mut side_by_side = section(&found.collect::<Vec<_>>());
-    let causes = compared.tasks.iter().filter_map(|of| Some(causes::piece(&of.task, of.causes.as_ref()?)));
-    side_by_side.iter_mut().for_each(|section| section.pieces.extend(causes.clone()));
-    of_settings.map(settings_section).chain(side_by_side).collect()
-}
-
-fn settings_section((task, compared): (&str, &SettingsCompared)) -> Section {
-    let table = Piece::table(
-        format!(
-            "Task {task}: means over runs in µs, and their change; spread: standard deviation from run to run"
-        ),
-        &settings::HEADER,
-        settings::rows(compared),
-    );
-    Section {
-        id: "settings".into(),
-        title: "Two settings".into(),
-        lead: "Several runs of each, with the spread from run to run as the measure; all intervals together hold with 95 %.".into(),
-        pieces: vec![table],
-    }
-}
 
 /// The change of a figure, as a share of the first run's.
 fn relative(difference: &Difference) -> Option<[f64; 3]> {
@@ -64,7 +14,7 @@ fn relative(difference: &Difference) -> Option<[f64; 3]> {
     all.iter().all(|v| v.is_finite()).then_some(all)
 }
 
-fn chart(task: &str, comparison: &Comparison) -> Option<Chart> {
+pub(super) fn of(task: &str, comparison: &Comparison) -> Option<Chart> {
     // What is no latency stands in the table.
     let of_latency = |s: &&Statistic| !matches!(s, Statistic::MissedShare | Statistic::MedianExecution);
     let shown = || Statistic::ALL.iter().filter(of_latency);
