@@ -222,8 +222,8 @@ mod tests {
 
         Interrupts; latency: from the flag to the handler's first instruction; handler:
           from its entry to its return, both with what other interrupts take between
-          µs            times lost latency   to handler   to time in it
-          TIMER1_COMPA 12 345    3    0.25 8.19    5.62 25.0      6.2 %
+          µs             times  lost  latency    to  handler    to  time in it
+          TIMER1_COMPA  12 345     3     0.25  8.19     5.62  25.0       6.2 %
         Interrupts were off for at most 7.94 µs (127 cycles) outside of handlers, from
           work() (main.cc:17) to work() (address 0x120).
         The stack took at most 40 bytes of 1 992 that are free.

@@ -4,10 +4,8 @@ use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::tune::{StartsResult, TuneResult};
 use jitterlab_analysis::wakeup::WaysCompared;
-use jitterlab_motion::catalog::Devices;
 use jitterlab_motion::doctor::DoctorResult;
-use jitterlab_motion::servo::{PlantFigures, ServoLive, ServoLoops, ServoResult};
-use jitterlab_motion::stepper::{StepperDevices, StepperResult};
+use jitterlab_motion::servo::{ServoLive, ServoLoops, ServoResult};
 
 use crate::chart::Terminal;
 use crate::document::{Extent, Present};
@@ -49,13 +47,6 @@ macro_rules! present {
 }
 
 present!(
-    StepperResult,
-    "stepper",
-    |result| Some(motion::stepper_answer::head(result)),
-    |result| vec![motion::stepper::section(result)],
-    (|result, _| Some(motion::stepper_answer::text(result)), motion::stepper::text)
-);
-present!(
     ServoResult,
     "servo",
     motion::servo_verdict::head,
@@ -75,20 +66,6 @@ present!(
     |live| Some(motion::servo_live::head(live)),
     |live| vec![motion::servo_live::section(live)],
     (|_, _| None, |live, _| motion::servo_live::text(live))
-);
-present!(
-    StepperDevices,
-    "stepper-devices",
-    |_| None,
-    |devices| vec![motion::devices::stepper_section(devices)],
-    (|_, _| None, |devices, _| motion::devices::stepper_text(devices))
-);
-present!(
-    Devices<PlantFigures>,
-    "plants",
-    |_| None,
-    |devices| vec![motion::devices::plants_section(devices)],
-    (|_, _| None, |devices, _| motion::devices::plants_text(devices))
 );
 present!(
     Reproduction,

@@ -73,11 +73,12 @@ impl Grid {
         let is_words = |column: usize| {
             let mut cells = table.rows.iter().filter_map(|row| row.get(column));
             cells.clone().any(|cell| matches!(cell, Cell::Text(text) if width(text) > PROSE))
-                || cells.all(|cell| match cell {
-                    Cell::Nothing => true,
-                    Cell::Text(text) | Cell::Verdict { text, .. } => column == 0 || !is_number(text),
-                    _ => false,
-                })
+                || cells.clone().any(|cell| *cell != Cell::Nothing)
+                    && cells.all(|cell| match cell {
+                        Cell::Nothing => true,
+                        Cell::Text(text) | Cell::Verdict { text, .. } => column == 0 || !is_number(text),
+                        _ => false,
+                    })
         };
         Grid {
             is_words: (0..table.header.len()).map(is_words).collect(),
@@ -238,11 +239,11 @@ mod tests {
                       a task
         ");
         insta::assert_snapshot!(at(36), @r"
-          preemption
-            why    it decides how long the
-                   kernel's own work may hold up
-                   a task
-            times  1 000
+          setting  preemption
+          why      it decides how long the
+                   kernel's own work may
+                   hold up a task
+          times    1 000
         ");
     }
 }

@@ -90,7 +90,7 @@ pub fn run_with_cause(folder: &Path, name: &str) -> PathBuf {
 
 /// The file that `--list` shows as an example to begin with.
 pub fn example(list: &str, name: &str) -> String {
-    let shown = list.split(&format!("such as a copy of {name}'s:\n\n")).nth(1).unwrap();
+    let shown = list.split(&format!("such as a copy of {name}'s:\n")).nth(1).unwrap();
     shown
         .lines()
         .map_while(|line| line.strip_prefix("    "))

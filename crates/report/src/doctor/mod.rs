@@ -11,7 +11,7 @@ use jitterlab_motion::doctor::{DoctorResult, DoctorStep, PurposeFound, Skipped};
 
 use crate::chart::Terminal;
 use crate::head::{self, Head};
-use crate::motion::{servo_verdict, stepper_answer};
+use crate::motion::{servo_verdict, stepper_head};
 use crate::purpose;
 use crate::section::{Piece, Section};
 use crate::words::{list, plural, time};
@@ -138,7 +138,7 @@ fn fit(result: &DoctorResult) -> Section {
         .collect();
     let when = ["As it is", "With the settings that helped"];
     pieces.extend(result.stepper.iter().zip(when).map(|(axis, when)| {
-        let head = stepper_answer::head(axis);
+        let head = stepper_head::head(axis);
         Piece::said(format!("How fast, stepped by software. {when}: {} {}", head.verdict, head.number))
     }));
     pieces.extend(result.servo.iter().filter(|_| is_tested(result)).zip(when).filter_map(|(servo, when)| {

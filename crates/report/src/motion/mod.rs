@@ -9,8 +9,8 @@ pub mod servo_redesign;
 mod servo_tables;
 pub(crate) mod servo_verdict;
 pub(crate) mod stepper;
-pub(crate) mod stepper_answer;
 mod stepper_charts;
+pub(crate) mod stepper_head;
 
 use jitterlab_analysis::Caveat;
 use jitterlab_model::Gap;
@@ -19,11 +19,17 @@ use jitterlab_motion::JudgedRun;
 use crate::caveats::clause;
 use crate::section::Piece;
 use crate::warnings::sentence;
+use crate::words;
 use crate::wrap::remarks;
 
 /// What to bear in mind, on the terminal.
 fn minded(caveats: &[String]) -> String {
     remarks("Bear in mind", caveats)
+}
+
+/// What to bear in mind.
+fn notes(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
+    clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
 }
 
 /// What to bear in mind, on the page.
@@ -45,11 +51,14 @@ fn of_run(run: &JudgedRun) -> Vec<String> {
          (--execution judges times you know or fear)"
             .into()
     });
+    let (clocks, others): (Vec<&Caveat>, Vec<&Caveat>) =
+        run.caveats.iter().partition(|caveat| matches!(caveat, Caveat::TwoClocks { .. }));
     taken
         .into_iter()
+        .chain(clauses(clocks))
         .chain(untold)
         .chain(run.warnings.iter().map(sentence))
-        .chain(clauses(&run.caveats))
+        .chain(clauses(others))
         .collect()
 }
 

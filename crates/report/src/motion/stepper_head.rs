@@ -1,17 +1,13 @@
-//! The answer of `stepper` for a person in a hurry: how fast, what limits it, what to type into StepConf.
+//! The head of `stepper`: how fast, what limits it, and what to do next.
 
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::purposes::activations_needed;
-use jitterlab_model::{Fitness, Warning};
+use jitterlab_model::Fitness;
 use jitterlab_motion::JudgedRun;
-use jitterlab_motion::stepper::{Axis, StepLimit, StepperResult, Ticks};
+use jitterlab_motion::stepper::{Axis, StepLimit, StepperResult};
 
-use super::stepper::digits;
-use crate::caveats::clause;
 use crate::head::{Head, word};
-use crate::warnings::sentence;
 use crate::words::{count, exact, plural, time};
-use crate::wrap::wrap;
 
 /// The three lines.
 pub(crate) fn head(result: &StepperResult) -> Head {
@@ -46,12 +42,10 @@ fn verdict(result: &StepperResult) -> String {
 }
 
 /// `16 600 steps/s = 2 080 mm/min (208 rev/min)`
-fn speed(axis: &Axis, steps_per_s: f64) -> String {
-    let round = |value: f64| {
-        // Three digits that count, never more than there are.
-        let unit = 10f64.powf((value.max(1.0).log10().floor() - 2.0).max(0.0));
-        let value = (value / unit).floor() * unit;
-        if value >= 10.0 { count(value as u64) } else { digits(value, 1) }
+pub(super) fn speed(axis: &Axis, steps_per_s: f64) -> String {
+    let round = |value: f64| match three_digits(value) {
+        value if value >= 10.0 => count(value as u64),
+        value => digits(value, 1),
     };
     let pulses = round(axis.pulses_per_s(steps_per_s));
     let revolutions = format!("{} rev/min", round(60.0 * axis.revolutions_per_s(steps_per_s)));
@@ -121,44 +115,17 @@ fn next(result: &StepperResult) -> String {
     }
 }
 
-/// What stands below the head: StepConf's lines, and the steps that the simulated motor lost.
-pub(crate) fn text(result: &StepperResult) -> String {
-    let mut text = String::new();
-    if matches!(result.verdict.fitness, Fitness::Good | Fitness::Limited) {
-        let drive = &result.axis.drive;
-        let jitter = result.verdict.recommended.jitter_ns.unsigned_abs();
-        text += &format!(
-            "StepConf: Base Period Maximum Jitter  {jitter} ns\n          Step Time {}, Step Space {}, Direction Hold {}, Setup {} ns\n",
-            drive.step_time_ns, drive.step_space_ns, drive.direction_hold_ns, drive.direction_setup_ns
-        );
-        text += &match result.axis.mm_per_s(result.verdict.recommended.steps_per_s) {
-            Some(mm) => {
-                format!("          Maximum Velocity  {} mm/s\n", digits((mm * 10.0).floor() / 10.0, 1))
-            }
-            None => "          Maximum Velocity  needs --travel, such as 5mm/rev\n".into(),
-        };
+/// A value from 10 on cut down to three digits that count, none of them behind the point.
+pub(super) fn three_digits(value: f64) -> f64 {
+    if value < 10.0 {
+        return value;
     }
-    let clocks = caveats(result).filter(|caveat| matches!(caveat, Caveat::TwoClocks { .. })).map(clause);
-    let uncounted = result.run.as_ref().filter(|run| !run.is_counted());
-    let uncounted = uncounted.map(|_| sentence(&Warning::CountUnknown));
-    text.extend(clocks.chain(uncounted).map(|clause| wrap(&format!("Bear in mind: {clause}."))));
-    text += &lost(result);
-    text + "Everything: the same with --details\n"
+    let unit = 10f64.powf((value.log10().floor() - 2.0).max(0.0));
+    (value / unit).floor() * unit
 }
 
-/// The steps that the motor lost under the run's own timing.
-fn lost(result: &StepperResult) -> String {
-    let told = result.simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
-    let Some(simulations) = told else { return String::new() };
-    let of_run = simulations.of.iter().filter(|simulated| simulated.ticks == Ticks::Run);
-    let Some(worst) = of_run.max_by_key(|simulated| simulated.response.lost_steps.unsigned_abs()) else {
-        return String::new();
-    };
-    let at = speed(&result.axis, simulations.steps_per_s);
-    wrap(&match (worst.response.lost_steps, worst.response.lost_at_s) {
-        (0, None) => format!("Simulated at {at}: no step lost."),
-        (lost, _) => {
-            format!("Simulated at {at}: {} full steps LOST.", lost.unsigned_abs())
-        }
-    })
+/// A number with so many decimals, or with more where two digits that count need them.
+pub(super) fn digits(value: f64, least: usize) -> String {
+    let needed = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
+    format!("{value:.0$}", least.max(needed))
 }
