@@ -102,19 +102,23 @@ impl Grid {
         let gaps = 2 * widths.len();
         let mut prose: Vec<usize> =
             (0..widths.len()).filter(|column| self.is_words[*column] && widths[*column] > PROSE).collect();
-        prose.sort_by_key(|column| widths[*column]);
         let rigid: usize =
             (0..widths.len()).filter(|column| !prose.contains(column)).map(|at| widths[at]).sum();
-        let mut room = widest.checked_sub(gaps + rigid)?;
-        for (taken, column) in prose.iter().enumerate() {
-            let fair = room / (prose.len() - taken);
-            if fair < NARROWEST.min(widths[*column]) {
-                return None;
-            }
-            widths[*column] = widths[*column].min(fair);
-            room -= widths[*column];
+        let least = |column: usize| self.longest_word(column).max(NARROWEST);
+        let needed: usize = prose.iter().map(|column| least(*column)).sum();
+        let mut room = widest.checked_sub(gaps + rigid + needed)?;
+        prose.sort_by_key(|column| widths[*column] - least(*column));
+        for (done, column) in prose.iter().enumerate() {
+            let more = (room / (prose.len() - done)).min(widths[*column] - least(*column));
+            widths[*column] = least(*column) + more;
+            room -= more;
         }
         Some(widths)
+    }
+
+    fn longest_word(&self, column: usize) -> usize {
+        let cells = std::iter::once(&self.header).chain(&self.rows).filter_map(|row| row.get(column));
+        cells.flat_map(|cell| words(cell)).map(|word| width(&word)).max().unwrap_or(0)
     }
 
     fn text(&self, widths: &[usize], gap: &str) -> String {

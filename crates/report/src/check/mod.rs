@@ -104,7 +104,7 @@ fn first_of_all(report: &CheckReport) -> Option<Table> {
             status(check.status),
             before(words::title(check).into(), " (").into(),
             before(words::found(check), ": ").into(),
-            Cell::of(done, Cell::Text),
+            Cell::of(done, |done| before(done, " (").into()),
         ]
     };
     let faults = first(report);

@@ -30,12 +30,13 @@ pub fn markdown(compared: &RunsCompared) -> String {
     for task in &compared.tasks {
         let side_by_side = task.comparison.as_ref().map(|found| side_by_side(&task.task, found));
         let settings = task.settings.as_ref().map(|found| settings::table(&task.task, found));
-        text.extend(side_by_side.into_iter().chain(settings).map(|table| rows(&table)));
+        text.extend(side_by_side.into_iter().chain(settings).map(|table| rows(&task.task, &table)));
     }
     text
 }
 
-fn rows(table: &Table) -> String {
+/// A table with its caption below it.
+fn rows(task: &str, table: &Table) -> String {
     let line = |cells: Vec<String>| {
         let cells: Vec<String> = cells.iter().map(|cell| plain(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
@@ -43,7 +44,9 @@ fn rows(table: &Table) -> String {
     let aligned = format!("|---|{}\n", "---:|".repeat(table.header.len().saturating_sub(1)));
     let rows = table.rows.iter().map(|row| line(row.iter().map(Cell::written).collect()));
     let rows: String = rows.collect();
-    format!("{}\n\n{}{aligned}{rows}\n", plain(&table.caption), line(table.header.clone()))
+    let mut header = table.header.clone();
+    header[0] = format!("{task}, {}", header[0]);
+    format!("{}{aligned}{rows}\n{}\n\n", line(header), plain(&table.caption))
 }
 
 /// Text that Markdown shows as it is.

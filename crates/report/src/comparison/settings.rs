@@ -14,12 +14,11 @@ pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
     let facts = runs.map(|(name, runs)| (name.to_owned(), runs.join(", "))).into();
     let spread = "The run is the unit. Spread: standard deviation from run to run of one setting. Intervals of change hold \
                   all at once with 95 %.";
+    let details = vec![Piece::Facts { caption: String::new(), facts }];
     vec![
         Piece::Table(table(task, compared)),
-        Piece::details(
-            format!("{task}: the runs of each setting"),
-            vec![Piece::Facts { caption: String::new(), facts }, Piece::said(spread)],
-        ),
+        Piece::details(format!("{task}: the runs of each setting"), details),
+        Piece::note(spread),
     ]
 }
 

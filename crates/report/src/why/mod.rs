@@ -42,7 +42,7 @@ impl Present for RunWhy {
         // Of a task by itself the head says it.
         let is_answered = |of: &TaskWhy| self.tasks.len() == 1 && of.explained > 0;
         let of_task = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
-            true => only_event(of, task),
+            true => only_event(of, self, task),
             false => {
                 let sentences = if is_answered(of) { gaps(of) } else { head(of, &self.run) };
                 sentences.into_iter().map(Piece::said).chain(pieces(of, self, task)).collect()
@@ -83,12 +83,14 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 }
 
 /// One activation in full.
-fn only_event(of: &TaskWhy, task: &TaskRun) -> Vec<Piece> {
+fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
+    let mut pieces = vec![Piece::said(task_line(&why.run, task))];
+    pieces.extend(of.events.iter().flat_map(|late| event(late, first_due_ns, true)));
     if of.events.is_empty() {
-        return vec![Piece::said(format!("{}: no such activation is among those that are kept.", of.task))];
+        pieces.push(Piece::said("No such activation is among those that are kept."));
     }
-    of.events.iter().flat_map(|late| event(late, first_due_ns, true)).collect()
+    pieces
 }
 
 /// The causes of a task after its run.
