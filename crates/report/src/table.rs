@@ -1,7 +1,7 @@
 //! Tables in columns for the terminal, as wide as it is.
 
 use crate::section::{Cell, Table};
-use crate::wrap::{width, words};
+use crate::wrap::{lines, width, words};
 
 /// Columns that a narrow terminal does without, the first to go first.
 const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
@@ -100,11 +100,11 @@ impl Grid {
     fn fitted(&self, widest: usize) -> Option<Vec<usize>> {
         let mut widths = self.widths();
         let gaps = 2 * widths.len();
-        let mut prose: Vec<usize> =
-            (0..widths.len()).filter(|column| self.is_words[*column] && widths[*column] > PROSE).collect();
+        let least = |column: usize| self.longest_word(column).max(NARROWEST);
+        let is_prose = |column: &usize| self.is_words[*column] && widths[*column] > least(*column);
+        let mut prose: Vec<usize> = (0..widths.len()).filter(is_prose).collect();
         let rigid: usize =
             (0..widths.len()).filter(|column| !prose.contains(column)).map(|at| widths[at]).sum();
-        let least = |column: usize| self.longest_word(column).max(NARROWEST);
         let needed: usize = prose.iter().map(|column| least(*column)).sum();
         let mut room = widest.checked_sub(gaps + rigid + needed)?;
         prose.sort_by_key(|column| widths[*column] - least(*column));
@@ -143,25 +143,6 @@ impl Grid {
         };
         (0..height).map(line).collect()
     }
-}
-
-/// Words in lines of at most so many columns; a longer word has its own. A number stays with its unit.
-pub(crate) fn lines(text: &str, columns: usize) -> Vec<String> {
-    if width(text) <= columns {
-        return vec![text.to_owned()];
-    }
-    let mut lines = vec![String::new()];
-    for word in words(text) {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(&word),
-            Some(line) if width(line) + 1 + width(&word) <= columns => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
 }
 
 /// A name with its value to the right, the further lines of which begin where the first does.

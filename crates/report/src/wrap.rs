@@ -40,7 +40,7 @@ pub fn wrap_indented(sentence: &str) -> String {
 
 /// A sentence broken into lines, the first indented by `first` and the others by `rest`.
 pub(crate) fn paragraph(text: &str, first: usize, rest: usize) -> String {
-    let lines = crate::table::lines(text, columns().saturating_sub(first.max(rest)));
+    let lines = lines(text, columns().saturating_sub(first.max(rest)));
     format!("{:first$}{}\n", "", lines.join(&format!("\n{:rest$}", "")))
 }
 
@@ -89,6 +89,25 @@ fn belongs_to_number(word: &str) -> bool {
             word,
             "ns" | "µs" | "ms" | "s" | "min" | "h" | "d" | "%" | "Hz" | "kHz" | "mm/min" | "rev/min"
         )
+}
+
+/// Words in lines of at most so many columns; a longer word has its own. A number stays with its unit.
+pub(crate) fn lines(text: &str, columns: usize) -> Vec<String> {
+    if width(text) <= columns {
+        return vec![text.to_owned()];
+    }
+    let mut lines = vec![String::new()];
+    for word in words(text) {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(&word),
+            Some(line) if width(line) + 1 + width(&word) <= columns => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
 }
 
 /// A text whose lines are broken where they are too long, without a line feed at its end. A line of a table, or of a command,

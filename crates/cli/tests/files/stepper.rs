@@ -216,7 +216,7 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--motor", "as1050", "--jitter", "10us", "--beside", "x.parquet"], &["cannot be used"]);
     bad(&["--motor", "nosuch", "--jitter", "10us"], &["nosuch", "as1050", "TOML"]);
     bad(&["--torque", "1.9", "--jitter", "10us"], &["without a unit", "N m"]);
-    bad(&["--motor", "as1050", "--load-inertia=-3gcm2", "--jitter", "10us"], &["inertia", "above zero"]);
+    bad(&["--motor", "as1050", "--load-inertia=-3gcm2", "--jitter", "10us"], &["inertia", "below zero"]);
     bad(
         &["--motor", "as1050", "--load-torque", "9Nm", "--jitter", "10us"],
         &["holding torque", "larger motor"],

@@ -7,8 +7,8 @@ use crate::document::Present;
 use crate::head::Head;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::table::lines;
 use crate::words::{cpus_named, plural};
+use crate::wrap::lines;
 
 mod clock;
 mod entry;
