@@ -402,10 +402,19 @@ impl SeriesBuilder {
         }
         let Some(row) = self.kept.get_mut(&0).and_then(|(_, rows)| rows.first_mut()) else { return };
         row.values_ns[2] = Some(error_ns);
-        let is_held = |Reverse((_, number)): &Reverse<(i64, u64)>| *number == 0;
-        if !self.tops[FURTHEST].heap.iter().any(is_held) {
-            self.offer(FURTHEST, error_ns.saturating_abs(), 0);
+        // The block stays, and is offered anew with what it is like now.
+        let mut score = error_ns.saturating_abs();
+        let mut was_held = false;
+        self.tops[FURTHEST].heap.retain(|Reverse((before, number))| {
+            if *number == 0 {
+                (score, was_held) = (score.max(*before), true);
+            }
+            *number != 0
+        });
+        if let Some((holders, _)) = self.kept.get_mut(&0).filter(|_| was_held) {
+            *holders -= 1;
         }
+        self.offer(FURTHEST, score, 0);
     }
 
     /// What was gathered.

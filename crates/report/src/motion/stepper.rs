@@ -29,8 +29,7 @@ impl Present for StepperResult {
 /// The answer, its figures, and folded what it rests on.
 pub(crate) fn section(result: &StepperResult) -> Section {
     let StepperResult { axis, assessment: found, simulations, .. } = result;
-    let mut pieces = vec![highest_speeds(result)];
-    pieces.extend(stepconf(result));
+    let mut pieces: Vec<Piece> = stepconf(result).into_iter().collect();
     // Nothing about lost steps where nothing can be told.
     let told = simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
     pieces.extend(told.and_then(|simulations| lost_steps(axis, simulations)));
@@ -39,7 +38,8 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     if found.rows.len() > 1 {
         pieces.extend(torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure));
     }
-    let mut details = vec![basis(result), thresholds(axis, found), speeds(axis, found)];
+    let mut details =
+        vec![highest_speeds(result), basis(result), thresholds(axis, found), speeds(axis, found)];
     details.extend(resonances(axis, found));
     details.push(base_periods(axis, found));
     details.extend(simulations.as_ref().map(|simulations| simulated(axis, simulations)));

@@ -129,9 +129,12 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
         }
     }
     let class = |column: usize| Html::as_it_is(*prose.get(column).unwrap_or(&""));
-    let heading = |(column, cell): (usize, &H)| {
-        html!("<th scope=\"col\"{class}>{cell}</th>", class = class(column), cell = cell.as_ref())
+    let heading = |(column, cell): (usize, &H)| match cell.as_ref() {
+        // A heading without words helps nobody who hears the page.
+        "" => html!("<td></td>"),
+        cell => html!("<th scope=\"col\"{class}>{cell}</th>", class = class(column), cell = cell),
     };
+    let name = if caption.is_empty() { "Table" } else { caption };
     let cell = |(column, cell): (usize, &String)| match column {
         0 => html!("<th scope=\"row\">{cell}</th>", cell = cell),
         _ => html!("<td{class}>{cell}</td>", class = class(column), cell = cell),
@@ -140,7 +143,8 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
         html!("<tr>{cells}</tr>\n", cells = row.as_ref().iter().enumerate().map(cell).collect::<Html>())
     };
     html!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table><caption><span>{caption}</span></caption>\n<thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{name}\"><table><caption><span>{caption}</span></caption>\n<thead><tr>{header}</tr></thead>\n<tbody>{rows}</tbody></table></div>",
+        name = name,
         caption = caption,
         header = header.iter().enumerate().map(heading).collect::<Html>(),
         rows = rows.iter().map(row).collect::<Html>()

@@ -55,7 +55,7 @@ def opened(context, page_file):
 
 
 # What is folded away until somebody wants it.
-FOLD = "folded => document.querySelectorAll('details.more').forEach(details => { details.open = !folded; })"
+FOLD = "folded => document.querySelectorAll('details').forEach(details => { details.open = !folded; })"
 # Sheets that two runs take on paper, what is folded away left out.
 SHEETS = 6
 
