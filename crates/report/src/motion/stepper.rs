@@ -33,7 +33,6 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     // Nothing about lost steps where nothing can be told.
     let told = simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
     pieces.extend(told.and_then(|simulations| lost_steps(axis, simulations)));
-    pieces.extend(super::notes(caveats(result)));
     // One speed makes no curve.
     if found.rows.len() > 1 {
         pieces.extend(torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure));
@@ -44,6 +43,7 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     details.push(base_periods(axis, found));
     details.extend(simulations.as_ref().map(|simulations| simulated(axis, simulations)));
     details.extend(assumptions(axis));
+    details.extend(super::notes(caveats(result)));
     pieces.push(Piece::details("Each speed and base period, and what was assumed", details));
     Section {
         id: "stepper".into(),
