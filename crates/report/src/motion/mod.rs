@@ -37,8 +37,13 @@ fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
     caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
 
-/// What speaks against a run, as clauses; first which of its tasks was taken, where none was asked for.
+/// What speaks against a run, as clauses.
 fn of_run(run: &JudgedRun) -> Vec<String> {
+    foremost(run).into_iter().chain(further(run)).collect()
+}
+
+/// What every figure depends on: which of its tasks was taken, where none was asked for, its clocks, and what is not told.
+fn foremost(run: &JudgedRun) -> Vec<String> {
     let taken = (!run.others.is_empty()).then(|| {
         let others = run.others.join(", ");
         format!(
@@ -51,15 +56,18 @@ fn of_run(run: &JudgedRun) -> Vec<String> {
          (--execution judges times you know or fear)"
             .into()
     });
-    let (clocks, others): (Vec<&Caveat>, Vec<&Caveat>) =
-        run.caveats.iter().partition(|caveat| matches!(caveat, Caveat::TwoClocks { .. }));
-    taken
-        .into_iter()
-        .chain(clauses(clocks))
-        .chain(untold)
-        .chain(run.warnings.iter().map(sentence))
-        .chain(clauses(others))
-        .collect()
+    let clocks = run.caveats.iter().filter(|caveat| is_of_clocks(caveat));
+    taken.into_iter().chain(clauses(clocks)).chain(untold).collect()
+}
+
+/// The rest of what speaks against a run.
+fn further(run: &JudgedRun) -> Vec<String> {
+    let others = run.caveats.iter().filter(|caveat| !is_of_clocks(caveat));
+    run.warnings.iter().map(sentence).chain(clauses(others)).collect()
+}
+
+fn is_of_clocks(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::TwoClocks { .. })
 }
 
 /// Caveats of runs as clauses.

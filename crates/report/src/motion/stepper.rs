@@ -33,6 +33,7 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     // Nothing about lost steps where nothing can be told.
     let told = simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
     pieces.extend(told.and_then(|simulations| lost_steps(axis, simulations)));
+    pieces.extend(super::notes(result.run.as_ref().map_or_else(Vec::new, super::foremost)));
     // One speed makes no curve.
     if found.rows.len() > 1 {
         pieces.extend(torque(result).into_iter().chain([step_rate(result)]).map(Piece::Figure));
@@ -43,7 +44,7 @@ pub(crate) fn section(result: &StepperResult) -> Section {
     details.push(base_periods(axis, found));
     details.extend(simulations.as_ref().map(|simulations| simulated(axis, simulations)));
     details.extend(assumptions(axis));
-    details.extend(super::notes(caveats(result)));
+    details.extend(super::notes(further(result)));
     pieces.push(Piece::details("Each speed and base period, and what was assumed", details));
     Section {
         id: "stepper".into(),
@@ -121,9 +122,9 @@ fn lost_steps(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     }))
 }
 
-/// Everything that speaks against the figures, as clauses.
-fn caveats(result: &StepperResult) -> Vec<String> {
-    let mut all = result.run.as_ref().map_or_else(Vec::new, super::of_run);
+/// What else speaks against the figures, as clauses.
+fn further(result: &StepperResult) -> Vec<String> {
+    let mut all = result.run.as_ref().map_or_else(Vec::new, super::further);
     all.extend(result.caveats.iter().map(|caveat| match caveat {
         StepperCaveat::IndependentIntervals => "only a histogram of latencies is known: intervals are taken as if each \
             latency were independent of the last"
