@@ -49,6 +49,9 @@ impl Present for RunWhy {
             }
         };
         let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(of_task).collect();
+        if pieces.is_empty() {
+            pieces.push(Piece::said("It holds no task whose causes were kept."));
+        }
         if !self.one_event {
             let file = crate::head::shown(&self.file);
             pieces.push(Piece::said(format!("One start in full: jitterlab why --event 1 {file}")));
