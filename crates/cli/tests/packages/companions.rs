@@ -10,20 +10,26 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A copy of the program, alone in a folder that every user may look into.
+/// A copy of the program, alone in a folder that every user may look into. Another program makes it: a file that is open
+/// for writing in a process that the tests start meanwhile could not be run.
 fn alone() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("jitterlab");
-    fs::copy(env!("CARGO_BIN_EXE_jitterlab"), &program).unwrap();
+    let mut copy = Command::new("cp");
+    assert!(copy.arg(env!("CARGO_BIN_EXE_jitterlab")).arg(&program).status().unwrap().success());
     (folder, program)
 }
 
 /// A companion that does what a script says.
 fn companion(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("jitterlab-mcu");
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut write = Command::new("sh");
+    write
+        .args(["-c", r#"printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod 755 "$1""#, "sh"])
+        .arg(&path)
+        .arg(script);
+    assert!(write.status().unwrap().success());
     path
 }
 
