@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::figures::{Strategy, TimerKind};
 use jitterlab_model::firmware::Size;
-use jitterlab_model::mcu::{Strategy, TimerKind};
 
 use jitterlab_chip::arm::rp2040;
 

@@ -10,6 +10,7 @@ pub mod cost;
 pub mod delays;
 mod dump;
 mod error;
+mod figures;
 pub mod firmware;
 mod fit;
 pub mod image;
@@ -27,18 +28,19 @@ pub mod sweep;
 pub mod together;
 mod tools;
 mod uf2;
-mod words;
+pub mod words;
 mod workers;
 
 pub use dump::value_changes;
 pub use error::McuError;
+pub use figures::{
+    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, ServicesSaid, Strategy,
+    ThreadFigures, TimerKind,
+};
 pub use firmware::{Board, Compiler, Firmware, Program};
 pub use jitterlab_chip::log::Rest;
 pub use jitterlab_chip::{Edge, Log, Pin, Stop, Vector};
 pub use jitterlab_model::firmware::Size;
-pub use jitterlab_model::mcu::{
-    AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, Strategy, ThreadFigures, TimerKind,
-};
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};
 pub use simulator::{Length, Recording, Setup, simulate};

@@ -1,6 +1,6 @@
 //! The timers of the EPOS paper's related work: soft, smart and firm ones, beside a tick and single shots.
 
-use jitterlab_model::mcu::{NearbyFigures, TimerKind};
+use crate::figures::{NearbyFigures, TimerKind};
 
 use super::{Board, Compiler, McuError, Program, Setup, Strategy, cost, simulate};
 

@@ -7,10 +7,10 @@
 //! its very period comes before each of its events or before none.
 //! Its distance to the next or to the one before is off by the difference of both, and by what a period leaves of a count.
 
+use crate::figures::Strategy;
 use jitterlab_chip::avr::Avr;
 use jitterlab_chip::avr::chips::Chip;
 use jitterlab_chip::{Image, Log};
-use jitterlab_model::mcu::Strategy;
 use serde::Serialize;
 
 use super::{Board, Compiler, McuError, Program, image};

@@ -3,7 +3,6 @@
 use jitterlab_model::Fitness;
 use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
-use jitterlab_report::mcu::{number, period};
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::words::time;
 
@@ -106,6 +105,20 @@ fn section(recommendation: &McuRecommendation) -> Section {
 /// A length of time, or none.
 fn length(ns: i64) -> String {
     if ns == 0 { "0".into() } else { time(ns as f64) }
+}
+
+/// A period in the unit that suits it.
+pub fn period(us: u32) -> String {
+    match us {
+        us if us.is_multiple_of(1_000_000) => format!("{} s", us / 1_000_000),
+        us if us.is_multiple_of(1_000) => format!("{} ms", us / 1_000),
+        us => format!("{us} µs"),
+    }
+}
+
+/// A number with few digits.
+pub fn number(value: f64) -> String {
+    if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use crate::claims::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
+use crate::words::{Found, Step};
 use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
-use jitterlab_analysis::papers::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::matrix::{self as cells, OVERHEAD_NS};
@@ -15,7 +16,6 @@ use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskSpec};
 use jitterlab_report::matrix::CellStep;
-use jitterlab_report::papers::{Found, Step};
 use jitterlab_runs::{Hints, Run};
 
 use crate::systems::{self, Kernels};

@@ -7,11 +7,11 @@ use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::{interrupt, mistakes};
 use jitterlab_kernel::KernelChoice;
-use jitterlab_motion::stepper::nist::NistTorques;
+use jitterlab_papers::claims::torques::NistTorques;
+use jitterlab_papers::contents::{Paper, PaperContents};
 use jitterlab_papers::systems::Kernels;
+use jitterlab_papers::words::{self, Found, NistReproduction};
 use jitterlab_papers::{PapersError, Workplace, athlon, epos, nist, nist_jitter, twente};
-use jitterlab_report::papers::contents::{Paper, PaperContents};
-use jitterlab_report::papers::{self, Found, NistReproduction};
 
 /// Which document, and how.
 #[derive(clap::Args)]
@@ -95,7 +95,7 @@ pub fn execute(args: &Args) -> Ending {
         directory: &directory,
         duration_ns: args.duration.unwrap_or(usual_ns),
         interrupted: &interrupted,
-        tell: &mut |step| output::note(&papers::step(step)),
+        tell: &mut |step| output::note(&words::step(step)),
     };
     let kernels = Kernels {
         ordinary: args.ordinary.clone(),

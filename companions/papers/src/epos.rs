@@ -1,14 +1,14 @@
 //! EPOS: table 1, figures 3, 5 and 7, the introduction's delay and the timers of the related work on a simulated
 //! microcontroller, with a third strategy.
 
-use jitterlab_analysis::papers::epos::{self, EposReproduction, LedThread, Variant};
+use crate::claims::epos::{self, EposReproduction, LedThread, Variant};
+use crate::words::Found;
+use jitterlab_mcu::ServicesSaid;
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
     AlarmFigures, Board, Compiler, McuError, McuPins, Program, Setup, Strategy, TimerKind, cost, delays,
     leds, nearby, simulate,
 };
-use jitterlab_model::mcu::ServicesSaid;
-use jitterlab_report::papers::Found;
 
 use crate::{PapersError, Workplace};
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::words::Step;
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::{Request, record_to};
 use jitterlab_model::{StopReason, TaskSpec};
-use jitterlab_report::papers::Step;
 
 use crate::{PapersError, Workplace};
 

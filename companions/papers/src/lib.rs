@@ -1,9 +1,12 @@
 //! The source documents, repeated: what is measured as data, the measuring, and the files that come of it.
 //!
-//! One document is one file here. What it prints and states is in `jitterlab_analysis::papers` (for motors in
-//! `jitterlab_motion::stepper::nist`), the words and figures are in `jitterlab_report::papers`.
+//! One document is one file here. What it prints and states is in [`claims`], what everything in it has become in
+//! [`contents`], words and figures are in [`words`].
 
 pub mod athlon;
+pub mod claims;
+pub mod contents;
+mod early_calls;
 pub mod epos;
 mod error;
 mod host;
@@ -11,15 +14,16 @@ pub mod nist;
 pub mod nist_jitter;
 pub mod systems;
 pub mod twente;
+pub mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use crate::words::{Found, PaperFigure, Reproduction, Step};
 use jitterlab_report::document;
 use jitterlab_report::figure;
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_report::papers::{self, Found, PaperFigure, Reproduction, Step};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::place;
 
@@ -67,7 +71,7 @@ impl Workplace<'_> {
     /// # Errors
     /// A file cannot be written.
     pub fn finish(&self, found: Found) -> Result<Reproduction, PapersError> {
-        self.draw(&papers::figures(&found))?;
+        self.draw(&words::figures(&found))?;
         let reproduction = Reproduction { directory: self.directory.into(), found };
         let json = document::json(&reproduction)?;
         place::write(self.directory.join("result.json"), json.as_bytes(), false)?;

@@ -1,14 +1,14 @@
 //! NIST, figure 3: the latency of a task of 500 us under normal, heavy network and heavy disk load.
 
-use jitterlab_analysis::papers::UnderLoad;
-use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, PERIOD_NS};
-use jitterlab_analysis::papers::stretches::STRETCHES;
+use crate::claims::UnderLoad;
+use crate::claims::nist::{LatencyRange, NistLoads, NistVirtual, PERIOD_NS};
+use crate::claims::stretches::STRETCHES;
+use crate::words::Found;
 use jitterlab_kernel::GuestTime;
 use jitterlab_model::Quantity;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
-use jitterlab_report::papers::Found;
 
 use crate::systems::{Case, Kernels, System};
 use crate::{PapersError, Workplace, read};

@@ -1,17 +1,18 @@
 //! NIST, sections 2 and 3: the jitter of a task of 500 us, what compensating it costs, and what it brings (figures
 //! 1, 2, 4, 5 and 6).
 
+use crate::claims::nist::{NistJitter, PERIOD_NS, PRINTED};
+use crate::early_calls;
+use crate::words::Step;
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_analysis::expectation::latency_law;
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::papers::nist::{NistJitter, PERIOD_NS, PRINTED};
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_host::{Block, DmaLatency, Session, SessionProgress, early_calls};
+use jitterlab_host::{Block, DmaLatency, Session, SessionProgress};
 use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
-use jitterlab_report::papers::Step;
 use jitterlab_trace::Parts;
 
 use crate::{PapersError, Workplace};

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::claims::{SystemUnderLoads, UnderLoad};
+use crate::words::Step;
 use jitterlab_analysis::Summary;
-use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
 use jitterlab_kernel::job;
 use jitterlab_kernel::session::{KernelError, run_step};
 use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine, programs};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Policy, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
-use jitterlab_report::papers::Step;
 
 use crate::{PapersError, Workplace, read};
 

@@ -3,17 +3,17 @@
 
 use std::path::Path;
 
-use jitterlab_analysis::papers::twente::{
+use crate::claims::twente::{
     LoopStretches, LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteHost, TwenteSystem,
     TwenteVirtual, WorkTime,
 };
+use crate::words::{self, Found, Reproduction};
 use jitterlab_kernel::GuestTime;
 use jitterlab_model::Quantity;
 use jitterlab_model::{Policy, TaskSpec, Work};
 use jitterlab_report::document::Document;
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{PageRun, render};
-use jitterlab_report::papers::{self, Found, Reproduction};
 use jitterlab_report::section::Piece;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::{Columns, place};
@@ -59,7 +59,7 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
         .zip(PRINTED)
         .map(|(((figure, asked), run), printed)| case(figure, asked, run, printed))
         .collect();
-    let figures = papers::twente_run_figures(&cases, &runs)?;
+    let figures = words::twente_run_figures(&cases, &runs)?;
     at.draw(&figures)?;
     let found = Found::Twente(TwenteHost::of(cases, work(at)?));
     let reproduction = Reproduction { directory: at.directory.into(), found };

@@ -24,7 +24,6 @@ pub mod measured;
 pub mod median_interval;
 pub mod misses;
 pub mod outlook;
-pub mod papers;
 pub mod patterns;
 pub mod periodic;
 pub mod predict;

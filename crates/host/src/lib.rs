@@ -4,7 +4,6 @@ pub mod blocks;
 pub mod check;
 pub mod child;
 pub mod dma_latency;
-pub mod early_calls;
 mod error;
 pub mod facts;
 pub mod isolate;

@@ -15,7 +15,6 @@ pub mod histogram;
 pub mod knob;
 pub mod known;
 pub mod load;
-pub mod mcu;
 pub mod own_work;
 pub mod pulse;
 pub mod quantity;

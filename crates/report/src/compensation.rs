@@ -25,7 +25,7 @@ use crate::words::{exact, share};
 use crate::wrap::{wrap, wrap_indented};
 
 /// A median with its interval, for people.
-pub(crate) fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
+pub fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
     match m {
         None => "not measured".into(),
         Some(MedianInterval { median, interval: None }) => {

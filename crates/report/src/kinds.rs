@@ -10,10 +10,8 @@ use jitterlab_motion::servo::{ServoLive, ServoLoops, ServoResult};
 use crate::chart::Terminal;
 use crate::document::{Extent, Present};
 use crate::head::Head;
-use crate::papers::Reproduction;
-use crate::papers::contents::{self, PaperContents};
 use crate::section::Section;
-use crate::{compensation, doctor, matrix, motion, papers, tune, wakeups};
+use crate::{compensation, doctor, matrix, motion, tune, wakeups};
 
 /// The words of a kind of result: for the answer, and for everything.
 type Words<R> = (fn(&R, Terminal) -> Option<String>, fn(&R, Terminal) -> String);
@@ -66,20 +64,6 @@ present!(
     |live| Some(motion::servo_live::head(live)),
     |live| vec![motion::servo_live::section(live)],
     (|_, _| None, |live, _| motion::servo_live::text(live))
-);
-present!(
-    Reproduction,
-    "reproduction",
-    papers::head::of,
-    |found| papers::sections(&found.found),
-    (|_, _| None, papers::text)
-);
-present!(
-    PaperContents,
-    "papers",
-    papers::head::of_contents,
-    |contents| vec![contents::section(contents)],
-    (|_, _| None, |contents, _| contents::text(contents))
 );
 present!(
     CompensationTrial,

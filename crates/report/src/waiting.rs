@@ -117,7 +117,7 @@ fn margin(used: &MarginUsed) -> Option<String> {
 }
 
 /// How fast a counter counts, and how well it could be stated in nanoseconds.
-pub(crate) fn clock(read: ReadClock, fit: &ClockFit) -> String {
+pub fn clock(read: ReadClock, fit: &ClockFit) -> String {
     let rate = format!("{read} counts {:.6} MHz", fit.units_per_s as f64 / 1e6);
     if fit.pairs == 0 {
         return format!("{rate}; how well that could be stated in CLOCK_MONOTONIC was never checked");

@@ -14,7 +14,6 @@ mod manual;
 mod native;
 mod nearby;
 mod packages;
-mod paper;
 mod periods;
 mod threads;
 mod together;

@@ -3,10 +3,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jitterlab_mcu::{
-    Board, Compiler, Firmware, Length, McuError, Program, Setup, Strategy, firmware, simulate,
+    Board, Compiler, Firmware, Length, McuError, Program, Setup, Strategy, TimerKind, firmware, simulate,
 };
-
-use jitterlab_model::mcu::TimerKind;
 
 use super::{bench, test_source};
 

@@ -1,4 +1,4 @@
-//! The report's tables, a matrix with repetitions, and plans for large machines.
+//! A matrix with repetitions, and plans for large machines.
 
 use std::collections::BTreeSet;
 
@@ -7,34 +7,6 @@ use jitterlab_model::{CpuSet, SystemFacts};
 use proptest::prelude::*;
 
 use super::*;
-use crate::papers::athlon;
-
-#[test]
-fn the_report_s_author_is_confirmed() {
-    let m = athlon::matrix();
-    for condition in ["none", "hog@0-1"] {
-        let same = same_cpu(&m, condition, CellStatistic::PeriodError).unwrap();
-        assert_eq!(same.answer, Answer::Yes, "{same:?}");
-        assert!(same.factor < 0.6 && same.p < 0.01, "{same:?}");
-    }
-    let hogs = condition_effect(&m, ("none", "hog@0-1"), &[0, 1], CellStatistic::PeriodError, true).unwrap();
-    assert_eq!((hogs.answer, hogs.values), (Answer::Little, 32), "{hogs:?}");
-    let Effect::Condition { change_ns, .. } = hogs.effect else { panic!("{hogs:?}") };
-    assert!(hogs.factor > 0.8 && (-1_150.0..=-1_050.0).contains(&change_ns), "{change_ns}");
-    for condition in ["none", "hog@0-1"] {
-        let found = exceptions(&m, condition, CellStatistic::PeriodError);
-        assert_eq!(found.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>(), [0], "{condition}");
-        assert!(found[0].1 > 1.5);
-    }
-    let r = recommend(&m, None).unwrap();
-    assert!(r.cpus == [2, 2] || r.cpus == [3, 3], "{:?}", r.cpus);
-    assert_eq!((r.probability, r.statistic), (None, CellStatistic::PeriodError));
-    // In each row and column of the servo's table the diagonal is the lowest.
-    for cpu in 0..4u16 {
-        let at = |servo, base| m.joint(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
-        assert!((0..4).all(|other| at(cpu, cpu) <= at(cpu, other) && at(cpu, cpu) <= at(other, cpu)));
-    }
-}
 
 /// A matrix of one task on CPUs 0 to 2: level and spread of each, in nanoseconds.
 fn one_task(levels: [(f64, f64); 3], repetitions: u32) -> Matrix {
@@ -90,11 +62,6 @@ fn the_worst_condition_decides() {
 fn what_the_data_do_not_decide_is_said() {
     let m = one_task([(3_000.0, 1.0), (3_000.0, 1.0), (3_000.0, 1.0)], 1);
     assert!(same_cpu(&m, "none", CellStatistic::P999).is_none(), "one task is always on one CPU");
-    let mut two = athlon::matrix();
-    two.measurements.retain(|m| m.cpus.iter().all(|cpu| *cpu < 2));
-    let same = same_cpu(&two, "none", CellStatistic::PeriodError).unwrap();
-    assert_eq!(same.answer, Answer::CannotTell, "{same:?}");
-    assert_eq!(same.interval, None, "{same:?}");
 }
 
 /// A machine of two packages of 16 cores with two threads each; the last two cores of each package isolated.

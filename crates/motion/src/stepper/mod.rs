@@ -12,7 +12,6 @@ mod chopper;
 mod drive;
 mod error;
 mod motor;
-pub mod nist;
 mod playback;
 mod pull_out;
 mod pulses;
@@ -24,7 +23,7 @@ mod simulate;
 mod speed;
 mod step_loss;
 mod step_rate;
-mod torque;
+pub mod torque;
 mod two_phase;
 
 pub use asked::AxisAsked;

@@ -55,7 +55,7 @@ fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart
 }
 
 /// What stands at a cluster's box.
-pub(super) fn cluster_words(cluster: &LatencyCluster) -> String {
+pub fn cluster_words(cluster: &LatencyCluster) -> String {
     format!("{} at {}", share(cluster.weight), Human(cluster.centre_ns))
 }
 

@@ -3,7 +3,6 @@ use crate::chart::{Layer, Shape};
 use jitterlab_analysis::matrix::{
     Cell, CellMeasurement, CellPlan, CellTiming, placements, propose, recommend,
 };
-use jitterlab_analysis::papers::athlon;
 use jitterlab_model::facts::Cpu;
 use jitterlab_model::{CpuSet, SystemFacts};
 
@@ -36,18 +35,6 @@ fn printed(matrix: &Matrix, facts: Option<&SystemFacts>, colour: bool) -> String
 fn result(matrix: &Matrix, facts: Option<&SystemFacts>) -> MatrixResult {
     let index = MatrixIndex::new(Vec::new(), Vec::new(), &CpuSet::default(), 1, 3_000_000_000, 0);
     MatrixResult { recommendation: recommend(matrix, facts), matrix: matrix.clone(), index }
-}
-
-#[test]
-fn an_observation_says_what_it_rests_on() {
-    let found = athlon::AthlonReproduction::of(SystemFacts::default(), vec![], 1, 1, 0, athlon::matrix());
-    let said: Vec<String> =
-        found.observations.iter().flat_map(|o| &o.printed).map(|o| observation("?", o)).collect();
-    insta::assert_snapshot!(said.join("\n"), @"
-    ? yes: the same CPU changes the values by a factor of 0.44 (95 % interval 0.36 to 0.75, p below 0.005, 16 values)
-    ? yes: the same CPU changes the values by a factor of 0.49 (95 % interval 0.40 to 0.80, p below 0.005, 16 values)
-    ? yes, but little: hog@0-1 instead of none changes the values by -1.1 µs at the median, by a factor of 0.86 (95 % interval 0.79 to 0.91, p below 0.005, 32 values)
-    ");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! NIST's table 1, recomputed: Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact
 //! on Motor Control" (2001), section 4.
 
-use jitterlab_analysis::papers::Tested;
+use crate::claims::Tested;
 use serde::{Deserialize, Serialize};
 
-use super::torque::{linear_share, linear_torque_nm};
+use jitterlab_motion::stepper::torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_table_s_claims_are_decided() {
-        use jitterlab_analysis::papers::Standing::{DoesNotHold, Holds};
+        use crate::claims::Standing::{DoesNotHold, Holds};
         let standings = NistTorques::compute().claims.iter().map(|claim| claim.standing).collect::<Vec<_>>();
         assert_eq!(standings, [Holds, DoesNotHold, Holds]);
     }

@@ -1,23 +1,15 @@
 //! EPOS: tables 1, figures 5 and 7 in numbers, costs, and where the paper is inconsistent.
 
-use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency, LedThread, PrintedThread, Row};
-use jitterlab_model::mcu::{AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, TimerKind};
+use crate::claims::epos::{EposReproduction, Inconsistency, LedThread, PrintedThread, Row};
+use jitterlab_mcu::{AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, TimerKind};
 
 use super::details;
-use crate::chart::Terminal;
-use crate::mcu::{number, period, signed_us, sweep};
-use crate::section::{Piece, Section};
-use crate::table::columns;
-use crate::words::{count, exact, share, time};
-use crate::wrap::wrap;
-
-pub(super) fn text(found: &EposReproduction) -> String {
-    let tables: String = tables(found).iter().map(|(title, table)| format!("{title}\n{table}\n")).collect();
-    let missing = found.without_arduino.as_ref();
-    let missing = missing.map_or(String::new(), |why| wrap(&format!("To compare with Arduino: {why}.")));
-    let notes: String = notes(found).iter().map(|note| wrap(&format!("- {note}"))).collect();
-    format!("{tables}{missing}\nWhere the paper is inconsistent\n{notes}")
-}
+use jitterlab_mcu::words::{number, period};
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::table::columns;
+use jitterlab_report::words::{count, exact, share, time};
+use jitterlab_report::wrap::wrap;
 
 pub(super) fn section(found: &EposReproduction) -> Section {
     let notes = Piece::table(
@@ -25,14 +17,14 @@ pub(super) fn section(found: &EposReproduction) -> Section {
         &["what"],
         notes(found).into_iter().map(|note| vec![note]),
     );
-    let tables = tables(found)
-        .into_iter()
-        .map(|(title, table)| details(title.lines().next().unwrap_or_default(), table));
+    let missing =
+        found.without_arduino.iter().map(|why| Piece::said(format!("To compare with Arduino: {why}.")));
+    let tables = tables(found).into_iter().map(|(title, table)| details(&title.replace('\n', " "), table));
     super::section(
         "epos",
         "EPOS, table 1 and figures 3, 5 and 7",
         "The paper's programs and a third strategy, on a simulated microcontroller.",
-        std::iter::once(notes).chain(tables).collect(),
+        missing.chain([notes]).chain(tables).collect(),
     )
 }
 
@@ -302,12 +294,49 @@ fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
     }
 }
 
+/// Microseconds as people write them: few digits, the sign always.
+fn signed_us(us: f64) -> String {
+    match us.abs() {
+        e if e < 0.005 => "0".into(),
+        e if e < 99.995 => format!("{us:+.2}"),
+        _ => format!("{us:+.0}"),
+    }
+}
+
+/// All figures of a sweep, one line each.
+fn sweep(alarms: &[AlarmFigures]) -> Section {
+    let header =
+        ["strategy", "timer Hz", "period", "mean err", "min err", "max err", "irq/s", "cyc/ev", "asleep"];
+    let rows = alarms.iter().map(|f| {
+        vec![
+            f.strategy.to_string(),
+            format!("{:.0}", f.timer_hz),
+            period(f.period_us),
+            signed_us(f.mean_error_us()),
+            signed_us(f.min_error_us),
+            signed_us(f.max_error_us),
+            number(f.interrupts_per_s),
+            format!("{:.0}", f.cycles_per_event),
+            format!("{:.1}%", f.asleep_share * 100.0),
+        ]
+    });
+    let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
+         ticks between";
+    let pieces = vec![Piece::table("", &header, rows), Piece::said(columns)];
+    Section {
+        id: "mcu-sweep".into(),
+        title: "Timer of the microcontroller".into(),
+        lead: "How exactly each way to use the timer keeps a period, and what it costs the processor.".into(),
+        pieces,
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use jitterlab_analysis::papers::epos::printed_thread;
+    use crate::claims::epos::printed_thread;
+    use jitterlab_mcu::{Interruption, Strategy, ThreadFigures};
     use jitterlab_model::firmware::Size;
-    use jitterlab_model::mcu::{Interruption, Strategy, ThreadFigures};
 
     pub(in super::super) fn thread(strategy: Strategy) -> LedThread {
         let figures = ThreadFigures {
@@ -376,7 +405,7 @@ pub(super) mod tests {
 
     #[test]
     fn everything_is_in_the_text() {
-        let text = text(&found());
+        let text = section(&found()).text(WIDE);
         for part in [
             "20.004 29.962",
             "soft 1 ms",

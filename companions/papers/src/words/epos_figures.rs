@@ -1,10 +1,10 @@
 //! The EPOS paper's figures, drawn from what is measured here.
 
-use jitterlab_analysis::papers::epos::{EposReproduction, LedThread, Row};
-use jitterlab_model::mcu::Strategy;
+use crate::claims::epos::{EposReproduction, LedThread, Row};
+use jitterlab_mcu::Strategy;
 
 use super::PaperFigure;
-use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Stroke};
 
 const PERIODIC: usize = 0;
 const SINGLE_SHOT: usize = 1;
@@ -101,8 +101,8 @@ fn period_along_time(thread: &LedThread) -> Chart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::svg;
-    use crate::papers::epos::tests::thread;
+    use crate::words::epos::tests::thread;
+    use jitterlab_report::figure::svg;
 
     #[test]
     fn every_curve_of_figure_5_is_drawn_and_named() {
@@ -121,7 +121,7 @@ mod tests {
             "in both panels points of two curves, and the legend's"
         );
         let empty = Row { period_us: 100, timer_hz: 7_200.0, errors_us: [None; 7] };
-        assert!(crate::figure::svg(&figure_5(&[empty])).is_ok());
+        assert!(jitterlab_report::figure::svg(&figure_5(&[empty])).is_ok());
     }
 
     #[test]

@@ -6,13 +6,13 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_analysis::papers::nist_calls::EarlyCalls;
+use crate::claims::nist_calls::EarlyCalls;
 use jitterlab_model::{Policy, TaskSpec};
 use jitterlab_rt::compensate::Repeat;
 use jitterlab_rt::wake::{Nanosleep, Wake};
 use jitterlab_rt::{Arrival, BuildError, Linux, PeriodicLoop, System, WakeUp};
 
-use super::error::PrepareError;
+use jitterlab_host::PrepareError;
 
 /// Enough to have an ordinary one among them, in half a second at the paper's period.
 const ACTIVATIONS: u64 = 1_000;

@@ -3,33 +3,34 @@
 //! One document is one file beside this one, and one variant of [`Found`].
 
 mod athlon;
-pub mod contents;
 mod epos;
 mod epos_figures;
 pub(crate) mod head;
 mod nist;
+mod nist_figures;
 mod nist_jitter;
 mod twente;
 
 use std::path::PathBuf;
 
+use crate::claims::athlon::AthlonReproduction;
+use crate::claims::epos::EposReproduction;
+use crate::claims::nist::{NistJitter, NistLoads, NistVirtual};
+use crate::claims::torques::NistTorques;
+use crate::claims::twente::{TwenteHost, TwenteVirtual};
+use crate::claims::{Standing, Tested};
 use jitterlab_analysis::matrix::Proposal;
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::papers::athlon::AthlonReproduction;
-use jitterlab_analysis::papers::epos::EposReproduction;
-use jitterlab_analysis::papers::nist::{NistJitter, NistLoads, NistVirtual};
-use jitterlab_analysis::papers::twente::{TwenteHost, TwenteVirtual};
-use jitterlab_analysis::papers::{Standing, Tested};
 use jitterlab_analysis::trial::{TrialNote, TrialStep};
-use jitterlab_motion::stepper::nist::NistTorques;
 use serde::{Deserialize, Serialize};
 
 pub use twente::run_figures as twente_run_figures;
 
-use crate::chart::{Chart, Terminal};
-use crate::matrix::{CellStep, cell_step};
-use crate::section::{Piece, Section};
-use crate::wrap::wrap;
+use jitterlab_report::chart::Chart;
+use jitterlab_report::document::Present;
+use jitterlab_report::head::Head;
+use jitterlab_report::matrix::{CellStep, cell_step};
+use jitterlab_report::section::{Piece, Section};
 
 /// A source document's experiments, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,6 +69,18 @@ pub struct NistReproduction {
     pub jitter: NistJitter,
     /// Figure 3.
     pub loads: NistLoads,
+}
+
+impl Present for Reproduction {
+    const KIND: &'static str = "reproduction";
+
+    fn head(&self) -> Option<Head> {
+        head::of(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        sections(self)
+    }
 }
 
 /// What a repetition begins with.
@@ -109,11 +122,13 @@ pub fn step(step: &Step) -> String {
         Step::Kept(file) => format!("{} is there already and is taken as it is", file.display()),
         Step::Measuring { name, load } => format!("measuring {name}, load {load}"),
         Step::Booting { system, kernel } => format!("booting {system} ({kernel})"),
-        Step::Chosen(proposal) => crate::matrix::proposal(proposal, "`jitterlab matrix` takes others"),
+        Step::Chosen(proposal) => {
+            jitterlab_report::matrix::proposal(proposal, "`jitterlab matrix` takes others")
+        }
         Step::Cell(step) => cell_step(step),
         Step::Preparing(words) => words.clone(),
-        Step::Trial(step) => crate::progress::step(*step),
-        Step::Lacking(note) => crate::compensation::note(note),
+        Step::Trial(step) => jitterlab_report::progress::step(*step),
+        Step::Lacking(note) => jitterlab_report::compensation::note(note),
     }
 }
 
@@ -122,24 +137,9 @@ pub type PaperFigure = (String, Vec<Chart>);
 
 /// For the terminal.
 #[must_use]
-pub fn text(reproduction: &Reproduction, terminal: Terminal) -> String {
-    let text = match &reproduction.found {
-        Found::Athlon(found) => athlon::text(found, terminal),
-        Found::Epos(found) => epos::text(found),
-        Found::Nist(found) => {
-            let jitter = nist_jitter::text(&found.jitter, terminal);
-            format!("{}\n{jitter}\n{}", nist::torques(&found.torques), nist::loads(&found.loads))
-        }
-        Found::NistVirtual(found) => nist::virtual_time(found),
-        Found::Twente(found) => twente::text(found),
-        Found::TwenteVirtual(found) => twente::virtual_time(found),
-    };
-    format!("{text}run files and figures: {}\n", reproduction.directory.display())
-}
-
-/// What the page shows of it, with the figures that need no run file.
-#[must_use]
-pub fn sections(found: &Found) -> Vec<Section> {
+/// Words, tables and the figures that need no run file.
+fn sections(reproduction: &Reproduction) -> Vec<Section> {
+    let found = &reproduction.found;
     let mut section = match found {
         Found::Athlon(found) => athlon::section(found),
         Found::Epos(found) => epos::section(found),
@@ -150,6 +150,7 @@ pub fn sections(found: &Found) -> Vec<Section> {
     };
     let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
     section.pieces.extend(charts.map(Piece::Figure));
+    section.pieces.push(Piece::said(format!("Run files and figures: {}", reproduction.directory.display())));
     vec![section]
 }
 
@@ -191,11 +192,6 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// Statements as a list.
-fn listed(claims: &[Said]) -> String {
-    claims.iter().map(|said| wrap(&format!("- {}", outcome(said)))).collect()
-}
-
 /// A statement with what became of it.
 fn outcome(Said { statement, standing: became, numbers }: &Said) -> String {
     format!("{statement}: {} ({numbers})", standing(*became))
@@ -211,7 +207,7 @@ fn table(caption: &str, claims: Vec<Said>) -> Piece {
 }
 
 /// A section of these pieces.
-fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
+pub(crate) fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
     Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
@@ -239,15 +235,33 @@ fn intervals(all: &[Option<MedianInterval>], show: impl Fn(f64) -> String) -> St
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::document::{self, Document, Extent};
+    use crate::claims::UnderLoad;
+    use crate::claims::athlon::matrix;
+    use crate::claims::twente::{LoopStretches, LoopTimes, PRINTED, TwenteCase, TwenteSystem};
+    use crate::claims::{SystemUnderLoads, nist::LatencyRange};
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_analysis::papers::UnderLoad;
-    use jitterlab_analysis::papers::athlon::matrix;
-    use jitterlab_analysis::papers::twente::{LoopStretches, LoopTimes, PRINTED, TwenteCase, TwenteSystem};
-    use jitterlab_analysis::papers::{SystemUnderLoads, nist::LatencyRange};
     use jitterlab_model::{Policy, SystemFacts};
+    use jitterlab_report::chart::Terminal;
+    use jitterlab_report::document::{self, Document, Extent};
+
+    const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
+
+    /// All texts of a section in their order, each cell behind the one before.
+    pub(in super::super) fn words(section: &Section) -> String {
+        fn texts(value: &serde_json::Value, found: &mut Vec<String>) {
+            match value {
+                serde_json::Value::String(text) => found.push(text.clone()),
+                serde_json::Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+                serde_json::Value::Object(fields) => fields.values().for_each(|value| texts(value, found)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        texts(&serde_json::to_value(section).unwrap(), &mut found);
+        found.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 
     fn system<T>(found: Vec<Option<T>>) -> SystemUnderLoads<T> {
         let load = |found| UnderLoad { condition: "idle".into(), load: "none".into(), found };
@@ -280,12 +294,11 @@ mod tests {
         ];
         for found in all {
             let reproduction = Reproduction { directory: "here".into(), found };
-            let terminal = Terminal { columns: 80, ascii: false, colour: false };
-            let text = document::text(&reproduction, Extent::Details, terminal);
-            assert!(text.ends_with("run files and figures: here\n"), "{text}");
+            let text = document::text(&reproduction, Extent::Details, TERMINAL);
+            assert!(text.contains("Run files and figures: here\n"), "{text}");
             let read = Document::read(&document::json(&reproduction).unwrap()).unwrap();
             let texts =
-                [read.clone(), Document::new(&reproduction)].map(|d| d.text(Extent::Details, terminal));
+                [read.clone(), Document::new(&reproduction)].map(|d| d.text(Extent::Details, TERMINAL));
             assert_eq!(texts[0], texts[1]);
             assert_eq!(read.sections.len(), 1);
         }

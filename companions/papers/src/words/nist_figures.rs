@@ -1,13 +1,13 @@
 //! Figures 1, 2, 4 and 6 of the NIST paper: deviations of starts from the line through them, and the early calls of one.
 
-use crate::words::{count, exact, plural};
+use crate::claims::nist_calls::{Call, EarlyCalls};
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
-use jitterlab_analysis::papers::nist_calls::{Call, EarlyCalls};
 use jitterlab_model::units::Human;
+use jitterlab_report::words::{count, exact, plural};
 
-use super::histogram::cluster_words;
-use crate::chart::{Axis, Chart, Layer, Shape, Span, Stroke};
+use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Span, Stroke};
+use jitterlab_report::figure::histogram::cluster_words;
 
 /// Bars of the histogram.
 const BARS: usize = 60;
@@ -155,7 +155,7 @@ mod tests {
         };
         let chart = figure_4(&calls);
         assert!(chart.caption.contains("8 calls slept again after 350 ns"), "{}", chart.caption);
-        let svg = crate::figure::svg(&[chart]).unwrap();
+        let svg = jitterlab_report::figure::svg(&[chart]).unwrap();
         let colour = svg.matches(r##"fill="none" stroke="#0072B2""##).count();
         assert_eq!(colour, 8, "{svg}");
     }
@@ -175,7 +175,7 @@ mod tests {
         };
         assert_eq!([drawn(&series, 0), drawn(&series, 1)], [100, 2]);
         assert_eq!([drawn(&histogram, 0), drawn(&histogram, 1)], [100, 2]);
-        let svg = crate::figure::svg(&[series]).unwrap();
+        let svg = jitterlab_report::figure::svg(&[series]).unwrap();
         assert_eq!(svg.matches("<circle").count(), 100);
         assert_eq!(drawn(&figure_2(&two_paths(2_000)), 0), 2_000);
         let both = figure_6(&deviations, &two_paths(50));

@@ -1,7 +1,7 @@
 //! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): what it prints in table 1 and figure 7, beside
 //! what is measured on a simulated microcontroller, and where it does not agree with itself.
 
-use jitterlab_model::mcu::{
+use jitterlab_mcu::{
     AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, Strategy, ThreadFigures,
 };
 use serde::{Deserialize, Serialize};

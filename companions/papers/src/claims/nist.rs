@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::nist_calls::EarlyCalls;
 use super::stretches::{each_is_above, factor};
 use super::{SystemUnderLoads, Tested, UnderLoad};
-use crate::Summary;
-use crate::clusters::LatencyCluster;
-use crate::deviations::Deviations;
-use crate::expectation::{LoadPoint, ServiceTime};
-use crate::median_interval::MedianInterval;
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::clusters::LatencyCluster;
+use jitterlab_analysis::deviations::Deviations;
+use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
+use jitterlab_analysis::median_interval::MedianInterval;
 
 /// The paper's period.
 pub const PERIOD_NS: i64 = 500_000;
@@ -232,7 +232,7 @@ impl NistVirtual {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::papers::Standing::{CannotBeTold, DoesNotHold, Holds};
+    use crate::claims::Standing::{CannotBeTold, DoesNotHold, Holds};
 
     fn under(range_ns: Option<i64>) -> UnderLoad<LatencyRange> {
         UnderLoad {

@@ -1,12 +1,11 @@
 //! The source documents: what they print as numbers, what they state, and whether it holds for what is measured here.
-//!
-//! Torques of the NIST report are in `jitterlab_motion::stepper::nist`, since they need motors.
 
 pub mod athlon;
 pub mod epos;
 pub mod nist;
 pub mod nist_calls;
 pub mod stretches;
+pub mod torques;
 pub mod twente;
 
 use serde::{Deserialize, Serialize};

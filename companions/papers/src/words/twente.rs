@@ -1,40 +1,23 @@
 //! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
 
-use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::papers::SystemUnderLoads;
-use jitterlab_analysis::papers::twente::{
+use crate::claims::SystemUnderLoads;
+use crate::claims::twente::{
     Choice, Conclusion, LoopTimes, PERIOD_NS, PrintedLoop, TwenteCase, TwenteHost, TwenteVirtual, WorkTime,
 };
+use jitterlab_analysis::median_interval::MedianInterval;
 
-use super::{PaperFigure, Said, claims, each, intervals, listed};
-use crate::figure::{Figure, FigureError};
-use crate::page::PageRun;
-use crate::section::{Piece, Section};
-use crate::table::columns;
-use crate::warnings::emulated;
-use crate::words::{count, share, time};
-use crate::wrap::wrap;
+use super::{PaperFigure, Said, claims, each, intervals};
 use jitterlab_model::Quantity;
+use jitterlab_report::figure::{Figure, FigureError};
+use jitterlab_report::page::PageRun;
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::warnings::emulated;
+use jitterlab_report::words::{count, share, time};
 
 const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute times, yet its mean is 1.07 to 1.3 ms: with \
     absolute times the mean is the period, whatever the jitter. Its loop must have measured each sleep from the end of \
     the work, or its period was not 1 ms. Here the times are absolute. The report's real-time task ran under Xenomai with \
     default attributes; here it is SCHED_FIFO on this machine's kernel.";
-
-/// Of the six measurements on this machine.
-pub(super) fn text(found: &TwenteHost) -> String {
-    let each = found.cases.iter().map(|case| {
-        let [figures, policy, load, here, printed] = row(case);
-        format!("figure {figures}: {policy}, load {load}\n  here:   {here}\n  report: {printed}\n")
-    });
-    let mut text = each.collect::<String>() + &wrap(WHY_NOT_ONE);
-    if !found.work.is_empty() {
-        text.push_str("\nhow long the work takes, and what the report says of that\n");
-        text.push_str(&columns(&WORK, found.work.iter().map(work_row)));
-        text.push_str(&listed(&choice(found)));
-    }
-    text
-}
 
 const WORK: [&str; 4] = ["divisions", "median", "p99", "of the period"];
 
@@ -158,15 +141,6 @@ fn printed(printed: &PrintedLoop) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Of the measurements in virtual time.
-pub(super) fn virtual_time(found: &TwenteVirtual) -> String {
-    let mut text = String::from("duration of the Twente report's loop of 1 ms, in ms of virtual time\n");
-    text.push_str(&columns(&HEADER, rows(found)));
-    text.push_str("\nwhat the report concludes, and what became of it here\n");
-    text.push_str(&listed(&conclusions(found)));
-    text + &wrap(&caution(found))
-}
-
 pub(super) fn virtual_section(found: &TwenteVirtual) -> Section {
     let table = Piece::table("Duration of the loop of 1 ms, in ms of virtual time", &HEADER, rows(found));
     let said = super::table("What the report concludes, and what became of it here", conclusions(found));
@@ -261,9 +235,10 @@ pub(super) fn times(sd_ns: f64) -> LoopTimes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
     use super::*;
-    use jitterlab_analysis::papers::UnderLoad;
-    use jitterlab_analysis::papers::twente::{LoopStretches, PRINTED, TwenteSystem};
+    use crate::claims::UnderLoad;
+    use crate::claims::twente::{LoopStretches, PRINTED, TwenteSystem};
     use jitterlab_model::Policy;
 
     #[test]
@@ -275,11 +250,12 @@ mod tests {
             printed: PRINTED[figure as usize / 2],
             here,
         };
-        let text = text(&TwenteHost::of(vec![case(7, Some(times(500.0))), case(3, None)], Vec::new()));
+        let cases = [case(7, Some(times(500.0))), case(3, None)];
+        let text = cases.iter().flat_map(row).collect::<Vec<_>>().join("; ");
         for part in [
-            "figure 7, 8: fifo:80, load none\n  here:   mean 1.0000 ms, sd 0.0005 ms, longest 1.10 ms, 0 missed\n",
-            "report: mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)\n",
-            "  here:   not measured\n  report: no mean, mostly 1.05 to 1.4 ms\n",
+            "7, 8; fifo:80; none; mean 1.0000 ms, sd 0.0005 ms, longest 1.10 ms, 0 missed; ",
+            "mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)",
+            "not measured; no mean, mostly 1.05 to 1.4 ms",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
@@ -301,7 +277,7 @@ mod tests {
             vec![system("cobalt", [Some(21e3), None, Some(24e3)])],
             Some(1),
         );
-        let text = virtual_time(&found).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(&virtual_section(&found));
         for part in ["caches", "DOES NOT HOLD", "cobalt, idle", "cannot be told", "21 µs, unknown, 24 µs"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::stretches::{STRETCHES, change, each_is_above, each_is_within, factor};
 use super::{SystemUnderLoads, Tested};
-use crate::Summary;
-use crate::median_interval::MedianInterval;
-use crate::summary::{P50, P99};
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::median_interval::MedianInterval;
+use jitterlab_analysis::summary::{P50, P99};
 
 /// The report's period.
 pub const PERIOD_NS: i64 = 1_000_000;
@@ -377,8 +377,8 @@ fn of_real_time(system: &TwenteSystem, ordinary: &TwenteSystem) -> [Tested<Concl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::papers::Standing::{self, CannotBeTold, DoesNotHold, Holds};
-    use crate::papers::UnderLoad;
+    use crate::claims::Standing::{self, CannotBeTold, DoesNotHold, Holds};
+    use crate::claims::UnderLoad;
 
     fn system(name: &str, sds_ns: [Option<f64>; 3]) -> TwenteSystem {
         let of = |sd_ns: Option<f64>| UnderLoad {

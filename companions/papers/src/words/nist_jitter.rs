@@ -2,20 +2,20 @@
 
 use std::fmt::Write as _;
 
+use crate::claims::nist::NistJitter;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
-use jitterlab_analysis::papers::nist::NistJitter;
 use jitterlab_model::ReadClock;
 
 use super::PaperFigure;
-use crate::chart::{Chart, Terminal};
-use crate::compensation::{interval, load_table};
-use crate::figure::load;
-use crate::figure::nist::{figure_1, figure_2, figure_4, figure_6};
-use crate::table;
-use crate::waiting::clock;
-use crate::words::{exact, share, time};
-use crate::wrap::wrap;
+use super::nist_figures::{figure_1, figure_2, figure_4, figure_6};
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::compensation::{interval, load_table};
+use jitterlab_report::figure::load;
+use jitterlab_report::table;
+use jitterlab_report::waiting::clock;
+use jitterlab_report::words::{exact, share, time};
+use jitterlab_report::wrap::wrap;
 
 /// Figures 1, 2, 4, 5 and 6.
 pub(super) fn figures(found: &NistJitter) -> Vec<PaperFigure> {
@@ -36,17 +36,8 @@ pub(super) fn figures(found: &NistJitter) -> Vec<PaperFigure> {
     first.into_iter().chain(calls).chain(last).collect()
 }
 
-/// For the terminal, with its figures.
-pub(super) fn text(found: &NistJitter, terminal: Terminal) -> String {
-    words(found, terminal, &|chart| terminal.figure(chart))
-}
-
-/// The same without figures.
+/// The numbers of the figures, for the terminal.
 pub(super) fn numbers(found: &NistJitter, terminal: Terminal) -> String {
-    words(found, terminal, &|_| String::new())
-}
-
-fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String) -> String {
     let printed = &found.printed;
     let mut out = format!(
         "NIST paper, sections 2 and 3: a task of {} that logs the {}\n",
@@ -60,22 +51,14 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
     }
     let about = format!("about {}", time(printed.jitter_in_figure_2_ns));
     let paper = format!("{} (figure 6; \"{about}\" in figure 2)", time(printed.jitter_ns));
-    let [short, _] = figure_1(&found.short, &found.short_clusters);
     out.push_str(&series(("1", &paper), &found.short));
-    out.push_str(&draw(&short));
     out.push_str(&clusters(&found.short_clusters));
     let paper = format!("{about}; the first sample stands out");
     out.push_str(&series(("2", &paper), &found.long));
-    out.push_str(&draw(&figure_2(&found.long)));
     out.push_str(&clusters(&found.long_clusters));
     out.push_str("\nFigure 4: the early calls of one activation. Paper: \"about 9 calls will return\"\n");
     match &found.early_calls {
-        Some(calls) => {
-            let chart = figure_4(calls);
-            // A drawing has its caption below it.
-            let drawn = draw(&chart);
-            out.push_str(&if drawn.is_empty() { wrap(&chart.caption) } else { drawn });
-        }
+        Some(calls) => out.push_str(&wrap(&figure_4(calls).caption)),
         None => out.push_str("  not measured: no call came before its due time\n"),
     }
     out.push('\n');
@@ -90,7 +73,6 @@ fn words(found: &NistJitter, terminal: Terminal, draw: &dyn Fn(&Chart) -> String
     for (name, series) in [("uncompensated", &found.uncompensated), ("compensated", &found.compensated)] {
         let jitter = time(series.residual.peak_to_peak());
         let _ = writeln!(out, "  {name}, the series with the median jitter: {jitter}");
-        out.push_str(&draw(&figure_2(series)));
     }
     out
 }

@@ -1,7 +1,7 @@
 //! What a document concludes from one run each is decided by stretches: each run is cut into equal ones, so that a number
 //! comes with an interval. Stretches are taken for independent of each other.
 
-use crate::median_interval::MedianInterval;
+use jitterlab_analysis::median_interval::MedianInterval;
 
 /// Stretches that a run is cut into: enough for a narrow interval of their median.
 pub const STRETCHES: usize = 20;

@@ -11,9 +11,12 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use crate::section::{Piece, Section};
-use crate::table::columns;
-use crate::wrap::{wrap, wrap_indented};
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::document::{Extent, Present};
+use jitterlab_report::head::Head;
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::table::columns;
+use jitterlab_report::wrap::{wrap, wrap_indented};
 
 /// A source document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -179,13 +182,29 @@ pub(crate) fn text(contents: &PaperContents) -> String {
 }
 
 /// For the page.
-pub(crate) fn section(contents: &PaperContents) -> Section {
+fn section(contents: &PaperContents) -> Section {
     let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
     let table = |(paper, items): (Paper, Vec<&PaperItem>)| {
         Piece::table(paper.name(), &header, items.into_iter().map(cells))
     };
     let pieces = contents.by_document().map(table).collect();
-    super::section("papers", "What the source documents hold", "And how it stands here.", pieces)
+    crate::words::section("papers", "What the source documents hold", "And how it stands here.", pieces)
+}
+
+impl Present for PaperContents {
+    const KIND: &'static str = "papers";
+
+    fn head(&self) -> Option<Head> {
+        crate::words::head::of_contents(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
+    }
+
+    fn own_words(&self, _: Extent, _: Terminal) -> Option<String> {
+        Some(text(self))
+    }
 }
 
 fn cells(item: &PaperItem) -> Vec<String> {
@@ -219,6 +238,8 @@ pub fn markdown(contents: &PaperContents) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
 
     /// The numbered parts of each document, as it prints them.
     const NUMBERED: [(Paper, &[&str]); 4] = [
@@ -315,5 +336,16 @@ mod tests {
         let long = text(&PaperContents::of(None));
         let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
+    }
+
+    #[test]
+    fn the_list_in_the_documents_is_this_one() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers/contents.md");
+        let now = markdown(&PaperContents::of(None));
+        if fs::read_to_string(&file).ok().as_ref() != Some(&now) {
+            let anew = std::env::temp_dir().join("contents.md");
+            fs::write(&anew, now).unwrap();
+            panic!("docs/papers/contents.md is not `reproduce --list`: copy {} over it", anew.display());
+        }
     }
 }

@@ -2,25 +2,27 @@
 
 use std::f64::consts::PI;
 
+use crate::claims::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
+use crate::claims::torques::{Claim, NistTorques, TorqueRow};
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::papers::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
-use jitterlab_motion::stepper::nist::{Claim, NistTorques, TorqueRow};
 
-use super::{NistReproduction, Said, claims, details, each, intervals, listed, nist_jitter};
-use crate::chart::Terminal;
-use crate::section::{Piece, Section};
-use crate::table::columns;
-use crate::warnings::emulated;
-use crate::words::{count, time};
-use crate::wrap::wrap;
+use super::{NistReproduction, Said, claims, details, each, intervals, nist_jitter};
+use jitterlab_report::chart::Terminal;
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::warnings::emulated;
+use jitterlab_report::words::{count, time};
 
 /// Table 1 with computed values beside the printed ones, and what the paper says of it.
-pub(super) fn torques(found: &NistTorques) -> String {
-    let mut text = "NIST, section 4, table 1: torque of jitter in oz-in, printed and computed\n".to_owned();
-    text.push_str(&columns(&TORQUES, found.rows.iter().map(torque_row)));
-    text.push_str(&wrap(EQUATIONS_FOR));
-    text.push_str(&columns(&EQUATIONS, found.rows.iter().map(equations)));
-    text + &listed(&torque_claims(found))
+fn torques(found: &NistTorques) -> [Piece; 3] {
+    [
+        Piece::table(
+            "Table 1: torque of jitter in oz-in, printed and computed",
+            &TORQUES,
+            found.rows.iter().map(torque_row),
+        ),
+        Piece::table(EQUATIONS_FOR, &EQUATIONS, found.rows.iter().map(equations)),
+        super::table("What the paper says of table 1", torque_claims(found)),
+    ]
 }
 
 const TORQUES: [&str; 10] =
@@ -87,17 +89,6 @@ pub(super) fn torque_claims(found: &NistTorques) -> Vec<Said> {
     })
 }
 
-/// Figure 3 on this machine.
-pub(super) fn loads(found: &NistLoads) -> String {
-    let mut text =
-        String::from("NIST figure 3: jitter of a task of 500 µs under load (range is max - min)\n");
-    for condition in &found.conditions {
-        let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
-        text.push_str(&wrap(&format!("{}: {range}, load: {}", condition.condition, condition.load)));
-    }
-    text + &wrap(&wider(found))
-}
-
 fn range_words(range: &LatencyRange) -> String {
     format!(
         "range {}, standard deviation {}, {} activations, {} missed",
@@ -121,7 +112,7 @@ fn wider(found: &NistLoads) -> String {
 
 /// Figure 3 as a table of the page.
 pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
-    let row = |condition: &jitterlab_analysis::papers::UnderLoad<LatencyRange>| {
+    let row = |condition: &crate::claims::UnderLoad<LatencyRange>| {
         let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
         vec![condition.condition.clone(), condition.load.clone(), range]
     };
@@ -135,32 +126,16 @@ pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
 
 /// All that was found on this machine.
 pub(super) fn section(found: &NistReproduction) -> Section {
-    let torques = Piece::table(
-        "Table 1: torque of jitter in oz-in, printed and computed",
-        &TORQUES,
-        found.torques.rows.iter().map(torque_row),
-    );
-    let equations = Piece::table(EQUATIONS_FOR, &EQUATIONS, found.torques.rows.iter().map(equations));
-    let said = super::table("What the paper says of table 1", torque_claims(&found.torques));
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
     let jitter =
         details("Figures 1, 2, 4, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
-    let pieces = [torques, equations, said, jitter].into_iter().chain(loads_pieces(&found.loads));
+    let pieces = torques(&found.torques).into_iter().chain([jitter]).chain(loads_pieces(&found.loads));
     super::section(
         "nist",
         "NIST, table 1 and figures 1 to 6",
         "The paper's computations and measurements, repeated on this machine.",
         pieces.collect(),
     )
-}
-
-/// Figure 3 in virtual time.
-pub(super) fn virtual_time(found: &NistVirtual) -> String {
-    let mut text = String::from("NIST figure 3: latency of a task of 500 µs, in µs of virtual time\n");
-    text.push_str(&columns(&RANGES, ranges(found)));
-    text.push_str("\nwhat the paper says of the figure, and what became of it here\n");
-    text.push_str(&listed(&statements(found)));
-    text + &wrap(&caution(found))
 }
 
 pub(super) fn virtual_section(found: &NistVirtual) -> Section {
@@ -222,17 +197,17 @@ pub(super) fn statements(found: &NistVirtual) -> Vec<Said> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
     use super::*;
-    use jitterlab_analysis::papers::{SystemUnderLoads, UnderLoad};
+    use crate::claims::{SystemUnderLoads, UnderLoad};
 
     #[test]
     fn table_1_shows_the_finding() {
-        let text = torques(&NistTorques::compute());
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let section = super::super::section("", "", "", torques(&NistTorques::compute()).into());
+        let words = words(&section);
         assert!(
-            words.contains(
-                "DOES NOT HOLD (digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs"
-            )
+            words
+                .contains("DOES NOT HOLD digits cut off, they follow from any jitter in 4.0596 to 4.1057 µs")
         );
         // Printed, from the stated 3.60 us, from 4.08 us.
         for row in [
@@ -242,9 +217,8 @@ mod tests {
             "23 oz-in 94.25 339.29 2300 -0.7804 -0.7804",
             "500 oz-in 94.25 339.29 50000 -16.9646 -16.9646",
         ] {
-            assert!(words.contains(row), "{row}: {text}");
+            assert!(words.contains(row), "{row}: {words}");
         }
-        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
     }
 
     fn under(range_ns: Option<i64>) -> UnderLoad<LatencyRange> {
@@ -260,8 +234,9 @@ mod tests {
 
     #[test]
     fn a_tendency_is_called_one() {
-        let text = loads(&NistLoads::of(vec![under(Some(10)), under(Some(2_000)), under(None)]));
-        for part in ["range 2 µs", "5 000 activations", "disk: not measured, load: disk:2", "1 of 1 loads"] {
+        let found = NistLoads::of(vec![under(Some(10)), under(Some(2_000)), under(None)]);
+        let text = words(&super::super::section("", "", "", loads_pieces(&found)));
+        for part in ["range 2 µs", "5 000 activations", "disk disk:2 not measured", "1 of 1 loads"] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
     }
@@ -273,17 +248,16 @@ mod tests {
             loads: [Some(4_000), None, Some(11_000)].map(under).into(),
         });
         let stretches = vec![vec![vec![4e3; 8], vec![], vec![8e3; 8]]; 2];
-        let text = virtual_time(&NistVirtual::of(systems.into(), &stretches, Some(1)));
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = words(&virtual_section(&NistVirtual::of(systems.into(), &stretches, Some(1))));
         for part in [
             "fifo, disk - - - -",
-            "loaded more heavily: cannot be told (ranges 4 µs, unknown, 11 µs; of a stretch, times that without load: \
-             unknown, 2.00 (2.00 to 2.00))",
-            "comparable: holds (ranges 11 µs, 11 µs; of a stretch, the second's to the first's: 1.00 (1.00 to 1.00), within",
+            "loaded more heavily cannot be told ranges 4 µs, unknown, 11 µs; of a stretch, times that without load: \
+             unknown, 2.00 (2.00 to 2.00)",
+            "comparable holds ranges 11 µs, 11 µs; of a stretch, the second's to the first's: 1.00 (1.00 to 1.00), within",
             "the largest latency is 12 µs",
             "caches",
         ] {
-            assert!(words.contains(part), "{part} is not in\n{text}");
+            assert!(words.contains(part), "{part} is not in\n{words}");
         }
     }
 }

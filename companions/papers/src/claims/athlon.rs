@@ -5,7 +5,7 @@ use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 use super::nist::NistLoads;
-use crate::matrix::{
+use jitterlab_analysis::matrix::{
     Answer, CellMeasurement, CellStatistic, CellTiming, Matrix, Observation, condition_effect, exceptions,
     same_cpu,
 };
@@ -234,6 +234,7 @@ fn standing_out(matrix: &Matrix) -> Option<Vec<(u16, f64)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jitterlab_analysis::matrix::{Effect, recommend};
 
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
@@ -251,5 +252,38 @@ mod tests {
         assert!(same.observations.iter().all(|o| !o.turns_decide));
         let turns: Vec<bool> = same.in_turns(7_000).observations.iter().map(|o| o.turns_decide).collect();
         assert_eq!(turns, [true, true, false, false]);
+    }
+
+    #[test]
+    fn the_report_s_author_is_confirmed() {
+        let m = matrix();
+        for condition in ["none", "hog@0-1"] {
+            let same = same_cpu(&m, condition, CellStatistic::PeriodError).unwrap();
+            assert_eq!(same.answer, Answer::Yes, "{same:?}");
+            assert!(same.factor < 0.6 && same.p < 0.01, "{same:?}");
+        }
+        let hogs =
+            condition_effect(&m, ("none", "hog@0-1"), &[0, 1], CellStatistic::PeriodError, true).unwrap();
+        assert_eq!((hogs.answer, hogs.values), (Answer::Little, 32), "{hogs:?}");
+        let Effect::Condition { change_ns, .. } = hogs.effect else { panic!("{hogs:?}") };
+        assert!(hogs.factor > 0.8 && (-1_150.0..=-1_050.0).contains(&change_ns), "{change_ns}");
+        for condition in ["none", "hog@0-1"] {
+            let found = exceptions(&m, condition, CellStatistic::PeriodError);
+            assert_eq!(found.iter().map(|(cpu, _)| *cpu).collect::<Vec<_>>(), [0], "{condition}");
+            assert!(found[0].1 > 1.5);
+        }
+        let r = recommend(&m, None).unwrap();
+        assert!(r.cpus == [2, 2] || r.cpus == [3, 3], "{:?}", r.cpus);
+        assert_eq!((r.probability, r.statistic), (None, CellStatistic::PeriodError));
+        // In each row and column of the servo's table the diagonal is the lowest.
+        for cpu in 0..4u16 {
+            let at = |servo, base| m.joint(&[servo, base], "none", 0, CellStatistic::PeriodError).unwrap();
+            assert!((0..4).all(|other| at(cpu, cpu) <= at(cpu, other) && at(cpu, cpu) <= at(other, cpu)));
+        }
+        // Two processors alone decide nothing.
+        let mut two = matrix();
+        two.measurements.retain(|m| m.cpus.iter().all(|cpu| *cpu < 2));
+        let same = same_cpu(&two, "none", CellStatistic::PeriodError).unwrap();
+        assert_eq!((same.answer, same.interval), (Answer::CannotTell, None));
     }
 }

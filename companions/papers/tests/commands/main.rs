@@ -1,6 +1,8 @@
-//! What `jitterlab reproduce` answers before anything is measured.
+//! What `jitterlab reproduce` answers before anything is measured, and the tables that simulated chips give.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
+
+mod epos_table;
 
 use std::process::{Command, Output};
 

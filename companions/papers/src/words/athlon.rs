@@ -1,39 +1,19 @@
 //! The Athlon report: largest period error for all pairs of CPUs, its tables beside today's, and its observations.
 
+use crate::claims::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
 use jitterlab_analysis::matrix::CellStatistic;
-use jitterlab_analysis::papers::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
 
 use super::{PaperFigure, details, nist};
-use crate::chart::Terminal;
-use crate::machine::machine_line;
-use crate::matrix::{caption, charts, left, observation, tables};
-use crate::section::{Piece, Section};
-use crate::words::{list, plural, time};
-use crate::wrap::wrap;
+use jitterlab_report::machine::machine_line;
+use jitterlab_report::matrix::{caption, charts, left, observation, tables};
+use jitterlab_report::section::{Piece, Section};
+use jitterlab_report::words::{list, plural, time};
 
 /// What LinuxCNC's latency test calls max jitter.
 const PERIOD_ERROR: [(&str, CellStatistic); 1] =
     [("largest period error (max jitter)", CellStatistic::PeriodError)];
 
 const REPORT: &str = "The report: Athlon II X4 640, 3 GHz, Linux 3.2.21 with Xenomai, one measurement of two minutes for each cell.";
-
-pub(super) fn text(found: &AthlonReproduction, terminal: Terminal) -> String {
-    let mut text = wrap(&here(found));
-    text.push_str(&tables(&found.today, &PERIOD_ERROR, terminal.colour));
-    text.push('\n');
-    text.push_str(&wrap(REPORT));
-    text.push_str(&tables(&found.printed, &PERIOD_ERROR, terminal.colour));
-    text.push_str("\nThe report's observations, tested on its numbers and on today's\n");
-    sentences(found).iter().for_each(|sentence| text.push_str(&wrap(sentence)));
-    if found.left > 0 {
-        text.push_str(&wrap(&left(found.left)));
-    }
-    if let Some(loads) = &found.nist_figure_3 {
-        text.push('\n');
-        text.push_str(&nist::loads(loads));
-    }
-    text
-}
 
 pub(super) fn section(found: &AthlonReproduction) -> Section {
     let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
@@ -137,9 +117,10 @@ fn standing_out(whose: &str, exceptions: Option<&[(u16, f64)]>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::words;
     use super::*;
+    use crate::claims::athlon::matrix;
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_analysis::papers::athlon::matrix;
     use jitterlab_model::{SystemFacts, TaskSpec};
 
     #[test]
@@ -149,9 +130,9 @@ mod tests {
             let tasks = vec![task("servo"), task("base")];
             AthlonReproduction::of(SystemFacts::default(), tasks, 5_000_000_000, 3, left, today)
         };
-        let terminal = Terminal { columns: 80, ascii: false, colour: false };
+        let words = |found: &AthlonReproduction| words(&section(found));
         let found = of(matrix(), 0);
-        let text = text(&found, terminal).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = words(&found);
         for part in [
             "8.8/5.8",
             "largest of 3 repetitions",
@@ -160,19 +141,29 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
-        let turns = super::text(&of(matrix(), 0).in_turns(7_000), terminal);
-        let turns = turns.split_whitespace().collect::<Vec<_>>().join(" ");
+        let turns = words(&of(matrix(), 0).in_turns(7_000));
         for part in ["take turns of up to 7 µs", "today: Better on the same CPU (none)? cannot tell, because"]
         {
             assert!(turns.contains(part), "{part} is not in\n{turns}");
         }
         let caption = caption(&found.tasks, found.duration_ns, &found.today);
         assert!(caption.contains("32 cells of 5 s, 0 activations, 0 missed"), "{caption}");
-        let nothing = super::text(&of(Matrix::default(), 36), terminal);
-        let nothing = nothing.split_whitespace().collect::<Vec<_>>().join(" ");
+        let nothing = words(&of(Matrix::default(), 36));
         assert!(
             nothing.contains("36 cells are left") && nothing.contains("nothing was measured"),
             "{nothing}"
         );
+    }
+
+    #[test]
+    fn an_observation_says_what_it_rests_on() {
+        let found = AthlonReproduction::of(SystemFacts::default(), vec![], 1, 1, 0, matrix());
+        let said: Vec<String> =
+            found.observations.iter().flat_map(|o| &o.printed).map(|o| observation("?", o)).collect();
+        insta::assert_snapshot!(said.join("\n"), @"
+        ? yes: the same CPU changes the values by a factor of 0.44 (95 % interval 0.36 to 0.75, p below 0.005, 16 values)
+        ? yes: the same CPU changes the values by a factor of 0.49 (95 % interval 0.40 to 0.80, p below 0.005, 16 values)
+        ? yes, but little: hog@0-1 instead of none changes the values by -1.1 µs at the median, by a factor of 0.86 (95 % interval 0.79 to 0.91, p below 0.005, 32 values)
+        ");
     }
 }

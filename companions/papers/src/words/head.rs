@@ -1,17 +1,17 @@
 //! The head of a source document's repetition: how many of its statements hold here, the number that decides, what is left.
 
+use crate::claims::Standing;
+use crate::claims::athlon::{Asked, AthlonReproduction, Compared};
+use crate::claims::epos::{EposReproduction, Inconsistency};
+use crate::claims::twente::TwenteHost;
 use jitterlab_analysis::matrix::Answer;
-use jitterlab_analysis::papers::Standing;
-use jitterlab_analysis::papers::athlon::{Asked, AthlonReproduction, Compared};
-use jitterlab_analysis::papers::epos::{EposReproduction, Inconsistency};
-use jitterlab_analysis::papers::twente::TwenteHost;
 use jitterlab_model::Fitness;
 
-use super::contents::{PaperContents, PaperItem, Stands};
 use super::{Found, NistReproduction, Reproduction, Said, nist, outcome, twente};
-use crate::head::{Head, shown};
-use crate::matrix::observation;
-use crate::words::{plural, time};
+use crate::contents::{PaperContents, PaperItem, Stands};
+use jitterlab_report::head::{Head, shown};
+use jitterlab_report::matrix::observation;
+use jitterlab_report::words::{plural, time};
 
 /// The head; `None` where nothing was measured.
 pub(crate) fn of(reproduction: &Reproduction) -> Option<Head> {
@@ -199,9 +199,9 @@ fn twente_cases(TwenteHost { cases, .. }: &TwenteHost, directory: &str) -> Optio
 mod tests {
     use super::super::twente::times;
     use super::*;
+    use crate::claims::athlon::matrix;
+    use crate::claims::twente::{PRINTED, TwenteCase};
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_analysis::papers::athlon::matrix;
-    use jitterlab_analysis::papers::twente::{PRINTED, TwenteCase};
     use jitterlab_model::{Policy, SystemFacts};
 
     fn head(found: Found) -> Option<Head> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::firmware::Size;
+use jitterlab_model::firmware::Size;
 
 /// How the time services of `mcu/` use the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
