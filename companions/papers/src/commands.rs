@@ -8,8 +8,8 @@ use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::{interrupt, mistakes};
 use jitterlab_kernel::KernelChoice;
 use jitterlab_papers::claims::torques::NistTorques;
-use jitterlab_papers::contents::{Paper, PaperContents};
 use jitterlab_papers::systems::Kernels;
+use jitterlab_papers::words::contents::{Paper, PaperContents};
 use jitterlab_papers::words::{self, Found, NistReproduction};
 use jitterlab_papers::{PapersError, Workplace, athlon, epos, nist, nist_jitter, twente};
 

@@ -1,11 +1,10 @@
 //! The source documents, repeated: what is measured as data, the measuring, and the files that come of it.
 //!
-//! One document is one file here. What it prints and states is in [`claims`], what everything in it has become in
-//! [`contents`], words and figures are in [`words`].
+//! One document is one file here. What it prints and states is in [`claims`], words, figures and the
+//! list of everything in it are in [`words`].
 
 pub mod athlon;
 pub mod claims;
-pub mod contents;
 mod early_calls;
 pub mod epos;
 mod error;

@@ -8,7 +8,6 @@ use jitterlab_analysis::matrix::Answer;
 use jitterlab_model::Fitness;
 
 use super::{Found, NistReproduction, Reproduction, Said, nist, outcome, twente};
-use crate::contents::{PaperContents, PaperItem, Stands};
 use jitterlab_report::head::{Head, shown};
 use jitterlab_report::matrix::observation;
 use jitterlab_report::words::{plural, time};
@@ -30,31 +29,6 @@ pub(crate) fn of(reproduction: &Reproduction) -> Option<Head> {
         Found::Twente(found) => twente_cases(found, &directory),
         Found::TwenteVirtual(found) => Some(tested(&twente::conclusions(found), here("twente"))),
     }
-}
-
-/// The head of what the documents hold: how much of it works here, is wrong, or cannot be tested.
-pub(crate) fn of_contents(contents: &PaperContents) -> Option<Head> {
-    let count =
-        |wanted: &[Stands]| contents.items.iter().filter(|item| wanted.contains(&item.stands)).count();
-    let [works, refuted] = [Stands::Works, Stands::Refuted].map(|stands| count(&[stands]));
-    let needs = count(&[Stands::NeedsImage, Stands::NeedsHardware]);
-    let not = count(&[Stands::CannotBeTested, Stands::NotBuilt]);
-    let wrong = contents.items.iter().find(|item| item.stands == Stands::Refuted);
-    let first = contents.items.first()?;
-    let first_wrong = |item: &PaperItem| {
-        format!("The first that is refuted, {} of {}: {}.", item.name(), item.document.name(), item.says)
-    };
-    Some(Head {
-        fitness: if works == contents.items.len() { Fitness::Good } else { Fitness::Limited },
-        asked: false,
-        verdict: format!(
-            "REPEATED: {works} of {} figures, tables, equations and claims; refuted: {refuted}; waiting for an image or \
-             hardware: {needs}; not testable here, or not built: {not}.",
-            contents.items.len()
-        ),
-        number: wrong.map_or_else(|| "None of them is refuted.".into(), first_wrong),
-        next: format!("jitterlab reproduce {}", first.document.name()),
-    })
 }
 
 fn virtually(document: &str) -> String {
@@ -253,19 +227,6 @@ mod tests {
         assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
         assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);
-    }
-
-    #[test]
-    fn what_the_documents_hold_is_counted() {
-        let all = PaperContents::of(None);
-        let head = of_contents(&all).unwrap();
-        let words = head.verdict.split_whitespace().map(|word| word.trim_matches([';', '.']));
-        let numbers: Vec<usize> = words.filter_map(|word| word.parse().ok()).collect();
-        assert_eq!((numbers.len(), numbers[1]), (5, all.items.len()), "{}", head.verdict);
-        assert_eq!(numbers.iter().sum::<usize>(), 2 * numbers[1], "{}", head.verdict);
-        assert!(head.number.starts_with("The first that is refuted, "), "{}", head.number);
-        let none = PaperContents { items: Vec::new() };
-        assert_eq!(of_contents(&none), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! One document is one file beside this one, and one variant of [`Found`].
 
 mod athlon;
+pub mod contents;
 mod epos;
 mod epos_figures;
 pub(crate) mod head;

@@ -156,7 +156,7 @@ const IMPORTS: [(&str, &[&str]); 17] = [
     ("kernel", &["model", "rt", "trace", "analysis", "runs", "host", "report", "console"]),
     (
         "papers",
-        &["model", "trace", "analysis", "runs", "motion", "host", "report", "console", "kernel", "mcu"],
+        &["model", "rt", "trace", "analysis", "runs", "motion", "host", "report", "console", "kernel", "mcu"],
     ),
     ("cli", &["model", "rt", "trace", "analysis", "runs", "motion", "host", "report", "console"]),
     ("python", &["model", "trace", "recording", "analysis", "runs", "motion", "host", "report"]),

@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
+use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Extent, Present};
 use jitterlab_report::head::Head;
@@ -188,14 +189,44 @@ fn section(contents: &PaperContents) -> Section {
         Piece::table(paper.name(), &header, items.into_iter().map(cells))
     };
     let pieces = contents.by_document().map(table).collect();
-    crate::words::section("papers", "What the source documents hold", "And how it stands here.", pieces)
+    Section {
+        id: "papers".into(),
+        title: "What the source documents hold".into(),
+        lead: "And how it stands here.".into(),
+        pieces,
+    }
+}
+
+/// The head of what the documents hold: how much of it works here, is wrong, or cannot be tested.
+fn head(contents: &PaperContents) -> Option<Head> {
+    let count =
+        |wanted: &[Stands]| contents.items.iter().filter(|item| wanted.contains(&item.stands)).count();
+    let [works, refuted] = [Stands::Works, Stands::Refuted].map(|stands| count(&[stands]));
+    let needs = count(&[Stands::NeedsImage, Stands::NeedsHardware]);
+    let not = count(&[Stands::CannotBeTested, Stands::NotBuilt]);
+    let wrong = contents.items.iter().find(|item| item.stands == Stands::Refuted);
+    let first = contents.items.first()?;
+    let first_wrong = |item: &PaperItem| {
+        format!("The first that is refuted, {} of {}: {}.", item.name(), item.document.name(), item.says)
+    };
+    Some(Head {
+        fitness: if works == contents.items.len() { Fitness::Good } else { Fitness::Limited },
+        asked: false,
+        verdict: format!(
+            "REPEATED: {works} of {} figures, tables, equations and claims; refuted: {refuted}; waiting for an image or \
+             hardware: {needs}; not testable here, or not built: {not}.",
+            contents.items.len()
+        ),
+        number: wrong.map_or_else(|| "None of them is refuted.".into(), first_wrong),
+        next: format!("jitterlab reproduce {}", first.document.name()),
+    })
 }
 
 impl Present for PaperContents {
     const KIND: &'static str = "papers";
 
     fn head(&self) -> Option<Head> {
-        crate::words::head::of_contents(self)
+        head(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -347,5 +378,18 @@ mod tests {
             fs::write(&anew, now).unwrap();
             panic!("docs/papers/contents.md is not `reproduce --list`: copy {} over it", anew.display());
         }
+    }
+
+    #[test]
+    fn what_the_documents_hold_is_counted() {
+        let all = PaperContents::of(None);
+        let answer = head(&all).unwrap();
+        let words = answer.verdict.split_whitespace().map(|word| word.trim_matches([';', '.']));
+        let numbers: Vec<usize> = words.filter_map(|word| word.parse().ok()).collect();
+        assert_eq!((numbers.len(), numbers[1]), (5, all.items.len()), "{}", answer.verdict);
+        assert_eq!(numbers.iter().sum::<usize>(), 2 * numbers[1], "{}", answer.verdict);
+        assert!(answer.number.starts_with("The first that is refuted, "), "{}", answer.number);
+        let none = PaperContents { items: Vec::new() };
+        assert_eq!(head(&none), None);
     }
 }
