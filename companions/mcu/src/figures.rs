@@ -1,11 +1,11 @@
 //! What was measured on a simulated microcontroller, for those who show it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use jitterlab_model::firmware::Size;
 
 /// How the time services of `mcu/` use the timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The timer interrupts at a constant rate; alarms count its ticks.
@@ -50,7 +50,7 @@ impl std::str::FromStr for Strategy {
 }
 
 /// What it costs to be told of one periodic event, in memory and in time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CostFigures {
     /// Whose time service.
     pub name: String,
@@ -73,7 +73,7 @@ pub struct CostFigures {
 }
 
 /// One alarm under one strategy, clock and period.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AlarmFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -117,7 +117,7 @@ impl AlarmFigures {
 }
 
 /// What interrupted a thread, by how long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Interruption {
     /// Cycles that a round took longer than an undisturbed one.
     pub cycles: u64,
@@ -126,7 +126,7 @@ pub struct Interruption {
 }
 
 /// A thread that wants to be left alone, under one strategy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThreadFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -147,7 +147,7 @@ pub struct ThreadFigures {
 }
 
 /// A delay that a thread asks for again and again, each time at another place between two ticks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayFigures {
     /// The strategy.
     pub strategy: Strategy,
@@ -164,7 +164,7 @@ pub struct DelayFigures {
 }
 
 /// A kind of timer of the paper's introduction and related work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimerKind {
     /// A periodic tick.
@@ -198,7 +198,7 @@ impl TimerKind {
 }
 
 /// Three alarms of one period whose events lie close to each other, under one kind of timer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearbyFigures {
     /// The kind.
     pub kind: TimerKind,
@@ -220,7 +220,7 @@ pub struct NearbyFigures {
 
 /// What the program of the paper's figure 3 says under one strategy: an alarm, a delay of one period more than it has events,
 /// and a chronometer around that.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServicesSaid {
     /// The strategy.
     pub strategy: Strategy,

@@ -1,6 +1,6 @@
 //! Spikes that come together: are the largest latencies spread as independent ones would be, or in bursts?
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::exact::binomial_at_least;
 use crate::extremes::cluster_index::{Cluster, cluster_gap, decluster, intervals_index};
@@ -15,7 +15,7 @@ const MOST: usize = 1_000;
 const LISTED: usize = 100;
 
 /// How the spikes of a run come.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bursts {
     /// Spikes are latencies from here on.
     pub threshold_ns: i64,

@@ -8,7 +8,7 @@
 
 use jitterlab_model::Distribution;
 use jitterlab_model::histogram::Bin;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::exact::binomial_at_most;
 use crate::line::weighted_median;
@@ -21,7 +21,7 @@ const DEPTH: f64 = 0.5;
 const SCALES: i32 = 9;
 
 /// One mode of the latency.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyCluster {
     /// Share of the activations, 0 to 1.
     pub weight: f64,

@@ -1,7 +1,7 @@
 //! How much each value says about later ones: autocorrelation and its test.
 
 use rustfft::num_complex::Complex;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::fourier::Fourier;
@@ -56,7 +56,7 @@ fn autocovariance(values: impl Iterator<Item = f64>, len: usize, lags: usize) ->
 }
 
 /// Whether the first autocorrelations together are those of independent values.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LjungBox {
     /// How many lags are in it.
     pub lags: usize,

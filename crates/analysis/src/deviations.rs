@@ -1,14 +1,14 @@
 //! Deviations of starts from the line through them, as the NIST paper draws them (section 2, figures 1, 2 and 6).
 
 use jitterlab_model::{Activation, Distribution};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::line::{Residual, least_squares};
 
 /// How far each start lies from the least-squares line through all starts of a series.
 ///
 /// For time stamps of a clock whose rate is not known. It hides the mean latency, which the line takes in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Deviations {
     /// Distance of successive due times on the line: the period in units of the clock that was read.
     pub period_ns: f64,

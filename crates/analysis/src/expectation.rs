@@ -1,6 +1,6 @@
 //! Compensation as it was measured, beside what theory expects of it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 use crate::wakeup::BlockView;
@@ -15,7 +15,7 @@ pub fn latency_law(blocks: &[BlockView<'_>]) -> EmpiricalLaw {
 ///
 /// The paper's own way, an oscilloscope between the timer chip and the task's output, is the inside one; it says of it
 /// that it leaves out the last switch.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ServiceTime {
     /// Median time from the due time to the task's return into the wait, by the clock: interrupt, leaving idle,
     /// wake-up, switch to the task and its own code, but not the switch back.
@@ -50,7 +50,7 @@ impl ServiceTime {
 }
 
 /// One period A of repeated early wake-ups: what it cost, and what equation 1 says.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoadPoint {
     /// A.
     pub every_ns: i64,
@@ -80,7 +80,7 @@ impl LoadPoint {
 }
 
 /// One margin: what the latencies measured without it foretell, and what it was like.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MarginPoint {
     /// m.
     pub margin_ns: i64,

@@ -4,7 +4,7 @@
 //! the next ones on either side, by far more than places do at this period and those near it, is locked to the task: something
 //! that the program, or a timer of its own clock, does each time.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::line::median;
 
@@ -28,7 +28,7 @@ const OUT_OF_ITSELF: f64 = 6.0;
 const MOST: usize = 3;
 
 /// An activation of each so many that is unlike its neighbours.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Locked {
     /// The period in due times of the task.
     pub period: u64,

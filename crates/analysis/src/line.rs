@@ -4,10 +4,10 @@
 //! On the run's own clock the period is known exactly; a fitted line would hide the mean latency, which is the part a
 //! control loop feels as delay. NIST's "jitter" is [`Residual::peak_to_peak`] of the least-squares line.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A line t = intercept + slope k.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
     /// Its value at k = 0.
     pub intercept: f64,
@@ -37,7 +37,7 @@ impl Line {
 }
 
 /// What is left of points after a line was taken out.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Residual {
     /// Smallest difference to the line.
     pub min: f64,
@@ -55,7 +55,7 @@ impl Residual {
 }
 
 /// A least-squares line with its uncertainty.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LeastSquares {
     /// The line.
     pub line: Line,

@@ -6,7 +6,7 @@
 //! frequency are one period.
 
 use rustfft::num_complex::Complex;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::beta::checked_beta_reg;
 use statrs::function::gamma::digamma;
@@ -39,7 +39,7 @@ const HIDDEN: u32 = 4;
 const SHORTEST: usize = 256;
 
 /// A line of a spectrum.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Line {
     /// Its period in steps of the series.
     pub period: f64,

@@ -1,9 +1,9 @@
 //! A median with an interval that assumes nothing of the distribution.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A median with an interval that holds the true one with a probability of at least 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MedianInterval {
     /// The median.
     pub median: f64,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use jitterlab_model::{Activation, Flags, LogHistogram};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::scan::Glance;
 
@@ -186,7 +186,7 @@ impl MissCounter {
 }
 
 /// Bursts of one length (of a narrow range of lengths from 256 on).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Burst {
     /// Shortest length counted here, in due times.
     pub from: u64,
@@ -197,7 +197,7 @@ pub struct Burst {
 }
 
 /// In every window of `window` due times at most `missed` were missed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WeaklyHard {
     /// m: the most due times missed in any window.
     pub missed: u64,
@@ -206,7 +206,7 @@ pub struct WeaklyHard {
 }
 
 /// What is to be said of a task's missed due times.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
     /// Due times in all.

@@ -31,7 +31,7 @@ const SPIKES: usize = 1_000;
 const LISTED: usize = 20;
 
 /// Whether latencies depend on those before.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dependence {
     /// Autocorrelation at lags 0, 1, 2, ... activations.
     pub autocorrelation: Vec<f64>,
@@ -42,7 +42,7 @@ pub struct Dependence {
 }
 
 /// The periodic parts of the latency.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpectrumSection {
     /// The spectrum activation by activation, for drawing.
     pub spectrum: Option<Spectrum>,
@@ -57,7 +57,7 @@ pub struct SpectrumSection {
 }
 
 /// The largest latencies and how they come.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spikes {
     /// The largest, with their due times' numbers.
     pub largest: Vec<Peak>,
@@ -110,7 +110,7 @@ impl Change {
 }
 
 /// All patterns of a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Patterns {
     /// Latency modes: one if there is no pattern.
     pub clusters: Vec<LatencyCluster>,

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustfft::num_complex::Complex;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::exact::binomial_at_least;
 use crate::line::{least_squares, median};
@@ -47,7 +47,7 @@ const FITS: usize = 6;
 const MOST: usize = 4;
 
 /// Spikes on a grid.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PeriodicSpikes {
     /// The period in due times of the task.
     pub period: f64,

@@ -29,7 +29,7 @@ impl BlockFigures {
 }
 
 /// A figure of the blocks before and of those after, each with the interval of its median over the blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(default)]
 pub struct InBlocks {
     /// Before.
@@ -48,7 +48,7 @@ impl InBlocks {
 }
 
 /// What interleaved blocks show of a change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proof {
     /// Each pair of neighbouring blocks: before, after.
     pub pairs: Vec<(BlockFigures, BlockFigures)>,
@@ -57,10 +57,8 @@ pub struct Proof {
     /// All blocks after together.
     pub after: WayFigures,
     /// The 99th percentile of |start - due| of a block, in ns.
-    #[serde(default)]
     pub p99_ns: InBlocks,
     /// The jitter of a block, in ns: largest minus smallest latency.
-    #[serde(default)]
     pub jitter_ns: InBlocks,
     /// How many times smaller the 99th percentile of |start - due| is, pair by pair.
     pub p99_factor: Option<MedianInterval>,

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::line::median;
@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.95;
 const EXACT: usize = 60;
 
 /// How far two sets of values are apart.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shift {
     /// The estimate: how much larger values of the first set are.
     pub estimate: f64,

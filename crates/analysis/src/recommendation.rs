@@ -1,11 +1,11 @@
 //! Which compensation to use, from the measured latencies of early sleeps.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 
 /// What the user wants of a compensation.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Wish {
     /// At most this share of starts late.
     pub late: Option<f64>,
@@ -17,7 +17,7 @@ pub struct Wish {
 pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
 
 /// One margin, with what it can be expected to cost and to bring.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MarginChoice {
     /// m.
     pub margin_ns: i64,
@@ -37,7 +37,7 @@ pub struct MarginChoice {
 }
 
 /// The best period of repeated early wake-ups.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NistChoice {
     /// S, the service time it was computed with.
     pub service_ns: f64,

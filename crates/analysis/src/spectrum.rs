@@ -1,7 +1,7 @@
 //! The power spectrum of a series, to be drawn. What stands out of it is in [`lines`](crate::lines).
 
 use rustfft::num_complex::Complex;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::fourier::Fourier;
 
@@ -10,7 +10,7 @@ pub const SEGMENT: usize = 16_384;
 const SHORTEST: usize = 64;
 
 /// The power spectrum of a series, averaged over segments.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spectrum {
     /// Values in a segment.
     pub segment: usize,

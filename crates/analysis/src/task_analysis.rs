@@ -1,7 +1,7 @@
 //! Everything that is said of a run and of each task, gathered: what `jitterlab analyze` shows, and what its JSON holds.
 
 use jitterlab_model::{RunInfo, TaskRun};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::line::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
 use crate::measured::MeasuredTask;
@@ -19,26 +19,26 @@ const SHORTEST: usize = 16;
 const PARTS: usize = 512;
 
 /// What the trace of a run says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunAnalysis {
     /// The file.
     pub file: String,
     /// The parts of the analysis that were asked for; empty: an overview.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub sections: Vec<AnalysisSection>,
     /// Its tasks.
     pub tasks: Vec<TaskAnalysis>,
     /// Which purposes it shows to be served; `None` for what says nothing of a machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// The run's description, with the same tasks.
     pub run: RunInfo,
 }
 
 /// A part of the analysis that can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnalysisSection {
     /// Latency modes and how they follow each other.
@@ -85,7 +85,7 @@ impl AnalysisSection {
 }
 
 /// What one task's trace says.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskAnalysis {
     /// The few numbers, what speaks against them, and the histogram.
@@ -124,7 +124,7 @@ impl TaskAnalysis {
 }
 
 /// The latency in parts of the run of equal length: every extreme is in one of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverTime {
     /// Due times in a part.
     pub part_due_times: u64,
@@ -133,7 +133,7 @@ pub struct OverTime {
 }
 
 /// The latencies of a part of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Extremes {
     /// The smallest.
     pub min_ns: i64,
@@ -170,7 +170,7 @@ impl OverTime {
 }
 
 /// Time error (TIE): the latency as a series, over observation times of 1, 2, 4, ... periods.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeErrors {
     /// Activations, without a missed one among them, that the figures are of: the longest such stretch of those that were
     /// kept whole.
@@ -183,7 +183,7 @@ pub struct TimeErrors {
 }
 
 /// Start times against the number of the activation, as lines: the rate between two clocks and what is left.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FittedLines {
     /// By least squares.
     pub least_squares: LeastSquares,

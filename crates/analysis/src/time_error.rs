@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Maximum time interval error over windows of `n` periods: the largest peak-to-peak of x within any n + 1
 /// successive values. `None` without at least one whole window.
@@ -82,7 +82,7 @@ pub fn mdev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
 }
 
 /// The time error over one observation time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimeErrorPoint {
     /// Observation time in periods.
     pub periods: u64,

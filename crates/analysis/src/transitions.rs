@@ -1,7 +1,7 @@
 //! How latency clusters follow each other: does a slow activation bring the next one?
 
 use jitterlab_model::{Activation, Flags};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::clusters::LatencyCluster;
@@ -65,7 +65,7 @@ impl TransitionCounter {
 }
 
 /// Which cluster follows which, and whether that is more than chance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Transitions {
     /// How often the cluster of the column followed that of the row.
     pub counts: Vec<Vec<u64>>,

@@ -2,7 +2,7 @@
 
 use jitterlab_model::facts::CpuTimes;
 use jitterlab_model::{Distribution, Overload, Refusal, SystemFacts, WakeMethod, Warning};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Statistics;
 use crate::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
@@ -11,7 +11,7 @@ use crate::recommendation::{MarginChoice, Wish, recommend};
 use crate::wakeup::BlockView;
 
 /// Everything that `jitterlab compensate` found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompensationTrial {
     /// T.
     pub period_ns: i64,
@@ -40,7 +40,7 @@ pub struct CompensationTrial {
 }
 
 /// What a reader of a trial has to know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum TrialNote {
     /// Of the machine and where the task ran on it.
@@ -119,7 +119,7 @@ pub enum TrialStep {
 }
 
 /// A wake-up method for the early sleep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Candidate {
     /// The method.
     pub wake: WakeMethod,
@@ -142,7 +142,7 @@ impl Candidate {
 }
 
 /// What happened to the measured processor during the proof.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Disturbance {
     /// Time the hypervisor took, as a share; `None` if not known.
     pub steal: Option<f64>,

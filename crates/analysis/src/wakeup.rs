@@ -1,7 +1,7 @@
 //! What a way to wait was like: lateness, drift, and what it cost, from the blocks measured of it.
 
 use jitterlab_model::{Activation, Distribution, Flags, Overload, Refusal, TaskResult};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::Statistics;
 use crate::median_interval::MedianInterval;
@@ -45,7 +45,7 @@ impl BlockView<'_> {
 }
 
 /// All blocks of one way together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayFigures {
     /// Activations that ran.
     pub executed: u64,
@@ -54,7 +54,6 @@ pub struct WayFigures {
     /// Release latency, start - due.
     pub latency: Statistics,
     /// The 99th percentile of the latency of each turn, in ns, in order; `None` of one too short for it.
-    #[serde(default)]
     pub p99_of_turns_ns: Vec<Option<i64>>,
     /// |start - due|.
     pub deviation: Statistics,
@@ -121,7 +120,7 @@ impl WayFigures {
 }
 
 /// Ways to wait, measured in turns.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaysCompared {
     /// T.
     pub period_ns: i64,
@@ -180,7 +179,7 @@ pub struct BestWay<'a> {
 }
 
 /// One way to wait, measured or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayToWait {
     /// What it is called, such as `timerfd`.
     pub name: String,
@@ -191,7 +190,7 @@ pub struct WayToWait {
 }
 
 /// Why a way to wait was not measured, or not to its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum WayTrouble {
     /// The system did not give it.
@@ -212,7 +211,7 @@ pub enum WayTrouble {
 }
 
 /// Starts of a compensated task that were late all the same, by what made them late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LateStarts {
     /// All starts.
     pub starts: u64,

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::error::{Hint, MotionError};
 
@@ -35,7 +35,7 @@ pub trait Device: Sized {
 }
 
 /// One line of a list of devices.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry<D, E = MotionError> {
     /// The name to ask for it by.
     pub name: String,
@@ -46,7 +46,7 @@ pub struct Entry<D, E = MotionError> {
 }
 
 /// The devices of a kind, and what to begin one's own with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Devices<D> {
     /// The user's own, then the shipped.
     pub entries: Vec<Entry<D, String>>,

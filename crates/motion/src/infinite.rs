@@ -25,9 +25,4 @@ impl Infinites {
     pub(crate) fn serialize<S: Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(values.iter().map(|v| v.is_finite().then_some(*v)))
     }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f64>, D::Error> {
-        let values = Vec::<Option<f64>>::deserialize(deserializer)?;
-        Ok(values.into_iter().map(|v| v.unwrap_or(f64::INFINITY)).collect())
-    }
 }

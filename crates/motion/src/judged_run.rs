@@ -3,10 +3,10 @@
 use jitterlab_analysis::Caveat;
 use jitterlab_model::{Gap, Warning};
 use jitterlab_runs::OneTask;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A task of a run, as far as an answer about a motor or a loop names it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JudgedRun {
     /// The file.
@@ -14,14 +14,14 @@ pub struct JudgedRun {
     /// The task.
     pub task: String,
     /// The run's other tasks, where none was asked for and this one was taken.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
     /// Its period.
     pub period_ns: i64,
     /// Activations of it that ran.
     pub executed: u64,
     /// What the source does not tell of the task.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
     /// What the run itself warns of.
     #[cfg_attr(feature = "schema", schemars(skip))]

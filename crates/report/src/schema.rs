@@ -24,7 +24,7 @@ pub fn schema() -> schemars::Schema {
         })
     }
 
-    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let kinds = [
         kind::<jitterlab_model::check::CheckReport>(&mut generator),
         kind::<jitterlab_analysis::measured::MeasuredRun>(&mut generator),

@@ -2,7 +2,7 @@
 //! and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of CPUs.
 
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::nist::NistLoads;
 use jitterlab_analysis::matrix::{
@@ -85,7 +85,7 @@ pub fn matrix() -> Matrix {
 }
 
 /// The report's tables measured again on this machine, and its observations tested on both.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AthlonReproduction {
     /// This machine.
     pub machine: SystemFacts,
@@ -112,7 +112,7 @@ pub struct AthlonReproduction {
 }
 
 /// One of the report's observations, tested on its numbers and on today's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     /// What is asked.
     pub asked: Asked,
@@ -121,12 +121,11 @@ pub struct Compared {
     /// What today's say; `None` where nothing was measured.
     pub today: Option<Observation>,
     /// Whether emulated processors that take turns push towards today's answer, so that it is perhaps theirs alone.
-    #[serde(default)]
     pub turns_decide: bool,
 }
 
 /// What the report observes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
     /// Is it better to have both threads on one CPU?
@@ -141,7 +140,7 @@ pub enum Asked {
 
 /// CPUs that stand out among the same-CPU cells without load, each with its factor against the others; `None` with fewer
 /// than three CPUs, where none can.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exceptions {
     /// In the report.
     pub printed: Option<Vec<(u16, f64)>>,

@@ -4,7 +4,7 @@
 use jitterlab_mcu::{
     AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, Strategy, ThreadFigures,
 };
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Prescalers of the paper's clocks 7200, 28800 and 115200 Hz at 7.3728 MHz, in the order of its table's columns.
 pub const PRESCALERS: [u16; 3] = [1024, 256, 64];
@@ -95,7 +95,7 @@ pub struct Row {
 }
 
 /// What the paper prints of the led thread's period in figure 7.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PrintedThread {
     /// Mean period in microseconds.
     pub mean_us: f64,
@@ -139,7 +139,7 @@ fn interruption_cycles(standard_deviation_us: f64, mean_us: f64, every_us: f64) 
 }
 
 /// The led thread under one strategy.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedThread {
     /// What was measured.
     pub figures: ThreadFigures,
@@ -150,16 +150,13 @@ pub struct LedThread {
 }
 
 /// Table 1, figures 5 and 7 measured on a simulated microcontroller.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EposReproduction {
     /// A delay of one tick and a half.
-    #[serde(default)]
     pub delays: Vec<DelayFigures>,
     /// The timers of the related work.
-    #[serde(default)]
     pub nearby: Vec<NearbyFigures>,
     /// Figure 3's program.
-    #[serde(default)]
     pub figure_3: Vec<ServicesSaid>,
     /// The cells of table 1, under all strategies, programmed as in the paper and rightly.
     pub table_1: Vec<AlarmFigures>,
@@ -232,7 +229,7 @@ fn mean_error_us(
 }
 
 /// Where the paper does not agree with itself or with its table.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Inconsistency {
     /// Figure 7, single shot: the printed standard deviation is not the printed percentage of the mean, and neither fits an

@@ -8,10 +8,10 @@ pub mod stretches;
 pub mod torques;
 pub mod twente;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Whether a statement of a document holds here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     /// It holds.
@@ -23,7 +23,7 @@ pub enum Standing {
 }
 
 /// A statement of a document with the numbers that decide it, and what became of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
     /// The statement.
     pub statement: S,
@@ -44,7 +44,7 @@ impl<S> Tested<S> {
 }
 
 /// One measurement of a document, repeated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderLoad<T> {
     /// What tables and files call the condition.
     pub condition: String,
@@ -55,7 +55,7 @@ pub struct UnderLoad<T> {
 }
 
 /// A system under the loads of a document, from none to most.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemUnderLoads<T> {
     /// What tables and files call the system.
     pub system: String,

@@ -2,7 +2,7 @@
 //! 2001), sections 2 and 3: the jitter of a task of 500 us, what it costs to compensate it, and what that brings.
 
 use jitterlab_model::ClockFit;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::nist_calls::EarlyCalls;
 use super::stretches::{each_is_above, factor};
@@ -29,7 +29,7 @@ pub const PRINTED: PrintedJitter = PrintedJitter {
 };
 
 /// What the paper prints of its figures 1, 2, 5 and 6.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PrintedJitter {
     /// Jitter of the uncompensated task in figure 6.
     pub jitter_ns: f64,
@@ -50,7 +50,7 @@ pub struct PrintedJitter {
 }
 
 /// Figures 1, 2, 5 and 6 repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistJitter {
     /// What the paper prints of it.
     pub printed: PrintedJitter,
@@ -69,7 +69,6 @@ pub struct NistJitter {
     /// Their clusters.
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
-    #[serde(default)]
     pub early_calls: Option<EarlyCalls>,
     /// Figure 5: S.
     pub service: ServiceTime,
@@ -92,7 +91,7 @@ pub struct NistJitter {
 }
 
 /// The latencies of one measurement of figure 3.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyRange {
     /// Smallest.
     pub min_ns: i64,
@@ -126,7 +125,7 @@ impl LatencyRange {
 }
 
 /// Figure 3 repeated on this machine: normal, heavy network and heavy disk load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistLoads {
     /// The conditions, normal load first.
     pub conditions: Vec<UnderLoad<LatencyRange>>,
@@ -148,7 +147,7 @@ impl NistLoads {
 }
 
 /// Figure 3 repeated on two kernels in virtual time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistVirtual {
     /// The systems of figures 3a and 3b under normal, network and disk load.
     pub systems: Vec<SystemUnderLoads<LatencyRange>>,
@@ -159,7 +158,7 @@ pub struct NistVirtual {
 }
 
 /// What the paper says of its figure 3.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Statement {
     /// The range grows as the environment is loaded more heavily.
@@ -169,7 +168,6 @@ pub enum Statement {
         /// Ranges under the loads from none to most.
         ranges_ns: Vec<Option<i64>>,
         /// How many times as large as without load the range of a stretch is, for each load but the first.
-        #[serde(default)]
         growth: Vec<Option<MedianInterval>>,
     },
     /// Under heavy disk load both systems are comparable: here, within a factor of 2.
@@ -177,7 +175,6 @@ pub enum Statement {
         /// The systems' ranges under that load.
         ranges_ns: Vec<Option<i64>>,
         /// How many times as large as the first one's the second one's range of a stretch is.
-        #[serde(default)]
         factor: Option<MedianInterval>,
     },
     /// Worst cases are on the order of ten microseconds: from 3.162 to 31.62 us.

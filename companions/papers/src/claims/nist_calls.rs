@@ -1,9 +1,9 @@
 //! NIST, figure 4: one activation of a task that is called early again and again, and polls at last.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The calls of one activation, in order. Times count from its due time on: before it they are negative.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EarlyCalls {
     /// A, the distance of calls.
     pub every_ns: i64,
@@ -16,7 +16,7 @@ pub struct EarlyCalls {
 }
 
 /// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Call {
     /// When it was awake.
     pub woken_ns: i64,

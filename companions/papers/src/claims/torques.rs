@@ -2,12 +2,12 @@
 //! on Motor Control" (2001), section 4.
 
 use crate::claims::Tested;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use jitterlab_motion::stepper::torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PrintedRow {
     /// Holding torque h in oz-in.
     pub holding_oz_in: f64,
@@ -64,7 +64,7 @@ pub const STATED_COMPENSATED_S: f64 = 0.098e-6;
 pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 
 /// The table recomputed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistTorques {
     /// Its motors.
     pub rows: Vec<TorqueRow>,
@@ -73,7 +73,7 @@ pub struct NistTorques {
 }
 
 /// One motor of the table, printed and computed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TorqueRow {
     /// As printed.
     pub printed: PrintedRow,
@@ -86,7 +86,7 @@ pub struct TorqueRow {
 }
 
 /// What a jitter takes from a motor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Torque {
     /// The jitter in seconds.
     pub jitter_s: f64,
@@ -97,7 +97,7 @@ pub struct Torque {
 }
 
 /// What the paper says of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Claim {
     /// The compensated torques follow from the stated jitter.

@@ -2,7 +2,7 @@
 //! and real-time, without load, beside `stress -c 4 -m 2` and beside `stress -c 4 -m 6`.
 
 use jitterlab_model::Policy;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::stretches::{STRETCHES, change, each_is_above, each_is_within, factor};
 use super::{SystemUnderLoads, Tested};
@@ -21,7 +21,7 @@ const NOT_SIGNIFICANT_NS: f64 = 9_000.0;
 const RISEN: f64 = 1.05;
 
 /// Duration of the loop: from one start to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopTimes {
     /// Mean.
     pub mean_ns: f64,
@@ -88,7 +88,7 @@ pub struct TwenteSystem {
 }
 
 /// What the report prints of one measurement, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct PrintedLoop {
     /// Mean.
     pub mean_ms: Option<f64>,
@@ -150,7 +150,7 @@ pub const PRINTED: [PrintedLoop; 6] = [
 ];
 
 /// One of the report's measurements, repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwenteCase {
     /// The report's figure with the series; the next one is the histogram.
     pub figure: u32,
@@ -165,7 +165,7 @@ pub struct TwenteCase {
 }
 
 /// The report's measurements repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct TwenteHost {
     /// The six measurements, in the order of the figures.
     pub cases: Vec<TwenteCase>,
@@ -176,7 +176,7 @@ pub struct TwenteHost {
 }
 
 /// How long a number of divisions takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WorkTime {
     /// k, the number of divisions.
     pub divisions: u32,
@@ -196,7 +196,7 @@ impl WorkTime {
 }
 
 /// What the report says of the number of divisions k (its section 1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Choice {
     /// More than 10^5 take longer than the period.
@@ -240,7 +240,7 @@ impl TwenteHost {
 }
 
 /// The report's measurements repeated on kernels in virtual time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwenteVirtual {
     /// The ordinary kernel.
     pub ordinary: SystemUnderLoads<LoopTimes>,
@@ -254,7 +254,7 @@ pub struct TwenteVirtual {
 
 /// What the report concludes in sections 2.1 to 2.2.2. Standard deviations are those of the loads from none to most; factors and
 /// changes are those of a stretch, with intervals, which decide.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Conclusion {
     /// Ordinary Linux: stress enlarges the jitter.
@@ -262,7 +262,6 @@ pub enum Conclusion {
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
         /// How many times as large as without load it is, for each load.
-        #[serde(default)]
         growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the jitter grows with the stress applied.
@@ -270,7 +269,6 @@ pub enum Conclusion {
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
         /// How many times as large as under the load before it is, for each load.
-        #[serde(default)]
         growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms.
@@ -280,7 +278,6 @@ pub enum Conclusion {
         /// Mean under the larger load.
         stressed_ns: Option<f64>,
         /// How many times as long it is under the larger load.
-        #[serde(default)]
         growth: Option<MedianInterval>,
         /// Loops missed under the larger load: they lengthen the mean, since the grid is absolute.
         missed: Option<u64>,
@@ -292,7 +289,6 @@ pub enum Conclusion {
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
         /// By how much it changed, for each load.
-        #[serde(default)]
         changes_ns: Vec<Option<MedianInterval>>,
         /// By how much the report's standard deviation changed.
         not_significant_ns: f64,
@@ -304,7 +300,6 @@ pub enum Conclusion {
         /// How many times as large the ordinary Linux's standard deviation is, of whole runs.
         factors: Vec<Option<f64>>,
         /// The same of stretches.
-        #[serde(default)]
         of_stretches: Vec<Option<MedianInterval>>,
     },
 }

@@ -23,7 +23,7 @@ use crate::claims::{Standing, Tested};
 use jitterlab_analysis::matrix::Proposal;
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::trial::{TrialNote, TrialStep};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use twente::run_figures as twente_run_figures;
 
@@ -34,7 +34,7 @@ use jitterlab_report::matrix::{CellStep, cell_step};
 use jitterlab_report::section::{Piece, Section};
 
 /// A source document's experiments, repeated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reproduction {
     /// Where the run files and figures are.
     pub directory: PathBuf,
@@ -43,7 +43,7 @@ pub struct Reproduction {
 }
 
 /// What the repetition of a document gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Found {
@@ -62,7 +62,7 @@ pub enum Found {
 }
 
 /// NIST's report, repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistReproduction {
     /// Table 1.
     pub torques: NistTorques,

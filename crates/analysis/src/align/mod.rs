@@ -14,7 +14,7 @@ mod track;
 mod tests;
 
 use jitterlab_model::Warning;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::line::median;
 use track::Series;
@@ -34,7 +34,7 @@ pub struct Own {
 }
 
 /// A run and what a witness saw of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunAligned {
     /// The run's file.
     pub file: String,
@@ -47,7 +47,7 @@ pub struct RunAligned {
 }
 
 /// A channel of a witness.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelAligned {
     /// Its name.
     pub channel: String,
@@ -58,7 +58,7 @@ pub struct ChannelAligned {
 }
 
 /// The pulses of a channel held against the activations of a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alignment {
     /// Activations of the run.
     pub activations: u64,
@@ -71,7 +71,7 @@ pub struct Alignment {
 }
 
 /// What an alignment found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Found {
     /// There are too few pulses or activations.
@@ -86,7 +86,7 @@ pub enum Found {
 }
 
 /// Pulses that cannot be assigned.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ambiguous {
     /// By how many activations the shifts lie beside the best one that explain the pulses about as well, in ascending order.
     pub shifts: Vec<i64>,
@@ -95,7 +95,7 @@ pub struct Ambiguous {
 }
 
 /// Pulses assigned to activations, and how far the two clocks' times differ then.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Matched {
     /// Pulses that are of an activation.
     pub pairs: u64,
@@ -127,7 +127,7 @@ pub struct Matched {
 }
 
 /// How far values spread about their usual one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     /// Standard deviation.
     pub sd_ns: f64,

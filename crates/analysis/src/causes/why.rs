@@ -10,7 +10,7 @@ use jitterlab_model::causes::{
 use serde::{Deserialize, Serialize};
 
 /// Why the activations of a run were late.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunWhy {
     /// The file.

@@ -2,7 +2,7 @@
 //! what the comparison itself says.
 
 use jitterlab_model::causes::{Cause, TaskCauses};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::causes::is_unusual;
 
@@ -12,7 +12,7 @@ const MOST: usize = 12;
 const EXPECTED: f64 = 20.0;
 
 /// What delayed a task in each of several runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CausesCompared {
     /// What the runs are called, the first one first.
     pub runs: Vec<String>,
@@ -21,7 +21,7 @@ pub struct CausesCompared {
 }
 
 /// One cause in each of several runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CauseCompared {
     /// The cause.
     pub cause: Cause,
@@ -32,7 +32,7 @@ pub struct CauseCompared {
 }
 
 /// What a cause did in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CauseIn {
     /// Activations that it delayed.
     pub times: u64,
@@ -43,7 +43,7 @@ pub struct CauseIn {
 }
 
 /// What became of a cause from one run to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
     /// It was not seen again, and would have been often.

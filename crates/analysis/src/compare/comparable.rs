@@ -1,10 +1,10 @@
 //! Whether two runs may be compared at all, and what else differs between them.
 
 use jitterlab_model::{Gap, RunInfo, TaskRun};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// How much a difference between two runs' conditions weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
@@ -15,7 +15,7 @@ pub enum Weight {
 }
 
 /// A condition that differs between two runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
     /// What differs, such as `period`.

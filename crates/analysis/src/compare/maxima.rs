@@ -1,7 +1,7 @@
 //! Is the worst of one run worse than that of another? A maximum has no interval, but many of them in one run that exceed all
 //! of the other are no chance.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Basis;
 use crate::scan::TaskScan;
@@ -12,7 +12,7 @@ const STRETCHES: [(usize, u64); 2] = [(16, 32), (8, 16)];
 
 /// How the largest latencies of equally long stretches of two runs compare (a precedence test; Epstein, J. Am. Stat.
 /// Assoc. 1954).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Maxima {
     /// The length of a stretch in due times.
     pub stretch_due_times: u64,
@@ -27,7 +27,7 @@ pub struct Maxima {
 }
 
 /// One of two runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Larger {
     /// The first.

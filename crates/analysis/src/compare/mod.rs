@@ -21,7 +21,7 @@ pub use settings::{FEWEST_RUNS, Setting, SettingDifference, SettingsCompared, se
 pub use twente::{BIN_NS, TwenteRun, twente};
 pub use worse::{JudgedFigure, Tolerated};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::scan::{Part, TaskScan};
 use sample::{Figure, Sample};
@@ -33,7 +33,7 @@ pub const LEVEL: f64 = 0.05;
 const TESTED: f64 = 16.0;
 
 /// A figure that is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Statistic {
@@ -120,7 +120,7 @@ impl Statistic {
 }
 
 /// What the intervals of a run rest on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Basis {
@@ -149,7 +149,7 @@ pub enum Basis {
 }
 
 /// Why a figure has no interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
@@ -166,7 +166,7 @@ pub enum Refusal {
 }
 
 /// A figure of one run with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// Which figure.
@@ -176,12 +176,12 @@ pub struct Estimate {
     /// The interval that holds the true figure of runs like this one, with 95 %.
     pub interval: Option<[f64; 2]>,
     /// Why there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
 }
 
 /// How a figure of one run differs from that of the first.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Which figure.
@@ -191,7 +191,7 @@ pub struct Difference {
     /// The interval of the difference; all of one comparison hold at once with 95 %.
     pub interval: Option<[f64; 2]>,
     /// Why there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
     /// Its value here over its value in the first run.
     pub ratio: Option<f64>,
@@ -200,7 +200,7 @@ pub struct Difference {
 }
 
 /// How far one quantile is shifted against the first run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct QuantileShift {
     /// The quantile, 0 to 1.
     pub p: f64,
@@ -213,7 +213,7 @@ pub struct QuantileShift {
 }
 
 /// One run in a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedRun {
     /// What to call it.
@@ -231,7 +231,7 @@ pub struct ComparedRun {
 }
 
 /// A run against the first one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgainstFirst {
     /// What the run is called.
@@ -251,7 +251,7 @@ pub struct AgainstFirst {
 }
 
 /// Runs side by side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The runs, the one others are compared with first.

@@ -1,12 +1,12 @@
 //! Every task that several runs have, compared: what `jitterlab compare` says.
 
 use jitterlab_model::Warning;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{CausesCompared, Comparison, Mismatch, SettingsCompared, Tolerated, TwenteRun};
 
 /// Runs side by side, task by task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunsCompared {
     /// The files, the one that the others are compared with first.
@@ -17,7 +17,7 @@ pub struct RunsCompared {
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<RunWarnings>,
     /// Whether any is worse than the first by more than is tolerated, where that was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerated: Option<Tolerated>,
 }
 
@@ -33,7 +33,7 @@ impl RunsCompared {
 }
 
 /// One task of all runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskCompared {
     /// Its name in the first run.
@@ -48,13 +48,13 @@ pub struct TaskCompared {
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub twente: Option<Vec<TwenteRun>>,
     /// What delayed it in each run, where that is known of all of them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub causes: Option<CausesCompared>,
 }
 
 /// What differs between the conditions of the first run and another's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Differing {
     /// What the first run is called.
@@ -66,7 +66,7 @@ pub struct Differing {
 }
 
 /// What a reader has to know of a run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunWarnings {
     /// What the run is called.
     pub run: String,

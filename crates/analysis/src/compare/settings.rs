@@ -1,6 +1,6 @@
 //! Several runs of either of two settings: what one run cannot tell, whether the setting or the moment made it different.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{LEVEL, Run, Statistic};
 use crate::long_run::student;
@@ -12,7 +12,7 @@ pub const FEWEST_RUNS: usize = 2;
 const ALIKE: f64 = 0.1;
 
 /// One setting in a comparison of two.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
     /// What its runs are called.
@@ -21,7 +21,7 @@ pub struct Setting {
 
 /// Two settings, several runs each: the run is the unit, and the spread from run to run is what differences are held
 /// against.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingsCompared {
     /// The setting that the other is compared with.
@@ -38,7 +38,7 @@ pub struct SettingsCompared {
 }
 
 /// How a figure of one setting differs from that of the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingDifference {
     /// Which figure.

@@ -1,7 +1,7 @@
 //! The comparison of the University of Twente's report: how long each loop took, plain, under two loads, and in real time.
 
 use jitterlab_model::Distribution;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::scan::TaskScan;
 
@@ -9,7 +9,7 @@ use crate::scan::TaskScan;
 pub const BIN_NS: i64 = 100_000;
 
 /// One run as the report shows it. A loop's duration is the time from one start to the next.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwenteRun {
     /// What the run is called.
     pub name: String,

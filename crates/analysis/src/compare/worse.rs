@@ -1,12 +1,12 @@
 //! Whether something is worse than the first by more than is tolerated: a comparison as a test.
 
 use jitterlab_model::Fitness;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Comparison, Difference, Refusal, SettingDifference, SettingsCompared, Statistic};
 
 /// Whether any figure is worse than that of the first run, or setting, by more than is tolerated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tolerated {
     /// The share by which a figure may be higher than in the first.
@@ -19,7 +19,7 @@ pub struct Tolerated {
 }
 
 /// One figure against that of the first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JudgedFigure {
     /// The task.

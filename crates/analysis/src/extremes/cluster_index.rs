@@ -3,7 +3,7 @@
 //! Independent latencies have theta = 1. Where one cause delays several activations, exceedances come in clusters, and
 //! only theta times their number says something of its own.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The extremal index by the intervals between exceedances (Ferro & Segers, JRSS B 2003): needs no choice of a cluster's
 /// length. `positions` are the due times (or any even steps) of the exceedances in ascending order. `None` for fewer
@@ -40,7 +40,7 @@ pub fn k_gaps_index(positions: &[u64], length: u64, k: u64) -> Option<f64> {
 }
 
 /// Exceedances that belong together: a cause's worth of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cluster {
     /// Position of its first exceedance.
     pub first: u64,

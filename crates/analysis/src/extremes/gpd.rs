@@ -1,13 +1,13 @@
 //! The generalised Pareto distribution of excesses over a high threshold: F(y) = 1 - (1 + xi y / sigma)^(-1/xi)
 //! (Pickands, Ann. Stat. 1975; Coles 2001 chapter 4).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Shapes this close to 0 are exponential: the general formulas lose their digits there.
 const EXPONENTIAL: f64 = 1e-8;
 
 /// A generalised Pareto distribution. `shape` (xi) < 0 has an end at sigma / -xi, 0 is exponential, > 0 has a heavy tail.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Gpd {
     /// sigma, in the unit of the excesses, above 0.
     pub scale: f64,

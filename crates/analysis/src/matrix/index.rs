@@ -96,7 +96,7 @@ impl MatrixIndex {
 }
 
 /// What `jitterlab matrix` found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixResult {
     /// The placement that the measurements speak for; `None` before anything was measured.
     pub recommendation: Option<Recommendation>,

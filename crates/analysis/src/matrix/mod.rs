@@ -35,7 +35,7 @@ pub struct CellTiming {
 }
 
 /// One measurement of all tasks.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[serde(default)]
 pub struct CellMeasurement {
     /// The CPU of each task.
@@ -49,7 +49,7 @@ pub struct CellMeasurement {
 }
 
 /// Which number of a task is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellStatistic {
     /// Largest latency.
@@ -88,7 +88,7 @@ impl CellStatistic {
 }
 
 /// All measurements of a matrix.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Matrix {
     /// The names of the tasks; the first one's CPU is the column of the table, the second one's the row.
     pub tasks: Vec<String>,

@@ -11,7 +11,7 @@ use crate::rank::{Shift, rank_sum, signed_rank};
 const LITTLE: f64 = 1.25;
 
 /// How a question is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// Clearly.
@@ -47,7 +47,7 @@ pub enum Effect {
 }
 
 /// What is compared, the answer, and what the answer rests on.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Observation {
     /// What is compared.
     pub effect: Effect,

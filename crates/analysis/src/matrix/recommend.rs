@@ -2,7 +2,7 @@
 
 use jitterlab_model::facts::Sharing;
 use jitterlab_model::{CpuSet, SystemFacts};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{CellStatistic, Matrix, Random, score};
 use crate::line::median;
@@ -13,7 +13,7 @@ const DRAWS: usize = 2_000;
 const TOGETHER: f64 = 0.95;
 
 /// Which placement the measurements speak for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
@@ -35,7 +35,7 @@ pub struct Recommendation {
 }
 
 /// What a machine's topology says of a placement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlacementFacts {
     /// What the first task's CPU has in common with that of the others; `None` with one task.
     pub sharing: Option<Sharing>,

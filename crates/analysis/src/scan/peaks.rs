@@ -1,12 +1,12 @@
 //! The largest latencies of a trace and when they came, in bounded memory.
 
 use jitterlab_model::Activation;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Glance;
 
 /// A latency and its place on the task's grid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Peak {
     /// The latency.
     pub latency_ns: i64,

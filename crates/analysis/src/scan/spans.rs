@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use jitterlab_model::Activation;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::Glance;
 
 /// What one span's latencies were like.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Span {
     /// Activations that ran.
     pub count: u64,

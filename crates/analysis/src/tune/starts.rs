@@ -51,7 +51,7 @@ pub struct Start {
 }
 
 /// A start as it is told.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StartSeen {
     /// Which of the ways.
     pub way: usize,
@@ -64,12 +64,12 @@ pub struct StartSeen {
 }
 
 /// What two ways to start the machine do to a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StartsResult {
     /// The task, as `--task` takes it; of a thread that is watched its name and period.
     pub task: String,
     /// The thread that it is, if one that ran already was watched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
     /// The loads beside it.
     pub loads: Vec<String>,

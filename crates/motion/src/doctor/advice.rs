@@ -6,12 +6,12 @@ use jitterlab_model::causes::{Cause, CauseClass};
 use jitterlab_model::check::{CommandLinePlace, RemedyKind, Status};
 use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, Fitness};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{DoctorResult, DoctorStep, PurposeFound, Skipped};
 
 /// Something to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Advice {
     /// The same again as root: what an ordinary user may not do was left out.

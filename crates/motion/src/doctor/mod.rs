@@ -21,7 +21,7 @@ use crate::servo::ServoResult;
 use crate::stepper::StepperResult;
 
 /// A step on the way to the decision, in their order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DoctorStep {
     /// The machine's settings are read.
@@ -76,22 +76,22 @@ pub enum Skipped {
 }
 
 /// A step, and what became of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepTaken {
     /// Which.
     pub step: DoctorStep,
     /// Why it was left out; `None` where it was done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub skipped: Option<Skipped>,
 }
 
 /// A purpose that the computer has to serve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PurposeFound {
     /// As the computer was.
     pub before: PurposeVerdict,
     /// With everything set that was proven to help; `None` where nothing was, or it was not measured again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<PurposeVerdict>,
 }
 
@@ -138,7 +138,7 @@ pub struct DoctorFindings {
 }
 
 /// What `doctor` found.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
     /// What the computer is to drive.
     pub job: String,
@@ -163,19 +163,19 @@ pub struct DoctorResult {
     /// The tasks beside a load, as the computer was.
     pub before: MeasuredRun,
     /// The same with the kernel's events recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<MeasuredRun>,
     /// What the timing does to a stepper axis: as the computer was, then with what helped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stepper: Vec<StepperResult>,
     /// The same to a control loop.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servo: Vec<ServoResult>,
     /// Which settings help.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned: Option<TuneResult>,
     /// The tasks measured again with what helped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<MeasuredRun>,
 }
 

@@ -1,6 +1,6 @@
 //! How `doctor` divides its time.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::DoctorStep;
 
@@ -17,7 +17,7 @@ const TUNE_NS: i64 = 7_200 * S;
 pub const TUNES_FROM_NS: i64 = 240 * S;
 
 /// How long each step takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DoctorPlan {
     /// The time that everything may take.
     pub budget_ns: i64,

@@ -1,6 +1,6 @@
 //! What each overrun action would cost on the same machine: the run's waits and execution times, one after the other, under it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::chain::{Chain, Stationary, Stretches};
 use super::classes::{Memory, Rows};
@@ -16,7 +16,7 @@ use super::timing::Moments;
 use crate::error::MotionError;
 
 /// The loop under an overrun action.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionCost {
     /// The action.
     pub action: OverrunAction,

@@ -4,14 +4,14 @@
 //! P <- Phi P Phi' + R between events, E P E' + W at events, and the cost of each stretch is added up.
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::fold::flow_by;
 use super::looped::{Act, Loop};
 use super::timing::Moment;
 
 /// What the trace cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlongTrace {
     /// Mean cost over the trace.
@@ -25,7 +25,7 @@ pub struct AlongTrace {
 }
 
 /// A stretch of a trace.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CostStretch {
     /// Begin, in s.
     pub from_s: f64,

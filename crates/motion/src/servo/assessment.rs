@@ -1,7 +1,7 @@
 //! All of it at once: verdict, costs, margins, velocity noise, remedies and responses of one loop under one run.
 
 use jitterlab_model::{Activation, Flags};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::actions::{self, ActionCost};
 use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
@@ -19,7 +19,7 @@ use super::weakly_hard::{Aim, Guarantee, Steps, UnderMisses};
 use crate::error::MotionError;
 
 /// Error of a velocity that is computed from positions with the nominal period, as shares of the speed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct VelocityError {
     /// Standard deviation: that of the period error over the period.
     pub standard_deviation: f64,
@@ -59,7 +59,7 @@ impl Intervals {
 }
 
 /// What a run's timing does to a loop.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopAssessment {
     /// Whether the loop may be closed on this machine.
@@ -76,7 +76,7 @@ pub struct LoopAssessment {
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub remedies: Vec<Remedy>,
     /// Controllers designed anew for this timing, where that was asked for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub redesigns: Vec<Redesign>,
     /// Velocity noise.

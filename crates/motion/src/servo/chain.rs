@@ -7,7 +7,7 @@
 //! (renewal-reward): never a mean of ratios.
 
 use nalgebra::{DMatrix, DVector};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::flow::Flow;
 use super::krylov;
@@ -189,7 +189,7 @@ pub struct Chain {
 }
 
 /// The loop after a long time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stationary {
     /// Mean cost per second; infinite when the loop is not mean-square stable.

@@ -1,7 +1,7 @@
 //! Classes of cycles by what they do to the loop, and how these follow each other.
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Most classes told apart.
 pub(super) const MOST_CLASSES: usize = 6;
@@ -55,7 +55,7 @@ pub(super) fn classes_of(values: &[f64], weights: &[u64]) -> Vec<usize> {
 }
 
 /// How classes follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Memory {
     /// As by chance.

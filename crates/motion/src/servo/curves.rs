@@ -1,11 +1,11 @@
 //! The cost of a loop over its period and over a constant delay: where this machine stands among what could be.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::question::Question;
 
 /// The cost for a period.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PeriodCost {
     /// The period; the controller is designed for it.
     pub period_ns: i64,
@@ -18,7 +18,7 @@ pub struct PeriodCost {
 }
 
 /// The cost of a constant delay.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DelayCost {
     /// From sampling to the output.

@@ -36,7 +36,7 @@ impl Interval {
 
 /// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
 /// stable.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
     /// Every activation punctual, with no work to do.
@@ -68,7 +68,7 @@ pub struct Evaluation {
 }
 
 /// How the loss against ideal timing divides.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run's stationary cost with its memory.
     pub total: f64,
@@ -83,7 +83,7 @@ pub struct Loss {
 }
 
 /// Whether the two ways to a run's cost agree, and which one to believe.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agreement {
     /// They agree within their intervals.

@@ -1,7 +1,7 @@
 //! References followed with ideal and with recorded timing, through the worst event of a run.
 
 use jitterlab_model::Activation;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::along_trace::TimeBase;
 use super::looped::Loop;
@@ -10,7 +10,7 @@ use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
 use super::timing::{Job, Moment, Moments};
 
 /// One reference followed with ideal and with recorded timing.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FollowedReference {
     /// The reference.
     pub reference: Reference,

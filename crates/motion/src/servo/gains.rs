@@ -1,7 +1,7 @@
 //! A controller's numbers, for a program of the user's own.
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::controller::Controller;
 use super::design::Design;
@@ -11,7 +11,7 @@ use super::plant::Plant;
 pub type RowsOf = Vec<Vec<f64>>;
 
 /// A controller's numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Gains {
     /// u = K (e + h/Ti sum e + Td (e - e_before)/h) for each loop, with the error e = reference - output and the period h.
@@ -44,7 +44,7 @@ pub enum Gains {
 
 /// A PD or PID loop; also in the terms of LinuxCNC's HAL component pid: P + I/s + D s of the error, and FF0, FF1, FF2 of the command
 /// and its derivatives.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PidGains {
     /// K.
     pub gain: f64,

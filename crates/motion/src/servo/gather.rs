@@ -1,6 +1,6 @@
 //! One pass over a run: its cycles, its misses, its means and its worst event.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::ServoError;
 use super::cycles::Cycles;
@@ -12,7 +12,7 @@ use super::timing::{Job, Moment, Moments};
 use crate::error::MotionError;
 
 /// The timing of a run in the figures a loop knows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MeanTiming {
     /// Periods of the grid.
     pub periods: u64,

@@ -14,7 +14,7 @@ use super::stands::Margins;
 use crate::error::MotionError;
 
 /// Everything that was seen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServoLive {
     /// The loop.
     #[serde(rename = "loop")]

@@ -1,6 +1,6 @@
 //! What a run does to a plant that several tasks close.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::actions::ActionCost;
 use super::evaluate::Evaluation;
@@ -11,7 +11,7 @@ use super::verdict::Verdict;
 use super::weakly_hard::UnderMisses;
 
 /// A loop that a task closes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LoopOfPlant {
     /// Its name; `None` where the plant has one controller.
     pub name: Option<String>,
@@ -20,7 +20,7 @@ pub struct LoopOfPlant {
 }
 
 /// A task and the loops it closes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskOfLoops {
     /// The task.
     pub name: String,
@@ -35,7 +35,7 @@ pub struct TaskOfLoops {
 }
 
 /// A plant under a run.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct PlantUnderRun {
     /// Whether its loops may be closed on this machine.
     pub verdict: Verdict,
@@ -60,6 +60,6 @@ pub struct PlantUnderRun {
     /// Responses of the outer loops around the worst event.
     pub responses: Vec<FollowedReference>,
     /// Controllers designed anew for this timing, where that was asked for and one task closes the plant.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redesigns: Vec<Redesign>,
 }

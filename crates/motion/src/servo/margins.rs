@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use nalgebra::Complex;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::controller::Controller;
 use super::design::Design;
@@ -100,7 +100,7 @@ const MOST_PERIODS: i64 = 16;
 const LONGEST_DELAY: i64 = 64;
 
 /// The constant delays from sampling to actuation that a loop stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "stable", content = "ns", rename_all = "kebab-case")]
 pub enum DelayMargin {

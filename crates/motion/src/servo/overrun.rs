@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::Overrun;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::ServoError;
 use crate::error::MotionError;
 
 /// What becomes of the job and of the due times that pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
     /// It finishes late; due times that passed by its end are missed.
@@ -24,7 +24,7 @@ pub enum Late {
 }
 
 /// What the output does at a due time that is missed, or whose job is killed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Without {
     /// It stays as it is.
@@ -37,7 +37,7 @@ pub enum Without {
 
 /// An overrun action. Text: `skip`, `catch-up`, `re-phase` or `kill`, with `/zero` or `/predict` where the output does not
 /// hold (skip and kill).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct OverrunAction {

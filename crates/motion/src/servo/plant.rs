@@ -83,7 +83,7 @@ struct Cost {
 }
 
 /// A plant as a list shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
     /// What it is called.
     pub name: String,

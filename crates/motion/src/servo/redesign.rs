@@ -1,7 +1,7 @@
 //! Controllers designed anew for the timing that was measured, what each would recover, and its numbers.
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::along_trace::{AlongTrace, TimeBase, Walk};
 use super::averaged::{Averaged, Gap};
@@ -20,7 +20,7 @@ use super::record::Record;
 use crate::error::MotionError;
 
 /// A way to design a controller anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
     /// The same design, for the mean delay from sampling to the output.
@@ -35,7 +35,7 @@ pub enum RedesignKind {
 }
 
 /// A controller designed anew.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Redesign {
     /// How it was designed.
     pub redesign: RedesignKind,

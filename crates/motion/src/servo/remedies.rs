@@ -1,7 +1,7 @@
 //! What would lower a loop's cost, computed on the same run.
 
 use jitterlab_model::Activation;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::along_trace::{AlongTrace, TimeBase, Walk};
 use super::chain::{Chain, Stationary, Stretches};
@@ -14,7 +14,7 @@ use super::timing::{Job, Moments};
 use crate::error::MotionError;
 
 /// What would lower a loop's cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RemedyKind {
     /// Design the controller for the mean delay from sampling to the output.
@@ -41,7 +41,7 @@ pub enum RemedyKind {
 const HIDDEN: f64 = 0.999;
 
 /// What something would bring.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remedy {
     /// What to do.
     pub remedy: RemedyKind,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use nalgebra::DVector;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::ServoError;
 use super::along_trace::TimeBase;
@@ -13,7 +13,7 @@ use super::timing::Moment;
 use crate::error::MotionError;
 
 /// What the outputs are asked to do, from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Reference {
     /// Jump from 0 to this value.
@@ -77,7 +77,7 @@ impl Reference {
 }
 
 /// One point of a response.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
     /// Time since the reference began, in s.
     pub time_s: f64,
@@ -213,7 +213,7 @@ impl DrivenLoop {
 }
 
 /// How two responses to one reference differ.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.
     #[serde(with = "crate::Infinite")]

@@ -1,6 +1,6 @@
 //! What `servo` answers: a loop, what it stands, and what a run's timing, given execution times or constant delays would cost it.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::actions::{self, ActionCost};
 use super::assessment::{LoopAssessment, Wishes};
@@ -18,7 +18,7 @@ use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
 /// Which loop an answer is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopDescription {
     /// The plant's name.
@@ -40,7 +40,7 @@ impl From<&Question> for LoopDescription {
 }
 
 /// What a loop stands, and what timing does to it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServoResult {
     /// The loop.
@@ -53,7 +53,7 @@ pub struct ServoResult {
 }
 
 /// What a loop was judged by.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Judged {
@@ -69,7 +69,7 @@ pub enum Judged {
 }
 
 /// A loop under a run's timing.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopUnderRun {
     /// The run.
@@ -80,7 +80,7 @@ pub struct LoopUnderRun {
 }
 
 /// A loop under given execution times.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopUnderExecution {
     /// Whether such a loop is any good.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::ServoError;
 use super::bound::PlantAsked;
@@ -16,7 +16,7 @@ use super::timing::Job;
 use crate::error::MotionError;
 
 /// A task's execution times, as they were given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GivenTimes {
     /// The task.
     pub name: String,

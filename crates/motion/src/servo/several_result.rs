@@ -1,6 +1,6 @@
 //! What `servo` answers of several loops.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::assessment::Wishes;
 use super::chain::Stationary;
@@ -12,7 +12,7 @@ use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
 /// What a plant of several loops stands.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct PlantOfLoops {
     /// The plant's name.
     pub plant: String,
@@ -29,12 +29,12 @@ pub struct PlantOfLoops {
 }
 
 /// What several loops stand, and what a run does to them.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct ServoLoops {
     /// The run, as its first task shows it; `None` without one.
     pub run: Option<JudgedRun>,
     /// Execution times that were given in place of a run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<GivenTimes>,
     /// Each plant.
     pub plants: Vec<PlantOfLoops>,

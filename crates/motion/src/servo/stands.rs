@@ -1,13 +1,13 @@
 //! What a loop stands by its design: phase, delay and jitter margins.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::margins::{DelayMargin, JitterMargin, delay_margin, phase_margin};
 use super::question::Question;
 use crate::error::MotionError;
 
 /// Phase margins of one input's loop, in degrees; `None` where the gain never crosses one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelMargins {
     /// The output's name.
     pub name: String,
@@ -20,7 +20,7 @@ pub struct ChannelMargins {
 }
 
 /// The jitter margin on top of a constant delay.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterAt {
     /// The constant delay.
     pub delay_ns: i64,
@@ -29,7 +29,7 @@ pub struct JitterAt {
 }
 
 /// How much more delay and jitter a loop stands.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
     /// Each input's loop.

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Known, TimingStats};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::axis::Axis;
 use super::quantisation::{Beat, Quantisation, beat, quantise};
@@ -14,7 +14,7 @@ use super::torque::{JitterTorque, jitter_torque, linear_share, speed_at_linear_s
 use crate::error::MotionError;
 
 /// The timing of the thread that makes the steps.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepTiming {
     /// Release jitter, largest minus smallest latency, in ns: the time a step may be displaced by.
     pub jitter_ns: i64,
@@ -72,7 +72,7 @@ impl StepTiming {
 }
 
 /// The speed at which jitter costs a share of the available torque. Full steps per second.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Threshold {
     /// The share; 1 is all of it.
@@ -86,7 +86,7 @@ pub struct Threshold {
 }
 
 /// One line of the table over speeds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpeedRow {
     /// Full steps per second.
@@ -115,7 +115,7 @@ pub struct SpeedRow {
 }
 
 /// The answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisAssessment {
     /// The timing it rests on.

@@ -4,7 +4,7 @@
 //! when a bit changes: step n leaves at tick ceil(n f_b/f). All this is exact in integers, with rates in
 //! millionths of a step per second.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 const MICRO: f64 = 1e6;
 
@@ -58,7 +58,7 @@ fn gcd(a: u128, b: u128) -> u128 {
 }
 
 /// The intervals between steps, and their error against a uniform train.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quantisation {
     /// Shorter interval in ticks, floor(f_b/f).
     pub short_ticks: u64,
@@ -89,7 +89,7 @@ pub fn quantise(base_period_ns: i64, steps_per_s: f64) -> Quantisation {
 }
 
 /// The slow pattern in the intervals: how often the odd interval comes.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Beat {
     /// |f_b/f - nearest whole number| f, in Hz; zero when every interval is the same.
     pub frequency_hz: f64,

@@ -8,7 +8,7 @@ use jitterlab_analysis::Caveat;
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
 use jitterlab_runs::OneTask;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::assessment::{AxisAssessment, LONGEST_BASE_NS, SHORTEST_BASE_NS, StepTiming};
 use super::axis::Axis;
@@ -20,7 +20,7 @@ use crate::judged_run::JudgedRun;
 const TOO_LATE_NS: i64 = 100_000;
 
 /// What limits a step rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StepLimit {
@@ -33,7 +33,7 @@ pub enum StepLimit {
 }
 
 /// The step rate to set up.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RecommendedRate {
     /// Step pulses (microsteps) per second.
@@ -51,7 +51,7 @@ pub struct RecommendedRate {
 }
 
 /// Whether software may make the step pulses, and how fast.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperVerdict {
     /// Good: up to the motor's own limit. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's

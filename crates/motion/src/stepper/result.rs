@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, Overrun, TimingStats};
 use jitterlab_runs::{OneTask, RunsError};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::StepperError;
 use super::assessment::{AxisAssessment, SHORTEST_BASE_NS, StepTiming};
@@ -27,7 +27,7 @@ pub struct StepperQuestion {
 }
 
 /// What a run's timing, or an assumed jitter, means for an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperResult {
     /// Whether software may make the step pulses, and how fast.
@@ -46,7 +46,7 @@ pub struct StepperResult {
 }
 
 /// What speaks against the figures of an axis.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum StepperCaveat {
@@ -69,7 +69,7 @@ pub enum StepperCaveat {
 }
 
 /// Which ticks a simulation plays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ticks {
@@ -82,7 +82,7 @@ pub enum Ticks {
 }
 
 /// One simulation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulated {
     /// What is played.
@@ -96,7 +96,7 @@ pub struct Simulated {
 }
 
 /// What was simulated.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulations {
     /// Full steps per second.
@@ -278,7 +278,7 @@ impl StepperResult {
 }
 
 /// The motors and drives there are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepperDevices {
     /// Motors.
     pub motors: Devices<Motor>,

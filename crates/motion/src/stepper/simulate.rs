@@ -2,7 +2,7 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::StepperError;
 use super::axis::Axis;
@@ -19,7 +19,7 @@ pub struct Watch {
 }
 
 /// What the load angle did in one interval: no spike is lost however long the interval is.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AngleRange {
     /// Begin, in s.
     pub from_s: f64,
@@ -30,7 +30,7 @@ pub struct AngleRange {
 }
 
 /// What the motor did.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RotorResponse {
     /// Simulated time in s, the settling included.

@@ -4,12 +4,12 @@
 use jitterlab_model::distribution::Beyond;
 use jitterlab_model::{Distribution, TimingStats};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::drive::Drive;
 
 /// How step pulses are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum StepMode {
@@ -42,7 +42,7 @@ impl StepMode {
 }
 
 /// What StepConf computes from one jitter figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
     /// How steps are made. It chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
@@ -190,7 +190,7 @@ fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
 /// Two successive ticks come T + e apart, where e is the run's period error; the drive's step time or space is
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
 /// assume that latency does not depend on the period.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TimingRisk {
     /// The base period T.
     pub base_period_ns: i64,
@@ -263,7 +263,7 @@ impl TimingRisk {
 
 /// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
 /// between that and the next step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reversal {
     /// Ticks the direction is held after a step, as stepgen rounds them up.
     pub hold_ticks: i64,

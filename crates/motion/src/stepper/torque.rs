@@ -3,7 +3,7 @@
 
 use std::f64::consts::{FRAC_PI_2, PI};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::step_loss::load_angle_rad;
 use crate::error::MotionError;
@@ -31,7 +31,7 @@ pub fn speed_at_linear_share(share: f64, jitter_s: f64) -> f64 {
 }
 
 /// What a displacement of one step pulse by `jitter_s` changes at a loaded motor, exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterTorque {
     /// NIST equation 7.
     pub linear_nm: f64,

@@ -9,7 +9,7 @@ mod twente;
 
 use std::fmt::Write as _;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
@@ -20,7 +20,7 @@ use jitterlab_report::table::columns;
 use jitterlab_report::wrap::{wrap, wrap_indented};
 
 /// A source document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
     /// "xenomai-user threads (Athlon)".
@@ -59,7 +59,7 @@ impl Paper {
 }
 
 /// How something of a document stands here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
     /// The command measures or computes it, and tells what became of it.
@@ -101,7 +101,7 @@ impl Stands {
 }
 
 /// A figure, table, equation or claim of a document.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperItem {
     /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
     pub id: String,
@@ -126,7 +126,7 @@ impl PaperItem {
 }
 
 /// What the documents hold.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
     pub items: Vec<PaperItem>,

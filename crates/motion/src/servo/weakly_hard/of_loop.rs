@@ -1,7 +1,7 @@
 //! The steps of a loop: jobs in time and late ones, as they are given or as a run has them.
 
 use nalgebra::DMatrix;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::bounds::{Aim, Growth, Guarantee, SHRINKS, Word, growth, growth_by_norms, likely_word};
 use super::graph::{Graph, Step};
@@ -14,7 +14,7 @@ use crate::servo::misses::AtMost;
 
 /// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
 /// between theirs are not among them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderMisses {
     /// The requirement.
     #[serde(flatten)]
