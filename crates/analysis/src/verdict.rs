@@ -14,7 +14,7 @@ pub struct Verdict {
     /// The purpose that was asked for; none: all usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// How well it is served; of several, good or unfit where all are, limited where they differ.
+    /// How well it is served; of several, the worst of those that were tested.
     pub fitness: Fitness,
     /// Each purpose, from the shortest period to the longest.
     pub purposes: Vec<PurposeVerdict>,
@@ -47,7 +47,7 @@ pub struct PurposeVerdict {
 pub enum Untested {
     /// No task had a period of its kind.
     Period,
-    /// The task ran under an ordinary policy: the machine may do better.
+    /// The task ran under an ordinary policy, without a breach: other work may delay it at any time.
     Policy,
     /// Too few activations: as many as [`crate::purposes::OPEN_SHARE`] of them may break a limit without that having shown.
     Length {
@@ -108,14 +108,9 @@ impl Verdict {
     }
 }
 
-/// The fitness for several purposes; what was not tested does not count beside what was.
+/// The fitness for several purposes: the worst; what was not tested does not count beside what was.
 fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
-    let tested: Vec<Fitness> = each.filter(|fitness| *fitness != Fitness::CannotTell).collect();
-    match (tested.iter().min(), tested.iter().max()) {
-        (Some(best), Some(worst)) if best == worst => *best,
-        (Some(_), Some(_)) => Fitness::Limited,
-        _ => Fitness::CannotTell,
-    }
+    each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
 }
 
 impl PurposeVerdict {
@@ -210,16 +205,14 @@ type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
 fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
     let Seen { number, summary, clocks } = *task;
-    let task = run.tasks.get(number);
+    let granted = run.tasks.get(number).and_then(|task| task.granted.as_ref());
+    let is_ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
     let ran = summary.latency.count.max(summary.period_error.count);
-    if task.and_then(|task| task.granted.as_ref()).is_some_and(|granted| !granted.policy.is_real_time()) {
-        return Err((Untested::Policy, None));
-    }
     let found = purpose.limits.iter().map(|limit| match (limit.measure, clocks) {
         (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
         (measure, _) => (*limit, seen(measure, summary)),
     });
-    // What breaks a limit does so in any length.
+    // What breaks a limit does so in any length and under any policy.
     let decided = |limit: Limit, seen: i64| {
         let fitness = limit.fitness(seen);
         let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
@@ -239,6 +232,8 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match worst {
         Some((Fitness::Unfit, decision)) => Ok((Fitness::Unfit, decision)),
+        Some((_, decision)) if is_ordinary => Err((Untested::Policy, Some(decision))),
+        None if is_ordinary => Err((Untested::Policy, None)),
         Some(worst) => match found.clone().find(|(_, seen)| seen.exactly().is_none()) {
             None if ran < activations_needed() => Err((too_short, Some(worst.1))),
             None => Ok(worst),
@@ -334,12 +329,12 @@ mod tests {
     }
 
     #[test]
-    fn purposes_that_differ_are_limited_together() {
+    fn of_purposes_that_differ_the_worst_counts() {
         let found = verdict(&run(1_000_000, Policy::Fifo(80)), 10_000, 900_000, None);
         assert_eq!(named(&found, Fitness::Limited), ["audio"], "{found:#?}");
         assert_eq!(
             (named(&found, Fitness::Unfit), found.fitness),
-            (vec!["servo-thread", "fieldbus-1ms", "robot-1khz"], Fitness::Limited)
+            (vec!["servo-thread", "fieldbus-1ms", "robot-1khz"], Fitness::Unfit)
         );
     }
 
@@ -347,7 +342,10 @@ mod tests {
     fn what_was_not_tested_cannot_be_told() {
         let untested =
             |run: &RunInfo, n, late| verdict(run, n, late, Some("servo-thread")).purposes[0].untested;
-        assert_eq!(untested(&run(1_000_000, Policy::Other), 10_000, 60_000), Some(Untested::Policy));
+        let ordinary = run(1_000_000, Policy::Other);
+        assert_eq!(untested(&ordinary, 10_000, 60_000), Some(Untested::Policy));
+        // What breaks a limit does so as it ran.
+        assert_eq!(untested(&ordinary, 10_000, 9_000_000), None);
         let (short, gap) = (run(1_000_000, Policy::Fifo(80)), Untested::Gap { gap: Gap::Missed });
         let too_short = Untested::Length { activations: activations_needed() };
         assert_eq!(untested(&short, 100, 60_000), Some(too_short));

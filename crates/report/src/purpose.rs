@@ -30,50 +30,45 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
     list(&purposes.map(|purpose| purpose.purpose.clone()).collect::<Vec<_>>())
 }
 
-/// The number that decides about a purpose, beside what the purpose stands.
-pub(crate) fn decision(purpose: &str, decision: &Decision) -> String {
-    let limit = &decision.limit;
-    let stands = match (limit.measure, limit.good, limit.limited) {
-        (Measure::Missed, ..) => "bears none".into(),
-        (_, good, limited) if good == limited => format!("bears {}", time(good as f64)),
-        (_, good, limited) => {
-            format!("is good to {} and bears {}", time(good as f64), time(limited as f64))
-        }
-    };
-    format!("{}; {purpose} {stands}.{}", seen(decision), open(decision))
+/// The number that decides about a purpose, beside its limits, in a run of so many tasks.
+pub(crate) fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
+    format!("{}; {purpose}: {}.{}", seen(decision, tasks), limits(decision), open(decision))
 }
 
 /// The same for whom the purpose's name says nothing.
 pub(crate) fn plainly(decision: &Decision) -> String {
+    format!("{}; {}.{}", seen(decision, 1), limits(decision), open(decision))
+}
+
+fn limits(decision: &Decision) -> String {
     let limit = &decision.limit;
-    let stands = match (limit.measure, limit.good, limit.limited) {
+    match (limit.measure, limit.good, limit.limited) {
         (Measure::Missed, ..) => "none may be missed".into(),
-        (_, good, limited) if good == limited => format!("{} is the most it may be", time(good as f64)),
+        (_, good, limited) if good == limited => format!("good up to {}", time(good as f64)),
         (_, good, limited) => {
-            format!("up to {} is good, and {} the most it may be", time(good as f64), time(limited as f64))
+            format!("good up to {}, usable up to {}", time(good as f64), time(limited as f64))
         }
-    };
-    format!("{}, where {stands}.{}", seen(decision), open(decision))
+    }
 }
 
 /// What was seen that decides.
-fn seen(decision: &Decision) -> String {
+fn seen(decision: &Decision, tasks: usize) -> String {
     let Decision { task, seen, at_most, limit, .. } = decision;
+    let of = if tasks > 1 { format!(" of {task}") } else { String::new() };
+    let value = time(*seen as f64);
     match limit.measure {
-        Measure::Interval => {
-            let were = if *at_most { "may have been" } else { "were" };
-            format!("{task}'s intervals {were} up to {} off", time(*seen as f64))
-        }
-        Measure::Latency => format!("{task} started up to {} late", time(*seen as f64)),
-        Measure::PeriodDeviation => format!("{task}'s periods deviate by {}", time(*seen as f64)),
-        Measure::Missed => format!("{task} missed {} due times", count(seen.unsigned_abs())),
+        Measure::Interval if *at_most => format!("Period error{of} {value} at most"),
+        Measure::Interval => format!("Largest period error{of} {value}"),
+        Measure::Latency => format!("Largest latency{of} {value}"),
+        Measure::PeriodDeviation => format!("Standard deviation of periods{of} {value}"),
+        Measure::Missed => format!("Due times missed{of}: {}", count(seen.unsigned_abs())),
     }
 }
 
 /// What was not seen.
 fn open(decision: &Decision) -> String {
     decision.open_share.map_or_else(String::new, |open| {
-        format!(" Up to {} of the activations may be worse, unseen (95 %, if singly).", share(open))
+        format!(" Up to {} may be worse, unseen (95 % confidence, if they come one by one).", share(open))
     })
 }
 

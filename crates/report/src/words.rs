@@ -167,7 +167,7 @@ pub fn plural(number: u64, thing: &str) -> String {
 /// ```
 /// # use jitterlab_report::words::microseconds_of_bins;
 /// assert_eq!([80.0, 3_944.0, -904_200.0].map(|ns| microseconds_of_bins(ns, 0.0)), ["0.08", "3.94", "-904"]);
-/// assert_eq!([16_500.0, 5_000.0].map(|ns| microseconds_of_bins(ns, 1_000.0)), ["17", "5"]);
+/// assert_eq!([16_600.0, 5_000.0].map(|ns| microseconds_of_bins(ns, 1_000.0)), ["17", "5"]);
 /// ```
 #[must_use]
 pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {

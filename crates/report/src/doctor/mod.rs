@@ -53,13 +53,13 @@ fn measured(run: &RunInfo) -> String {
 /// What decides about a purpose, or why that cannot be told.
 fn decided(verdict: &PurposeVerdict) -> String {
     match (&verdict.decided_by, verdict.untested) {
+        (_, Some(Untested::Policy)) => {
+            "A real-time priority was refused, without which nothing can be told.".into()
+        }
         (_, Some(Untested::Length { activations })) => {
             format!("Too short: it takes {activations} activations to tell.")
         }
         (Some(by), _) => purpose::plainly(by),
-        (None, Some(Untested::Policy)) => {
-            "A real-time priority was refused, without which nothing can be told.".into()
-        }
         _ => "It was not measured.".into(),
     }
 }

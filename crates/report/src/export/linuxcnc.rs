@@ -89,10 +89,10 @@ fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Ex
     let verdict = analysis.verdict.as_ref().and_then(|verdict| verdict.purposes.first());
     Ok(match verdict.map(|of| (of, of.fitness, of.decided_by.as_ref())) {
         Some((_, Fitness::Good | Fitness::Limited, Some(decision))) => {
-            Ok((task.spec.period_ns, purpose::decision(SERVO, decision)))
+            Ok((task.spec.period_ns, purpose::decision(SERVO, decision, 1)))
         }
         Some((_, Fitness::Unfit, Some(decision))) => {
-            Err(words::unfit(SERVO, &purpose::decision(SERVO, decision)))
+            Err(words::unfit(SERVO, &purpose::decision(SERVO, decision, 1)))
         }
         Some((of, ..)) => Err(words::untold(SERVO, &head::untested(&analysis.run, std::slice::from_ref(of)))),
         None => Err(words::SIMULATED.into()),

@@ -29,7 +29,7 @@ pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Cas
                 name: of.purpose.clone(),
                 fitness: of.fitness,
                 said: match (of.untested, decided) {
-                    (None, Some(decision)) => purpose::decision(&of.purpose, decision),
+                    (None, Some(decision)) => purpose::decision(&of.purpose, decision, 1),
                     _ => format!("{}.", head::untested(&analysis.run, std::slice::from_ref(of))),
                 },
             }

@@ -46,7 +46,7 @@ impl Head {
 }
 
 /// What to do where a virtual machine did not do.
-pub(crate) const ON_THE_MACHINE: &str = "measure on the machine itself: a virtual one waits for its host";
+pub(crate) const ON_THE_MACHINE: &str = "measure on the computer that will drive the machine; this one is virtual";
 
 /// A file as a shell takes it.
 #[must_use]
@@ -59,7 +59,7 @@ pub fn shown(name: &str) -> String {
 pub(crate) fn word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "GOOD",
-        Fitness::Limited => "LIMITED",
+        Fitness::Limited => "USABLE",
         Fitness::CannotTell => "CANNOT TELL",
         Fitness::Unfit => "NOT FIT",
     }

@@ -5,19 +5,15 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Bench, Fitness, Gap, Refusal, RunInfo};
+use jitterlab_model::{Fitness, Gap, Refusal, RunInfo};
 
 use super::{Head, ON_THE_MACHINE, shown, word};
-use crate::loads;
 use crate::purpose::{decision, names, period};
 use crate::warnings::gap;
 use crate::words::{plural, time};
 
 /// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
 const LONG_NS: i64 = 300_000_000_000;
-
-/// One of less than about ten seconds is little more than a look.
-const SHORT_NS: i64 = 9_500_000_000;
 
 /// The head of what was measured.
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
@@ -50,7 +46,7 @@ fn head<'a>(
     let would_decide = || verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some());
     let number = deciding(verdict)
         .or_else(would_decide)
-        .and_then(|purpose| purpose.decided_by.as_ref().map(|by| decision(&purpose.purpose, by)));
+        .and_then(|purpose| Some(decision(&purpose.purpose, purpose.decided_by.as_ref()?, run.tasks.len())));
     Head {
         fitness: verdict.fitness,
         asked: verdict.asked.is_some(),
@@ -67,40 +63,32 @@ fn deciding(verdict: &Verdict) -> Option<&PurposeVerdict> {
 }
 
 fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
-    let length = run.measured_ns().map_or_else(String::new, |ns| {
-        let only = if ns < SHORT_NS { "only " } else { "" };
-        format!(" in {only}{}", time(ns as f64))
-    });
-    let seen = match run.load.is_none() && run.loads.is_empty() && run.bench == Bench::Host {
-        // What others ran is among the caveats.
-        true => format!("as seen{length}, no load started"),
-        false => format!("as seen{length}, load: {}", loads::of_run(run)),
-    };
-    let of = |fitness| names(verdict.with(fitness));
-    let word = word(verdict.fitness);
-    match (verdict.fitness, verdict.purposes.as_slice()) {
-        (Fitness::CannotTell, purposes) => {
-            let what = match purposes {
-                [only] => only.purpose.clone(),
-                _ => "any usual purpose".into(),
-            };
-            format!("{word} for {what}: {}.", untested(run, purposes))
-        }
-        (Fitness::Limited, [_, _, ..]) => {
-            let parts = [
-                (Fitness::Good, "good for "),
-                (Fitness::Limited, "with restrictions for "),
-                (Fitness::Unfit, "not fit for "),
-            ];
-            let parts = parts.into_iter().map(|(fitness, how)| (how, of(fitness)));
-            let parts: Vec<String> = parts
-                .filter(|(_, names)| !names.is_empty())
-                .map(|(how, names)| format!("{how}{names}"))
-                .collect();
-            format!("{word}: {}; {seen}.", parts.join(", "))
-        }
-        (fitness, _) => format!("{word} for {}, {seen}.", of(fitness)),
+    if verdict.fitness == Fitness::CannotTell {
+        let what = match verdict.purposes.as_slice() {
+            [only] => only.purpose.clone(),
+            _ => "any usual purpose".into(),
+        };
+        return format!("{} for {what}: {}.", word(verdict.fitness), untested(run, &verdict.purposes));
     }
+    let groups = [(Fitness::Unfit, "not fit"), (Fitness::Limited, "usable"), (Fitness::Good, "good")];
+    let groups = groups.map(|(fitness, how)| (how, names(verdict.with(fitness))));
+    let groups = groups.iter().filter(|(_, names)| !names.is_empty());
+    let worst_first: Vec<String> = groups
+        .enumerate()
+        .map(|(at, (how, names))| match at {
+            0 => format!("{} for {names}", word(verdict.fitness)),
+            _ => format!("{how} for {names}"),
+        })
+        .collect();
+    let is_bad = verdict.fitness == Fitness::Unfit;
+    let as_it_ran = if is_bad && is_ordinary(run) { ", as it ran" } else { "" };
+    format!("{}{as_it_ran}.", worst_first.join("; "))
+}
+
+/// Whether a task ran under an ordinary policy, so that a better one may do better.
+fn is_ordinary(run: &RunInfo) -> bool {
+    let mut granted = run.tasks.iter().filter_map(|task| task.granted.as_ref());
+    granted.any(|granted| !granted.policy.is_real_time())
 }
 
 /// Why nothing can be told.
@@ -111,8 +99,8 @@ pub(crate) fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
     let other = why(|why| !matches!(why, Untested::Policy | Untested::Period));
     match (policy, other.and_then(|purpose| purpose.untested)) {
         (Some(_), _) => match refused_policy(run) {
-            Some(refusal) => format!("NOT real time, {} was refused ({})", refusal.what, refusal.why),
-            None => "NOT real time, the task ran under an ordinary policy".into(),
+            Some(refusal) => format!("good as it ran, but {} was refused ({})", refusal.what, refusal.why),
+            None => "good as it ran, but under an ordinary policy other work may delay it".into(),
         },
         (None, Some(Untested::Length { activations })) => {
             format!("the run is too short, it takes {} to tell", plural(activations, "activation"))
@@ -182,13 +170,14 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     if run.is_imported() {
         return next_of_import(run, verdict, file.unwrap_or("FILE"));
     }
+    let is_bad = verdict.fitness == Fitness::Unfit && is_ordinary(run);
     match verdict.fitness {
-        Fitness::CannotTell if without(Untested::Policy) => match refused_policy(run) {
-            Some(refusal) => format!("{}, then the same again", first_way(&refusal.remedy)),
+        _ if is_bad || without(Untested::Policy) => match refused_policy(run) {
+            Some(refusal) => format!("{}, then measure again", first_way(&refusal.remedy)),
             None if watched => {
                 "the same again with the program under a real-time policy (chrt -f 80 COMMAND)".into()
             }
-            None => "the same again with --policy fifo:80".into(),
+            None => "the same again with --policy fifo:80 (an ordinary task waits for others)".into(),
         },
         _ if watched => {
             format!("jitterlab why {} (what delayed it, and what to do)", file.unwrap_or("FILE"))

@@ -67,7 +67,7 @@ pub(crate) fn head(live: &ServoLive) -> Head {
         excess if excess.is_finite() => (
             Fitness::Limited,
             format!(
-                "LIMITED with {with}, {} tracking error against punctual activations.",
+                "USABLE with {with}, {} tracking error against punctual activations.",
                 change(excess, 2)
             ),
         ),
@@ -349,7 +349,7 @@ mod tests {
         let text = shown(["pan", "tilt"], &ways);
         assert!(
             text.starts_with(
-                "LIMITED with spin, +10.00 % tracking error against punctual activations. Tracking error of a way's \
+                "USABLE with spin, +10.00 % tracking error against punctual activations. Tracking error of a way's \
                  worst run: spin +10.00 % (load disk:1); nanosleep +30.00 % (load disk:1)."
             ),
             "{text}"

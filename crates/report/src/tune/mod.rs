@@ -256,7 +256,7 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
         let of = |verdict: &jitterlab_analysis::verdict::PurposeVerdict| {
             let why = verdict.decided_by.as_ref();
             let why = why.map_or_else(String::new, |d| {
-                format!(" ({})", purpose::decision(&verdict.purpose, d).trim_end_matches('.'))
+                format!(" ({})", purpose::decision(&verdict.purpose, d, 1).trim_end_matches('.'))
             });
             format!("{}{why}", head::word(verdict.fitness))
         };
