@@ -9,7 +9,7 @@ use jitterlab_model::Fitness;
 use super::basis;
 use super::settings;
 use super::table::{change, percent, size};
-use crate::head::{Head, word};
+use crate::head::Head;
 use crate::words::{list, share, time};
 
 /// Figures that a verdict names of the only other run, and of each of several; the table has the others.
@@ -35,6 +35,9 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let fitness = each.iter().map(Changes::fitness).reduce(together)?;
     let against = &first.name;
     let verdict = match each.as_slice() {
+        [_] if fitness == Fitness::CannotTell => {
+            format!("{} whether {} differs from {against}.", way(fitness), others[0])
+        }
         [only] => {
             format!("{}: {} against {against}{}.", way(fitness), others[0], only.listed(": ", NAMED[0]))
         }
@@ -45,9 +48,9 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
                 differ.iter().map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])));
             let alike: Vec<String> = alike.iter().map(|(_, name)| (*name).to_string()).collect();
             if differ.len() == 0 {
-                format!("{} of {} against {against}.", way(fitness), list(&alike))
+                format!("{} whether {} differ from {against}.", way(fitness), list(&alike))
             } else {
-                let alike = (!alike.is_empty()).then(|| format!("no difference shown of {}", list(&alike)));
+                let alike = (!alike.is_empty()).then(|| format!("cannot tell of {}", list(&alike)));
                 let said: Vec<String> = differ.chain(alike).collect();
                 format!("{} against {against}: {}.", way(fitness), said.join("; "))
             }
@@ -130,7 +133,7 @@ fn way(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "BETTER",
         Fitness::Limited => "MIXED",
-        Fitness::CannotTell => "NO DIFFERENCE SHOWN",
+        Fitness::CannotTell => "CANNOT TELL",
         Fitness::Unfit => "WORSE",
     }
 }
@@ -253,7 +256,10 @@ pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
     Some(Head {
         fitness,
         asked: false,
-        verdict: format!("{}: --with against the first setting{sides}{turns}.", way(fitness)),
+        verdict: match fitness {
+            Fitness::CannotTell => format!("{} whether the settings differ{sides}.", way(fitness)),
+            _ => format!("{}: --with against the first setting{sides}{turns}.", way(fitness)),
+        },
         number: most.map_or_else(
             || "There is no figure that all runs are long enough for.".into(),
             |(task, d)| settings::sentence(task, d),
@@ -281,17 +287,14 @@ fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
         }
         list(&names)
     };
-    let word = word(judged.fitness);
     let verdict = match judged.fitness {
-        Fitness::Unfit => {
-            format!("{word}: worse than {first} by more than {most} in {}.", names(Fitness::Unfit))
-        }
+        Fitness::Unfit => format!("WORSE than {first} by more than {most} in {}.", names(Fitness::Unfit)),
         Fitness::CannotTell => {
-            format!("{word} whether it is worse than {first} by more than {most}: {}.", open(judged))
+            format!("CANNOT TELL whether it is worse than {first} by more than {most}: {}.", open(judged))
         }
-        Fitness::Good => format!("{word}: not worse than {first} by more than {most}, in any figure."),
+        Fitness::Good => format!("NOT WORSE than {first} by more than {most}, in any figure."),
         Fitness::Limited => format!(
-            "{word}: not worse than {first} by more than {most} in {}; in {} that cannot be told.",
+            "NOT WORSE than {first} by more than {most} in {}; in {} that cannot be told.",
             names(Fitness::Good),
             names(Fitness::CannotTell)
         ),

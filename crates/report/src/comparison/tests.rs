@@ -64,7 +64,7 @@ fn five_runs_stand_in_one_table() {
     let long = "jitterlab-20261122T202801Z";
     let text = said(&[(long, &runs[0]), ("b", &runs[1]), ("c", &runs[2]), ("d", &runs[3]), ("e", &runs[4])]);
     assert!(text.starts_with("MIXED against jitterlab-20261122T202801Z: "), "{text}");
-    assert!(text.replace("\n  ", " ").contains("; no difference shown of b."), "{text}");
+    assert!(text.replace("\n  ", " ").contains("; cannot tell of b."), "{text}");
     let p50 = text.lines().rfind(|line| line.starts_with("  p50 ")).unwrap();
     assert!(p50.contains("(9.5") && p50.contains("3.5") && p50.contains("-63 %"), "{p50}");
     assert!(text.replace("\n  ", " ").contains("A: jitterlab-20261122T202801Z, B: b"), "{text}");
@@ -77,13 +77,13 @@ fn a_comparison_is_a_test() {
     let judged = compared.tolerating(Some(0.1));
     let head = head::of(&judged).unwrap();
     assert!(
-        head.asked && head.verdict.starts_with("NOT FIT: worse than before by more than 10 % in"),
+        head.asked && head.verdict.starts_with("WORSE than before by more than 10 % in"),
         "{head:?}"
     );
     let xml = junit(judged.tolerated.as_ref().unwrap());
     assert!(xml.contains("classname=\"a&lt;b\" name=\"p50 of main\"><failure message=\"p50"), "{xml}");
     let note = markdown(&judged);
-    assert!(note.starts_with("**NOT FIT: worse") && note.contains("| p50 | 5.5"), "{note}");
+    assert!(note.starts_with("**WORSE than") && note.contains("| p50 | 5.5"), "{note}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use jitterlab_analysis::predict::{Condition, Prediction, PredictionCaveat};
 use jitterlab_analysis::require::Judgement;
 use jitterlab_model::Fitness;
 
-use super::{Head, word};
+use super::Head;
 use crate::requirement::{self, fitness};
 use crate::words::{count, list, share, time};
 
@@ -25,11 +25,10 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
         .filter(|(_, of)| fitness(of.outcome) == worst)
         .map(|(task, of)| format!("{} of {}", of.requirement.text, task.task))
         .collect();
-    let word = word(worst);
     let verdict = match worst {
-        Fitness::Unfit => format!("{word}: {} is broken.", list(&named)),
-        Fitness::CannotTell => format!("{word} whether {} is met.", list(&named)),
-        _ => format!("{word}: {} is met with 95 % confidence.", list(&named)),
+        Fitness::Unfit => format!("BROKEN: {}.", list(&named)),
+        Fitness::CannotTell => format!("CANNOT TELL whether {} is met.", list(&named)),
+        _ => format!("MET with 95 % confidence: {}.", list(&named)),
     };
     let next = match (worst, deciding.unknown) {
         (Fitness::Unfit, _) => {
