@@ -3,7 +3,7 @@
 use crate::claims::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
 use jitterlab_analysis::matrix::CellStatistic;
 
-use super::{PaperFigure, details, nist};
+use super::{PaperFigure, nist};
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::matrix::{caption, charts, left, observation, tables};
 use jitterlab_report::section::{Piece, Section};
@@ -19,8 +19,11 @@ pub(super) fn section(found: &AthlonReproduction) -> Section {
     let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
     let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found.left)));
     let mut pieces: Vec<Piece> = paragraphs.map(|text| Piece::Text { text }).collect();
-    pieces.push(details("Tables of this machine", tables(&found.today, &PERIOD_ERROR, false)));
-    pieces.push(details("Tables of the report", tables(&found.printed, &PERIOD_ERROR, false)));
+    let table = |heading: &str, matrix| Piece::Verbatim {
+        heading: heading.into(),
+        text: tables(matrix, &PERIOD_ERROR, false),
+    };
+    pieces.extend([table("This machine", &found.today), table("The report", &found.printed)]);
     pieces.extend(found.nist_figure_3.iter().flat_map(nist::loads_pieces));
     super::section(
         "athlon",

@@ -76,10 +76,7 @@ fn a_comparison_is_a_test() {
     let compared = of_runs(&[("before", &a), ("a<b", &b)]);
     let judged = compared.tolerating(Some(0.1));
     let head = head::of(&judged).unwrap();
-    assert!(
-        head.asked && head.verdict.starts_with("WORSE than before by more than 10 % in"),
-        "{head:?}"
-    );
+    assert!(head.asked && head.verdict.starts_with("WORSE than before by more than 10 % in"), "{head:?}");
     let xml = junit(judged.tolerated.as_ref().unwrap());
     assert!(xml.contains("classname=\"a&lt;b\" name=\"p50 of main\"><failure message=\"p50"), "{xml}");
     let note = markdown(&judged);

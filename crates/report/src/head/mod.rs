@@ -46,7 +46,8 @@ impl Head {
 }
 
 /// What to do where a virtual machine did not do.
-pub(crate) const ON_THE_MACHINE: &str = "measure on the computer that will drive the machine; this one is virtual";
+pub(crate) const ON_THE_MACHINE: &str =
+    "measure on the computer that will drive the machine; this one is virtual";
 
 /// A file as a shell takes it.
 #[must_use]

@@ -188,8 +188,7 @@ mod tests {
         let terminal = Terminal { columns: 80, ascii: true, colour: false };
         let told = head.text(terminal) + &text(&result, terminal);
         assert!(
-            told.starts_with("USABLE: ")
-                && head.number.starts_with("This timing makes the loop 210 % worse"),
+            told.starts_with("USABLE: ") && head.number.starts_with("This timing makes the loop 210 % worse"),
             "{head:?}"
         );
         assert!(told.contains("177.855094"), "{told}");

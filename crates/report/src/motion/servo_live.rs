@@ -66,10 +66,7 @@ pub(crate) fn head(live: &ServoLive) -> Head {
         ),
         excess if excess.is_finite() => (
             Fitness::Limited,
-            format!(
-                "USABLE with {with}, {} tracking error against punctual activations.",
-                change(excess, 2)
-            ),
+            format!("USABLE with {with}, {} tracking error against punctual activations.", change(excess, 2)),
         ),
         _ => (Fitness::Unfit, "NOT FIT: the loop ran away with every way to wait.".into()),
     };
