@@ -19,7 +19,12 @@ pub(super) fn section(found: &EposReproduction) -> Section {
     );
     let missing =
         found.without_arduino.iter().map(|why| Piece::said(format!("To compare with Arduino: {why}.")));
-    let tables = tables(found).into_iter().map(|(title, table)| details(&title.replace('\n', " "), table));
+    let tables = tables(found).into_iter().map(|(title, table)| {
+        match title.starts_with("Table 1") || title.starts_with("Figure 7") {
+            true => Piece::Verbatim { heading: title, text: table },
+            false => details(&title.replace('\n', " "), table),
+        }
+    });
     super::section(
         "epos",
         "EPOS, table 1 and figures 3, 5 and 7",

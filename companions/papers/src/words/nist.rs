@@ -6,7 +6,7 @@ use crate::claims::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
 use crate::claims::torques::{Claim, NistTorques, TorqueRow};
 use jitterlab_analysis::median_interval::MedianInterval;
 
-use super::{NistReproduction, Said, claims, details, each, intervals, nist_jitter};
+use super::{NistReproduction, Said, claims, each, intervals, nist_jitter};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::emulated;
@@ -127,8 +127,10 @@ pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
 /// All that was found on this machine.
 pub(super) fn section(found: &NistReproduction) -> Section {
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
-    let jitter =
-        details("Figures 1, 2, 4, 5 and 6 in numbers", nist_jitter::numbers(&found.jitter, terminal));
+    let jitter = Piece::Verbatim {
+        heading: "Figures 1, 2, 4, 5 and 6 in numbers".into(),
+        text: nist_jitter::numbers(&found.jitter, terminal),
+    };
     let pieces = torques(&found.torques).into_iter().chain([jitter]).chain(loads_pieces(&found.loads));
     super::section(
         "nist",
