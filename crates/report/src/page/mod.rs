@@ -13,6 +13,7 @@ mod plots;
 mod tests;
 mod words;
 
+use std::collections::BTreeSet;
 use std::io;
 
 use base64::Engine as _;
@@ -62,6 +63,11 @@ pub enum PageError {
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
 pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageError> {
+    let (details, own): (Vec<Section>, Vec<Section>) = crate::figure::sections(runs)
+        .into_iter()
+        .chain(crate::patterns::section(runs))
+        .partition(|section| FOLDED.contains(&section.id.as_str()));
+    let documents = told_apart(documents, own.iter().chain(&details));
     let is_first = |section: &Section| section.id.starts_with(FIRST);
     let given = || documents.iter().flat_map(|document| &document.sections);
     let title = match (runs, given().next()) {
@@ -71,10 +77,6 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageEr
         ([only], _) => format!("{}: timing report", only.label),
         ([first, more @ ..], _) => format!("{} and {} more: timing report", first.label, more.len()),
     };
-    let (details, own): (Vec<Section>, Vec<Section>) = crate::figure::sections(runs)
-        .into_iter()
-        .chain(crate::patterns::section(runs))
-        .partition(|section| FOLDED.contains(&section.id.as_str()));
     let (first, given): (Vec<&Section>, Vec<&Section>) = given().partition(|section| is_first(section));
     let (leading, others): (Vec<&Document>, Vec<&Document>) =
         documents.iter().partition(|document| document.sections.first().is_some_and(is_first));
@@ -119,6 +121,21 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageEr
         script = Html::as_it_is(script)
     );
     Ok(printable_drawing(page.as_str()).into_owned())
+}
+
+/// The same with a name for each section that no other on the page has: links lead to it.
+fn told_apart<'a>(documents: &[Document], beside: impl Iterator<Item = &'a Section>) -> Vec<Document> {
+    let mut taken: BTreeSet<String> = beside.map(|section| section.id.clone()).collect();
+    let mut documents = documents.to_vec();
+    for section in documents.iter_mut().flat_map(|document| &mut document.sections) {
+        let name = section.id.clone();
+        let mut number = 2;
+        while !taken.insert(section.id.clone()) {
+            section.id = format!("{name}-{number}");
+            number += 1;
+        }
+    }
+    documents
 }
 
 /// Sections that are folded away, by their titles.

@@ -63,6 +63,17 @@ fn sections_appear_when_their_data_exist() {
 }
 
 #[test]
+fn two_results_of_one_kind_are_told_apart() {
+    let devices = || Document::new(&StepperDevices::known());
+    let name = devices().sections[0].id.clone();
+    let html = render(&[run("a.parquet")], &[devices(), devices()]).unwrap();
+    for wanted in [format!("section id=\"{name}\""), format!("section id=\"{name}-2\"")] {
+        assert_eq!(html.matches(&wanted).count(), 1, "{wanted}");
+    }
+    assert!(html.contains(&format!("href=\"#{name}-2\"")));
+}
+
+#[test]
 fn the_figures_are_carried_for_programs() {
     let run = run("a.parquet");
     let html = render(std::slice::from_ref(&run), &[]).unwrap();
