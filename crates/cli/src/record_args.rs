@@ -1,6 +1,6 @@
 //! Where a run is recorded, and what is shown meanwhile: the options of every command that makes a run file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jitterlab_host::{self as host, Underway};
@@ -46,6 +46,11 @@ impl RecordArgs {
         if !self.quiet {
             output::note(self.show.written(write).trim_end());
         }
+    }
+
+    /// Says where a run was kept.
+    pub fn saved(&self, file: Option<&Path>) {
+        file.iter().for_each(|file| self.note(|| jitterlab_report::summary::saved(file)));
     }
 
     /// Shows how far a measurement is, unless nothing is to be printed; `beside_prints` where another program prints, too.

@@ -1,5 +1,7 @@
 //! A measured run in words: how each purpose is served, the figures of its tasks, what speaks against them.
 
+use std::path::Path;
+
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Percentile, Statistics, Summary};
@@ -46,10 +48,6 @@ impl Present for MeasuredRun {
         folded.extend(tasks.iter().map(|task| histogram(task, Chart::TALL)));
         folded.extend(info.firmware.iter().flat_map(crate::firmware::pieces));
         pieces.push(Piece::details(FOLDED, folded));
-        pieces.extend(self.file.as_ref().map(|file| {
-            let file = shown(&file.display().to_string());
-            Piece::said(format!("saved {file}; more: --details, jitterlab analyze {file}"))
-        }));
         vec![Section {
             id: "run".into(),
             title: "Measured run".into(),
@@ -57,6 +55,13 @@ impl Present for MeasuredRun {
             pieces,
         }]
     }
+}
+
+/// Where a run was kept, beside its result.
+#[must_use]
+pub fn saved(file: &Path) -> String {
+    let file = shown(&file.display().to_string());
+    format!("saved {file}; more: jitterlab analyze {file}")
 }
 
 /// What is behind the folded part of a run.

@@ -70,6 +70,7 @@ pub fn execute(args: &Args) -> Ending {
     let result = MeasuredRun { without_isolation, ..measured };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     let status = Status::of(args.record.show.show(&result)?);
+    args.record.saved(result.file.as_deref());
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),

@@ -71,6 +71,8 @@ pub fn execute(args: &Args) -> Ending {
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
     drop(progress);
-    args.record.show.show(&watched?)?;
+    let watched = watched?;
+    args.record.show.show(&watched)?;
+    args.record.saved(watched.file.as_deref());
     Ok(Status::Fine)
 }
