@@ -172,7 +172,7 @@ fn pins_are_tasks_that_requirements_decide() {
 
     let broken = with(&["--require", "period-error max < 1ns", "--junit", &junit]);
     assert_eq!(broken.status.code(), Some(1), "{}", said(&broken));
-    assert!(said(&broken).contains("NOT FIT: period-error max < 1ns of B0"), "{}", said(&broken));
+    assert!(said(&broken).contains("BROKEN: period-error max < 1ns of B0"), "{}", said(&broken));
     let xml = std::fs::read_to_string(&junit).unwrap();
     assert!(!xml.contains("failures=\"0\"") && xml.contains("<failure message="), "{xml}");
 

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_host::matrix;
 use jitterlab_report::document::Document;
 use jitterlab_report::page::PageRun;
-use jitterlab_trace::source;
+use jitterlab_trace::{TraceError, source};
 
 use crate::error::CliError;
 use crate::exit::Failure;
@@ -53,8 +53,11 @@ const LARGEST_BYTES: u64 = 1 << 30;
 
 /// What another command printed with `--json`.
 fn result(path: &Path) -> Result<Document, Failure> {
-    let text =
-        source::read_text(path, LARGEST_BYTES).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = source::read_text(path, LARGEST_BYTES).map_err(|source| TraceError::Io {
+        action: "read",
+        path: path.into(),
+        source,
+    })?;
     let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
     let document = Document::read(&text).map_err(|error| bad(error.into()))?;
     if document.sections.is_empty() {

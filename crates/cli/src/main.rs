@@ -74,8 +74,7 @@ fn main() -> ExitCode {
         return code;
     }
     let arguments = companions::with_own_help(std::env::args_os().collect());
-    let Cli { command } =
-        Cli::try_parse_from(arguments).unwrap_or_else(|error| mistakes::answered(error).exit());
+    let Cli { command } = Cli::try_parse_from(arguments).unwrap_or_else(|error| mistakes::end(error));
     let Some(command) = command else { return exit::report(commands::usual(), is_bad_use) };
     let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),

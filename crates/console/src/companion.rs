@@ -34,6 +34,6 @@ fn answer<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> Ending {
     }
     match env::var(CALLER) {
         Ok(caller) if caller != RELEASE => Err(Failure::bad_use(ConsoleError::OtherRelease(caller))),
-        _ => execute(&C::try_parse().unwrap_or_else(|error| mistakes::answered(error).exit())),
+        _ => execute(&C::try_parse().unwrap_or_else(|error| mistakes::end(error))),
     }
 }

@@ -8,6 +8,7 @@ use jitterlab_host::{PrepareError, SessionError};
 use jitterlab_model::Fitness;
 use jitterlab_report::export::ExportError;
 use jitterlab_runs::RunsError;
+use jitterlab_trace::TraceError;
 
 use crate::error::ConsoleError;
 use crate::{interrupt, output};
@@ -76,6 +77,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
 /// Whether the arguments are at fault, as a room says that every program uses.
 fn is_bad_use(error: &anyhow::Error) -> bool {
     error.downcast_ref().is_some_and(RunsError::is_bad_use)
+        || error.downcast_ref().is_some_and(TraceError::is_bad_use)
         || error.downcast_ref().is_some_and(ConsoleError::is_bad_use)
         || error.downcast_ref().is_some_and(PrepareError::is_bad_use)
         || error.downcast_ref().is_some_and(SessionError::is_bad_use)

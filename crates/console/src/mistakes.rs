@@ -1,15 +1,31 @@
 //! Mistakes answered with what was meant: habits from other tools, values without their unit.
 
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::process;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::units::{UnitError, parse_duration_ns};
 use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
 
 use crate::error::ConsoleError;
+use crate::exit::Status;
+
+/// Prints help that was asked for, or what is wrong with the arguments and what was meant, and ends the program.
+pub fn end(error: clap::Error) -> ! {
+    let error = answered(error);
+    if !error.use_stderr() {
+        error.exit();
+    }
+    let said = error.render().to_string();
+    // That there is help stands in the usage.
+    let told = said.split("\n\nFor more information").next().unwrap_or_default();
+    let _ = io::stderr().write_all(format!("{}\n", told.trim_end()).as_bytes());
+    process::exit(Status::BadUse as i32)
+}
 
 /// The same error with what was meant, where that is known: instead of what is merely spelt alike.
-pub fn answered(mut error: clap::Error) -> clap::Error {
+fn answered(mut error: clap::Error) -> clap::Error {
     let given = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,

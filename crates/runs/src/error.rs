@@ -69,6 +69,10 @@ impl RunsError {
     /// Whether the arguments are at fault, and not the run.
     #[must_use]
     pub fn is_bad_use(&self) -> bool {
-        matches!(self, RunsError::NoSuchTask { .. } | RunsError::NotVirtual(_) | RunsError::HorizonNotAhead)
+        match self {
+            RunsError::Trace(error) => error.is_bad_use(),
+            RunsError::NoSuchTask { .. } | RunsError::NotVirtual(_) | RunsError::HorizonNotAhead => true,
+            _ => false,
+        }
     }
 }

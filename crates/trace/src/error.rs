@@ -1,7 +1,7 @@
 //! What can go wrong with run files, as sentences with the remedy.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jitterlab_model::bounds::Impossible;
 use parquet::errors::ParquetError;
@@ -13,7 +13,7 @@ use crate::role::Role;
 #[non_exhaustive]
 pub enum TraceError {
     /// The system refused an operation on a file.
-    #[error("cannot {action} {path}: {source}{}", remedy(.source))]
+    #[error("{}", refused(action, path, source))]
     Io {
         /// What was tried, such as `create`.
         action: &'static str,
@@ -571,15 +571,40 @@ fn place(line: Option<usize>) -> String {
 }
 
 impl TraceError {
+    /// Whether a name is at fault that the user wrote: there is no such file, or it is none.
+    #[must_use]
+    pub fn is_bad_use(&self) -> bool {
+        use io::ErrorKind::{InvalidFilename, IsADirectory, NotFound};
+        let TraceError::Io { action: "open" | "read", source, .. } = self else { return false };
+        matches!(source.kind(), NotFound | InvalidFilename | IsADirectory)
+    }
+
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> TraceError {
         let path = path.into();
         move |source| TraceError::Io { action, path, source }
     }
 }
 
+/// What the system refused, without its number for that.
+fn refused(action: &str, path: &Path, error: &io::Error) -> String {
+    const LONG: usize = 40;
+    let name = path.display().to_string();
+    match (action, error.kind()) {
+        ("open" | "read", io::ErrorKind::NotFound) => format!("no file {name} here"),
+        (_, io::ErrorKind::InvalidFilename) => {
+            let beginning: String = name.chars().take(LONG).collect();
+            format!("{beginning}... is too long for the name of a file")
+        }
+        _ => {
+            let said = error.to_string();
+            let said = said.split(" (os error").next().unwrap_or_default();
+            format!("cannot {action} {name}: {said}{}", remedy(error))
+        }
+    }
+}
+
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::NotFound => "; check the name",
         io::ErrorKind::PermissionDenied => "; choose a directory you may write to, or change the permissions",
         io::ErrorKind::ReadOnlyFilesystem => "; choose a directory on another disk",
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; make room on that disk",

@@ -119,7 +119,7 @@ fn a_steady_run_is_bounded_and_a_strange_one_is_not() {
     let two = run_file(folder.path(), "two.parquet", 1_000_000, 120_000, |k| {
         2_000 + noise(k, 300.0) + if k % 7_001 == 9 { 50_000 } else { 0 }
     });
-    assert!(fine(&["predict", "--brief"], &[&two]).starts_with("NO BOUND for servo"));
+    assert!(fine(&["predict", "--brief"], &[&two]).starts_with("CANNOT TELL the worst start of servo"));
     let text = fine(&["predict", "--details"], &[&two]);
     assert!(text.contains("no bound can be given") && text.contains("FAIL"), "{text}");
     let text = fine(&["predict", "--backtest", "31s"], &[&steady]);

@@ -49,7 +49,7 @@ fn the_answer_comes_first_and_everything_fits_the_terminal() {
     let args = ["servo", "--details", "--figure", svg.to_str().unwrap(), path.to_str().unwrap()];
     let text = answered(folder.path(), &args);
     assert!(text.starts_with("USABLE: "), "{text}");
-    assert!(text.contains("\nThe worst event takes a step's response away"), "{text}");
+    assert!(text.contains("\nThe worst event moves a step response"), "{text}");
     for part in
         ["phase margin", "delay margin", "jitter margin", "velocity", "the run itself", "step:1", "sine:1:"]
     {

@@ -7,7 +7,7 @@ use crate::document::Present;
 use crate::head::Head;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{cpus_named, plural};
+use crate::words::{count, cpus_named, plural};
 use crate::wrap::lines;
 
 mod clock;
@@ -58,7 +58,7 @@ fn head(report: &CheckReport) -> Head {
     let fitness = report.fitness();
     let number = first(report).first().map_or_else(
         || format!("{} checks passed, none found fault.", report.count(Status::Pass)),
-        |worst| format!("First of all: {}: {}.", words::title(worst), words::found(worst)),
+        |worst| format!("First: {}: {}.", words::title(worst), words::found(worst)),
     );
     let can_be_undone = script::of(report).is_some();
     let next = match fitness {
@@ -72,11 +72,11 @@ fn head(report: &CheckReport) -> Head {
         fitness,
         asked: true,
         verdict: format!(
-            "{} for real-time tasks on {}: {} in the way, {}.",
+            "{}: {} to fix, {} to consider, for real-time tasks on {}.",
             crate::head::word(fitness),
-            cpus_named(&report.cpus),
-            plural(failed as u64, "fault"),
-            plural(warned as u64, "warning")
+            plural(failed as u64, "setting"),
+            count(warned as u64),
+            cpus_named(&report.cpus)
         ),
         number,
         next: next.into(),

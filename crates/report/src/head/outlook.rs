@@ -83,7 +83,7 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
         ),
         (None, _) => (
             Fitness::CannotTell,
-            format!("NO BOUND for {task}: how late it may get in the next {ahead} would be a guess."),
+            format!("CANNOT TELL the worst start of {task} in the next {ahead}."),
             longer(found, facts.run_ns, facts.count).unwrap_or_else(|| {
                 format!("jitterlab analyze {file} (the pattern that stands against a bound)")
             }),
@@ -94,8 +94,8 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
             "With 95 % probability at 95 % confidence, if it goes on as in this run; so far at most {seen}."
         ),
         None => format!(
-            "So far at most {seen}; that nothing later exceeds it has a probability of {}, if it goes on as in this run.",
-            share(facts.p_max_holds)
+            "Worst so far {seen}; if all goes on alike, a later one comes with a chance of {}.",
+            share(1.0 - facts.p_max_holds)
         ),
     };
     Some(Head { fitness, asked: false, verdict, number, next })

@@ -127,7 +127,7 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
             } else {
                 "without bound".into()
             };
-            format!("the worst event takes a step's response away from the ideal one by {how}")
+            format!("the worst event moves a step response by {how}")
         }
     }
 }

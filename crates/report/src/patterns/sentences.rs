@@ -53,14 +53,14 @@ fn bursts(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let bursts = patterns.spikes.bursts.as_ref().filter(|b| b.bursty)?;
     let largest = bursts.bursts.first().map_or(String::new(), |b| {
         let lasted = (b.last - b.first + 1) as f64 * period_ns;
-        format!(", the largest {} within {}", count(b.exceedances), time(lasted))
+        format!(", at most {} within {}", count(b.exceedances), time(lasted))
     });
     let what = match wandering(patterns) {
-        Some(_) => "The largest latencies come together, also as the level wanders",
-        None => "Spikes come in bursts",
+        Some(_) => "Late starts come in bursts, also as the average moves",
+        None => "Late starts come in bursts",
     };
     Some(format!(
-        "{what}: of {} above {}, {:.1} together in the mean{largest}.",
+        "{what}: {} above {}, on average {:.1} together{largest}.",
         count(bursts.spikes),
         time(bursts.threshold_ns as f64),
         bursts.mean_size
@@ -148,7 +148,7 @@ fn wandering(patterns: &Patterns) -> Option<[f64; 2]> {
 fn wanders(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let [least, most] = wandering(patterns)?;
     Some(format!(
-        "Its level wanders: means of {} lie between {} and {}.",
+        "The average over {} moves between {} and {}.",
         time(patterns.change.part_due_times as f64 * period_ns),
         time(least),
         time(most)
@@ -196,7 +196,13 @@ fn dependence(patterns: &Patterns, _: f64) -> Option<String> {
         _ => "slightly",
     };
     found.then(|| {
-        format!("Each latency depends {how} on those before (autocorrelation {strongest:.2}, at lag {lag} the strongest).")
+        if lag == 1 && *strongest > 0.0 {
+            format!("After a late start the next is often late, too (autocorrelation {strongest:.2}).")
+        } else {
+            format!(
+                "Each latency depends {how} on those before (autocorrelation {strongest:.2}, at lag {lag} the strongest)."
+            )
+        }
     })
 }
 
