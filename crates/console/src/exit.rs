@@ -107,10 +107,20 @@ pub fn report(ending: Ending, own: fn(&anyhow::Error) -> bool) -> ExitCode {
 /// The error and its causes, each said once: many say their cause themselves, with the remedy behind it.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |said, cause| match cause.to_string() {
-        cause if said.contains(&cause) => said,
+        cause if is_said(&cause, &said) => said,
         cause if said.is_empty() => cause,
         cause => format!("{said}: {cause}"),
     })
+}
+
+/// Whether a sentence says this cause, be it in its own words and without the system's number for it.
+fn is_said(cause: &str, said: &str) -> bool {
+    let plain = cause.split(" (os error").next().unwrap_or_default();
+    match plain {
+        "No such file or directory" if said.starts_with("no file ") => true,
+        "File name too long" if said.contains(" is too long ") => true,
+        _ => said.contains(plain) && !said.is_empty(),
+    }
 }
 
 /// The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.

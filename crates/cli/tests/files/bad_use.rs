@@ -155,7 +155,7 @@ fn files_that_cannot_be() {
     std::fs::write(&foreign, "not a run").unwrap();
     let foreign = foreign.to_str().unwrap();
     refused(&["analyze", foreign], 3, &["notes.txt"]);
-    refused(&["analyze", "/nowhere/run.parquet"], 3, &["/nowhere/run.parquet"]);
+    refused(&["analyze", "/nowhere/run.parquet"], 2, &["no file /nowhere/run.parquet here\n"]);
     refused(&["analyze"], 2, &["FILE"]);
     refused(&["recover", foreign], 3, &["notes.txt"]);
 }

@@ -211,7 +211,7 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--live", "--actuation", "next-due"], &["cannot be used"]);
     bad(&["--period", "1ms", "--task", "main"], &["--task", "without a run"]);
     bad(&["--period", "1ms", "--figure", "step.svg"], &["no response to draw", "run file"]);
-    refused(folder.path(), &["servo", "nosuch.parquet"], 3, &["nosuch.parquet"]);
+    refused(folder.path(), &["servo", "nosuch.parquet"], 2, &["no file nosuch.parquet here"]);
     let improper = folder.path().join("improper.toml");
     fs::write(
         &improper,

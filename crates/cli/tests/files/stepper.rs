@@ -237,5 +237,10 @@ fn mistakes_are_sentences_with_a_remedy() {
     bad(&["--motor", "as1050", "--simulate", "0s", "--jitter", "10us"], &["at least 10ms"]);
     bad(&["--motor", "as1050", "--base-period", "1ns", "--jitter", "10us"], &["base period of 1ns", "1us"]);
     bad(&["--motor", "as1050", "--speed", "5rev/s..1rev/s", "--jitter", "10us"], &["lower speed first"]);
-    refused(folder.path(), &["stepper", "--motor", "as1050", "nosuch.parquet"], 3, &["nosuch.parquet"]);
+    refused(
+        folder.path(),
+        &["stepper", "--motor", "as1050", "nosuch.parquet"],
+        2,
+        &["no file nosuch.parquet here"],
+    );
 }
