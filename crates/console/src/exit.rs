@@ -107,20 +107,22 @@ pub fn report(ending: Ending, own: fn(&anyhow::Error) -> bool) -> ExitCode {
 /// The error and its causes, each said once: many say their cause themselves, with the remedy behind it.
 fn sentence(error: &anyhow::Error) -> String {
     error.chain().fold(String::new(), |said, cause| match cause.to_string() {
-        cause if is_said(&cause, &said) => said,
-        cause if said.is_empty() => cause,
-        cause => format!("{said}: {cause}"),
+        text if is_said(cause, &text, &said) => said,
+        text if said.is_empty() => text,
+        text => format!("{said}: {text}"),
     })
 }
 
 /// Whether a sentence says this cause, be it in its own words and without the system's number for it.
-fn is_said(cause: &str, said: &str) -> bool {
-    let plain = cause.split(" (os error").next().unwrap_or_default();
-    match plain {
-        "No such file or directory" if said.starts_with("no file ") => true,
-        "File name too long" if said.contains(" is too long ") => true,
-        _ => said.contains(plain) && !said.is_empty(),
-    }
+fn is_said(cause: &(dyn std::error::Error + 'static), text: &str, said: &str) -> bool {
+    use io::ErrorKind::{InvalidFilename, NotFound};
+    let kind = cause.downcast_ref().map(io::Error::kind);
+    let plain = text.split(" (os error").next().unwrap_or_default();
+    let names_it = match kind {
+        Some(NotFound) => said.starts_with("no file "),
+        kind => kind == Some(InvalidFilename),
+    };
+    !said.is_empty() && (said.contains(plain) || names_it)
 }
 
 /// The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.
