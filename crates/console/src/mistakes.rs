@@ -1,6 +1,5 @@
 //! Mistakes answered with what was meant: habits from other tools, values without their unit.
 
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::process;
 
@@ -10,6 +9,7 @@ use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, 
 
 use crate::error::ConsoleError;
 use crate::exit::Status;
+use crate::output;
 
 /// Prints help that was asked for, or what is wrong with the arguments and what was meant, and ends the program.
 pub fn end(error: clap::Error) -> ! {
@@ -20,7 +20,7 @@ pub fn end(error: clap::Error) -> ! {
     let said = error.render().to_string();
     // That there is help stands in the usage.
     let told = said.split("\n\nFor more information").next().unwrap_or_default();
-    let _ = io::stderr().write_all(format!("{}\n", told.trim_end()).as_bytes());
+    output::note(told.trim_end());
     process::exit(Status::BadUse as i32)
 }
 

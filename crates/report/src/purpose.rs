@@ -30,7 +30,7 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
     list(&purposes.map(|purpose| purpose.purpose.clone()).collect::<Vec<_>>())
 }
 
-/// The number that decides about a purpose, beside its limits, in a run of so many tasks.
+/// The deciding number of a purpose with its limits; its task is named where the run has several.
 pub(crate) fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
     format!("{}; {purpose}: {}.{}", seen(decision, tasks), limits(decision), open(decision))
 }

@@ -585,7 +585,7 @@ impl TraceError {
     }
 }
 
-/// What the system refused, without its number for that.
+/// A refused operation as a sentence, without the error number of the system.
 fn refused(action: &str, path: &Path, error: &io::Error) -> String {
     const LONG: usize = 40;
     let name = path.display().to_string();

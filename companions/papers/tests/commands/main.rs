@@ -1,4 +1,4 @@
-//! What `jitterlab reproduce` answers before anything is measured, and the tables that simulated chips give.
+//! Answers of `jitterlab reproduce` before anything is measured, and the tables of simulated chips.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
 

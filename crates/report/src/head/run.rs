@@ -99,8 +99,10 @@ pub(crate) fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
     let other = why(|why| !matches!(why, Untested::Policy | Untested::Period));
     match (policy, other.and_then(|purpose| purpose.untested)) {
         (Some(_), _) => match refused_policy(run) {
-            Some(refusal) => format!("good as it ran, but {} was refused ({})", refusal.what, refusal.why),
-            None => "good as it ran, but under an ordinary policy other work may delay it".into(),
+            Some(refusal) => {
+                format!("{} was refused ({}), and other work may delay it", refusal.what, refusal.why)
+            }
+            None => "it ran under an ordinary policy, where other work may delay it".into(),
         },
         (None, Some(Untested::Length { activations })) => {
             format!("the run is too short, it takes {} to tell", plural(activations, "activation"))

@@ -37,12 +37,12 @@ fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
     caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
 
-/// What speaks against a run, as clauses.
+/// All caveats of a run, as clauses.
 fn of_run(run: &JudgedRun) -> Vec<String> {
     foremost(run).into_iter().chain(further(run)).collect()
 }
 
-/// What every figure depends on: which of its tasks was taken, where none was asked for, its clocks, and what is not told.
+/// Caveats that bear on every figure: the task taken where none was asked for, its clocks, and gaps of the source.
 fn foremost(run: &JudgedRun) -> Vec<String> {
     let taken = (!run.others.is_empty()).then(|| {
         let others = run.others.join(", ");
@@ -60,7 +60,7 @@ fn foremost(run: &JudgedRun) -> Vec<String> {
     taken.into_iter().chain(clauses(clocks)).chain(untold).collect()
 }
 
-/// The rest of what speaks against a run.
+/// The other caveats of a run.
 fn further(run: &JudgedRun) -> Vec<String> {
     let others = run.caveats.iter().filter(|caveat| !is_of_clocks(caveat));
     run.warnings.iter().map(sentence).chain(clauses(others)).collect()

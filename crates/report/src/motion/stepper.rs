@@ -122,7 +122,7 @@ fn lost_steps(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     }))
 }
 
-/// What else speaks against the figures, as clauses.
+/// The other caveats of the figures, as clauses.
 fn further(result: &StepperResult) -> Vec<String> {
     let mut all = result.run.as_ref().map_or_else(Vec::new, super::further);
     all.extend(result.caveats.iter().map(|caveat| match caveat {

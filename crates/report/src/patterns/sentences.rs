@@ -196,7 +196,7 @@ fn dependence(patterns: &Patterns, _: f64) -> Option<String> {
         _ => "slightly",
     };
     found.then(|| {
-        if lag == 1 && *strongest > 0.0 {
+        if lag == 1 && *strongest > 0.1 {
             format!("After a late start the next is often late, too (autocorrelation {strongest:.2}).")
         } else {
             format!(
