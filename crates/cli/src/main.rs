@@ -4,6 +4,7 @@ mod commands;
 mod companions;
 mod countdown;
 mod error;
+mod help;
 mod inputs;
 mod kept_files;
 mod purpose_args;
@@ -14,7 +15,7 @@ mod values;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jitterlab_console::{BUILT, exit, interrupt, kept_parts, measure_args, mistakes, output, task_args};
 use jitterlab_host::MatrixError;
 use jitterlab_host::tune::TuneError;
@@ -30,7 +31,7 @@ use crate::exit::Ending;
 /// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a
 /// signal ended a measurement early (130 for Ctrl-C), with what was measured until then kept.
 #[derive(Parser)]
-#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = 100)]
+#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -50,18 +51,18 @@ enum Command {
     Export(commands::export::Args),
     Matrix(commands::matrix::Args),
     Man(commands::man::Args),
-    /// Measure firmware on a simulated microcontroller (AVR, or the RP2040 of the Raspberry Pi Pico): a package of its own
+    /// Measure firmware on a simulated microcontroller (AVR, RP2040)
     Mcu(companions::Args),
     Plot(commands::plot::Args),
     Recover(commands::recover::Args),
     Report(commands::report::Args),
-    /// Repeat the experiments and computations of a source document, beside the document's own figures: a package of its own
+    /// Repeat what the source documents measured and computed
     Reproduce(companions::Args),
     Restore(commands::restore::Args),
     Schema(commands::schema::Args),
     Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
-    /// Measure on any kernel image in a virtual machine whose time counts instructions: a package of its own
+    /// Measure on a kernel image in a virtual machine's exact time
     Kernel(companions::Args),
     Tune(Box<commands::tune::Args>),
     Watch(commands::watch::Args),
@@ -74,7 +75,10 @@ fn main() -> ExitCode {
         return code;
     }
     let arguments = companions::with_own_help(std::env::args_os().collect());
-    let Cli { command } = Cli::try_parse_from(arguments).unwrap_or_else(|error| mistakes::end(error));
+    let parsed = help::in_groups(Cli::command()).try_get_matches_from(arguments);
+    let Cli { command } = parsed
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .unwrap_or_else(|error| mistakes::end(error));
     let Some(command) = command else { return exit::report(commands::usual(), is_bad_use) };
     let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),

@@ -15,6 +15,7 @@ use crate::status_line::StatusLine;
 
 /// The run file, and what is printed.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Run file")]
 pub struct RecordArgs {
     /// The run file to write [default: jitterlab-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE", value_parser = output::run_file)]

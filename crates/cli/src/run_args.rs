@@ -18,6 +18,7 @@ use crate::exit::Failure;
 
 /// What is shown of a run, and what helps to read the outputs of other tools.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Reading runs")]
 pub struct RunArgs {
     /// Only this task [default: all]
     #[arg(long, value_name = "NAME")]

@@ -11,6 +11,7 @@ use crate::task_args::TaskArgs;
 
 /// Tasks, what runs beside them, and when it ends.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Measurement")]
 pub struct MeasureArgs {
     #[command(flatten)]
     task: TaskArgs,

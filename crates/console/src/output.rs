@@ -18,6 +18,7 @@ use crate::error::ConsoleError;
 
 /// How a result is shown: the same options for every command that has one.
 #[derive(clap::Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Print the result as JSON (docs/formats/json.md)
     #[arg(long)]
@@ -283,7 +284,7 @@ fn rows() -> usize {
 }
 
 /// The terminal's width in columns, 80 where it is unknown.
-fn columns() -> usize {
+pub fn columns() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =
         || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));

@@ -11,6 +11,7 @@ use crate::mistakes;
 
 /// Tasks in full, or one task option by option.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Tasks")]
 pub struct TaskArgs {
     /// A task as name=base,period=25us; more parts, each behind a comma: offset=0us cpu=1 policy=fifo:95 overrun=skip
     /// work=none wake=nanosleep clock=tai read=tsc compensate=margin:20us pulse=ttyS0:rts. Every part but period may be left out; may be
@@ -38,6 +39,7 @@ pub struct TaskArgs {
 
 /// How a task waits and runs.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Tasks")]
 pub struct WaitArgs {
     /// Processor of the one task [default: the one that isolation and topology favour]
     #[arg(long, value_parser = mistakes::processor)]

@@ -92,7 +92,7 @@ fn belongs_to_number(word: &str) -> bool {
 }
 
 /// Words in lines of at most so many columns; a longer word has its own. A number stays with its unit.
-pub(crate) fn lines(text: &str, columns: usize) -> Vec<String> {
+pub fn lines(text: &str, columns: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];
     }

@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 
-/// Check whether this machine is set up for real time, with the remedy for each fault
+/// Check whether this machine is set up for real time
 ///
 /// Exit status 0 when no check fails, 1 when one does; warnings do not count.
 #[derive(clap::Args)]

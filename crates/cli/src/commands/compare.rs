@@ -12,7 +12,7 @@ use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 use crate::values;
 
-/// Compare runs, or two settings: figures with confidence intervals, and which differences are real
+/// Compare runs, or two settings: which differences are real
 ///
 /// The first run is what the others are compared with. One run a side says that two runs differ, never that two settings
 /// do: for that give several runs of either, measured in turns (A B A B), as in compare A1 A2 A3 --with B1 B2 B3.

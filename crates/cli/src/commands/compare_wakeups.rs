@@ -11,7 +11,7 @@ use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
 use crate::{interrupt, kept_parts, mistakes};
 
-/// Compare the ways in which a task can wait: latency, drift, processor time, context switches
+/// Compare the ways in which a task can wait
 ///
 /// All of them are measured in turns, so that what else happens on the machine meets every one: each wake-up method, or the
 /// one of --wake, and with --compensate each also compensated.

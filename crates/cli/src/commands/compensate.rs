@@ -15,7 +15,7 @@ use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
 use crate::{interrupt, kept_parts, mistakes, values};
 
-/// Cut the jitter of a task by waking early and polling: measure what it costs, recommend how, prove it
+/// Wake early and poll: how early, what it costs, what it brings
 ///
 /// Measures what a wake-up costs and how late early sleeps end, recommends the wake-up method and the margin for a
 /// wanted share of late starts or a budget of processor time, and proves it by uncompensated and compensated turns

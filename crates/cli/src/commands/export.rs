@@ -14,7 +14,7 @@ use crate::output;
 use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
 
-/// Write a run out as what other tools read: CSV, cyclictest, HdrHistogram, OpenMetrics, Perfetto, JUnit, LinuxCNC
+/// Write a run in a format that other tools read
 ///
 /// Takes anything that holds a run. What the format cannot hold, or the run does not tell, is said. With --require or --for
 /// the exit status is that of predict and analyze: 0, 1 where one is broken or not served, 3 where that cannot be told.

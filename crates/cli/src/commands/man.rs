@@ -9,7 +9,7 @@ use clap_mangen::Man;
 use crate::exit::{Ending, Status};
 use crate::output;
 
-/// Print the manual page, or write one page for each command into a directory
+/// Print the manual page, or write one for each command
 ///
 /// To read it: jitterlab man | man -l -
 #[derive(clap::Args)]

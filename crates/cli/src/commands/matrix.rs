@@ -17,7 +17,7 @@ use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
 use crate::{interrupt, output};
 
-/// Measure the same tasks on every pair of CPUs under every load, and say where they should run
+/// Find the CPUs that tasks should run on, under which load
 ///
 /// The first task's CPU is the column of the table, that of the others the row. Without any: a servo task of 1ms and a
 /// base task of 100us. Cells are measured in random order, round by round, each into a run file in one directory. Called again with

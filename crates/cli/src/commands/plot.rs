@@ -11,7 +11,7 @@ use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
 
-/// Draw a figure of saved runs: as SVG or PNG, or on the terminal
+/// Draw a figure of saved runs
 #[derive(clap::Args)]
 pub struct Args {
     /// Run files and outputs of other tools, drawn into one figure; or, for their figures, the directory that `matrix`

@@ -10,7 +10,7 @@ use crate::exit::{Ending, Status};
 use crate::output::OutputArgs;
 use crate::run_args::RunArgs;
 
-/// Say how much worse it can get, or whether a requirement is met
+/// Say how much worse it can get, or judge a requirement
 ///
 /// Facts that hold for any distribution always; an upper bound of the largest latency only if the run passes every
 /// condition of an extrapolation. With --require: exit status 0 if every requirement is met with 95 % confidence,

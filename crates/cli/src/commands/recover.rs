@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::output;
 
-/// Turn the journal of an interrupted run (FILE.part) into a run file
+/// Turn an interrupted run's journal (FILE.part) into a run file
 ///
 /// Exit status 1: a part of a journal is damaged; the rest is in the run file, and the journal is kept.
 #[derive(clap::Args)]

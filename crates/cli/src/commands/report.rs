@@ -9,7 +9,7 @@ use crate::inputs::{self, Inputs};
 use crate::output;
 use crate::run_args::RunArgs;
 
-/// Make one HTML page of saved runs, with figures to explore, that opens without a network
+/// Make one HTML page of saved runs, to explore offline
 #[derive(clap::Args)]
 pub struct Args {
     /// Run files and outputs of other tools, shown side by side; the directory that `matrix` left; .json files of what

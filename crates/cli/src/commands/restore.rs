@@ -12,8 +12,10 @@ use jitterlab_trace::place;
 use crate::exit::{Ending, Status};
 use crate::output;
 
-/// Put back what a killed run with --isolate changed, end what one with --why left recording, and remove what killed
-/// commands left half written here and where temporary files are
+/// Put back what killed commands left changed, recording or half written
+///
+/// Puts back what a killed run with --isolate changed, ends what one with --why left recording, and removes what killed
+/// commands left half written here and where temporary files are.
 #[derive(clap::Args)]
 pub struct Args {}
 

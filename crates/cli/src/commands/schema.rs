@@ -3,7 +3,7 @@
 use crate::exit::{Ending, Status};
 use crate::output;
 
-/// Print the JSON Schema of what commands print with --json (docs/formats/schema.json)
+/// Print the JSON Schema of what commands print with --json
 #[derive(clap::Args)]
 pub struct Args {}
 

@@ -9,7 +9,7 @@ use crate::exit::{Ending, Status};
 use crate::interrupt;
 use crate::record_args::RecordArgs;
 
-/// Measure the periodic threads of a program that runs anyway, without changing it, and say why they were late
+/// Measure the periodic threads of a running program, unchanged
 ///
 /// Finds the threads that wait periodically, how they wait and when they are due, by the kernel's own events (as root). The
 /// run file is one like any other: analyze, predict, stepper, servo, why and report take it.

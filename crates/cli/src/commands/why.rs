@@ -10,7 +10,7 @@ use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
-/// Say why activations were late: causes by what they cost, and the latest activations one by one
+/// Say why activations were late
 ///
 /// Of runs that were measured with `jitterlab run --why`, or watched.
 #[derive(clap::Args)]

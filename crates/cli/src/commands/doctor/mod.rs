@@ -21,8 +21,7 @@ use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, ForceArgs, OutputArgs};
 use crate::{interrupt, kept_parts, mistakes};
 
-/// Find out whether this computer is fit to drive your machine, what makes it better, and prove it: for people who do not
-/// want to know how
+/// Find out whether this computer is fit to drive your machine, and make it so
 ///
 /// Asks four questions, then checks the computer, measures it beside a load, finds out why it is late, tries settings and
 /// proves what helped, and writes one page. Everything is put back; Ctrl-C is safe at any time, and the same command goes on

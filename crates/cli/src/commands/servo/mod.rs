@@ -21,7 +21,7 @@ use crate::kept_parts;
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
-/// Say whether a control loop may be closed with a run's timing: its cost, its stability, what would help
+/// Say whether a control loop may be closed with a run's timing
 ///
 /// Without a run, what given execution times would cost (--execution), or what the loop stands: its margins, and its cost
 /// under constant delays.

@@ -16,7 +16,7 @@ use crate::exit::{Ending, Failure, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
-/// Say what a run's timing means for a stepper motor: torque, lost steps, step rate
+/// Say how fast a stepper motor may go with a run's timing
 ///
 /// Only a motor is needed: a data sheet's name, or a frame size and a holding torque. What else is not given is
 /// assumed, and listed with --details. Exit status 0 when software can step it, 1 when it cannot, 3 when that cannot be

@@ -21,7 +21,7 @@ mod starts;
 
 const BUDGET_NS: i64 = 1_800_000_000_000;
 
-/// Find out which settings of this machine make a task more regular: try them in turns, prove what helped, put all back
+/// Find and prove the settings that make a task more regular
 ///
 /// Settings are tried together, each in half of the blocks of a round drawn at random; what helps is set together and measured
 /// against the start in fresh blocks that alternate. Everything is put back after each block, on Ctrl-C too, and after a

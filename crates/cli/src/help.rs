@@ -1,0 +1,71 @@
+//! The list of commands in `jitterlab --help`, by what one wants to do.
+
+use std::fmt::Write;
+
+use clap::Command;
+use clap::builder::StyledStr;
+use jitterlab_report::wrap;
+
+use crate::output;
+
+/// Every command stands under one heading.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Measure", &["check", "run", "watch"]),
+    ("Understand", &["analyze", "why", "predict", "compare"]),
+    ("Judge for a machine", &["stepper", "servo"]),
+    ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "matrix"]),
+    ("Share", &["report", "plot", "export"]),
+    ("Put in order", &["recover", "restore"]),
+    ("Companions, programs of their own", &["kernel", "mcu", "reproduce"]),
+];
+const ABOUT_HELP: (&str, &[&str]) = ("Help", &["help", "man", "completions", "schema"]);
+
+/// Where the second column begins.
+const INDENT: usize = 19;
+/// As wide as lines of help become on a wide terminal.
+pub const WIDEST: usize = 100;
+
+/// The command with its help in groups.
+pub fn in_groups(command: Command) -> Command {
+    let mut built = command.clone();
+    built.build();
+    let list = list(&built);
+    command.help_template(StyledStr::from(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}"
+    )))
+}
+
+fn list(command: &Command) -> String {
+    let header = command.get_styles().get_header();
+    let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about);
+    let columns = output::columns().clamp(INDENT + 20, WIDEST) - INDENT;
+    let mut text = String::new();
+    for (heading, names) in GROUPS.into_iter().chain([ABOUT_HELP]) {
+        let _ = writeln!(text, "\n{header}{heading}:{header:#}");
+        for name in names {
+            let about = about(name).map(ToString::to_string).unwrap_or_default();
+            let lines = wrap::lines(&about, columns).join(&format!("\n{:INDENT$}", ""));
+            let _ = writeln!(text, "  {name:width$}{lines}", width = INDENT - 2);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_stands_under_one_heading() {
+        let mut command = crate::Cli::command();
+        command.build();
+        let mut listed: Vec<&str> =
+            GROUPS.into_iter().chain([ABOUT_HELP]).flat_map(|(_, names)| names).copied().collect();
+        let mut there: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+        listed.sort_unstable();
+        there.sort_unstable();
+        assert_eq!(listed, there);
+    }
+}
