@@ -10,15 +10,17 @@ use crate::output;
 
 /// Every command stands under one heading.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Measure", &["check", "run", "watch"]),
-    ("Understand", &["analyze", "why", "predict", "compare"]),
-    ("Judge for a machine", &["stepper", "servo"]),
-    ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "matrix"]),
+    ("Measure", &["run", "watch", "matrix"]),
+    ("Understand", &["analyze", "why", "predict"]),
+    ("Judge", &["check", "compare", "stepper", "servo"]),
+    ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "restore"]),
     ("Share", &["report", "plot", "export"]),
-    ("Put in order", &["recover", "restore"]),
     ("Companions, programs of their own", &["kernel", "mcu", "reproduce"]),
+    ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
-const ABOUT_HELP: (&str, &[&str]) = ("Help", &["help", "man", "completions", "schema"]);
+/// What holds for every command.
+pub const EVERYWHERE: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
+Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
 
 /// Where the second column begins.
 const INDENT: usize = 19;
@@ -30,8 +32,9 @@ pub fn in_groups(command: Command) -> Command {
     let mut built = command.clone();
     built.build();
     let list = list(&built);
+    let header = *command.get_styles().get_header();
     command.help_template(StyledStr::from(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\nOptions:\n{{options}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
     )))
 }
 
@@ -40,7 +43,7 @@ fn list(command: &Command) -> String {
     let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about);
     let columns = output::columns().clamp(INDENT + 20, WIDEST) - INDENT;
     let mut text = String::new();
-    for (heading, names) in GROUPS.into_iter().chain([ABOUT_HELP]) {
+    for (heading, names) in GROUPS {
         let _ = writeln!(text, "\n{header}{heading}:{header:#}");
         for name in names {
             let about = about(name).map(ToString::to_string).unwrap_or_default();
@@ -61,8 +64,7 @@ mod tests {
     fn every_command_stands_under_one_heading() {
         let mut command = crate::Cli::command();
         command.build();
-        let mut listed: Vec<&str> =
-            GROUPS.into_iter().chain([ABOUT_HELP]).flat_map(|(_, names)| names).copied().collect();
+        let mut listed: Vec<&str> = GROUPS.into_iter().flat_map(|(_, names)| names).copied().collect();
         let mut there: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
         listed.sort_unstable();
         there.sort_unstable();

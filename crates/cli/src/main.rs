@@ -27,11 +27,8 @@ use crate::exit::Ending;
 
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
 /// means for the motor or loop it has to drive.
-///
-/// Exit status: 0 fine, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a
-/// signal ended a measurement early (130 for Ctrl-C), with what was measured until then kept.
 #[derive(Parser)]
-#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST)]
+#[command(name = "jitterlab", version, long_version = BUILT, max_term_width = help::WIDEST, after_help = help::EVERYWHERE)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
