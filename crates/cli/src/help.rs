@@ -12,7 +12,7 @@ use crate::output;
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["run", "watch", "matrix"]),
     ("Understand", &["analyze", "why", "predict"]),
-    ("Judge", &["check", "compare", "stepper", "servo"]),
+    ("Judge", &["judge", "check", "compare", "stepper", "servo"]),
     ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "restore"]),
     ("Share", &["report", "plot", "export"]),
     ("Companions, programs of their own", &["kernel", "mcu", "reproduce"]),

@@ -46,6 +46,7 @@ enum Command {
     Compare(commands::compare::Args),
     Doctor(Box<commands::doctor::Args>),
     Export(commands::export::Args),
+    Judge(commands::judge::Args),
     Matrix(commands::matrix::Args),
     Man(commands::man::Args),
     /// Measure firmware on a simulated microcontroller (AVR, RP2040)
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::execute(&args),
         Command::Doctor(args) => commands::doctor::execute(&args),
         Command::Export(args) => commands::export::execute(&args),
+        Command::Judge(args) => commands::judge::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
         Command::Man(args) => commands::man::execute(&args, companions::described(Cli::command())),
         Command::Mcu(args) => companions::MCU.execute(&args),

@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod doctor;
 pub mod error;
 mod infinite;
+pub mod judged_number;
 mod judged_run;
 pub mod quantity;
 pub mod servo;

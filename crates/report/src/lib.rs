@@ -14,6 +14,7 @@ pub mod figure;
 mod firmware;
 pub mod head;
 pub mod isolation;
+mod judged_number;
 mod junit;
 mod kinds;
 pub mod loads;

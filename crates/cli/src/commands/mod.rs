@@ -11,6 +11,7 @@ pub mod compensate;
 pub mod completions;
 pub mod doctor;
 pub mod export;
+pub mod judge;
 pub mod man;
 pub mod matrix;
 pub mod plot;

@@ -37,6 +37,7 @@ pub use playback::{fastest_punctual, play};
 pub use pull_out::{Supply, current_knee_rad_per_s, limited_torque_nm, voltage_fed_torque_nm};
 pub use pulses::{Pulse, PulseTrain, latencies_ns};
 pub use quantisation::{Beat, Quantisation, StepTicks, beat, quantise};
+pub(crate) use recommended::TOO_LATE_NS;
 pub use recommended::{BaseThread, NoSteps, RecommendedRate, StepLimit, StepperVerdict};
 pub use resonance::ring_frequency_hz;
 pub use result::{

@@ -17,7 +17,7 @@ use super::step_rate::{StepConf, StepMode, stepconf};
 use crate::judged_run::JudgedRun;
 
 /// Jitter beyond which LinuxCNC's manual (Latency Test) advises against step pulses by software, in ns.
-const TOO_LATE_NS: i64 = 100_000;
+pub(crate) const TOO_LATE_NS: i64 = 100_000;
 
 /// What limits a step rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -1,0 +1,29 @@
+//! `jitterlab judge`: what one number is good for.
+
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_motion::judged_number::JudgedNumber;
+
+use crate::exit::{Ending, Status};
+use crate::output::OutputArgs;
+use crate::purpose_args::PurposeArgs;
+
+/// Say what one number is good for: the largest latency or jitter
+///
+/// For whoever was told "max jitter is 90 us": the purposes that this is good, usable or not fit for, and how fast software
+/// may step. With --for: exit status 1 when it is not fit, 3 when that cannot be told.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The largest latency, or LinuxCNC's max jitter, such as 90us
+    #[arg(value_parser = parse_duration_ns, value_name = "TIME")]
+    late: i64,
+    #[command(flatten)]
+    purpose: PurposeArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Judges the number.
+pub fn execute(args: &Args) -> Ending {
+    let judged = JudgedNumber::new(args.late, args.purpose.purpose)?;
+    Ok(Status::of(args.output.show(&judged)?))
+}

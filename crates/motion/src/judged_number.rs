@@ -1,0 +1,132 @@
+//! What one number is good for: the largest lateness that somebody was told, without the run that it is of.
+
+use std::cmp::Reverse;
+
+use jitterlab_analysis::purposes::{Measure, PURPOSES, Purpose};
+use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Untested, Verdict};
+use jitterlab_model::{Fitness, Gap};
+use serde::Serialize;
+
+use crate::MotionError;
+use crate::catalog;
+use crate::stepper::{Drive, TOO_LATE_NS, stepconf};
+
+/// Speeds are said of this many steps a revolution: a motor of 200 steps, in eighths.
+const PULSES_PER_REVOLUTION: f64 = 1600.0;
+/// And of this travel of a revolution, in mm.
+pub const TRAVEL_MM: f64 = 5.0;
+
+/// What a largest lateness is good for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JudgedNumber {
+    /// The largest lateness of a start, or the largest error of a period, in ns.
+    pub late_ns: i64,
+    /// For which purposes it is good enough.
+    pub verdict: Verdict,
+    /// How fast software may step with it; `None` beyond what LinuxCNC's manual holds for good enough, 100 us.
+    pub steps: Option<SoftwareSteps>,
+}
+
+/// The fastest steps that software makes, with StepConf's formulas and its usual drive.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SoftwareSteps {
+    /// Base period in ns.
+    pub base_period_ns: i64,
+    /// Step pulses per second.
+    pub pulses_per_s: f64,
+    /// The same as a speed, of a motor of 200 steps in eighths and a travel of 5 mm per revolution.
+    pub mm_per_min: f64,
+}
+
+impl JudgedNumber {
+    /// Judges a largest lateness of at least 0, for one purpose or all usual ones.
+    ///
+    /// # Errors
+    /// The drive in the user's own folder of devices cannot be read.
+    pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, MotionError> {
+        let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
+        let purposes: Vec<PurposeVerdict> = wanted.map(|purpose| judge(purpose, late_ns)).collect();
+        let known = purposes.iter().map(|purpose| purpose.fitness).filter(|f| *f != Fitness::CannotTell);
+        let fitness = known.max().unwrap_or(Fitness::CannotTell);
+        let verdict = Verdict { asked: asked.map(|asked| asked.name.into()), fitness, purposes };
+        let steps = if late_ns > TOO_LATE_NS { None } else { Some(steps(late_ns)?) };
+        Ok(JudgedNumber { late_ns, verdict, steps })
+    }
+}
+
+fn steps(late_ns: i64) -> Result<SoftwareSteps, MotionError> {
+    let drive: Drive = catalog::find("stepconf", None)?;
+    let conf = stepconf(late_ns, &drive);
+    let mm_per_min = conf.max_rate_hz / PULSES_PER_REVOLUTION * TRAVEL_MM * 60.0;
+    Ok(SoftwareSteps { base_period_ns: conf.min_period_ns, pulses_per_s: conf.max_rate_hz, mm_per_min })
+}
+
+/// Judges a purpose by the worst of its limits.
+fn judge(purpose: &Purpose, late_ns: i64) -> PurposeVerdict {
+    let limits = purpose.limits.iter().map(|limit| {
+        // Periods differ by at most the lateness, so their standard deviation is at most as large. A start that is a
+        // period late has missed a due time.
+        let seen = match limit.measure {
+            Measure::Interval | Measure::Latency | Measure::PeriodDeviation => late_ns,
+            Measure::Missed => late_ns / purpose.period_ns,
+        };
+        let is_bound = limit.measure == Measure::PeriodDeviation;
+        let fitness = match seen {
+            seen if seen <= limit.good => Fitness::Good,
+            seen if seen <= limit.limited => Fitness::Limited,
+            _ if is_bound => Fitness::CannotTell,
+            _ => Fitness::Unfit,
+        };
+        let decision =
+            Decision { task: String::new(), seen, at_most: is_bound, open_share: None, limit: *limit };
+        (fitness, decision)
+    });
+    let worst = limits.min_by_key(|(fitness, _)| Reverse(*fitness));
+    let (fitness, decision) = worst.map_or((Fitness::CannotTell, None), |(f, decision)| (f, Some(decision)));
+    let is_open = fitness == Fitness::CannotTell;
+    PurposeVerdict {
+        purpose: purpose.name.into(),
+        period_ns: purpose.period_ns,
+        fitness,
+        untested: is_open.then_some(Untested::Gap { gap: Gap::DueTimes }),
+        decided_by: decision.filter(|_| !is_open),
+        sources: purpose.sources.iter().map(|source| (*source).to_owned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fitness(late_ns: i64, purpose: &str) -> Fitness {
+        JudgedNumber::new(late_ns, Purpose::named(purpose)).unwrap().verdict.fitness
+    }
+
+    #[test]
+    fn limits_are_those_of_a_run() {
+        let servo = |late_ns| fitness(late_ns, "servo-thread");
+        assert_eq!(
+            [100_000, 100_001, 500_000, 500_001].map(servo),
+            [Fitness::Good, Fitness::Limited, Fitness::Limited, Fitness::Unfit]
+        );
+        // Audio is usable up to its period, but a start that late has missed one.
+        assert_eq!([1_333_332, 1_333_333].map(|ns| fitness(ns, "audio")), [Fitness::Limited, Fitness::Unfit]);
+    }
+
+    #[test]
+    fn a_largest_value_bounds_a_standard_deviation_and_tells_no_more() {
+        let robot = |late_ns| fitness(late_ns, "robot-1khz");
+        assert_eq!(
+            [5_000, 10_000, 90_000, 1_000_000].map(robot),
+            [Fitness::Good, Fitness::Limited, Fitness::CannotTell, Fitness::Unfit]
+        );
+    }
+
+    #[test]
+    fn steps_are_stepconfs() {
+        let steps = JudgedNumber::new(90_000, None).unwrap().steps.unwrap();
+        assert_eq!((steps.base_period_ns, steps.pulses_per_s), (105_000, 9523.0));
+        assert!((steps.mm_per_min - 1785.6).abs() < 0.1, "{steps:?}");
+        assert_eq!(JudgedNumber::new(TOO_LATE_NS + 1, None).unwrap().steps, None);
+    }
+}

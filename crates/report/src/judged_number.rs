@@ -1,0 +1,87 @@
+//! What one number is good for, in words.
+
+use jitterlab_model::Fitness;
+use jitterlab_motion::judged_number::{JudgedNumber, TRAVEL_MM};
+
+use crate::document::Present;
+use crate::head::{Head, word};
+use crate::purpose::{decision, names, table};
+use crate::section::{Piece, Section};
+use crate::words::{count, time};
+
+impl Present for JudgedNumber {
+    const KIND: &'static str = "judged-number";
+
+    fn head(&self) -> Option<Head> {
+        let verdict = &self.verdict;
+        let only = verdict.purposes.first().filter(|_| verdict.asked.is_some());
+        let number = only.and_then(|only| Some(decision(&only.purpose, only.decided_by.as_ref()?, 1)));
+        Some(Head {
+            fitness: verdict.fitness,
+            asked: verdict.asked.is_some(),
+            verdict: sentence(self),
+            number: number.unwrap_or_else(|| steps(self)),
+            next: next(self),
+        })
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let late = time(self.late_ns as f64);
+        let mut pieces: Vec<Piece> = table(&self.verdict).into_iter().collect();
+        let open = names(self.verdict.with(Fitness::CannotTell));
+        if self.verdict.asked.is_none() && !open.is_empty() {
+            pieces.push(Piece::note(format!(
+                "{open} is judged by the standard deviation of periods, which a largest value does not tell."
+            )));
+        }
+        pieces.push(Piece::note(format!(
+            "This holds if no start is later than {late}: in a long run, of the period that is judged, under the load that the machine will have."
+        )));
+        pieces.push(Piece::note(
+            "What usually helps, in this order: a kernel with PREEMPT_RT, power saving off, CPUs of its own for the task. jitterlab check says what is missing.",
+        ));
+        vec![Section {
+            id: "purposes".into(),
+            title: "What it is good for".into(),
+            lead: "Each purpose with the limits that its field publishes.".into(),
+            pieces,
+        }]
+    }
+}
+
+fn sentence(judged: &JudgedNumber) -> String {
+    let (late, verdict) = (time(judged.late_ns as f64), &judged.verdict);
+    if let Some(asked) = &verdict.asked {
+        return match verdict.fitness {
+            Fitness::CannotTell => format!(
+                "CANNOT TELL for {asked}: it is judged by the standard deviation of periods, not by the largest."
+            ),
+            fitness => format!("{} for {asked}, if no start is later than {late}.", word(fitness)),
+        };
+    }
+    let groups = [(Fitness::Good, "good"), (Fitness::Limited, "usable"), (Fitness::Unfit, "not fit")];
+    let groups = groups.map(|(fitness, how)| (how, names(verdict.with(fitness))));
+    let groups = groups.iter().filter(|(_, names)| !names.is_empty());
+    let groups: Vec<String> = groups.map(|(how, names)| format!("{how} for {names}")).collect();
+    format!("{late} is {}.", groups.join("; "))
+}
+
+fn steps(judged: &JudgedNumber) -> String {
+    match judged.steps {
+        Some(steps) => format!(
+            "Software steps: at most {}/s = {} mm/min (eighths of 200 steps, {TRAVEL_MM} mm/rev; base period {}).",
+            count(steps.pulses_per_s as u64),
+            count(steps.mm_per_min as u64),
+            time(steps.base_period_ns as f64)
+        ),
+        None => "Software steps: LinuxCNC's manual advises against them above 100 µs.".into(),
+    }
+}
+
+fn next(judged: &JudgedNumber) -> String {
+    // Of what it is good enough for, the most demanding.
+    let (verdict, fit) = (&judged.verdict, [Fitness::Good, Fitness::Limited]);
+    let best = fit.into_iter().find_map(|fitness| verdict.with(fitness).next());
+    let name = verdict.asked.as_deref().or(best.map(|best| best.purpose.as_str())).unwrap_or("servo-thread");
+    format!("jitterlab run --for {name} --load cpu:1 --duration 10min (rare events need time and load)")
+}
