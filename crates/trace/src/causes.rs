@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use jitterlab_model::RunCauses;
 use serde::{Deserialize, Serialize};
 
+use crate::checksum;
 use crate::column::Source;
 
 /// Nothing larger is read: what is kept is bounded far below.
@@ -18,6 +19,9 @@ pub(crate) struct Place {
     pub(crate) offset: u64,
     /// Length in bytes.
     pub(crate) length: u64,
+    /// CRC-32 of these bytes; files of before have none.
+    #[serde(default)]
+    pub(crate) crc32: Option<u32>,
 }
 
 pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
@@ -32,6 +36,7 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
 
 pub(crate) fn read(file: &File, place: Place) -> io::Result<RunCauses> {
     let bytes = file.part(place.offset, place.length).map_err(io::Error::other)?;
+    checksum::check(&bytes, place.crc32).map_err(io::Error::other)?;
     decode(&bytes)
 }
 

@@ -15,6 +15,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
+use crate::checksum;
 use crate::error::Damage;
 use crate::thrift;
 
@@ -86,18 +87,20 @@ impl ChunkReader for Chunk {
     }
 }
 
-/// Looks at the description at the end of a file of `size` bytes. Where there is none, the Parquet library says so.
+/// The footer of a file of `size` bytes, and where it begins. Where there is none, the Parquet library says so.
 ///
 /// # Errors
-/// It is longer than its bytes, or cannot be read.
-pub(crate) fn check_end(source: &impl Source, size: u64) -> Result<()> {
-    // The last are the description's length and the letters of a Parquet file.
-    let Some(end) = size.checked_sub(8) else { return Ok(()) };
+/// What it describes is longer than its bytes, or it cannot be read.
+pub(crate) fn footer(source: &impl Source, size: u64) -> Result<Option<(u64, Bytes)>> {
+    // Behind it are its length and the letters of a Parquet file.
+    let Some(end) = size.checked_sub(8) else { return Ok(None) };
     let last = source.part(end, 8)?;
-    let [a, b, c, d, b'P', b'A', b'R', b'1'] = last[..] else { return Ok(()) };
+    let [a, b, c, d, b'P', b'A', b'R', b'1'] = last[..] else { return Ok(None) };
     let length = u64::from(u32::from_le_bytes([a, b, c, d]));
-    let Some(begin) = end.checked_sub(length) else { return Ok(()) };
-    thrift::check(&source.part(begin, length)?)
+    let Some(begin) = end.checked_sub(length) else { return Ok(None) };
+    let footer = source.part(begin, length)?;
+    thrift::check(&footer)?;
+    Ok(Some((begin, footer)))
 }
 
 /// Runs what the Parquet library does with a file. It panics on some damaged ones; here that is an error.
@@ -117,11 +120,12 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     done.unwrap_or_else(|_| Err(Damage::Undecodable.into()))
 }
 
-/// Opens a column of a row group.
+/// Opens a column of a row group, and compares its bytes with their checksum.
 pub(crate) fn open<T: DataType>(
     source: &impl Source,
     group: &RowGroupMetaData,
     column: usize,
+    checksum: Option<u32>,
 ) -> Result<ColumnReaderImpl<T>> {
     let meta = group.column(column);
     if meta.column_type() != T::get_physical_type() {
@@ -132,6 +136,7 @@ pub(crate) fn open<T: DataType>(
         return Err(Damage::BeforeBegin.into());
     };
     let bytes = source.part(offset, length)?;
+    checksum::check(&bytes, checksum)?;
     thrift::check_pages(&bytes)?;
     let rows = usize::try_from(group.num_rows()).map_err(|_| Damage::RowsOfGroup)?;
     let chunk = Arc::new(Chunk { offset, bytes });
@@ -139,7 +144,7 @@ pub(crate) fn open<T: DataType>(
     Ok(ColumnReaderImpl::new(meta.column_descr_ptr(), pages))
 }
 
-/// Reads a whole column.
+/// Reads a whole column of an embedded table.
 pub(crate) fn read<T: DataType>(
     source: &impl Source,
     group: &RowGroupMetaData,
@@ -147,7 +152,7 @@ pub(crate) fn read<T: DataType>(
     rows: usize,
 ) -> Result<Vec<T::T>> {
     let mut values = Vec::new();
-    read_on(&mut open::<T>(source, group, column)?, rows, &mut values)?;
+    read_on(&mut open::<T>(source, group, column, None)?, rows, &mut values)?;
     Ok(values)
 }
 

@@ -6,6 +6,8 @@ use std::path::Path;
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{RunInfo, StopReason};
 
+use crate::journal::Journal;
+use crate::own_file::{Identity, OwnFile};
 use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
 use crate::table::{FinishedRun, RunFileWriter};
@@ -45,28 +47,67 @@ pub fn recover_to(
         return Err(TraceError::StillRecording(journal.into()));
     }
     check_free(target)?;
-    convert(&file, journal, target, None, progress)
+    let file = OwnFile::new(file).map_err(TraceError::io("read", journal))?;
+    let finished = convert(&file, journal, target, None, progress)?;
+    without_journal(finished, journal, file.identity())
 }
 
 /// Turns a journal that was closed properly into the run file.
 pub(crate) fn close_journal(
-    file: &File,
-    journal: &Path,
+    journal: &Journal,
     target: &Path,
     info: RunInfo,
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    convert(file, journal, target, Some(info), progress)
+    let Journal { path, file, rows, .. } = journal;
+    let closed = match file.get() {
+        Ok(_) => convert(file, path, target, Some(info), progress),
+        // The program around us closed the descriptor; the journal may still be there by its name.
+        Err(closed) => match File::open(path).and_then(OwnFile::new) {
+            Ok(found) if found.identity() == file.identity() => {
+                convert(&found, path, target, Some(info), progress)
+            }
+            _ => Err(TraceError::io("read", path)(closed)),
+        },
+    }?;
+    // Rows that cannot be are left out and said; else somebody cut the journal, or wrote into it.
+    let left_out: u64 = closed.skipped.iter().filter_map(|skipped| skipped.rows).sum();
+    if closed.rows + left_out < *rows {
+        let (path, journal) = (target.into(), path.into());
+        return Err(TraceError::Lost { path, recorded: *rows, read: closed.rows, journal });
+    }
+    without_journal(closed, path, file.identity())
+}
+
+/// Removes the journal of a run file that holds all of it, unless the name is another file's by now.
+fn without_journal(
+    finished: FinishedRun,
+    path: &Path,
+    identity: Identity,
+) -> Result<FinishedRun, TraceError> {
+    if !finished.skipped.is_empty() || !is_journal_name(path) {
+        return Ok(finished);
+    }
+    if identity.is_named(path) {
+        std::fs::remove_file(path).map_err(|source| TraceError::JournalLeft {
+            path: finished.path.clone(),
+            journal: path.into(),
+            source,
+        })?;
+        // Should the name come back after a power loss, nothing is lost by that.
+        let _ = sync_directory(path);
+    }
+    Ok(FinishedRun { journal: None, ..finished })
 }
 
 fn convert(
-    file: &File,
+    file: &OwnFile,
     path: &Path,
     target: &Path,
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, TraceError> {
-    let mut walk = Walk::begin(file, path)?;
+    let mut walk = Walk::begin(file.get().map_err(TraceError::io("read", path))?, path)?;
     let mut output = RunFileWriter::create(target, walk.tasks())?;
     while let Some(part) = walk.next()? {
         match part {
@@ -88,16 +129,5 @@ fn convert(
         info
     });
     info.warnings.extend(skipped.iter().map(|s| s.warning()));
-    let finished = output.finish(&info)?;
-    if skipped.is_empty() && is_journal_name(path) {
-        std::fs::remove_file(path).map_err(|source| TraceError::JournalLeft {
-            path: target.into(),
-            journal: path.into(),
-            source,
-        })?;
-        // Should the name come back after a power loss, nothing is lost by that.
-        let _ = sync_directory(path);
-        return Ok(finished);
-    }
-    Ok(FinishedRun { skipped, journal: Some(path.into()), ..finished })
+    Ok(FinishedRun { skipped, journal: Some(path.into()), ..output.finish(&info)? })
 }

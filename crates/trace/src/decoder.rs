@@ -10,6 +10,7 @@ use parquet::errors::Result;
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::statistics::Statistics;
 
+use crate::checksum::OfColumns;
 use crate::column;
 
 /// Which columns to read. Fields of activations that are not read are 0.
@@ -63,6 +64,14 @@ pub(crate) struct Decoder {
     pub(crate) common: Activation,
 }
 
+/// A row group to be decoded.
+pub(crate) struct Part<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) group: &'a RowGroupMetaData,
+    /// Those of its columns, where the file has any.
+    pub(crate) checksums: Option<&'a OfColumns>,
+}
+
 /// A column and the field it goes into.
 struct Column<T: DataType> {
     reader: ColumnReaderImpl<T>,
@@ -79,8 +88,10 @@ fn put<T: Copy>(rows: &mut [Activation], values: &[T], set: impl Fn(&mut Activat
 }
 
 impl<T: DataType<T: Copy>> Column<T> {
-    fn open(file: &File, group: &RowGroupMetaData, number: usize, put: Put<T::T>) -> Result<Self> {
-        Ok(Column { reader: column::open(file, group, number)?, put, values: Vec::with_capacity(BATCH) })
+    fn open(part: &Part<'_>, number: usize, put: Put<T::T>) -> Result<Self> {
+        let checksum = part.checksums.map(|columns| columns[number]);
+        let reader = column::open(part.file, part.group, number, checksum)?;
+        Ok(Column { reader, put, values: Vec::with_capacity(BATCH) })
     }
 
     fn fill(&mut self, rows: &mut [Activation]) -> Result<()> {
@@ -92,11 +103,11 @@ impl<T: DataType<T: Copy>> Column<T> {
 }
 
 impl Decoder {
-    pub(crate) fn open(file: &File, group: &RowGroupMetaData, columns: Columns) -> Result<Self> {
+    pub(crate) fn open(part: &Part<'_>, columns: Columns) -> Result<Self> {
         let mut decoder = Decoder { long: Vec::new(), short: Vec::new(), common: Activation::default() };
         let mut long = |number, name, put| -> Result<()> {
             if columns.contains(name) {
-                decoder.long.push(Column::open(file, group, number, put)?);
+                decoder.long.push(Column::open(part, number, put)?);
             }
             Ok(())
         };
@@ -106,9 +117,9 @@ impl Decoder {
         long(4, Columns::END, |rows, values| put(rows, values, |a, v| a.end_ns = v))?;
         let common = &mut decoder.common;
         let mut short = |number, name, put: Put<i32>| -> Result<()> {
-            match only_value(group, number).filter(|_| columns.contains(name)) {
+            match only_value(part.group, number).filter(|_| columns.contains(name)) {
                 Some(value) => put(std::slice::from_mut(common), &[value]),
-                None if columns.contains(name) => decoder.short.push(Column::open(file, group, number, put)?),
+                None if columns.contains(name) => decoder.short.push(Column::open(part, number, put)?),
                 None => {}
             }
             Ok(())

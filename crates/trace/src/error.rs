@@ -145,6 +145,21 @@ pub enum TraceError {
         /// What went wrong.
         source: Box<TraceError>,
     },
+    /// The run file holds less than was recorded: something cut the journal, or wrote into it.
+    #[error(
+        "{path} holds {read} of the {recorded} activations that were recorded: another program changed the journal meanwhile. \
+         Nothing was removed; the journal is {journal}"
+    )]
+    Lost {
+        /// The run file, of what was left.
+        path: PathBuf,
+        /// Activations that were written to the journal.
+        recorded: u64,
+        /// Activations that were read from it.
+        read: u64,
+        /// The journal.
+        journal: PathBuf,
+    },
     /// The run file is written, and its journal is still there.
     #[error("{path} is written, and whole; its journal {journal} could not be removed: {source}; remove it")]
     JournalLeft {
@@ -299,6 +314,14 @@ pub enum Damage {
     /// Where it says what is in it: something that is longer than the bytes that say it, or no Thrift.
     #[error("what it says is in it cannot be, or is damaged")]
     Claims,
+    /// Bytes that are not those that their checksum is of.
+    #[error(
+        "its bytes have changed since it was written (their checksum says so): copy it again from where it was measured"
+    )]
+    Checksum,
+    /// What was written reads back as something else.
+    #[error("what was read back is not what was written")]
+    ReadBack,
     /// A column that is shorter than its row group.
     #[error("a column ends early")]
     EndsEarly,

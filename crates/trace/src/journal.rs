@@ -8,6 +8,7 @@ use jitterlab_model::RunInfo;
 
 use crate::TraceError;
 use crate::frame::{self, FrameReader, Kind};
+use crate::own_file::OwnFile;
 
 /// What disks write, and lose, at once.
 const BLOCK: usize = 4096;
@@ -15,9 +16,9 @@ const BLOCK: usize = 4096;
 /// The journal's file and how much of it is good.
 pub(crate) struct Journal {
     pub(crate) path: PathBuf,
-    pub(crate) file: File,
+    pub(crate) file: OwnFile,
     /// Length up to the end of the last whole frame.
-    good_bytes: u64,
+    pub(crate) good_bytes: u64,
     /// Rows in these.
     pub(crate) rows: u64,
 }
@@ -25,6 +26,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// Begins a journal: the preamble and the description, synced.
     pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, TraceError> {
+        let file = OwnFile::new(file).map_err(TraceError::io("write", path))?;
         let mut journal = Journal { path: path.into(), file, good_bytes: 0, rows: 0 };
         let mut bytes = frame::preamble();
         // Twice, in blocks of their own: without it the times of the rows are unknown, and one damaged block of a disk must
@@ -33,11 +35,11 @@ impl Journal {
         put_info(&mut first, info, 0);
         put_info(&mut bytes, info, first.len().next_multiple_of(BLOCK) - first.len());
         put_info(&mut bytes, info, 0);
-        journal
-            .file
-            .write_all(&bytes)
-            .and_then(|()| journal.file.sync_all())
-            .map_err(TraceError::io("write", path))?;
+        let written = journal.file.get().and_then(|mut file| {
+            file.write_all(&bytes)?;
+            file.sync_all()
+        });
+        written.map_err(TraceError::io("write", path))?;
         journal.good_bytes = bytes.len() as u64;
         Ok(journal)
     }
@@ -52,15 +54,17 @@ impl Journal {
 
     /// Makes what was written last through a power loss.
     pub(crate) fn sync(&self) -> Result<(), TraceError> {
-        self.file.sync_data().map_err(|e| recording_ended(&self.path, self.rows, e))
+        let synced = self.file.get().and_then(File::sync_data);
+        synced.map_err(|e| recording_ended(&self.path, self.rows, e))
     }
 
     /// Appends frames. If the disk takes only a part of them, the whole frames in it are kept.
     pub(crate) fn write(&mut self, frames: &[u8]) -> Result<(), TraceError> {
+        let mut file = self.file.get().map_err(|e| recording_ended(&self.path, self.rows, e))?;
         let mut written = 0;
         let mut failure = None;
         while written < frames.len() {
-            match self.file.write(&frames[written..]) {
+            match file.write(&frames[written..]) {
                 Ok(0) => failure = Some(io::ErrorKind::WriteZero.into()),
                 Ok(n) => written += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -78,7 +82,7 @@ impl Journal {
         self.good_bytes += whole.good_bytes() - begin;
         let Some(source) = failure else { return Ok(()) };
         // Without the cut frame at the end, nothing has to be skipped when the journal is read.
-        let _ = self.file.set_len(self.good_bytes);
+        let _ = file.set_len(self.good_bytes);
         Err(recording_ended(&self.path, self.rows, source))
     }
 

@@ -21,6 +21,9 @@ pub(crate) const FORMAT_KEY: &str = "jitterlab.format";
 /// Metadata key of the list of embedded slice tables.
 pub(crate) const SLICES_KEY: &str = "jitterlab.slices";
 
+/// Who wrote the file, as Parquet has it.
+pub(crate) const CREATED_BY: &str = concat!("jitterlab-trace ", env!("CARGO_PKG_VERSION"));
+
 /// Metadata key of the place of the causes of late activations.
 pub(crate) const CAUSES_KEY: &str = "jitterlab.causes";
 
@@ -53,7 +56,7 @@ pub(crate) fn zstd() -> Compression {
 pub(crate) fn properties(compression: Compression) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by(concat!("jitterlab-trace ", env!("CARGO_PKG_VERSION")).into())
+        .set_created_by(CREATED_BY.into())
         .set_compression(compression)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)

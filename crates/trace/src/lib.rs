@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod causes;
+mod checksum;
 mod codec;
 mod column;
 mod convert;
@@ -12,6 +13,7 @@ mod frame;
 mod import;
 mod journal;
 mod layout;
+mod own_file;
 mod parts;
 mod paths;
 pub mod place;

@@ -14,8 +14,9 @@ use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMe
 
 use crate::TraceError;
 use crate::causes::{self, Place};
+use crate::checksum::{self, OfColumns};
 use crate::column;
-use crate::decoder::{BATCH, Columns, Decoder, only_value};
+use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
 use crate::description::{newer, parse_info};
 use crate::error::{Damage, NotARun};
 use crate::frame::is_journal;
@@ -40,6 +41,8 @@ pub struct RunReader {
     info: RunInfo,
     metadata: Arc<ParquetMetaData>,
     groups: Vec<RowGroup>,
+    /// Of each row group's columns; files of before, and those that another program wrote again, have none.
+    checksums: Option<Vec<OfColumns>>,
     embedded: Vec<Embedded>,
     causes: Option<Place>,
 }
@@ -71,9 +74,9 @@ impl RunReader {
             return Err(not(if beginning.is_empty() { NotARun::Empty } else { NotARun::NotParquet }));
         }
         let size = file.metadata().map_err(TraceError::io("read", path))?.len();
-        let metadata = column::check_end(&file, size)
-            .and_then(|()| ParquetMetaDataReader::new().parse_and_finish(&file))
-            .map_err(|e| not(NotARun::CutShort(Damage::from(e).to_string())))?;
+        let cut_short = |e| not(NotARun::CutShort(Damage::from(e).to_string()));
+        let footer = column::footer(&file, size).map_err(cut_short)?;
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(cut_short)?;
         let value = |key: &str| {
             let pairs = metadata.file_metadata().key_value_metadata();
             pairs.into_iter().flatten().find(|kv| kv.key == key).and_then(|kv| kv.value.as_deref())
@@ -88,6 +91,14 @@ impl RunReader {
             Ok(list) => list.unwrap_or_default(),
             Err(e) => return Err(damaged(path, Damage::SliceList(e))),
         };
+        let checksums = match footer.as_ref().and_then(|(_, bytes)| checksum::is_sealed(bytes)) {
+            Some(whole) if checksum::is_ours(&metadata) => {
+                let checksums = value(checksum::CHUNKS_KEY).filter(|_| whole).and_then(checksum::read);
+                let of_groups = |found: &Vec<_>| found.len() == metadata.num_row_groups();
+                Some(checksums.filter(of_groups).ok_or_else(|| damaged(path, Damage::Checksum))?)
+            }
+            _ => None,
+        };
         let causes = value(CAUSES_KEY).map(serde_json::from_str).transpose();
         let causes = causes.map_err(|e| damaged(path, Damage::Causes(e.into())))?;
         check_schema(path, &metadata)?;
@@ -100,6 +111,7 @@ impl RunReader {
             info,
             metadata: Arc::new(metadata),
             groups,
+            checksums,
             embedded,
             causes,
         })
@@ -123,6 +135,11 @@ impl RunReader {
     /// The parts of the file, in the order they were written: those of one task follow each other in time.
     pub fn row_groups(&self) -> &[RowGroup] {
         &self.groups
+    }
+
+    /// Whether the file carries checksums, so that damage in it is noticed.
+    pub fn has_checksums(&self) -> bool {
+        self.checksums.is_some()
     }
 
     /// Whether the file holds slices instead of all activations (see [`Keep::Spikes`](jitterlab_model::Keep)).
@@ -186,7 +203,11 @@ impl RunReader {
 
     fn decoder(&self, number: usize, columns: Columns) -> Result<Decoder, TraceError> {
         match self.metadata.row_groups().get(number) {
-            Some(group) => self.guarded(|| Decoder::open(&self.file, group, columns)),
+            Some(group) => {
+                let checksums = self.checksums.as_ref().map(|groups| &groups[number]);
+                let part = Part { file: &self.file, group, checksums };
+                self.guarded(|| Decoder::open(&part, columns))
+            }
             None => Err(damaged(&self.path, Damage::NoRowGroup(number))),
         }
     }

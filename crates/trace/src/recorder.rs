@@ -17,6 +17,7 @@ use crate::TraceError;
 use crate::codec::RowEncoder;
 use crate::frame::{self, Kind};
 use crate::journal::{Journal, put_info, recording_ended};
+use crate::own_file::OwnFile;
 use crate::spikes::{Slicer, SpikeFilter};
 
 /// How long rows wait in memory at most before they are written.
@@ -286,12 +287,12 @@ fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {
     }
 }
 
-fn sync_until_stopped(shared: &Shared, file: &File, path: &Path) {
+fn sync_until_stopped(shared: &Shared, file: &OwnFile, path: &Path) {
     loop {
         if shared.wait(SYNC_EVERY, |s| s.stop).stop {
             return;
         }
-        if let Err(source) = file.sync_data() {
+        if let Err(source) = file.get().and_then(File::sync_data) {
             let rows = shared.lock().written_rows;
             shared.end(recording_ended(path, rows, source));
             return;

@@ -21,7 +21,8 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
-use crate::column::{Source, check_end, guarded, read as read_column};
+use crate::checksum::{self, Writer};
+use crate::column::{Source, footer, guarded, read as read_column};
 use crate::error::Damage;
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
@@ -67,6 +68,9 @@ pub(crate) struct Embedded {
     pub(crate) offset: u64,
     /// Length in bytes.
     pub(crate) length: u64,
+    /// CRC-32 of these bytes; files of before have none.
+    #[serde(default)]
+    pub(crate) crc32: Option<u32>,
 }
 
 /// Gathers slices and writes them out in pairs of embedded tables.
@@ -109,11 +113,7 @@ impl OpenSlice {
 }
 
 impl SliceTable {
-    pub(crate) fn push(
-        &mut self,
-        file: &mut SerializedFileWriter<File>,
-        slice: &Slice,
-    ) -> Result<(), ParquetError> {
+    pub(crate) fn push(&mut self, file: &mut Writer, slice: &Slice) -> Result<(), ParquetError> {
         if self.tasks.len() <= slice.task {
             self.tasks.resize_with(slice.task + 1, || None);
         }
@@ -132,23 +132,21 @@ impl SliceTable {
     }
 
     /// Writes what is left; returns where all tables are.
-    pub(crate) fn finish(
-        &mut self,
-        file: &mut SerializedFileWriter<File>,
-    ) -> Result<Vec<Embedded>, ParquetError> {
+    pub(crate) fn finish(&mut self, file: &mut Writer) -> Result<Vec<Embedded>, ParquetError> {
         self.closed.extend(self.tasks.drain(..).flatten().map(|mut open| open.next(None)));
         self.write(file)?;
         Ok(std::mem::take(&mut self.written))
     }
 
-    fn write(&mut self, file: &mut SerializedFileWriter<File>) -> Result<(), ParquetError> {
+    fn write(&mut self, file: &mut Writer) -> Result<(), ParquetError> {
         if self.closed.is_empty() {
             return Ok(());
         }
         for (table, bytes) in [("slices", slices_table(&self.closed)?), ("bins", bins_table(&self.closed)?)] {
             let offset = file.bytes_written() as u64;
             file.write_all(&bytes)?;
-            self.written.push(Embedded { table: table.into(), offset, length: bytes.len() as u64 });
+            let (length, crc32) = (bytes.len() as u64, Some(crc32fast::hash(&bytes)));
+            self.written.push(Embedded { table: table.into(), offset, length, crc32 });
         }
         self.closed.clear();
         self.bins = 0;
@@ -244,7 +242,8 @@ struct Columns {
 impl Columns {
     fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
         let bytes = file.part(place.offset, place.length)?;
-        check_end(&bytes, bytes.len() as u64)?;
+        checksum::check(&bytes, place.crc32)?;
+        footer(&bytes, bytes.len() as u64)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
         let [group] = metadata.row_groups() else { return Err(damaged()) };
         let rows = usize::try_from(group.num_rows()).map_err(|_| damaged())?;

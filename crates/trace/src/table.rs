@@ -1,6 +1,5 @@
 //! Writing the run file: a row per activation, row groups of one task each.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,11 +9,11 @@ use parquet::basic::Compression;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::writer::SerializedFileWriter;
 use tempfile::NamedTempFile;
 
 use crate::TraceError;
 use crate::causes::{self, Place};
+use crate::checksum::{self, CHUNKS_KEY, OfColumns, Passing, Writer};
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
 use crate::paths::sync_directory;
 use crate::place;
@@ -54,10 +53,11 @@ pub struct RunFileWriter {
     path: PathBuf,
     temporary: NamedTempFile,
     /// Begun with the first rows that are written.
-    file: Option<SerializedFileWriter<File>>,
+    file: Option<Writer>,
     buffers: Vec<Vec<Activation>>,
     buffered: usize,
     rows: u64,
+    checksums: Vec<OfColumns>,
     slices: SliceTable,
     causes: Option<Vec<u8>>,
     scratch: Scratch,
@@ -85,6 +85,7 @@ impl RunFileWriter {
             buffers: vec![Vec::new(); tasks],
             buffered: 0,
             rows: 0,
+            checksums: Vec::new(),
             slices: SliceTable::default(),
             causes: None,
             scratch: Scratch::default(),
@@ -124,13 +125,13 @@ impl RunFileWriter {
     }
 
     /// The file, to be put back; begun with that compression if it is not yet.
-    fn begun(&mut self, compression: Compression) -> Result<SerializedFileWriter<File>, TraceError> {
+    fn begun(&mut self, compression: Compression) -> Result<Writer, TraceError> {
         if let Some(file) = self.file.take() {
             return Ok(file);
         }
         let file = self.temporary.as_file().try_clone().map_err(TraceError::io("write", &self.path))?;
         schema(SCHEMA)
-            .and_then(|schema| SerializedFileWriter::new(file, schema, Arc::new(properties(compression))))
+            .and_then(|schema| Writer::new(Passing::new(file), schema, Arc::new(properties(compression))))
             .map_err(|e| failed(&self.path, e))
     }
 
@@ -157,6 +158,7 @@ impl RunFileWriter {
         let rows = &mut self.buffers[task];
         let written =
             write_group(&mut file, task, rows, &mut self.scratch).map_err(|e| failed(&self.path, e));
+        let written = written.map(|checksums| self.checksums.push(checksums));
         self.rows += rows.len() as u64;
         self.buffered -= rows.len();
         rows.clear();
@@ -178,7 +180,8 @@ impl RunFileWriter {
         let tables = self.slices.finish(&mut file).map_err(|e| failed(&self.path, e))?;
         let mut place = None;
         if let Some(bytes) = self.causes.take() {
-            place = Some(Place { offset: file.bytes_written() as u64, length: bytes.len() as u64 });
+            let (offset, crc32) = (file.bytes_written() as u64, Some(crc32fast::hash(&bytes)));
+            place = Some(Place { offset, length: bytes.len() as u64, crc32 });
             file.write_all(&bytes).map_err(TraceError::io("write", &self.path))?;
         }
         let mut describe = |key: &str, value: String| {
@@ -191,7 +194,11 @@ impl RunFileWriter {
         if let Some(place) = place {
             describe(CAUSES_KEY, json(&self.path, &place)?);
         }
-        let file = file.into_inner().map_err(|e| failed(&self.path, e))?;
+        describe(CHUNKS_KEY, checksum::written(&self.checksums));
+        file.append_key_value_metadata(checksum::blank());
+        file.into_inner().map_err(|e| failed(&self.path, e))?;
+        let file = self.temporary.as_file();
+        checksum::seal(file).map_err(|e| failed(&self.path, e))?;
         file.sync_all().map_err(TraceError::io("sync", &self.path))?;
         let bytes = file.metadata().map_err(TraceError::io("read the size of", &self.path))?.len();
         self.temporary.persist_noclobber(&self.path).map_err(|e| match e.error.kind() {
@@ -239,11 +246,12 @@ pub(crate) fn failed(path: &Path, error: ParquetError) -> TraceError {
 }
 
 fn write_group(
-    file: &mut SerializedFileWriter<File>,
+    file: &mut Writer,
     task: usize,
     rows: &[Activation],
     scratch: &mut Scratch,
-) -> Result<(), ParquetError> {
+) -> Result<OfColumns, ParquetError> {
+    checksum::begin(file)?;
     let mut group = file.next_row_group()?;
     let Scratch { long, short } = scratch;
     let mut short_column = |group: &mut _, of: &dyn Fn(&Activation) -> i32| {
@@ -265,5 +273,5 @@ fn write_group(
     short_column(&mut group, &|a| a.missed as i32)?;
     short_column(&mut group, &|a| i32::from(a.flags.0))?;
     group.close()?;
-    Ok(())
+    checksum::of_last_group(file)
 }

@@ -165,9 +165,9 @@ impl RunWriter {
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        let closed = close_journal(&journal.file, &journal.path, &path, info, progress);
+        let closed = close_journal(&journal, &path, info, progress);
         closed.map(|closed| FinishedRun { ended, ..closed }).map_err(|error| match error {
-            left @ TraceError::JournalLeft { .. } => left,
+            written @ (TraceError::JournalLeft { .. } | TraceError::Lost { .. }) => written,
             error => TraceError::NotClosed { path, journal: journal_name, source: Box::new(error) },
         })
     }

@@ -1,12 +1,13 @@
 //! Files that were cut or changed: an answer, never a panic, and never invented rows.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at anything unexpected")]
+#![allow(unsafe_code, reason = "a test takes descriptors away, as programs do")]
 
 use std::path::Path;
 
 use crate::common::{all_rows, closed, info, quick_directory, row};
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{Activation, Flags, Keep, StopReason};
+use jitterlab_model::{Activation, Flags, Keep, RunCauses, StopReason};
 use jitterlab_trace::{Columns, RunReader, RunWriter, TraceError, journal_path, recover};
 
 fn journal(directory: &Path, keep: Keep, rows: &[Activation]) -> Vec<u8> {
@@ -179,4 +180,130 @@ fn a_run_file_with_any_changed_byte_never_panics() {
         std::fs::write(&path, &changed).unwrap();
         let _ = read_everything(&path);
     }
+}
+
+/// What a run file says: its description, causes, slices and activations.
+fn content(path: &Path) -> Result<String, TraceError> {
+    let reader = RunReader::open(path)?;
+    let mut text = format!("{:?}{:?}", reader.info(), reader.causes()?);
+    reader.for_each_slice(|slice| text += &format!("{slice:?}"))?;
+    reader.for_each_batch(Columns::ALL, |task, rows| text += &format!("{task}{rows:?}"))?;
+    Ok(text)
+}
+
+/// Numbers that look random, the same each time.
+fn mixed(number: u64) -> u64 {
+    let mixed = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16
+}
+
+#[test]
+fn a_damaged_run_file_is_refused_or_says_the_same() {
+    let directory = quick_directory();
+    let spikes = small_file(directory.path());
+    let whole = directory.path().join("all.parquet");
+    let mut writer = RunWriter::create(&whole, &info(Keep::All)).unwrap();
+    writer.append(0, &(0..10_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    writer.causes(&RunCauses::default()).unwrap();
+    writer.finish(closed(Keep::All)).unwrap();
+    let all = std::fs::read(&whole).unwrap();
+    let path = directory.path().join("damaged.parquet");
+    let (mut refused, mut same) = (0, 0);
+    for (bytes, of) in [(spikes, "small.parquet"), (all, "all.parquet")] {
+        let expected = content(&directory.path().join(of)).unwrap();
+        let length = bytes.len();
+        for number in 0..1_500u64 {
+            let mut damaged = bytes.clone();
+            let at = mixed(3 * number) as usize % length;
+            let other = mixed(3 * number + 1) as usize % length;
+            match number % 5 {
+                // A bit, eight bytes, a block of zeros, two blocks in each other's place, an end that is missing.
+                0 => damaged[at] ^= 1 << (number / 5 % 8),
+                1 => (at..(at + 8).min(length)).for_each(|i| damaged[i] = mixed(number + i as u64) as u8),
+                2 => damaged[at..(at + 512).min(length)].fill(0),
+                3 => (0..64).for_each(|i| damaged.swap((at + i) % length, (other + i) % length)),
+                _ => damaged.truncate(at),
+            }
+            std::fs::write(&path, &damaged).unwrap();
+            match content(&path) {
+                Ok(found) => {
+                    assert!(found == expected, "damage {number} of {of} went unnoticed");
+                    same += 1;
+                }
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    println!("{refused} damaged files refused, {same} read as what they were");
+    assert!(refused > 2_500, "{refused} {same}");
+}
+
+#[test]
+fn a_journal_that_is_cut_while_it_is_recorded_is_no_success() {
+    let directory = quick_directory();
+    let path = directory.path().join("cut.parquet");
+    let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    writer.append(0, &(0..1_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    std::fs::File::options().write(true).open(journal_path(&path)).unwrap().set_len(0).unwrap();
+    writer.append(0, &(1_000..1_500).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    let error = writer.finish(closed(Keep::All)).expect_err("a run was lost in silence");
+    let TraceError::Lost { recorded, read, journal, .. } = &error else { panic!("{error}") };
+    // The description went with the first rows; without it the others have no times.
+    assert_eq!((*recorded, *read), (1_500, 0));
+    assert!(journal.exists() && error.to_string().contains("1500"), "{error}");
+    assert_eq!(RunReader::open(&path).unwrap().rows(), *read);
+}
+
+#[test]
+fn a_journal_that_somebody_removed_is_closed_all_the_same() {
+    let directory = quick_directory();
+    let path = directory.path().join("removed.parquet");
+    let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    writer.append(0, &(0..100).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    std::fs::remove_file(journal_path(&path)).unwrap();
+    // Another's file of that name is left alone.
+    std::fs::write(journal_path(&path), "mine").unwrap();
+    let finished = writer.finish(closed(Keep::All)).unwrap();
+    assert_eq!((finished.rows, finished.journal), (100, None));
+    assert_eq!(std::fs::read(journal_path(&path)).unwrap(), b"mine");
+}
+
+#[test]
+fn a_program_that_closes_descriptors_gets_nothing_written_into_its_own_files() {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+    let directory = quick_directory();
+    let (path, own) = (directory.path().join("run.parquet"), directory.path().join("own"));
+    let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    writer.append(0, &(0..1_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let journal = std::fs::canonicalize(journal_path(&path)).unwrap();
+    let descriptors: Vec<i32> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .flatten()
+        .filter(|entry| std::fs::read_link(entry.path()).is_ok_and(|target| target == journal))
+        .map(|entry| entry.file_name().to_str().unwrap().parse().unwrap())
+        .collect();
+    assert!(!descriptors.is_empty());
+    let mut opened = Vec::new();
+    for descriptor in descriptors {
+        // The number goes to the program's own file in one step: other tests open files meanwhile.
+        let file = std::fs::File::create(own.with_extension(descriptor.to_string())).unwrap();
+        nix_dup2(file.as_raw_fd(), descriptor);
+        // SAFETY: the number was just given to this file; the recorder never closes what is not its own.
+        opened.push(unsafe { OwnedFd::from_raw_fd(descriptor) });
+    }
+    writer.append(0, &(1_000..2_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let finished = writer.finish(closed(Keep::All)).unwrap();
+    assert_eq!(finished.rows, 1_000);
+    assert!(finished.ended.is_some_and(|why| why.contains("descriptor")));
+    for file in opened {
+        assert_eq!(std::fs::File::from(file).metadata().unwrap().len(), 0);
+    }
+}
+
+fn nix_dup2(from: i32, to: i32) {
+    // SAFETY: both are descriptors of this process.
+    assert_eq!(unsafe { nix::libc::dup2(from, to) }, to);
 }

@@ -1,0 +1,148 @@
+//! Checksums of a run file: one of each column chunk, embedded table and block of causes, and one of its footer.
+//!
+//! Parquet has a checksum for each page, which the library checks and does not write. Ours are CRC-32 in the metadata:
+//! [`CHUNKS_KEY`] lists those of the column chunks, and the value of [`FOOTER_KEY`] is that of the footer's bytes, in which
+//! the value itself counts as [`BLANK`]. A file that another program has written again carries the keys on, perhaps, but
+//! not the bytes: [`is_ours`].
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+use bytes::Bytes;
+use parquet::errors::Result;
+use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
+use parquet::file::writer::SerializedFileWriter;
+
+use crate::column::{Source, footer};
+use crate::error::Damage;
+use crate::layout::CREATED_BY;
+
+/// Metadata key of the checksums of column chunks: for each row group one for each column.
+pub(crate) const CHUNKS_KEY: &str = "jitterlab.crc32";
+/// Metadata key of the footer's checksum.
+pub(crate) const FOOTER_KEY: &str = "jitterlab.footer";
+/// The footer's checksum as long as it is not known.
+const BLANK: &str = "crc32:00000000";
+/// How Thrift writes that value behind its key: the field's head and the length.
+const BEFORE_VALUE: [u8; 2] = [0x18, BLANK.len() as u8];
+
+/// The checksums of a row group's columns.
+pub(crate) type OfColumns = [u32; 8];
+
+/// A Parquet file being written, whose bytes are counted as they pass.
+pub(crate) type Writer = SerializedFileWriter<Passing>;
+
+/// A file and the checksum of what was written since [`Passing::take`].
+pub(crate) struct Passing {
+    file: File,
+    hasher: crc32fast::Hasher,
+}
+
+impl Passing {
+    pub(crate) fn new(file: File) -> Self {
+        Passing { file, hasher: crc32fast::Hasher::new() }
+    }
+
+    fn take(&mut self) -> u32 {
+        std::mem::take(&mut self.hasher).finalize()
+    }
+}
+
+impl Write for Passing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Begins a part of the file whose checksum is of interest.
+pub(crate) fn begin(file: &mut Writer) -> Result<()> {
+    file.flush()?;
+    file.inner_mut().take();
+    Ok(())
+}
+
+/// Reads a row group back that was just written, and compares it with what was written.
+///
+/// # Errors
+/// It cannot be read, or is not what was written.
+pub(crate) fn of_last_group(file: &mut Writer) -> Result<OfColumns> {
+    file.flush()?;
+    let group = file.flushed_row_groups().last().cloned();
+    let passing = file.inner_mut();
+    let (mut found, mut all) = (OfColumns::default(), crc32fast::Hasher::new());
+    for (column, crc) in group.iter().flat_map(RowGroupMetaData::columns).zip(&mut found) {
+        let (offset, length) = column.byte_range();
+        let bytes = passing.file.part(offset, length)?;
+        *crc = crc32fast::hash(&bytes);
+        all.update(&bytes);
+    }
+    match passing.take() == all.finalize() {
+        true => Ok(found),
+        false => Err(Damage::ReadBack.into()),
+    }
+}
+
+/// Whether the bytes are those that this checksum is of; a file without one has no say.
+pub(crate) fn check(bytes: &[u8], expected: Option<u32>) -> Result<()> {
+    match expected {
+        Some(crc) if crc != crc32fast::hash(bytes) => Err(Damage::Checksum.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The entry of the footer's checksum, to be sealed when the file is complete.
+pub(crate) fn blank() -> KeyValue {
+    KeyValue::new(FOOTER_KEY.into(), BLANK.to_owned())
+}
+
+/// Writes the footer's checksum into a complete file.
+pub(crate) fn seal(file: &File) -> Result<()> {
+    let (begin, bytes) = footer(file, file.metadata()?.len())?.ok_or(Damage::Claims)?;
+    let at = value_at(&bytes).ok_or(Damage::Claims)?;
+    let value = format!("crc32:{:08x}", crc32fast::hash(&bytes));
+    file.write_all_at(value.as_bytes(), begin + at as u64)?;
+    Ok(())
+}
+
+/// Whether a footer is the one that was sealed; `None` if it was not.
+pub(crate) fn is_sealed(footer: &Bytes) -> Option<bool> {
+    let at = value_at(footer)?;
+    let (before, rest) = footer.split_at(at);
+    let (value, after) = rest.split_at(BLANK.len());
+    let mut crc = crc32fast::Hasher::new();
+    [before, BLANK.as_bytes(), after].iter().for_each(|part| crc.update(part));
+    Some(value == format!("crc32:{:08x}", crc.finalize()).as_bytes())
+}
+
+/// Where the footer's checksum stands in it.
+fn value_at(footer: &[u8]) -> Option<usize> {
+    let before = [FOOTER_KEY.as_bytes(), &BEFORE_VALUE].concat();
+    let at = footer.windows(before.len()).position(|bytes| bytes == before)? + before.len();
+    (at + BLANK.len() <= footer.len()).then_some(at)
+}
+
+/// Whether jitterlab wrote the bytes, and not another program that carried our metadata on.
+pub(crate) fn is_ours(metadata: &ParquetMetaData) -> bool {
+    metadata.file_metadata().created_by() == Some(CREATED_BY)
+}
+
+/// As the checksums of chunks stand in the metadata.
+pub(crate) fn written(groups: &[OfColumns]) -> String {
+    groups.iter().flatten().map(|crc| format!("{crc:08x}")).collect()
+}
+
+/// Reads what [`written`] wrote.
+pub(crate) fn read(text: &str) -> Option<Vec<OfColumns>> {
+    let (numbers, rest) = text.as_bytes().as_chunks::<8>();
+    let number = |hex: &[u8; 8]| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok();
+    let numbers: Vec<u32> = numbers.iter().map(number).collect::<Option<_>>()?;
+    let (groups, odd) = numbers.as_chunks::<8>();
+    (rest.is_empty() && odd.is_empty()).then(|| groups.to_vec())
+}
