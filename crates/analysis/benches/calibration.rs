@@ -1,4 +1,4 @@
-//! How often statistics are wrong on series that are not white: the tables of `docs/method/calibration.md`.
+//! How often statistics are wrong on series that are not white: the tables of `docs/evidence/calibration.md`.
 //!
 //!     cargo bench -p jitterlab-analysis --bench calibration
 //!     cargo bench -p jitterlab-analysis --bench calibration -- compare 40 wandering

@@ -1,4 +1,4 @@
-//! How often statistics are wrong, on series that are not white: what `docs/method/calibration.md` prints, and what a test
+//! How often statistics are wrong, on series that are not white: what `docs/evidence/calibration.md` prints, and what a test
 //! keeps.
 
 pub mod comparison;

@@ -2,7 +2,7 @@
 //!
 //! Both are looked for in the means of equal parts of a run. What wanders looks like either for a while: jumps have to be
 //! larger than what the level does elsewhere, and a drift is held against the slow part of what it leaves
-//! (`docs/method/calibration.md`).
+//! (`docs/evidence/calibration.md`).
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -1,7 +1,7 @@
 //! What pattern a task's latency has, from one scan: a section for each question.
 //!
 //! What the level does slowly (jumps, a drift) is looked for first, and taken out of all else. A section that says "found" is
-//! wrong no oftener than `docs/method/calibration.md` prints, also where latencies wander, burst or change regimes.
+//! wrong no oftener than `docs/evidence/calibration.md` prints, also where latencies wander, burst or change regimes.
 
 use jitterlab_model::Distribution;
 use serde::{Deserialize, Serialize};

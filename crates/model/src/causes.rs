@@ -1,5 +1,5 @@
 //! Why activations were late: their latencies in parts, each with its cause and the evidence for it, as a run file
-//! keeps them. How they are found: `docs/method/causes.md`.
+//! keeps them. How they are found: `docs/evidence/causes.md`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The picture of `docs/method/servo.md`: the same jobs, one of them late, under each overrun action.
+//! The picture of `docs/evidence/servo.md`: the same jobs, one of them late, under each overrun action.
 //!
 //! `cargo run -p jitterlab-motion --example overrun_actions > docs/images/jobs.svg`
 

@@ -1,4 +1,4 @@
-//! What the chip does, one small firmware each: what the manual says, and what is different here (the table in docs/method/mcu.md).
+//! What the chip does, one small firmware each: what the manual says, and what is different here (the table in docs/evidence/mcu.md).
 
 use std::fs;
 

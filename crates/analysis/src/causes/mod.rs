@@ -1,5 +1,5 @@
 //! Why activations were late: events of the kernel in, latencies in parts that add up out. The method, its evidence and
-//! its limits: `docs/method/causes.md`.
+//! its limits: `docs/evidence/causes.md`.
 //!
 //! [`Explainer`] takes events and activations as they come. [`Processor`](processor::Processor) knows what ran on a
 //! processor at any time, [`Thread`](thread::Thread) what a task did; [`split`] lays the one over the other,

@@ -1,6 +1,6 @@
 //! Is B better than A, by how much, and is the difference real?
 //!
-//! Two runs differ where their figures do, as far as either run's own dependence lets it say (`docs/method/calibration.md`). Two
+//! Two runs differ where their figures do, as far as either run's own dependence lets it say (`docs/evidence/calibration.md`). Two
 //! *settings* differ only where several runs of either do: [`settings`].
 
 mod causes;

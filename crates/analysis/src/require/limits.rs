@@ -2,7 +2,7 @@
 //!
 //! What comes in bursts is counted in parts of the run of many lengths: if their counts scatter more than independent ones
 //! would, there is that much less to learn. The limit is that of a sum of independent bursts of any size (Fay & Feuer, Statistics
-//! in Medicine 1997), the widest over all lengths (`docs/method/calibration.md`).
+//! in Medicine 1997), the widest over all lengths (`docs/evidence/calibration.md`).
 
 use std::ops::Range;
 

@@ -346,7 +346,7 @@ fn a_watched_activation_costs_few_instructions() {
 
 /// The programs and commands of the guide, in their order: the language, and what is in the block.
 fn guide() -> Vec<(String, String)> {
-    let text = fs::read_to_string(here().join("../../docs/guide/c-and-cpp.md")).unwrap();
+    let text = fs::read_to_string(here().join("../../docs/guide/own-program.md")).unwrap();
     let blocks = text.split("\n```").skip(1).step_by(2);
     blocks.filter_map(|block| block.split_once('\n')).map(|(kind, code)| (kind.into(), code.into())).collect()
 }

@@ -1,5 +1,5 @@
 //! Causes that are put there are found by their names. Each makes activations late in one way, and the time that its maker
-//! took is told apart by what it was taken for: the table is printed (`--nocapture`), as docs/method/causes.md shows it.
+//! took is told apart by what it was taken for: the table is printed (`--nocapture`), as docs/evidence/causes.md shows it.
 //! No time is asserted, only shares of it and how often.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]

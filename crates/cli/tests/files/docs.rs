@@ -1,4 +1,4 @@
-//! The documents speak of commands and options that exist.
+//! The documents name commands, options, files and headings that exist.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot read the documents has failed")]
 
@@ -81,4 +81,57 @@ fn every_command_and_option_in_the_documents_exists() {
         }
     }
     assert!(checked >= 10, "only {checked} commands found");
+}
+
+/// The name by which a link leads to a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
+}
+
+#[test]
+fn every_link_in_the_documents_leads_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let others = ["CHANGELOG.md", "SECURITY.md"].map(|name| root.join(name));
+    for path in documents().into_iter().chain(others) {
+        let text = fs::read_to_string(&path).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.starts_with("http") {
+                continue;
+            }
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            assert!(target.exists(), "{}: there is no {link}", path.display());
+            let text = if heading.is_empty() { String::new() } else { fs::read_to_string(&target).unwrap() };
+            let mut headings = text.lines().filter(|line| line.starts_with('#'));
+            let found = headings.any(|line| anchor(line.trim_start_matches('#').trim()) == heading);
+            assert!(heading.is_empty() || found, "{}: no heading for {link}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_document_that_a_source_names_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut folders = ["crates", "companions", "mcu", "packaging"].map(|name| root.join(name)).to_vec();
+    let mut checked = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let Ok(text) = fs::read_to_string(&path) else { continue }; // not a text
+            for rest in text.split("docs/").skip(1) {
+                let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '.');
+                let name = rest.split(|c| !is_part(c)).next().unwrap().trim_end_matches('.');
+                if name.ends_with(".md") {
+                    assert!(root.join("docs").join(name).exists(), "{}: no docs/{name}", path.display());
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert!(checked >= 10, "only {checked} documents named");
 }

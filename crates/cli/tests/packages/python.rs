@@ -98,7 +98,7 @@ fn programs(document: &str) -> Vec<String> {
 #[test]
 fn what_the_documents_show_goes_from_nothing_to_a_page() {
     let Some(python) = python() else { return };
-    for document in ["../../docs/guide/python.md", "README.md"] {
+    for document in ["../../docs/guide/own-program.md", "README.md"] {
         let folder = TempDir::new().unwrap();
         let programs = programs(package().join(document).to_str().unwrap());
         assert!(programs[0].lines().filter(|line| !line.is_empty()).count() <= 10, "more than ten lines");

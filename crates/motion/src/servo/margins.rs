@@ -191,7 +191,7 @@ fn periods_to_turn(sampled: &SampledLoop) -> f64 {
 /// P_alias(w)^2 = sum over k of |P(i (w + 2 pi k)/h)|^2
 /// ```
 ///
-/// (the derivation is in `docs/method/servo.md`).
+/// (the derivation is in `docs/evidence/servo.md`).
 #[derive(Debug, Clone)]
 pub struct JitterMargin<'a> {
     plant: &'a Plant,

@@ -1,6 +1,6 @@
 //! What the source documents hold: each figure, table, equation and claim of theirs, and how it stands with jitterlab.
 //!
-//! One document is one file of rows here. `docs/papers/contents.md` is the same as a table.
+//! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table.
 
 mod athlon;
 mod epos;
@@ -243,7 +243,7 @@ fn cells(item: &PaperItem) -> Vec<String> {
     vec![item.name(), item.says.clone(), item.stands.words().into(), item.why.clone(), command]
 }
 
-/// The same as a document in Markdown: `docs/papers/contents.md`.
+/// The same as a document in Markdown: `docs/evidence/contents.md`.
 #[must_use]
 pub fn markdown(contents: &PaperContents) -> String {
     let mut out = String::from(
@@ -371,12 +371,12 @@ mod tests {
 
     #[test]
     fn the_list_in_the_documents_is_this_one() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers/contents.md");
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/contents.md");
         let now = markdown(&PaperContents::of(None));
         if fs::read_to_string(&file).ok().as_ref() != Some(&now) {
             let anew = std::env::temp_dir().join("contents.md");
             fs::write(&anew, now).unwrap();
-            panic!("docs/papers/contents.md is not `reproduce --list`: copy {} over it", anew.display());
+            panic!("docs/evidence/contents.md is not `reproduce --list`: copy {} over it", anew.display());
         }
     }
 

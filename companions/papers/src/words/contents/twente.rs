@@ -127,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         "two-plus-two",
         "Xenomai on two of the four cores, Linux on the other two",
         Works,
-        "on four processors that take turns in virtual time: of a start's lateness up to some 21 us are theirs; docs/papers/twente.md has all of the command, and its load",
+        "on four processors that take turns in virtual time: of a start's lateness up to some 21 us are theirs; docs/evidence/twente.md has all of the command, and its load",
         "jitterlab kernel run --kernel debian:rt --cpus 4 --work twente:10000",
     ),
     (
