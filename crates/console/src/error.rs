@@ -21,7 +21,7 @@ pub enum ConsoleError {
     NoUnit(String),
     /// No length of time.
     #[error(transparent)]
-    NoTime(jitterlab_model::units::UnitError),
+    NoTime(jitterlab_model::Error),
     /// A number where a load is described.
     #[error("{0:?} is no load: did you mean cpu:{0}? (--load help describes them)")]
     LoadWithoutKind(String),

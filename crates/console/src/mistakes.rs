@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use jitterlab_model::units::{UnitError, parse_duration_ns};
+use jitterlab_model::units::{NoUnit, parse_duration_ns};
 use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
 
 use crate::error::ConsoleError;
@@ -126,9 +126,9 @@ fn several_units(text: &str) -> Option<String> {
 
 /// How long something lasts. A number alone is meant in seconds, and told so.
 pub fn duration(text: &str) -> Result<i64, ConsoleError> {
-    parse_duration_ns(text).map_err(|error| match error {
-        UnitError::NoUnit(number) => ConsoleError::NoUnit(number),
-        other => ConsoleError::NoTime(other),
+    parse_duration_ns(text).map_err(|error| match error.is(NoUnit) {
+        true => ConsoleError::NoUnit(text.trim().into()),
+        false => ConsoleError::NoTime(error),
     })
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_model::task::TaskError;
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::{Compensation, CpuSet, Overload, Refusal, Work};
 use jitterlab_rt::xenomai::XenomaiError;
@@ -221,14 +220,14 @@ pub enum SessionError {
     Prepare(#[from] PrepareError),
     /// The task contradicts itself.
     #[error(transparent)]
-    Task(#[from] TaskError),
+    Task(#[from] jitterlab_model::Error),
     /// A way to wait that is not written as one.
     #[error("--way {parts}: {error}")]
     NotAWay {
         /// What was given.
         parts: String,
         /// What is wrong with it.
-        error: TaskError,
+        error: jitterlab_model::Error,
     },
     /// Somebody asked for an end too early.
     #[error("interrupted before there was anything to report")]

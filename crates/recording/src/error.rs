@@ -2,7 +2,6 @@
 
 use std::io;
 
-use jitterlab_model::task::TaskError;
 use jitterlab_rt::BuildError;
 use jitterlab_trace::TraceError;
 
@@ -15,7 +14,7 @@ pub enum RecordingError {
     NoTasks,
     /// A task that cannot be understood.
     #[error(transparent)]
-    Task(#[from] TaskError),
+    Task(#[from] jitterlab_model::Error),
     /// Two tasks of one name.
     #[error("two tasks have the name {0}: give each one of its own by name=")]
     SameName(String),

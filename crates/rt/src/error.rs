@@ -4,7 +4,6 @@ use std::env;
 use std::fs;
 use std::io;
 
-use jitterlab_model::task::TaskError;
 use jitterlab_model::{CpuSet, Policy, Refusal, SleepClock, WakeMethod};
 
 use crate::sys;
@@ -16,7 +15,7 @@ use crate::xenomai::XenomaiError;
 pub enum BuildError {
     /// A description that contradicts itself.
     #[error(transparent)]
-    Contradiction(#[from] TaskError),
+    Contradiction(#[from] jitterlab_model::Error),
     /// A task that would keep everybody else off the processors there are.
     #[error(transparent)]
     Unreachable(#[from] Unreachable),

@@ -14,7 +14,7 @@ use crate::error::Unreachable;
 ///
 /// let task = "wake=spin,policy=fifo:50,cpu=1".parse()?;
 /// assert!(polling::check(&[task], &[1]).is_err());
-/// # Ok::<(), jitterlab_model::task::TaskError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 ///
 /// # Errors

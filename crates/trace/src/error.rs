@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::bounds::Impossible;
+use jitterlab_model::Error;
 use parquet::errors::ParquetError;
 
 use crate::role::Role;
@@ -310,7 +310,7 @@ pub enum Damage {
     TypeOfColumn(String),
     /// Values that no measurement can have given.
     #[error("it holds what cannot be: {0}")]
-    Impossible(Box<Impossible>),
+    Impossible(Error),
     /// Bytes that the Parquet library panics on.
     #[error("its content cannot be decoded")]
     Undecodable,
@@ -319,15 +319,15 @@ pub enum Damage {
     Parquet(String),
 }
 
-impl From<Impossible> for Damage {
-    fn from(why: Impossible) -> Self {
-        Damage::Impossible(Box::new(why))
+impl From<Error> for Damage {
+    fn from(why: Error) -> Self {
+        Damage::Impossible(why)
     }
 }
 
-impl From<Impossible> for Unreadable {
-    fn from(why: Impossible) -> Self {
-        Unreadable::Impossible(Box::new(why))
+impl From<Error> for Unreadable {
+    fn from(why: Error) -> Self {
+        Unreadable::Impossible(why)
     }
 }
 
@@ -467,7 +467,7 @@ pub enum Unreadable {
     ConsoleLine,
     /// Values that no measurement can have given.
     #[error("it holds what cannot be: {0}")]
-    Impossible(Box<Impossible>),
+    Impossible(Error),
     /// A channel that a capture does not have.
     #[error("there is no channel {wanted}: it has {names}")]
     NoChannel {

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jitterlab_model::bounds::{Impossible, check_order, check_times};
+use jitterlab_model::bounds::{check_order, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Activation, RunCauses, RunInfo};
 use parquet::basic::Compression;
@@ -219,7 +219,11 @@ fn damaged(path: &Path, why: Damage) -> TraceError {
 }
 
 /// Holds activations of one row group against the bounds, as far as they were read.
-fn check(rows: &[Activation], columns: Columns, last: &mut Option<u64>) -> Result<(), Impossible> {
+fn check(
+    rows: &[Activation],
+    columns: Columns,
+    last: &mut Option<u64>,
+) -> Result<(), jitterlab_model::Error> {
     if columns.contains(Columns::TIMING) {
         check_times(rows)?;
     }

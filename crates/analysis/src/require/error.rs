@@ -1,12 +1,12 @@
 //! Why a requirement could not be understood.
 
-use jitterlab_model::units::UnitError;
+use jitterlab_model::Error;
 
 const EXAMPLES: &str = "\"p99.99 < 80us\", \"max < 200us\", \"missed = 0\", \"missed < 0.01%\", \
                         \"period-error p99.9 < 50us\", \"execution max < 300us\" or \"p(latency > 100us) < 1e-6\"";
 
 /// Why a requirement could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequirementError {
     /// No comparison in it.
@@ -29,7 +29,7 @@ pub enum RequirementError {
         /// What was written.
         text: String,
         /// What is wrong with the time.
-        error: UnitError,
+        error: Error,
     },
     /// A share that is none.
     #[error(

@@ -33,7 +33,7 @@ pub enum LoadError {
     },
     /// A description that cannot be read.
     #[error(transparent)]
-    Spec(#[from] jitterlab_model::load::LoadSpecError),
+    Spec(#[from] jitterlab_model::Error),
     /// A CPU it cannot run on.
     #[error("load {spec}: {error}")]
     Cpu {

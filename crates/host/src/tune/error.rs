@@ -1,7 +1,6 @@
 //! Why knobs cannot be tried. The message says what to do.
 
 use jitterlab_model::Knob;
-use jitterlab_model::task::TaskError;
 use jitterlab_model::units::Exact;
 use jitterlab_trace::TraceError;
 
@@ -37,7 +36,7 @@ pub enum TuneError {
     },
     /// A knob contradicts the task.
     #[error(transparent)]
-    Task(#[from] TaskError),
+    Task(#[from] jitterlab_model::Error),
     /// A knob that was set before is refused.
     #[error("{knob} could be set before, and now it cannot ({error}): leave it out with --only")]
     Refused {

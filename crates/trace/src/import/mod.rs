@@ -40,7 +40,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use jitterlab_model::bounds::{self, Impossible};
+use jitterlab_model::bounds;
 use jitterlab_model::{Activation, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, PacketFilterError, Threshold, ThresholdError};
@@ -339,7 +339,7 @@ fn checked(import: Import) -> Result<Import, Mistake> {
     Ok(import)
 }
 
-fn possible(measured: &Measured) -> Result<(), Impossible> {
+fn possible(measured: &Measured) -> Result<(), jitterlab_model::Error> {
     match measured {
         Measured::Rows(rows) => {
             bounds::check_times(rows)?;

@@ -52,10 +52,8 @@ impl Args {
             return Err(CliError::OtherStarts(FILE.into()).into());
         }
         let unreadable = |error: String| CliError::StartsUnreadable { path: FILE.into(), error };
-        let task = kept
-            .task
-            .parse()
-            .map_err(|error: jitterlab_model::task::TaskError| unreadable(error.to_string()))?;
+        let task =
+            kept.task.parse().map_err(|error: jitterlab_model::Error| unreadable(error.to_string()))?;
         let loads = measure_args::loads(&kept.loads)?;
         let request =
             TuneRequest { task, watch: kept.watch.clone(), loads, budget_ns: kept.budget_ns, ..given };
