@@ -3,7 +3,6 @@
 mod commands;
 mod companions;
 mod countdown;
-mod error;
 mod inputs;
 mod kept_files;
 mod purpose_args;
@@ -16,12 +15,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use jitterlab_console::{BUILT, exit, interrupt, kept_parts, measure_args, mistakes, output, task_args};
-use jitterlab_host::MatrixError;
-use jitterlab_host::tune::TuneError;
-use jitterlab_host::watch::WatchError;
-use jitterlab_motion::MotionError;
 
-use crate::error::CliError;
 use crate::exit::Ending;
 
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
@@ -75,7 +69,7 @@ fn main() -> ExitCode {
     }
     let arguments = companions::with_own_help(std::env::args_os().collect());
     let Cli { command } = Cli::try_parse_from(arguments).unwrap_or_else(|error| mistakes::end(error));
-    let Some(command) = command else { return exit::report(commands::usual(), is_bad_use) };
+    let Some(command) = command else { return exit::report(commands::usual()) };
     let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
@@ -105,14 +99,5 @@ fn main() -> ExitCode {
         Command::Watch(args) => commands::watch::execute(&args),
         Command::Why(args) => commands::why::execute(&args),
     };
-    exit::report(ending, is_bad_use)
-}
-
-/// Whether the arguments are at fault, as a room says that only this program uses.
-fn is_bad_use(error: &anyhow::Error) -> bool {
-    error.downcast_ref().is_some_and(CliError::is_bad_use)
-        || error.downcast_ref().is_some_and(MotionError::is_bad_use)
-        || error.downcast_ref().is_some_and(TuneError::is_bad_use)
-        || error.downcast_ref().is_some_and(WatchError::is_bad_use)
-        || error.downcast_ref().is_some_and(MatrixError::is_bad_use)
+    exit::report(ending)
 }

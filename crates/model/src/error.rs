@@ -67,8 +67,13 @@ impl Error {
         Error::new(ErrorKind::Damaged, what)
     }
 
+    /// A failure that cannot happen unless jitterlab has a defect.
+    pub fn defect(what: impl Into<String>) -> Self {
+        Error::not_measured(what).remedy("please report this")
+    }
+
     /// For `map_err`: the system refused an operation, such as `open`, on a file. A name that cannot be opened or read is the
-    /// user's mistake where nothing is there, where it is a folder, or where it is too long for a name.
+    /// user's mistake where nothing is there, and any name where it is a folder's or too long.
     pub fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         const LONG: usize = 40;
         let path = path.into();
@@ -76,7 +81,8 @@ impl Error {
             let name = path.display();
             let reads = matches!(action, "open" | "read");
             let kind = match cause.kind() {
-                Io::NotFound | Io::InvalidFilename | Io::IsADirectory if reads => ErrorKind::BadUse,
+                Io::InvalidFilename | Io::IsADirectory => ErrorKind::BadUse,
+                Io::NotFound if reads => ErrorKind::BadUse,
                 _ => ErrorKind::Refused,
             };
             match cause.kind() {
@@ -117,6 +123,15 @@ impl Error {
         self
     }
 
+    /// The same; where only the system's answer is known, this is what was tried.
+    #[must_use]
+    pub fn while_at(mut self, what: &str) -> Self {
+        if self.0.what.is_empty() {
+            self.0.what = what.into();
+        }
+        self
+    }
+
     /// The same with a value that callers tell this failure by.
     #[must_use]
     pub fn case(mut self, case: impl Any + Send + Sync) -> Self {
@@ -143,7 +158,28 @@ impl Error {
 
     /// Whether it was marked as this [`case`](Self::case).
     pub fn is<T: Any + PartialEq>(&self, case: T) -> bool {
-        self.0.case.as_ref().and_then(|found| found.downcast_ref()) == Some(&case)
+        let case = Some(case);
+        self.case_of() == case.as_ref()
+    }
+
+    /// Its [`case`](Self::case), if that is of this type.
+    pub fn case_of<T: Any>(&self) -> Option<&T> {
+        self.0.case.as_ref()?.downcast_ref()
+    }
+
+    /// What happened and its cause, without the remedy.
+    pub fn why(&self) -> String {
+        let Parts { what, cause, .. } = &*self.0;
+        let Some(cause) = cause else { return what.clone() };
+        let cause = cause.to_string();
+        // The system's number tells a reader nothing.
+        let cause = cause.split(" (os error").next().unwrap_or_default();
+        if what.is_empty() { cause.into() } else { format!("{what}: {cause}") }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.remedy.as_deref()
     }
 
     /// The system's error behind it, if one is.
@@ -158,16 +194,8 @@ impl Error {
 impl fmt::Display for Error {
     /// What happened, the cause, the remedy, each once.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { what, cause, remedy, .. } = &*self.0;
-        let mut text = what.clone();
-        if let Some(cause) = cause {
-            let cause = cause.to_string();
-            // The system's number tells a reader nothing.
-            let cause = cause.split(" (os error").next().unwrap_or_default();
-            text += if text.is_empty() { "" } else { ": " };
-            text += cause;
-        }
-        if let Some(remedy) = remedy {
+        let mut text = self.why();
+        if let Some(remedy) = self.advice() {
             text += if text.contains(": ") { "; " } else { ": " };
             text += remedy;
         }

@@ -197,6 +197,13 @@ pub struct Refusal {
     pub remedy: String,
 }
 
+impl Refusal {
+    /// What is noted of a failure where the measurement goes on without.
+    pub fn from_error(what: impl Into<String>, error: &Error) -> Self {
+        Refusal { what: what.into(), why: error.why(), remedy: error.advice().unwrap_or_default().into() }
+    }
+}
+
 /// How the thread of a task really ran, read back from the system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -4,13 +4,14 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{RunInfo, StopReason};
+use jitterlab_model::{Error, RunInfo, StopReason};
 
+use crate::error::{FileProblem, still_recording};
+use crate::journal_path;
 use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
 use crate::table::{FinishedRun, RunFileWriter};
 use crate::walk::{Part, Walk};
-use crate::{TraceError, journal_path};
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
@@ -22,7 +23,7 @@ use crate::{TraceError, journal_path};
 /// # Errors
 /// There is no such journal, it is still being recorded, it is not a journal, its run file exists already, or
 /// that cannot be written.
-pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, TraceError> {
+pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let path = path.as_ref();
     let beside = journal_path(path);
     let journal = if beside.exists() { &beside } else { path };
@@ -38,11 +39,11 @@ pub fn recover_to(
     journal: impl AsRef<Path>,
     target: impl AsRef<Path>,
     progress: impl FnMut(u64, u64),
-) -> Result<FinishedRun, TraceError> {
+) -> Result<FinishedRun, Error> {
     let (journal, target) = (journal.as_ref(), target.as_ref());
-    let file = File::open(journal).map_err(TraceError::io("open", journal))?;
+    let file = File::open(journal).map_err(Error::file("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
-        return Err(TraceError::StillRecording(journal.into()));
+        return Err(still_recording(journal));
     }
     check_free(target)?;
     convert(&file, journal, target, None, progress)
@@ -55,7 +56,7 @@ pub(crate) fn close_journal(
     target: &Path,
     info: RunInfo,
     progress: impl FnMut(u64, u64),
-) -> Result<FinishedRun, TraceError> {
+) -> Result<FinishedRun, Error> {
     convert(file, journal, target, Some(info), progress)
 }
 
@@ -65,7 +66,7 @@ fn convert(
     target: &Path,
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
-) -> Result<FinishedRun, TraceError> {
+) -> Result<FinishedRun, Error> {
     let mut walk = Walk::begin(file, path)?;
     let mut output = RunFileWriter::create(target, walk.tasks())?;
     while let Some(part) = walk.next()? {
@@ -90,10 +91,15 @@ fn convert(
     info.warnings.extend(skipped.iter().map(|s| s.warning()));
     let finished = output.finish(&info)?;
     if skipped.is_empty() && is_journal_name(path) {
-        std::fs::remove_file(path).map_err(|source| TraceError::JournalLeft {
-            path: target.into(),
-            journal: path.into(),
-            source,
+        std::fs::remove_file(path).map_err(|source| {
+            Error::refused(format!(
+                "{} is written, and whole; its journal {} could not be removed",
+                target.display(),
+                path.display()
+            ))
+            .because(source)
+            .remedy("remove it")
+            .case(FileProblem::JournalLeft)
         })?;
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);

@@ -22,7 +22,7 @@ use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, check_end, guarded, read as read_column};
-use crate::error::Damage;
+use crate::error::{damage, impossible};
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
 
@@ -231,7 +231,7 @@ pub(crate) fn read(
 }
 
 fn damaged() -> ParquetError {
-    Damage::Slices.into()
+    damage("its slices contradict each other")
 }
 
 /// An embedded table with all its columns in memory.
@@ -310,7 +310,7 @@ fn visit_pair(
         stored.ok_or_else(damaged)?.bins.push((high_ns, count as u64));
     }
     for slice in &slices {
-        slice.check().map_err(Damage::from)?;
+        slice.check().map_err(impossible)?;
         visit(slice);
     }
     Ok(())

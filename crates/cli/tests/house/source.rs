@@ -105,13 +105,15 @@ pub fn literals(text: &str) -> Vec<(&str, String)> {
 
 /// Whether what stands before a literal makes it a sentence of an error: `Error::bad_use(`, `.remedy(format!(`.
 pub fn is_of_an_error(before: &str) -> bool {
-    const CALLS: [&str; 8] = [
+    const CALLS: [&str; 10] = [
         "#[error",
         "::bad_use",
         "::not_measured",
         "::refused",
         "::damaged",
-        ".because",
+        "::defect",
+        "damage",
+        ".while_at",
         ".remedy",
         ".within",
     ];

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::{all_rows, closed, info, quick_directory, row};
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, Flags, Keep, StopReason};
-use jitterlab_trace::{Columns, RunReader, RunWriter, TraceError, journal_path, recover};
+use jitterlab_trace::{Columns, Error, FileProblem, RunReader, RunWriter, journal_path, recover};
 
 fn journal(directory: &Path, keep: Keep, rows: &[Activation]) -> Vec<u8> {
     let path = directory.join("whole.parquet");
@@ -49,7 +49,7 @@ fn a_journal_cut_anywhere_gives_its_whole_frames() {
                     std::fs::remove_file(&path).unwrap();
                 }
                 Err(e) => {
-                    assert!(matches!(e, TraceError::NotARunFile { .. }), "{e}");
+                    assert!(e.is(FileProblem::NotARunFile), "{e}");
                     assert_eq!(most, 0);
                 }
             }
@@ -139,7 +139,7 @@ fn whole_frames_are_found_again_behind_any_damage() {
     assert!(path.exists(), "a journal under another name was removed");
 }
 
-fn read_everything(path: &Path) -> Result<(), TraceError> {
+fn read_everything(path: &Path) -> Result<(), Error> {
     let reader = RunReader::open(path)?;
     reader.for_each_slice(|_| ())?;
     reader.for_each_batch(Columns::ALL, |_, _| ())
@@ -164,7 +164,7 @@ fn a_run_file_cut_anywhere_says_so() {
     for end in 0..bytes.len() {
         std::fs::write(&path, &bytes[..end]).unwrap();
         let error = read_everything(&path).expect_err("a cut file was read as a whole one");
-        assert!(matches!(error, TraceError::NotARunFile { .. }), "{error}");
+        assert!(error.is(FileProblem::NotARunFile), "{error}");
     }
 }
 
