@@ -15,7 +15,7 @@ mod stimulus;
 pub use chip::Chip;
 pub use image::Image;
 pub use log::{Edge, Entry, Finding, Log, Off, Stack, Stop, Vector};
-pub use pin::{NotAPin, Pin};
+pub use pin::Pin;
 pub use stimulus::Stimulus;
 
 /// What is simulated, and what is recorded of it.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jitterlab_model::Error;
+
 /// A pin: port and bit, such as `B0`, or of a chip without ports its number, such as `GP25`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pin {
@@ -17,16 +19,14 @@ impl Pin {
     pub const GPIO: u8 = 15;
 }
 
-/// Something that is not a pin.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a pin: write a port and a bit, such as B0, PB0 or D5, or a number, such as GP25")]
-pub struct NotAPin(pub String);
-
 impl FromStr for Pin {
-    type Err = NotAPin;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, NotAPin> {
-        let no_pin = || NotAPin(text.into());
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let no_pin = || {
+            Error::bad_use(format!("{text:?} is not a pin"))
+                .remedy("write a port and a bit, such as B0, PB0 or D5, or a number, such as GP25")
+        };
         let upper = text.to_ascii_uppercase();
         let mut name = upper.as_str();
         let number = name.strip_prefix("GPIO").or(name.strip_prefix("GP")).unwrap_or(name);

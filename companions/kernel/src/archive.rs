@@ -5,19 +5,7 @@
 
 use std::collections::BTreeSet;
 
-/// Why an archive could not be read or written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ArchiveError {
-    /// It stops in the middle.
-    #[error("the archive ends too early, at byte {0}")]
-    Truncated(usize),
-    /// Something that is no entry.
-    #[error("byte {0} of the archive does not begin an entry")]
-    NotAnEntry(usize),
-    /// The format's limit on one file.
-    #[error("{0} is larger than the 4 GiB an initial file system can hold in one file")]
-    TooLarge(String),
-}
+use jitterlab_model::Error;
 
 const MAGIC: &[u8; 6] = b"070701";
 const HEADER: usize = 110;
@@ -60,9 +48,11 @@ impl Archive {
     ///
     /// # Errors
     /// A file of 4 GiB or more.
-    pub fn file(&mut self, path: &str, permissions: u32, content: &[u8]) -> Result<(), ArchiveError> {
+    pub fn file(&mut self, path: &str, permissions: u32, content: &[u8]) -> Result<(), Error> {
         if u32::try_from(content.len()).is_err() {
-            return Err(ArchiveError::TooLarge(path.into()));
+            return Err(Error::damaged(format!(
+                "{path} is larger than the 4 GiB an initial file system can hold in one file"
+            )));
         }
         self.entry(path.trim_start_matches('/'), REGULAR | permissions, content, (0, 0));
         Ok(())
@@ -128,26 +118,34 @@ impl File {
     }
 }
 
+fn truncated(at: usize) -> Error {
+    Error::damaged(format!("the archive ends too early, at byte {at}"))
+}
+
+fn not_an_entry(at: usize) -> Error {
+    Error::damaged(format!("byte {at} of the archive does not begin an entry"))
+}
+
 /// Reads a whole archive, up to its trailer; what follows that is ignored.
 ///
 /// # Errors
 /// An archive that stops before its trailer, or bytes that are no archive.
-pub fn read(bytes: &[u8]) -> Result<Vec<File>, ArchiveError> {
+pub fn read(bytes: &[u8]) -> Result<Vec<File>, Error> {
     let mut files = Vec::new();
     let mut at = 0;
     loop {
-        let header = bytes.get(at..at + HEADER).ok_or(ArchiveError::Truncated(at))?;
+        let header = bytes.get(at..at + HEADER).ok_or_else(|| truncated(at))?;
         if header.get(..6) != Some(MAGIC) {
-            return Err(ArchiveError::NotAnEntry(at));
+            return Err(not_an_entry(at));
         }
-        let field = |n: usize| -> Result<usize, ArchiveError> {
-            let digits = header.get(6 + 8 * n..14 + 8 * n).ok_or(ArchiveError::Truncated(at))?;
-            let text = std::str::from_utf8(digits).map_err(|_| ArchiveError::NotAnEntry(at))?;
-            usize::from_str_radix(text, 16).map_err(|_| ArchiveError::NotAnEntry(at))
+        let field = |n: usize| -> Result<usize, Error> {
+            let digits = header.get(6 + 8 * n..14 + 8 * n).ok_or_else(|| truncated(at))?;
+            let text = std::str::from_utf8(digits).map_err(|_| not_an_entry(at))?;
+            usize::from_str_radix(text, 16).map_err(|_| not_an_entry(at))
         };
         let (mode, length, name_length) = (field(1)?, field(6)?, field(11)?);
         let take = |from: usize, length: usize| {
-            bytes.get(from..from.saturating_add(length)).ok_or(ArchiveError::Truncated(from))
+            bytes.get(from..from.saturating_add(length)).ok_or_else(|| truncated(from))
         };
         let name_at = at + HEADER;
         let name = take(name_at, name_length.saturating_sub(1))?;

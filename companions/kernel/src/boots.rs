@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use jitterlab_model::RunInfo;
+use jitterlab_model::{Error, RunInfo};
 use jitterlab_trace::RunReader;
 
 use super::image::KernelChoice;
 use super::machine::GuestTime;
 use super::qemu::GuestProgress;
-use super::session::{GuestRun, KernelError, KernelSession, RunFile, run_file_name};
+use super::session::{GuestRun, KernelSession, RunFile, run_file_name};
 
 /// What is told of the guests, each by its number, from threads of their own.
 pub trait GuestWatch: Sync {
@@ -28,7 +28,7 @@ impl KernelSession {
         jobs: Option<u16>,
         watch: &dyn GuestWatch,
         done: &(dyn Fn(usize, GuestRun) -> T + Sync),
-    ) -> Vec<Result<T, KernelError>> {
+    ) -> Vec<Result<T, Error>> {
         let jobs = jobs.map_or_else(|| sensible_jobs(self.machine.time), usize::from);
         let mut answers = Vec::new();
         for (first, batch) in kernels.chunks(jobs).enumerate() {
@@ -42,9 +42,9 @@ impl KernelSession {
                     })
                 };
                 let running: Vec<_> = batch.iter().enumerate().map(booting).collect();
-                answers.extend(
-                    running.into_iter().map(|thread| thread.join().unwrap_or(Err(KernelError::Broken))),
-                );
+                answers.extend(running.into_iter().map(|thread| {
+                    thread.join().unwrap_or_else(|_| Err(Error::defect("its boot broke down")))
+                }));
             });
         }
         answers
@@ -71,7 +71,7 @@ impl GuestRun {
         time: GuestTime,
         directory: &Path,
         kernel: &str,
-    ) -> Result<PathBuf, KernelError> {
+    ) -> Result<PathBuf, Error> {
         let file = self.run_file(step)?;
         made(directory)?;
         let path = free_name(directory, &plain_name(kernel), ".parquet");
@@ -88,7 +88,7 @@ impl GuestRun {
         time: GuestTime,
         directory: &Path,
         kernel: &str,
-    ) -> Vec<Result<PathBuf, KernelError>> {
+    ) -> Vec<Result<PathBuf, Error>> {
         let own = run_file_name(step);
         let others = self.boot.answer.files.iter().filter(|(name, _)| **name != own);
         let kept = others.map(|(name, content)| {
@@ -99,8 +99,9 @@ impl GuestRun {
             let describe = |info: &mut RunInfo| self.describe(info, time, std::env::args());
             match RunReader::open(file.path()) {
                 Ok(_) => drop(jitterlab_trace::redescribe(file.path(), &path, describe)?),
-                Err(_) => std::fs::write(&path, content)
-                    .map_err(|error| KernelError::File { path: path.clone(), error })?,
+                Err(_) => std::fs::write(&path, content).map_err(|error| {
+                    Error::not_measured(format!("{} is not kept", path.display())).because(error)
+                })?,
             }
             Ok(path)
         });
@@ -108,9 +109,8 @@ impl GuestRun {
     }
 }
 
-fn made(directory: &Path) -> Result<(), KernelError> {
-    std::fs::create_dir_all(directory)
-        .map_err(|error| KernelError::Directory { path: directory.into(), error })
+fn made(directory: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(directory).map_err(Error::file("make", directory))
 }
 
 /// A kernel's name without the folders it is in.

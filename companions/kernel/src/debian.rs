@@ -15,103 +15,7 @@ use sha2::{Digest, Sha256};
 use super::architecture::Architecture;
 use jitterlab_host::child::EndsWithUs;
 use jitterlab_host::scratch::{Scratch, package_cache};
-
-/// Why a package cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum DebianError {
-    /// No apt or dpkg here.
-    #[error(
-        "{program} is not here: Debian's kernels are fetched with apt-get, apt-cache, dpkg-deb and tar, so this needs Debian or a derivative; elsewhere give the path of a kernel image"
-    )]
-    NoApt {
-        /// The program that is missing.
-        program: String,
-    },
-    /// The package lists do not know it.
-    #[error(
-        "the package lists of this machine know no {package} (this needs Debian's own archive in /etc/apt/sources.list, and `{update}` once): {answer}"
-    )]
-    Unknown {
-        /// The package.
-        package: String,
-        /// The command that makes the lists new.
-        update: String,
-        /// What apt said.
-        answer: String,
-    },
-    /// It could not be fetched.
-    #[error("no sound {package} is in the cache {cache}, and it could not be fetched; is this machine offline, or are its package lists old (`{update}`)? apt-get says: {answer}", cache = cache.display())]
-    NotFetched {
-        /// The package and its version.
-        package: String,
-        /// Where it would have been kept.
-        cache: PathBuf,
-        /// The command that makes the lists new.
-        update: String,
-        /// What apt said.
-        answer: String,
-    },
-    /// There are no lists for another processor than this machine's.
-    #[error(
-        "package lists for {architecture} could not be fetched; is this machine offline? apt-get says: {answer}"
-    )]
-    NoLists {
-        /// Debian's name of the processor.
-        architecture: &'static str,
-        /// What apt said.
-        answer: String,
-    },
-    /// The package lists give no checksum of it.
-    #[error(
-        "the package lists of this machine have no SHA256 of {package}, so it cannot be verified: update them with `{update}`"
-    )]
-    NoChecksum {
-        /// The package.
-        package: String,
-        /// The command that makes the lists new.
-        update: String,
-    },
-    /// It is not the package that the archive offers.
-    #[error(
-        "{} is not the package that the archive's signed index describes: its SHA-256 is {found} instead of {wanted}; remove it and try again", file.display()
-    )]
-    Altered {
-        /// The package file.
-        file: PathBuf,
-        /// Its checksum.
-        found: String,
-        /// The index's.
-        wanted: String,
-    },
-    /// Somebody else can put something into the cache.
-    #[error("the cache {} belongs to another user: set XDG_CACHE_HOME to a folder of your own", .0.display())]
-    ForeignCache(PathBuf),
-    /// What a link leads to may be somebody else's.
-    #[error("the cache {} is a link or a file instead of a folder: set XDG_CACHE_HOME to a folder of your own", .0.display())]
-    NoFolder(PathBuf),
-    /// Somebody else could put something into the cache.
-    #[error("others could write to the cache {}, so what is in it cannot be trusted: remove it, and it is fetched again", .0.display())]
-    OpenCache(PathBuf),
-    /// A package that does not unpack.
-    #[error("{} does not unpack (remove it and try again): {answer}", package.display())]
-    NotUnpacked {
-        /// The package file.
-        package: PathBuf,
-        /// What dpkg-deb or tar said.
-        answer: String,
-    },
-    /// No place to keep it.
-    #[error("there is no cache directory: set HOME or XDG_CACHE_HOME")]
-    NoCache,
-    /// The cache cannot be written.
-    #[error("cannot write the cache {}: {error}", path.display())]
-    Cache {
-        /// The directory or file.
-        path: PathBuf,
-        /// The system's answer.
-        error: io::Error,
-    },
-}
+use jitterlab_model::Error;
 
 /// A package in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,15 +31,16 @@ pub struct Package {
 }
 
 /// Where packages are kept ([`package_cache`]), made for this user alone.
-fn cache() -> Result<PathBuf, DebianError> {
-    let cache = package_cache().ok_or(DebianError::NoCache)?;
+fn cache() -> Result<PathBuf, Error> {
+    let cache = package_cache()
+        .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
     cache.parent().map_or(Ok(()), private)?;
     private(&cache)?;
     Ok(cache)
 }
 
 /// Makes a folder that nobody else can write to or look into.
-fn private(folder: &Path) -> Result<(), DebianError> {
+fn private(folder: &Path) -> Result<(), Error> {
     let failed = cache_error(folder);
     let made = || {
         match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
@@ -146,13 +51,22 @@ fn private(folder: &Path) -> Result<(), DebianError> {
     };
     let found = made().map_err(&failed)?;
     if !found.is_dir() {
-        return Err(DebianError::NoFolder(folder.into()));
+        return Err(Error::refused(format!(
+            "the cache {} is a link or a file instead of a folder",
+            folder.display()
+        ))
+        .remedy("set XDG_CACHE_HOME to a folder of your own"));
     }
     if found.uid() != geteuid().as_raw() {
-        return Err(DebianError::ForeignCache(folder.into()));
+        return Err(Error::refused(format!("the cache {} belongs to another user", folder.display()))
+            .remedy("set XDG_CACHE_HOME to a folder of your own"));
     }
     if found.mode() & 0o022 != 0 {
-        return Err(DebianError::OpenCache(folder.into()));
+        return Err(Error::refused(format!(
+            "others could write to the cache {}, so what is in it cannot be trusted",
+            folder.display()
+        ))
+        .remedy("remove it, and it is fetched again"));
     }
     if found.mode() & 0o077 != 0 {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(&failed)?;
@@ -160,9 +74,17 @@ fn private(folder: &Path) -> Result<(), DebianError> {
     Ok(())
 }
 
-fn cache_error(path: &Path) -> impl Fn(io::Error) -> DebianError {
+fn no_apt(program: &str) -> Error {
+    Error::refused(format!(
+        "{program} is not here: Debian's kernels are fetched with apt-get, apt-cache, dpkg-deb and tar, so this needs Debian or \
+         a derivative"
+    ))
+    .remedy("elsewhere give the path of a kernel image")
+}
+
+fn cache_error(path: &Path) -> impl Fn(io::Error) -> Error {
     let path = path.to_path_buf();
-    move |error| DebianError::Cache { path: path.clone(), error }
+    move |error| Error::file("write", path.clone())(error)
 }
 
 /// Runs a program to its end; its output if it went well, otherwise what it said.
@@ -170,7 +92,7 @@ fn output(
     program: &str,
     arguments: &[impl AsRef<OsStr>],
     directory: &Path,
-) -> Result<Result<String, String>, DebianError> {
+) -> Result<Result<String, String>, Error> {
     let answer = Command::new(program)
         .args(arguments)
         .current_dir(directory)
@@ -178,7 +100,7 @@ fn output(
         .stdin(Stdio::null())
         .ends_with_us(Signal::SIGKILL)
         .output()
-        .map_err(|_| DebianError::NoApt { program: program.into() })?;
+        .map_err(|_| no_apt(program))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     Ok(if answer.status.success() { Ok(text(&answer.stdout)) } else { Err(text(&answer.stderr)) })
 }
@@ -199,10 +121,7 @@ impl Archive {
     ///
     /// # Errors
     /// No apt, no network, or a cache that cannot be written.
-    pub fn of(
-        architecture: &'static Architecture,
-        note: &mut dyn FnMut(&str),
-    ) -> Result<Archive, DebianError> {
+    pub fn of(architecture: &'static Architecture, note: &mut dyn FnMut(&str)) -> Result<Archive, Error> {
         if Architecture::own() == Some(architecture) {
             return Ok(Archive { architecture, options: Vec::new(), update: "sudo apt-get update".into() });
         }
@@ -216,33 +135,37 @@ impl Archive {
     }
 
     /// What apt-cache says.
-    fn ask(&self, words: &[&str], package: &str) -> Result<String, DebianError> {
+    fn ask(&self, words: &[&str], package: &str) -> Result<String, Error> {
         let arguments: Vec<&str> =
             self.options.iter().map(String::as_str).chain(words.iter().copied()).chain([package]).collect();
-        output("apt-cache", &arguments, Path::new("/"))?.map_err(|answer| self.unknown(package, answer))
+        output("apt-cache", &arguments, Path::new("/"))?.map_err(|answer| self.unknown(package, &answer))
     }
 
-    fn unknown(&self, package: &str, answer: String) -> DebianError {
-        DebianError::Unknown { package: package.into(), update: self.update.clone(), answer }
+    fn unknown(&self, package: &str, answer: &str) -> Error {
+        Error::refused(format!(
+            "the package lists of this machine know no {package} (this needs Debian's own \
+             archive in /etc/apt/sources.list, and `{}` once): {answer}",
+            self.update
+        ))
     }
 
     /// The package beginning with `prefix` that `package` depends on: what a meta-package stands for.
     ///
     /// # Errors
     /// No apt, or a package that the lists do not know.
-    pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, DebianError> {
+    pub fn dependency(&self, package: &str, prefix: &str) -> Result<String, Error> {
         let listed = self.ask(&["depends", "--important"], package)?;
         depends(&listed, prefix)
             .next()
             .map(String::from)
-            .ok_or_else(|| self.unknown(package, format!("it depends on no {prefix}*")))
+            .ok_or_else(|| self.unknown(package, &format!("it depends on no {prefix}*")))
     }
 
     /// The packages of libraries that `package` depends on, but for the C library, which every Debian has.
     ///
     /// # Errors
     /// As [`Archive::dependency`].
-    pub fn library_dependencies(&self, package: &str) -> Result<Vec<String>, DebianError> {
+    pub fn library_dependencies(&self, package: &str) -> Result<Vec<String>, Error> {
         let listed = self.ask(&["depends", "--important"], package)?;
         let libraries = depends(&listed, "lib").filter(|name| !C_LIBRARY.contains(name));
         Ok(libraries.map(String::from).collect())
@@ -253,14 +176,16 @@ impl Archive {
     ///
     /// # Errors
     /// No apt, a package that the lists do not know, no network, a cache that cannot be written.
-    pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, DebianError> {
+    pub fn fetch(&self, package: &str, note: &mut dyn FnMut(&str)) -> Result<Package, Error> {
         let shown = self.ask(&["show", "--no-all-versions"], package)?;
         let field = |name: &str| shown.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let version =
-            field("Version:").ok_or_else(|| self.unknown(package, "it has no version".into()))?.to_owned();
-        let sha256 = field("SHA256:").map(str::to_owned).ok_or_else(|| DebianError::NoChecksum {
-            package: package.into(),
-            update: self.update.clone(),
+        let version = field("Version:").ok_or_else(|| self.unknown(package, "it has no version"))?.to_owned();
+        let sha256 = field("SHA256:").map(str::to_owned).ok_or_else(|| {
+            Error::refused(format!(
+                "the package lists of this machine have no SHA256 of {package}, so it cannot be \
+                 verified: update them with `{}`",
+                self.update
+            ))
         })?;
         let cache = cache()?;
         // An epoch's colon is written as apt writes it, so that the name is a plain one.
@@ -282,7 +207,14 @@ impl Archive {
             let package = format!("{package} {version}");
             let answer = answer.lines().filter(|line| !line.starts_with("W:")).collect::<Vec<_>>().join(" ");
             let update = self.update.clone();
-            DebianError::NotFetched { package, cache: cache.clone(), update, answer }
+            Error::refused(format!(
+                "no sound {package} is in the cache {}, and it could not be fetched",
+                cache.display()
+            ))
+            .remedy(format!(
+                "is this machine offline, or are its package lists old (`{update}`)? apt-get \
+                 says: {answer}"
+            ))
         })?;
         let fetched = fs::read_dir(incoming.path()).map_err(cache_error(incoming.path()))?.flatten().next();
         let fetched = fetched.map(|entry| entry.path()).unwrap_or_else(|| incoming.path().join(&wanted));
@@ -312,7 +244,7 @@ fn options(architecture: &Architecture, folder: &Path) -> Vec<String> {
 }
 
 /// Fetches the package lists for a kind of processor into a folder.
-fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), DebianError> {
+fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), Error> {
     let cache = lists.parent().unwrap_or(Path::new("."));
     let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
     let incoming = scratch.path().join("lists");
@@ -328,7 +260,8 @@ fn fetch_lists(architecture: &'static Architecture, lists: &Path) -> Result<(), 
     let found = fs::read_dir(incoming.join("state/lists")).map_err(&failed)?.flatten();
     if !found.into_iter().any(|list| list.file_name().to_string_lossy().contains("_Packages")) {
         let answer = updated.unwrap_or_else(|answer| answer);
-        return Err(DebianError::NoLists { architecture: architecture.name, answer });
+        return Err(Error::refused(format!("package lists for {} could not be fetched", architecture.name))
+            .remedy(format!("is this machine offline? apt-get says: {answer}")));
     }
     fs::rename(&incoming, lists)
         .or_else(|error| if lists.exists() { Ok(()) } else { Err(error) })
@@ -347,7 +280,7 @@ impl Package {
     ///
     /// # Errors
     /// A damaged package, or a cache that cannot be written.
-    pub fn unpacked(&self, member: &str) -> Result<PathBuf, DebianError> {
+    pub fn unpacked(&self, member: &str) -> Result<PathBuf, Error> {
         let part = match member.trim_start_matches("./").replace('/', "-") {
             part if part.is_empty() => "all".into(),
             part => part,
@@ -356,7 +289,12 @@ impl Package {
         if target.exists() {
             return Ok(target);
         }
-        let broken = |answer| DebianError::NotUnpacked { package: self.file.clone(), answer };
+        let broken = |answer| {
+            Error::refused(format!(
+                "{} does not unpack (remove it and try again): {answer}",
+                self.file.display()
+            ))
+        };
         let cache = self.file.parent().unwrap_or(Path::new("."));
         let scratch = Scratch::below(cache).map_err(cache_error(cache))?;
         let incoming = scratch.path().join(&part);
@@ -364,7 +302,7 @@ impl Package {
         let package = self.verified()?;
         let missing = |program: &str| {
             let program = program.to_owned();
-            move |_| DebianError::NoApt { program }
+            move |_| no_apt(&program)
         };
         let mut unpacking = Command::new("dpkg-deb")
             .args(["--fsys-tarfile", "/dev/stdin"])
@@ -391,7 +329,7 @@ impl Package {
     }
 
     /// The package file, open, if it is what the archive's index describes.
-    fn verified(&self) -> Result<File, DebianError> {
+    fn verified(&self) -> Result<File, Error> {
         let failed = cache_error(&self.file);
         let mut file = File::open(&self.file).map_err(&failed)?;
         let (mut digest, mut part) = (Sha256::new(), vec![0; 1 << 16]);
@@ -403,7 +341,13 @@ impl Package {
         }
         let found: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         if found != self.sha256 {
-            return Err(DebianError::Altered { file: self.file.clone(), found, wanted: self.sha256.clone() });
+            return Err(Error::refused(format!(
+                "{} is not the package that the archive's signed index describes: its SHA-256 \
+                 is {found} instead of {}",
+                self.file.display(),
+                self.sha256
+            ))
+            .remedy("remove it and try again"));
         }
         io::Seek::rewind(&mut file).map_err(&failed)?;
         Ok(file)
@@ -451,11 +395,11 @@ mod tests {
         assert!(!boot.join("lib").exists());
         assert!(package.unpacked("./lib").unwrap().join("lib/modules/1/a.ko").exists());
         assert!(package.unpacked("./").unwrap().join("boot/vmlinuz-1").exists());
-        assert!(matches!(package.unpacked("./usr"), Err(DebianError::NotUnpacked { .. })));
+        assert!(package.unpacked("./usr").is_err_and(|e| e.to_string().contains("does not unpack")));
         // One byte more is another package, though dpkg-deb would unpack it all the same.
         fs::write(&file, [&whole[..], b"\n"].concat()).unwrap();
         assert_eq!(package.unpacked("./boot").unwrap(), boot, "unpacked before");
-        assert!(matches!(package.unpacked("./usr"), Err(DebianError::Altered { .. })));
+        assert!(package.unpacked("./usr").is_err_and(|e| e.to_string().contains("is not the package")));
         let left = fs::read_dir(directory.path()).unwrap().flatten();
         assert!(left.map(|e| e.file_name().into_string().unwrap()).all(|name| !name.starts_with('.')));
     }
@@ -470,13 +414,20 @@ mod tests {
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
         let link = above.path().join("link");
         std::os::unix::fs::symlink(&folder, &link).unwrap();
-        assert!(matches!(private(&link), Err(DebianError::NoFolder(_))), "a link may be another's");
+        assert!(
+            private(&link).is_err_and(|e| e.to_string().contains("is a link or a file")),
+            "a link may be another's"
+        );
         let (nowhere, file) = (above.path().join("nowhere"), above.path().join("file"));
         std::os::unix::fs::symlink(above.path().join("none"), &nowhere).unwrap();
         fs::write(&file, "").unwrap();
-        assert!([nowhere, file].iter().all(|it| matches!(private(it), Err(DebianError::NoFolder(_)))));
+        assert!(
+            [nowhere, file]
+                .iter()
+                .all(|it| private(it).is_err_and(|e| e.to_string().contains("is a link or a file")))
+        );
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o775)).unwrap();
-        assert!(matches!(private(&folder), Err(DebianError::OpenCache(_))));
+        assert!(private(&folder).is_err_and(|e| e.to_string().contains("others could write")));
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o775, "as it was, to be looked at");
     }
 }

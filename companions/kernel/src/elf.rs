@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_rt::xenomai::Core;
 use jitterlab_trace::source;
 use object::elf::{DT_NEEDED, DT_RPATH, DT_RUNPATH, FileHeader32, FileHeader64, PT_INTERP};
@@ -11,38 +12,7 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, U16, U64};
 
 use super::architecture::Architecture;
-use super::debian::{Archive, C_LIBRARY, DebianError};
-
-/// Why it is not known what a program needs.
-#[derive(Debug, thiserror::Error)]
-pub enum ElfError {
-    /// It could not be read.
-    #[error("cannot read {path}: {error}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        error: std::io::Error,
-    },
-    /// An ELF file with nonsense in it.
-    #[error("{path} is damaged: {error}")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: String,
-    },
-    /// A library that is nowhere.
-    #[error(
-        "{of} needs {library}, which is in none of the library directories: install it, or set LD_LIBRARY_PATH to where it is"
-    )]
-    Missing {
-        /// Who needs it.
-        of: PathBuf,
-        /// Its name.
-        library: String,
-    },
-}
+use super::debian::{Archive, C_LIBRARY};
 
 /// An executable or library, and what it asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -55,7 +25,7 @@ struct Needs {
 }
 
 /// Reads what an ELF file asks for; `None` for any other file.
-fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, ElfError> {
+fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, Error> {
     if let Ok(header) = FileHeader64::<Endianness>::parse(data) {
         return needs_of(header, path, data).map(Some);
     }
@@ -66,9 +36,9 @@ fn needs_of<H: FileHeader<Endian = Endianness>>(
     header: &H,
     path: &Path,
     data: &[u8],
-) -> Result<Needs, ElfError> {
+) -> Result<Needs, Error> {
     let damaged =
-        |error: object::read::Error| ElfError::Damaged { path: path.into(), error: error.to_string() };
+        |error: object::read::Error| Error::damaged(format!("{} is damaged: {error}", path.display()));
     let endian = header.endian().map_err(damaged)?;
     let mut needs = Needs { machine: header.e_machine(endian), ..Needs::default() };
     let segments = header.program_headers(endian, data).map_err(damaged)?;
@@ -85,7 +55,7 @@ fn needs_of<H: FileHeader<Endian = Endianness>>(
     };
     let strings = sections.strings(endian, data, strings).map_err(damaged)?;
     for entry in entries {
-        let text = || -> Result<String, ElfError> {
+        let text = || -> Result<String, Error> {
             let text = entry.string(endian, strings).map_err(damaged)?;
             Ok(String::from_utf8_lossy(text).into_owned())
         };
@@ -141,7 +111,7 @@ impl LibraryPath {
     ///
     /// # Errors
     /// A package that cannot be had.
-    pub fn of(architecture: &'static Architecture, note: &mut dyn FnMut(&str)) -> Result<Self, DebianError> {
+    pub fn of(architecture: &'static Architecture, note: &mut dyn FnMut(&str)) -> Result<Self, Error> {
         if Architecture::own() == Some(architecture) {
             return Ok(Self::of_this_machine());
         }
@@ -237,7 +207,7 @@ pub(super) const LARGEST_BYTES: u64 = 512 << 20;
 ///
 /// # Errors
 /// A file that cannot be read or makes no sense, or a library that is nowhere.
-pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<Included>, ElfError> {
+pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet<Included>, Error> {
     let mut done = BTreeSet::new();
     let mut waiting: Vec<Included> = programs.iter().cloned().map(Included::at).collect();
     while let Some(file) = waiting.pop() {
@@ -245,8 +215,7 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
             continue;
         }
         let path = file.here;
-        let data = source::read(&path, LARGEST_BYTES)
-            .map_err(|error| ElfError::Read { path: path.clone(), error })?;
+        let data = source::read(&path, LARGEST_BYTES).map_err(Error::file("read", &path))?;
         let Some(needs) = needs(&path, &data)? else { continue };
         waiting.extend(needs.interpreter.map(|interpreter| libraries.at(&interpreter)));
         let origin = path.parent().unwrap_or(Path::new("/")).to_string_lossy().into_owned();
@@ -257,7 +226,13 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
             .collect();
         for library in needs.libraries {
             let found = libraries.find(&library, Some(needs.machine), &search);
-            waiting.push(found.ok_or(ElfError::Missing { of: path.clone(), library })?);
+            waiting.push(found.ok_or_else(|| {
+                Error::refused(format!(
+                    "{} needs {library}, which is in none of the library directories",
+                    path.display()
+                ))
+                .remedy("install it, or set LD_LIBRARY_PATH to where it is")
+            })?);
         }
     }
     Ok(done)

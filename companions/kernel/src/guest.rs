@@ -1,6 +1,5 @@
 //! The other side: what a companion does as the guest's first process.
 #![expect(unsafe_code, reason = "switching the loopback interface on is an ioctl")]
-
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,6 +9,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use jitterlab_model::Error;
 use nix::kmod::{ModuleInitFlags, finit_module};
 use nix::mount::{MsFlags, mount};
 use nix::sys::reboot::{RebootMode, reboot};
@@ -19,15 +19,6 @@ use nix::sys::termios::{ControlFlags, SetArg, cfmakeraw, tcdrain, tcgetattr, tcs
 use nix::unistd::Pid;
 
 use super::job::{Answer, COMPLAINT, INIT_WORD, JOB_FILE, Job, MODULES, RESULTS, Step, StepResult};
-
-/// What goes wrong inside a guest.
-#[derive(Debug, thiserror::Error)]
-enum GuestError {
-    #[error("the module {0} does not load: {1}")]
-    Module(String, io::Error),
-    #[error("it was ended by signal {0}")]
-    Signal(i32),
-}
 
 /// As the first process of a guest does its job and switches the machine off; comes back anywhere else. To be called first by a
 /// program that makes guests.
@@ -54,7 +45,12 @@ fn job_done() -> io::Result<()> {
         let path = format!("{MODULES}/{module}");
         let file = File::open(&path).map_err(named(&path))?;
         let loaded = finit_module(&file, c"", ModuleInitFlags::empty());
-        loaded.map_err(|error| io::Error::other(GuestError::Module(module.clone(), error.into())))?;
+        loaded.map_err(|error| {
+            io::Error::other(
+                Error::not_measured(format!("the module {module} does not load"))
+                    .because(io::Error::from(error)),
+            )
+        })?;
     }
     make_nodes(Path::new("/sys/dev/char"), SFlag::S_IFCHR);
     make_nodes(Path::new("/sys/dev/block"), SFlag::S_IFBLK);
@@ -144,7 +140,10 @@ fn perform(step: &Step, environment: &BTreeMap<String, String>) -> StepResult {
     let output = command(&step.command, environment).and_then(|mut command| command.output());
     match output {
         Ok(output) => {
-            let signal = output.status.signal().map(|number| GuestError::Signal(number).to_string());
+            let signal = output
+                .status
+                .signal()
+                .map(|number| Error::not_measured(format!("it was ended by signal {number}")).to_string());
             StepResult {
                 status: output.status.code(),
                 failure: signal,

@@ -1,14 +1,14 @@
 //! Which kernel is booted: an image file, or one of Debian's by name.
 
 use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use jitterlab_model::Error;
 use jitterlab_trace::source;
 
 use super::architecture::{Architecture, Flavour};
-use super::debian::{Archive, DebianError, Package};
+use super::debian::{Archive, Package};
 use super::elf::LARGEST_BYTES;
 
 /// A kernel as a user names it: a path, or `debian:` with a flavour (`rt`, `generic`, `cloud`), an architecture (`arm64`,
@@ -21,49 +21,25 @@ pub enum KernelChoice {
     Debian(Flavour, Option<&'static Architecture>),
 }
 
-/// Why a kernel cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// A word after `debian:` that is no flavour.
-    #[error(
-        "Debian has no kernel {0:?} here: use debian:rt, debian:generic, debian:cloud, for another processor debian:rt-arm64 and so on (amd64, arm64, armhf), or the path of a kernel image"
-    )]
-    UnknownFlavour(String),
-    /// A flavour without `debian:`.
-    #[error("{0:?} is no kernel image: did you mean debian:{0}? (a file of that name is ./{0})")]
-    BareFlavour(String),
-    /// It could not be read.
-    #[error("cannot read the kernel image {path}: {error}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        error: io::Error,
-    },
-    /// It is something else.
-    #[error(
-        "{0} is not a Linux kernel image of a known kind: give a bzImage (x86), an Image or Image.gz (arm64) or a zImage (arm), as in /boot/vmlinuz-* or arch/*/boot of a kernel tree"
-    )]
-    NotAKernel(PathBuf),
-    /// A package that holds no kernel.
-    #[error("the package {0} holds no boot/vmlinuz-*")]
-    EmptyPackage(String),
-    /// Debian's package could not be fetched or unpacked.
-    #[error(transparent)]
-    Debian(#[from] DebianError),
+fn no_kernel(word: &str) -> Error {
+    Error::bad_use(format!("Debian has no kernel {word:?} here")).remedy(
+        "use debian:rt, debian:generic, debian:cloud, for another processor debian:rt-arm64 and so on (amd64, arm64, \
+         armhf), or the path of a kernel image",
+    )
 }
 
 impl FromStr for KernelChoice {
-    type Err = ImageError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ImageError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text.strip_prefix("debian:") {
-            None if text == "debian" => Err(ImageError::UnknownFlavour(String::new())),
+            None if text == "debian" => Err(no_kernel("")),
             None if Flavour::ALL.iter().any(|flavour| flavour.name() == text) => {
-                Err(ImageError::BareFlavour(text.into()))
+                Err(Error::bad_use(format!("{text:?} is no kernel image"))
+                    .remedy(format!("did you mean debian:{text}? (a file of that name is ./{text})")))
             }
             None => Ok(KernelChoice::File(text.into())),
-            Some(word) => debian(word).ok_or_else(|| ImageError::UnknownFlavour(word.into())),
+            Some(word) => debian(word).ok_or_else(|| no_kernel(word)),
         }
     }
 }
@@ -127,14 +103,12 @@ impl KernelChoice {
     ///
     /// # Errors
     /// A file that is no kernel image, or a package that cannot be had.
-    pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, ImageError> {
+    pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),
             KernelChoice::Debian(flavour, architecture) => {
                 let architecture = architecture.unwrap_or_else(Architecture::usual);
-                let meta = architecture
-                    .kernel(*flavour)
-                    .ok_or_else(|| ImageError::UnknownFlavour(flavour.name().into()))?;
+                let meta = architecture.kernel(*flavour).ok_or_else(|| no_kernel(flavour.name()))?;
                 let archive = Archive::of(architecture, note)?;
                 let package = archive.fetch(&archive.dependency(meta, "linux-image-")?, note)?;
                 (vmlinuz(&package)?, Some(package))
@@ -146,21 +120,25 @@ impl KernelChoice {
 }
 
 /// The image in an unpacked kernel package.
-fn vmlinuz(package: &Package) -> Result<PathBuf, ImageError> {
+fn vmlinuz(package: &Package) -> Result<PathBuf, Error> {
     let boot = package.unpacked("./boot")?.join("boot");
     let entries = std::fs::read_dir(&boot).into_iter().flatten().flatten();
     entries
         .map(|entry| entry.path())
         .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("vmlinuz-")))
-        .ok_or_else(|| ImageError::EmptyPackage(package.name.clone()))
+        .ok_or_else(|| Error::damaged(format!("the package {} holds no boot/vmlinuz-*", package.name)))
 }
 
 /// Whose image it is, with release and version. An image that tells no release is called `vmlinuz-RELEASE`, if by any name that tells.
-fn version_of(path: &Path) -> Result<(&'static Architecture, String, String), ImageError> {
-    let image =
-        source::read(path, LARGEST_BYTES).map_err(|error| ImageError::Read { path: path.into(), error })?;
+fn version_of(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
+    let image = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let found = Architecture::ALL.into_iter().find_map(|one| Some((one, (one.version)(&image)?)));
-    let (architecture, text) = found.ok_or_else(|| ImageError::NotAKernel(path.into()))?;
+    let (architecture, text) = found.ok_or_else(|| {
+        Error::damaged(format!("{} is not a Linux kernel image of a known kind", path.display())).remedy(
+            "give a bzImage (x86), an Image or Image.gz (arm64) or a zImage (arm), as in \
+             /boot/vmlinuz-* or arch/*/boot of a kernel tree",
+        )
+    })?;
     let (release, version) = text.split_once(' ').unwrap_or((text.as_str(), ""));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let release =
@@ -188,7 +166,10 @@ mod tests {
         }
         assert_eq!("debian:arm64".parse::<KernelChoice>().unwrap().to_string(), "debian:generic-arm64");
         for wrong in ["debian:cloud-armhf", "debian:rt-", "debian:rt-vax", "debian:-arm64"] {
-            assert!(matches!(wrong.parse::<KernelChoice>(), Err(ImageError::UnknownFlavour(_))), "{wrong}");
+            assert!(
+                wrong.parse::<KernelChoice>().is_err_and(|e| e.to_string().contains("has no kernel")),
+                "{wrong}"
+            );
         }
         let message = "debian:rtai".parse::<KernelChoice>().unwrap_err().to_string();
         assert!(message.contains("debian:rt,") && message.contains("rtai"), "{message}");
@@ -210,7 +191,8 @@ mod tests {
         let version = "(me@here) #2 SMP PREEMPT IRQPIPE Fri".into();
         assert!(Image { version, ..found }.pipelines_interrupts());
         std::fs::write(&path, "#!/bin/sh").unwrap();
-        assert!(matches!(KernelChoice::File(path).image(&mut |_| {}), Err(ImageError::NotAKernel(_))));
+        let other = KernelChoice::File(path).image(&mut |_| {}).unwrap_err().to_string();
+        assert!(other.contains("is not a Linux kernel image"), "{other}");
         let missing = KernelChoice::File("/nonexistent/bzImage".into()).image(&mut |_| {}).unwrap_err();
         assert!(missing.to_string().contains("/nonexistent/bzImage"));
     }
@@ -229,7 +211,7 @@ mod tests {
         image.extend(b"Linux version 6.6-rt (me@here) (gcc 12) #1 SMP\n");
         assert_eq!(read("Image", &image), ("arm64", "6.6-rt".into()));
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        io::Write::write_all(&mut packed, &image).unwrap();
+        std::io::Write::write_all(&mut packed, &image).unwrap();
         assert_eq!(read("Image.gz", &packed.finish().unwrap()), ("arm64", "6.6-rt".into()));
         image[0x24..0x28].copy_from_slice(&0x016f_2818u32.to_le_bytes());
         image[0x38] = 0;

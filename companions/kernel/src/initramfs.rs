@@ -2,76 +2,31 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::io;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_trace::source;
 
 use super::architecture::Architecture;
-use super::archive::{Archive, ArchiveError};
-use super::elf::{self, ElfError, Included, LibraryPath, machine_of};
+use super::archive::Archive;
+use super::elf::{self, Included, LibraryPath, machine_of};
 use super::job::{INIT, JITTERLAB, JOB_FILE, Job, MODULES, RESULTS};
 use super::modules::Module;
 use super::programs::Programs;
-
-/// Why the guest's file system could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum InitramfsError {
-    /// A program or library that is nowhere.
-    #[error("there is no {0} here, neither as a path nor in PATH nor among the libraries: give its path")]
-    NotFound(String),
-    /// A program that the guest's processor cannot run.
-    #[error(
-        "{} is for {found} and the kernel for {wanted}: give one for that processor by its path, with --with", path.display()
-    )]
-    OtherProcessor {
-        /// The file.
-        path: PathBuf,
-        /// The processor it is for.
-        found: &'static str,
-        /// The guest's.
-        wanted: &'static str,
-    },
-    /// Two files for one place.
-    #[error(
-        "{} would be {} in the guest, which is another program's place there: give it another name", here.display(), there.display()
-    )]
-    Taken {
-        /// The file.
-        here: PathBuf,
-        /// Its place.
-        there: PathBuf,
-    },
-    /// A file that cannot be read.
-    #[error("cannot read {}: {error}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        error: io::Error,
-    },
-    /// What a program needs is not known or not here.
-    #[error(transparent)]
-    Elf(#[from] ElfError),
-    /// A file that does not fit into the format.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// The job could not be written down.
-    #[error("cannot write the guest's job: {0}")]
-    Job(#[from] serde_json::Error),
-}
 
 /// This, if the guest's processor can run it or it is no program.
 ///
 /// # Errors
 /// It is for another one.
-pub(super) fn for_processor(included: Included, wanted: &Architecture) -> Result<Included, InitramfsError> {
+pub(super) fn for_processor(included: Included, wanted: &Architecture) -> Result<Included, Error> {
     match machine_of(&included.here) {
-        Some(machine) if machine != wanted.elf => Err(InitramfsError::OtherProcessor {
-            found: Architecture::of_elf(machine).map_or("another processor", |other| other.name),
-            wanted: wanted.name,
-            path: included.here,
-        }),
+        Some(machine) if machine != wanted.elf => Err(Error::bad_use(format!(
+            "{} is for {} and the kernel for {}",
+            included.here.display(),
+            Architecture::of_elf(machine).map_or("another processor", |other| other.name),
+            wanted.name
+        ))
+        .remedy("give one for that processor by its path, with --with")),
         _ => Ok(included),
     }
 }
@@ -108,7 +63,7 @@ const COVERED: [&str; 3] = ["/dev", "/proc", "/sys"];
 ///
 /// # Errors
 /// Nothing of that name is here.
-pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsError> {
+pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, Error> {
     let path = PathBuf::from(name);
     let covered = COVERED.iter().any(|directory| path.starts_with(directory));
     if path.is_absolute() && path.exists() && !covered {
@@ -125,20 +80,30 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, InitramfsEr
         found.filter(|path| path.is_absolute())
     };
     let found = in_path().or_else(|| libraries.library(name)).filter(|_| !name.contains('/'));
-    found.map(Included::at).ok_or_else(|| InitramfsError::NotFound(name.into()))
+    found.map(Included::at).ok_or_else(|| {
+        Error::bad_use(format!(
+            "there is no {name} here, neither as a path nor in PATH nor among the libraries"
+        ))
+        .remedy("give its path")
+    })
 }
 
 /// Refuses programs of one name that were given by paths from where the command runs: in the guest one would be the other.
 ///
 /// # Errors
 /// Which it is.
-pub fn check_places(with: &[Included]) -> Result<(), InitramfsError> {
+pub fn check_places(with: &[Included]) -> Result<(), Error> {
     let own = [JITTERLAB, INIT].map(|there| Included { here: PathBuf::new(), there: PathBuf::from(there) });
     for (number, one) in with.iter().enumerate() {
         let other = |other: &&Included| other.there == one.there && other.here != one.here;
         let before = with[..number].iter().chain(&own).find(other);
         if before.is_some_and(|before| before.here.is_relative() || one.here.is_relative()) {
-            return Err(InitramfsError::Taken { here: one.here.clone(), there: one.there.clone() });
+            return Err(Error::bad_use(format!(
+                "{} would be {} in the guest, which is another program's place there",
+                one.here.display(),
+                one.there.display()
+            ))
+            .remedy("give it another name"));
         }
     }
     Ok(())
@@ -149,7 +114,7 @@ impl Contents {
     ///
     /// # Errors
     /// A file that cannot be read, or a library that is missing.
-    pub fn build(&self) -> Result<Initramfs, InitramfsError> {
+    pub fn build(&self) -> Result<Initramfs, Error> {
         let mut archive = Archive::new();
         for directory in ["/dev", "/proc", "/sys", "/tmp", "/run", "/root", "/etc", RESULTS] {
             archive.directory(directory);
@@ -184,7 +149,12 @@ impl Contents {
         for (number, module) in self.modules.iter().enumerate() {
             archive.file(&format!("{MODULES}/{}", module_file(number, module)), 0o644, &module.content)?;
         }
-        archive.file(JOB_FILE, 0o644, &serde_json::to_vec(&self.job)?)?;
+        archive.file(
+            JOB_FILE,
+            0o644,
+            &serde_json::to_vec(&self.job)
+                .map_err(|e| Error::defect("cannot write the guest's job").because(e))?,
+        )?;
         // Programs look up the user's name and home.
         archive.file("/etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
         archive.file("/etc/group", 0o644, b"root:x:0:\n")?;
@@ -197,8 +167,8 @@ pub(super) fn module_file(number: usize, module: &Module) -> String {
     format!("{number:02}-{}.ko", module.name)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, InitramfsError> {
-    source::read(path, elf::LARGEST_BYTES).map_err(|error| InitramfsError::Read { path: path.into(), error })
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    source::read(path, elf::LARGEST_BYTES).map_err(Error::file("read", path))
 }
 
 #[cfg(test)]

@@ -29,4 +29,4 @@ pub use boots::GuestWatch;
 pub use image::KernelChoice;
 pub use machine::{GuestTime, Machine};
 pub use qemu::GuestProgress;
-pub use session::{GuestRun, KernelError, KernelSession};
+pub use session::{GuestRun, KernelSession};

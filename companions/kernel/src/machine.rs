@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::architecture::Architecture;
 use super::job::{INIT, INIT_WORD};
 use jitterlab_host::why::VIRTUAL_TIME;
+use jitterlab_model::Error;
 
 /// How the guest's time passes. Text: `icount:SHIFT` or `real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,13 +22,6 @@ pub enum GuestTime {
     /// As this machine's clock: not repeatable, and the emulation's own delays are in every figure.
     Real,
 }
-
-/// Something that is no way for time to pass.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is no way for time to pass: use icount:0 (1 ns for each instruction) to icount:10 (1024 ns), or real"
-)]
-pub struct GuestTimeError(String);
 
 impl Default for GuestTime {
     fn default() -> Self {
@@ -45,14 +39,15 @@ impl fmt::Display for GuestTime {
 }
 
 impl FromStr for GuestTime {
-    type Err = GuestTimeError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, GuestTimeError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let shift = text.strip_prefix("icount:").and_then(|shift| shift.parse().ok());
         match (text, shift) {
             ("real", _) => Ok(GuestTime::Real),
             (_, Some(shift @ 0..=10)) => Ok(GuestTime::PerInstruction { shift }),
-            _ => Err(GuestTimeError(text.into())),
+            _ => Err(Error::bad_use(format!("{text:?} is no way for time to pass"))
+                .remedy("use icount:0 (1 ns for each instruction) to icount:10 (1024 ns), or real")),
         }
     }
 }

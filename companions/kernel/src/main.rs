@@ -2,7 +2,6 @@
 
 mod code_paths;
 mod commands;
-mod error;
 mod results;
 #[cfg(test)]
 mod sample;
@@ -13,8 +12,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use jitterlab_console::{BUILT, companion};
 use jitterlab_kernel::guest;
-
-use crate::error::CommandError;
 
 /// Measure on any kernel image in a virtual machine whose time counts instructions
 ///
@@ -29,8 +26,5 @@ struct Cli {
 
 fn main() -> ExitCode {
     guest::run_if_init();
-    companion::main(
-        |cli: &Cli| commands::execute(&cli.action),
-        |error| error.downcast_ref::<CommandError>().is_some(),
-    )
+    companion::main(|cli: &Cli| commands::execute(&cli.action))
 }

@@ -8,29 +8,7 @@ use std::process::{Command, Stdio};
 
 use object::{Object, ObjectSection};
 
-/// Why a module cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ModuleError {
-    /// There is none of that name.
-    #[error("{tree} has no module {name}; give its path instead if it is elsewhere (a kernel may also have it built in)", tree = tree.display())]
-    Unknown {
-        /// The module.
-        name: String,
-        /// Where it was looked for.
-        tree: PathBuf,
-    },
-    /// It could not be read.
-    #[error("cannot read the module {}: {error}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        error: io::Error,
-    },
-    /// It is no module.
-    #[error("{} is not a kernel module", .0.display())]
-    NotAModule(PathBuf),
-}
+use jitterlab_model::Error;
 
 /// A module ready to be loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +24,7 @@ pub struct Module {
 ///
 /// # Errors
 /// A module or a dependency that is not there, or a file that is no module.
-pub fn read(asked: &[String], tree: &Path) -> Result<Vec<Module>, ModuleError> {
+pub fn read(asked: &[String], tree: &Path) -> Result<Vec<Module>, Error> {
     let mut loader = Loader { tree, index: None, done: Vec::new() };
     asked.iter().try_for_each(|name| loader.add(name, 0))?;
     Ok(loader.done)
@@ -59,15 +37,16 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    fn add(&mut self, asked: &str, depth: u8) -> Result<(), ModuleError> {
+    fn add(&mut self, asked: &str, depth: u8) -> Result<(), Error> {
         let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find(asked)? };
         let name = name_of(&path);
         // A circle among dependencies cannot load; the kernel will say so better than we could.
         if self.done.iter().any(|module| module.name == name) || depth > 32 {
             return Ok(());
         }
-        let content = uncompressed(&path).map_err(|error| ModuleError::Read { path: path.clone(), error })?;
-        let depends = dependencies(&content).ok_or_else(|| ModuleError::NotAModule(path.clone()))?;
+        let content = uncompressed(&path).map_err(Error::file("read", &path))?;
+        let depends = dependencies(&content)
+            .ok_or_else(|| Error::damaged(format!("{} is not a kernel module", path.display())))?;
         for dependency in depends {
             self.add(&dependency, depth + 1)?;
         }
@@ -75,17 +54,17 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn find(&mut self, name: &str) -> Result<PathBuf, ModuleError> {
+    fn find(&mut self, name: &str) -> Result<PathBuf, Error> {
         let tree = self.tree;
         let index = self.index.get_or_insert_with(|| {
             let mut index = BTreeMap::new();
             walk(tree, &mut index);
             index
         });
-        index
-            .get(&name.replace('-', "_"))
-            .cloned()
-            .ok_or_else(|| ModuleError::Unknown { name: name.into(), tree: tree.into() })
+        index.get(&name.replace('-', "_")).cloned().ok_or_else(|| {
+            Error::bad_use(format!("{} has no module {name}", tree.display()))
+                .remedy("give its path instead if it is elsewhere (a kernel may also have it built in)")
+        })
     }
 }
 
@@ -173,7 +152,8 @@ mod tests {
         let missing = read(&["snd".into()], tree.path()).unwrap_err().to_string();
         assert!(missing.contains("snd"), "{missing}");
         fs::write(drivers.join("text.ko"), "text").unwrap();
-        assert!(matches!(read(&["text".into()], tree.path()), Err(ModuleError::NotAModule(_))));
+        let text = read(&["text".into()], tree.path()).unwrap_err().to_string();
+        assert!(text.contains("is not a kernel module"), "{text}");
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use jitterlab_model::TimingStats;
+use jitterlab_model::{Error, TimingStats};
 use jitterlab_trace::{Hints, import_bytes};
 use serde::Serialize;
 
 use super::architecture::Architecture;
-use super::debian::{Archive, DebianError};
+use super::debian::Archive;
 use super::elf::{Included, LibraryPath};
 use super::initramfs;
 use super::job::{Answer, INIT, Step};
@@ -52,26 +52,6 @@ pub struct Peer {
     file: Option<&'static str>,
     /// The task of its output that is compared.
     task: fn(&str) -> bool,
-}
-
-/// Why a tool has no figures.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PeerError {
-    /// It ended without them.
-    #[error("it ended with status {0} and left no figures")]
-    NoFigures(i32),
-    /// It could not be run, or was cut off.
-    #[error("{0}")]
-    Failed(String),
-    /// It was not run.
-    #[error("it was not run")]
-    NotRun,
-    /// Its output cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
-    /// Its output has nothing of a thread.
-    #[error("its output holds no thread's latencies")]
-    NoThread,
 }
 
 /// Bins of 1 ns, as many as are of use; longer latencies are counted and the longest is known.
@@ -164,7 +144,7 @@ impl Peer {
         architecture: &'static Architecture,
         libraries: &mut LibraryPath,
         note: &mut dyn FnMut(&str),
-    ) -> Result<Option<Included>, DebianError> {
+    ) -> Result<Option<Included>, Error> {
         let Some(of) = self.package else { return Ok(None) };
         let program = self.name.split(' ').next().unwrap_or(self.name);
         let installed = initramfs::find(program, libraries)
@@ -193,9 +173,9 @@ impl Peer {
     /// A sentence that says why there is nothing.
     pub fn figures(&self, task: &PeerTask, answer: &Answer) -> Result<TimingStats, String> {
         let step = answer.steps.get(self.name).cloned().unwrap_or_default();
-        let said = |what: PeerError| {
+        let said = |error: Error| {
             let stderr = step.stderr.trim().replace('\n', "; ");
-            if stderr.is_empty() { what.to_string() } else { format!("{what}: {stderr}") }
+            if stderr.is_empty() { error.to_string() } else { format!("{error}: {stderr}") }
         };
         let content = match self.file {
             Some(file) => answer.files.get(file).map(Vec::as_slice),
@@ -204,19 +184,25 @@ impl Peer {
         let content = content.filter(|content| !content.is_empty());
         let content = content.ok_or_else(|| {
             said(match (&step.failure, step.status) {
-                (Some(failure), _) => PeerError::Failed(failure.clone()),
-                (None, Some(status)) => PeerError::NoFigures(status),
-                (None, None) => PeerError::NotRun,
+                (Some(failure), _) => Error::not_measured(failure),
+                (None, Some(status)) => {
+                    Error::not_measured(format!("it ended with status {status} and left no figures"))
+                }
+                (None, None) => Error::not_measured("it was not run"),
             })
         })?;
-        let read = || -> Result<Option<TimingStats>, String> {
+        let read = || -> Result<Option<TimingStats>, Error> {
             let hints = Hints { periods_ns: vec![task.period_ns], unit_ns: Some(1), ..Hints::default() };
-            let imported = import_bytes(self.name, content, &hints).map_err(|error| error.to_string())?;
+            let imported = import_bytes(self.name, content, &hints)?;
             let mut tasks = imported.info.tasks.iter().zip(&imported.tasks);
             let found = tasks.find(|(of, _)| (self.task)(&of.spec.name));
             Ok(found.map(|(task, measured)| measured.stats(task)))
         };
-        read().map_err(|error| said(PeerError::Unreadable(error)))?.ok_or_else(|| said(PeerError::NoThread))
+        read()
+            .and_then(|found| {
+                found.ok_or_else(|| Error::not_measured("its output holds no thread's latencies"))
+            })
+            .map_err(said)
     }
 }
 

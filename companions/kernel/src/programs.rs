@@ -1,43 +1,19 @@
 //! The programs of jitterlab's that a guest is made of: jitterlab itself, which measures in it, and the companion that makes the
 //! guest, which is its first process.
-
-use std::io;
 use std::path::{Path, PathBuf};
+
+use jitterlab_model::Error;
 
 use super::architecture::Architecture;
 use super::elf;
-
-/// Why a guest has nothing to measure with.
-#[derive(Debug, thiserror::Error)]
-pub enum ProgramError {
-    /// This program is not found on the disk.
-    #[error("cannot find this program's own file: {0}")]
-    NoOwn(io::Error),
-    /// There is no jitterlab.
-    #[error("the guest measures with jitterlab, which is not beside {}: install it there", .0.display())]
-    NoJitterlab(PathBuf),
-    /// None for the guest's processor.
-    #[error(
-        "this jitterlab cannot run on {kernel}: give one that was built for it with --program FILE, and {companion} beside it; \
-         from the sources, `packaging/cross {triple} cargo build --release -p jitterlab -p {companion}` builds both, into \
-         target/{triple}/release"
-    )]
-    OtherProcessor {
-        /// The kernel's processor.
-        kernel: &'static str,
-        /// What programs for it are built for.
-        triple: &'static str,
-        /// The companion's name.
-        companion: String,
-    },
-}
 
 /// This program, as the companion of a session.
 ///
 /// # Errors
 /// It is not found on the disk.
-pub fn own() -> Result<PathBuf, ProgramError> {
-    std::env::current_exe().map_err(ProgramError::NoOwn)
+pub fn own() -> Result<PathBuf, Error> {
+    std::env::current_exe()
+        .map_err(|cause| Error::refused("cannot find this program's own file").because(cause))
 }
 
 /// The programs for one guest.
@@ -55,11 +31,7 @@ impl Programs {
     ///
     /// # Errors
     /// One of them is nowhere.
-    pub fn find(
-        companion: &Path,
-        given: Option<&Path>,
-        architecture: &Architecture,
-    ) -> Result<Self, ProgramError> {
+    pub fn find(companion: &Path, given: Option<&Path>, architecture: &Architecture) -> Result<Self, Error> {
         let name = companion.file_name().unwrap_or_default();
         let folder = companion.parent().unwrap_or(Path::new(""));
         let built = || Some(folder.parent()?.join(architecture.triple).join(folder.file_name()?));
@@ -80,14 +52,21 @@ impl Programs {
         ]);
         match (jitterlab, companion) {
             (Some(jitterlab), Some(companion)) => Ok(Programs { jitterlab, companion }),
-            (None, Some(companion)) if Architecture::own() == Some(architecture) => {
-                Err(ProgramError::NoJitterlab(companion))
-            }
-            _ => Err(ProgramError::OtherProcessor {
-                kernel: architecture.name,
-                triple: architecture.triple,
-                companion: name.to_string_lossy().into_owned(),
-            }),
+            (None, Some(companion)) if Architecture::own() == Some(architecture) => Err(Error::refused(
+                format!("the guest measures with jitterlab, which is not beside {}", companion.display()),
+            )
+            .remedy("install it there")),
+            _ => Err(Error::refused(format!("this jitterlab cannot run on {}", architecture.name)).remedy(
+                format!(
+                    "give one that was built for it with --program FILE, and {} beside it; from the \
+                     sources, `packaging/cross {} cargo build --release -p jitterlab -p {}` builds \
+                     both, into target/{}/release",
+                    name.to_string_lossy().into_owned(),
+                    architecture.triple,
+                    name.to_string_lossy().into_owned(),
+                    architecture.triple
+                ),
+            )),
         }
     }
 }

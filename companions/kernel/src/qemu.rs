@@ -7,7 +7,6 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -23,85 +22,7 @@ use super::job::{Answer, COMPLAINT};
 use super::machine::{Files, GuestTime, Machine};
 use super::qmp::{Event, Monitor};
 use jitterlab_host::child::{EndsWithUs, FamilyEndsWithUs, kill_descendants};
-
-/// Why a boot gave no answer. Where the guest's console can help, its last lines are part of the message.
-#[derive(Debug, thiserror::Error)]
-pub enum BootError {
-    /// No emulator.
-    #[error("{} could not be started ({error}): install it with `sudo apt-get install {package}`", program.display())]
-    NoQemu {
-        /// The program.
-        program: PathBuf,
-        /// Debian's package of it.
-        package: &'static str,
-        /// The system's answer.
-        error: io::Error,
-    },
-    /// The system refused something a boot needs.
-    #[error("cannot prepare the boot: {0}")]
-    System(#[from] io::Error),
-    /// The emulator gave up.
-    #[error("QEMU ended with {status}: {said}")]
-    Qemu {
-        /// Its exit status.
-        status: ExitStatus,
-        /// What it wrote to its standard error.
-        said: String,
-    },
-    /// The kernel panicked.
-    #[error("the kernel panicked after {after:?} of its time; the console's last lines:\n{console}")]
-    Panicked {
-        /// The guest's time.
-        after: Duration,
-        /// The console's end.
-        console: String,
-    },
-    /// The guest reset the machine.
-    #[error(
-        "the guest rebooted after {after:?} of its time instead of finishing; the console's last lines:\n{console}"
-    )]
-    Rebooted {
-        /// The guest's time.
-        after: Duration,
-        /// The console's end.
-        console: String,
-    },
-    /// It took too long.
-    #[error(
-        "the guest was not finished after {limit:?} (it had lived {after:?} of its own time) and was stopped; if it is only slow, allow more with --timeout; the console's last lines:\n{console}"
-    )]
-    TimedOut {
-        /// The limit, in this machine's time.
-        limit: Duration,
-        /// The guest's time.
-        after: Duration,
-        /// The console's end.
-        console: String,
-    },
-    /// It does nothing any more.
-    #[error(
-        "the guest hung: its processor halted after {after:?} of its time with nothing left to wake it; the console's last lines:\n{console}"
-    )]
-    Halted {
-        /// The guest's time.
-        after: Duration,
-        /// The console's end.
-        console: String,
-    },
-    /// It went off without an answer.
-    #[error(
-        "the guest switched itself off after {after:?} of its time without an answer; the console's last lines:\n{console}"
-    )]
-    NoAnswer {
-        /// The guest's time.
-        after: Duration,
-        /// The console's end.
-        console: String,
-    },
-    /// Its init could not go on.
-    #[error("the guest could not do its job: {0}")]
-    Complaint(String),
-}
+use jitterlab_model::Error;
 
 /// How far a boot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,7 +67,7 @@ pub fn boot(
     image: &Image,
     initramfs: &Initramfs,
     progress: &mut dyn FnMut(GuestProgress),
-) -> Result<Boot, BootError> {
+) -> Result<Boot, Error> {
     let began = Instant::now();
     let mut archive = memory_file("initramfs")?;
     archive.write_all(&initramfs.bytes)?;
@@ -168,10 +89,13 @@ pub fn boot(
         .ends_with_us(Signal::SIGKILL);
     hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
     let guard = FamilyEndsWithUs::of(&mut command)?;
-    let child = command.spawn().map_err(|error| BootError::NoQemu {
-        program: machine.emulator().into(),
-        package: machine.architecture.emulator_package,
-        error,
+    let child = command.spawn().map_err(|error| {
+        Error::refused(format!("{} could not be started", machine.emulator().display()))
+            .because(error)
+            .remedy(format!(
+                "install it with `sudo apt-get install {}`",
+                machine.architecture.emulator_package
+            ))
     })?;
     let mut qemu = Qemu { child, _guard: guard };
     drop(qemus_end);
@@ -195,19 +119,39 @@ pub fn boot(
         return Ok(Boot { answer, console, guest: after, took: began.elapsed() });
     }
     if let Some((_, complaint)) = console.rsplit_once(COMPLAINT) {
-        return Err(BootError::Complaint(complaint.lines().next().unwrap_or_default().trim().into()));
+        return Err(Error::not_measured(format!(
+            "the guest could not do its job: {}",
+            complaint.lines().next().unwrap_or_default().trim()
+        )));
     }
     let panicked = console.contains("Kernel panic");
     let console = last_lines(&console);
     Err(match ending.how {
-        _ if panicked => BootError::Panicked { after, console },
-        How::TimedOut => BootError::TimedOut { limit: machine.timeout, after, console },
-        How::Halted => BootError::Halted { after, console },
-        How::Exited { reset: true, .. } => BootError::Rebooted { after, console },
+        _ if panicked => Error::not_measured(format!(
+            "the kernel panicked after {after:?} of its time; the console's last \
+             lines:\n{console}"
+        )),
+        How::TimedOut => Error::not_measured(format!(
+            "the guest was not finished after {:?} (it had lived {after:?} of its own time) \
+             and was stopped; if it is only slow, allow more with --timeout; the console's \
+             last lines:\n{console}",
+            machine.timeout
+        )),
+        How::Halted => Error::not_measured(format!(
+            "the guest hung: its processor halted after {after:?} of its time with nothing \
+             left to wake it; the console's last lines:\n{console}"
+        )),
+        How::Exited { reset: true, .. } => Error::not_measured(format!(
+            "the guest rebooted after {after:?} of its time instead of finishing; the \
+             console's last lines:\n{console}"
+        )),
         How::Exited { status, .. } if !status.success() || status.signal().is_some() => {
-            BootError::Qemu { status, said: said.finish().trim().into() }
+            Error::not_measured(format!("QEMU ended with {status}: {}", said.finish().trim()))
         }
-        How::Exited { .. } => BootError::NoAnswer { after, console },
+        How::Exited { .. } => Error::not_measured(format!(
+            "the guest switched itself off after {after:?} of its time without an answer; \
+             the console's last lines:\n{console}"
+        )),
     })
 }
 

@@ -6,84 +6,19 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::load::LoadSpec;
-use jitterlab_model::{RunInfo, TaskSpec, Warning};
+use jitterlab_model::{Error, RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
-use jitterlab_trace::TraceError;
 
-use super::debian::DebianError;
 use super::elf::LibraryPath;
-use super::image::{Image, ImageError, KernelChoice};
-use super::initramfs::{self, Contents, InitramfsError};
+use super::image::{Image, KernelChoice};
+use super::initramfs::{self, Contents};
 use super::job::{INIT, Job, Step, StepResult};
 use super::machine::{GuestTime, Machine, TURN_NS};
-use super::modules::{self, ModuleError};
+use super::modules::{self};
 use super::peers::Peer;
-use super::programs::{ProgramError, Programs};
-use super::qemu::{self, Boot, BootError, GuestProgress};
+use super::programs::Programs;
+use super::qemu::{self, Boot, GuestProgress};
 use jitterlab_host::load;
-
-/// Why nothing was measured on a kernel.
-#[derive(Debug, thiserror::Error)]
-pub enum KernelError {
-    /// The kernel cannot be had.
-    #[error(transparent)]
-    Image(#[from] ImageError),
-    /// A package cannot be had.
-    #[error(transparent)]
-    Debian(#[from] DebianError),
-    /// The guest's file system cannot be made.
-    #[error(transparent)]
-    Initramfs(#[from] InitramfsError),
-    /// A module cannot be had.
-    #[error(transparent)]
-    Module(#[from] ModuleError),
-    /// There is nothing to measure with in the guest.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// Several processors in counted time where they cannot take turns.
-    #[error(
-        "several processors of counted time are there for amd64 only: leave --cpus out, or say --time real"
-    )]
-    NoTurns,
-    /// The boot gave nothing.
-    #[error(transparent)]
-    Boot(#[from] BootError),
-    /// The guest worked, the measurement in it did not.
-    #[error("{name} in the guest {how}: {said}")]
-    Step {
-        /// The step.
-        name: String,
-        /// How it ended.
-        how: StepEnd,
-        /// What it wrote to standard error.
-        said: String,
-    },
-    /// There is no place for the run file.
-    #[error("cannot make the directory {}: {error}", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// The system's words.
-        error: io::Error,
-    },
-    /// A file from the guest cannot be written.
-    #[error("{} is not kept: {error}", path.display())]
-    File {
-        /// Its path here.
-        path: PathBuf,
-        /// The system's words.
-        error: io::Error,
-    },
-    /// The run file cannot be written.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The thread of a boot broke down.
-    #[error("its boot broke down; please report this")]
-    Broken,
-    /// The system refused something.
-    #[error("cannot keep what the guest sent: {0}")]
-    System(#[from] io::Error),
-}
 
 /// What is done on each kernel.
 #[derive(Debug, Clone)]
@@ -167,7 +102,7 @@ impl KernelSession {
         kernel: &KernelChoice,
         note: &mut dyn FnMut(&str),
         progress: &mut dyn FnMut(GuestProgress),
-    ) -> Result<GuestRun, KernelError> {
+    ) -> Result<GuestRun, Error> {
         let image = kernel.image(note)?;
         let machine = self.machine_for(&image)?;
         let programs = Programs::find(&self.companion, self.program.as_deref(), image.architecture)?;
@@ -222,10 +157,11 @@ impl KernelSession {
 
 impl KernelSession {
     /// The machine that a kernel gets.
-    fn machine_for(&self, image: &Image) -> Result<Machine, KernelError> {
+    fn machine_for(&self, image: &Image) -> Result<Machine, Error> {
         let mut machine = Machine { architecture: image.architecture, ..self.machine.clone() };
         if machine.takes_turns() && machine.architecture.turns.is_none() {
-            return Err(KernelError::NoTurns);
+            return Err(Error::bad_use("several processors of counted time are there for amd64 only")
+                .remedy("leave --cpus out, or say --time real"));
         }
         if image.pipelines_interrupts() {
             machine.trust_time_stamp_counter();
@@ -235,7 +171,7 @@ impl KernelSession {
 }
 
 /// Where a kernel's modules are.
-fn module_tree(image: &Image) -> Result<PathBuf, DebianError> {
+fn module_tree(image: &Image) -> Result<PathBuf, Error> {
     let root = match &image.package {
         Some(package) => package.unpacked("./lib")?,
         None => PathBuf::from("/"),
@@ -262,49 +198,35 @@ impl GuestRun {
     ///
     /// # Errors
     /// The step failed, or was not run.
-    pub fn output(&self, step: &str) -> Result<&str, KernelError> {
+    pub fn output(&self, step: &str) -> Result<&str, Error> {
         let result = self.boot.answer.steps.get(step);
         if let Some(done) = result.filter(|done| done.status == Some(0)) {
             return Ok(&done.stdout);
         }
         let result = result.cloned().unwrap_or_default();
-        Err(KernelError::Step { name: step.into(), how: StepEnd::from(&result), said: said(&result) })
+        Err(Error::not_measured(format!("{step} in the guest {}: {}", end_of(&result), said(&result))))
     }
 
     /// The run file of a [`run_step`] of that name, in memory.
     ///
     /// # Errors
     /// What the step said, if it left no file.
-    pub fn run_file(&self, step: &str) -> Result<RunFile, KernelError> {
+    pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
         let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
-            KernelError::Step { name: "jitterlab run".into(), how: StepEnd::from(&step), said: said(&step) }
+            Error::not_measured(format!("jitterlab run in the guest {}: {}", end_of(&step), said(&step)))
         })?;
         Ok(RunFile::new(step, content)?)
     }
 }
 
 /// How a step of a guest ended.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StepEnd {
-    /// It was cut off, or could not be started.
-    #[error("did not come to its end ({0})")]
-    Failed(String),
-    /// By itself.
-    #[error("ended with status {0}")]
-    Status(i32),
-    /// It was not its turn yet.
-    #[error("was not run")]
-    NotRun,
-}
-
-impl From<&StepResult> for StepEnd {
-    fn from(step: &StepResult) -> Self {
-        match (&step.failure, step.status) {
-            (Some(failure), _) => StepEnd::Failed(failure.clone()),
-            (None, Some(status)) => StepEnd::Status(status),
-            (None, None) => StepEnd::NotRun,
-        }
+fn end_of(step: &StepResult) -> Error {
+    match (&step.failure, step.status) {
+        // It was cut off, or could not be started.
+        (Some(failure), _) => Error::not_measured(format!("did not come to its end ({failure})")),
+        (None, Some(status)) => Error::not_measured(format!("ended with status {status}")),
+        (None, None) => Error::not_measured("was not run"),
     }
 }
 

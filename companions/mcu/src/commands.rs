@@ -2,10 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::{ArgGroup, Subcommand};
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::require::{Requirement, RequirementError};
+use jitterlab_analysis::require::Requirement;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::mistakes;
 use jitterlab_console::output::{self, OutputArgs};
@@ -13,10 +12,10 @@ use jitterlab_mcu::recommend::{self, McuRecommendation, Wanted};
 use jitterlab_mcu::request::whole_us;
 use jitterlab_mcu::together::Need;
 use jitterlab_mcu::{
-    Compiler, McuError, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, firmware, value_changes,
+    Compiler, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, Trouble, firmware, value_changes,
 };
 use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
-use jitterlab_model::{EdgeKind, TaskRun, TimingStats};
+use jitterlab_model::{EdgeKind, Error, TaskRun, TimingStats};
 use jitterlab_report::{requirement, warnings};
 
 /// What is done with firmware.
@@ -117,22 +116,24 @@ pub struct RecommendArgs {
     output: OutputArgs,
 }
 
-fn parse_prescaler(text: &str) -> Result<u16, McuError> {
+fn parse_prescaler(text: &str) -> Result<u16, Error> {
     let known = text.parse().ok().filter(|p| firmware::PRESCALERS.contains(p));
-    known.ok_or_else(|| McuError::NotAPrescaler(text.into()))
+    known.ok_or_else(|| Error::bad_use(format!("{text:?} is not one of 1, 8, 64, 256, 1024")))
 }
 
 /// A period in whole microseconds, as the library's alarms take it.
-fn parse_period_us(text: &str) -> Result<u32> {
-    Ok(whole_us(parse_period_ns(text)?)?)
+fn parse_period_us(text: &str) -> Result<u32, Error> {
+    whole_us(parse_period_ns(text)?)
 }
 
-fn max_jitter(text: &str) -> Result<Requirement, RequirementError> {
+fn max_jitter(text: &str) -> Result<Requirement, Error> {
     format!("period-error max <= {text}").parse()
 }
 
-fn parse_need(text: &str) -> Result<Need> {
-    let (period, tolerance) = text.split_once(':').ok_or_else(|| McuError::NotANeed(text.into()))?;
+fn parse_need(text: &str) -> Result<Need, Error> {
+    let (period, tolerance) = text.split_once(':').ok_or_else(|| {
+        Error::bad_use(format!("{text:?} is not PERIOD:TOLERANCE")).remedy("write it like 20ms:50us")
+    })?;
     let tolerance_us = parse_period_us(tolerance)?;
     Ok(Need { period_us: parse_period_us(period)?, tolerance_us })
 }
@@ -168,8 +169,8 @@ fn run(args: &RunArgs) -> Ending {
 }
 
 /// Of a pin that showed nothing, what its chip did may be the reason.
-fn tell_reasons(error: &McuError) {
-    let McuError::Silent { warnings, .. } = error else { return };
+fn tell_reasons(error: &Error) {
+    let Some(Trouble::Silent(warnings)) = error.case_of() else { return };
     for warning in warnings {
         output::warn(&warnings::sentence(warning));
     }

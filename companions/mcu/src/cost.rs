@@ -1,6 +1,7 @@
 //! What one alarm costs: flash, RAM, cycles, sleep; and beside it what most firmware does instead.
+use jitterlab_model::Error;
 
-use super::{Board, Compiler, CostFigures, McuError, Program, Setup, Size, Strategy, simulate};
+use super::{Board, Compiler, CostFigures, Program, Setup, Size, Strategy, simulate};
 
 /// What is measured under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,7 @@ const EVENTS: u64 = 100;
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures>, McuError> {
+pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures>, Error> {
     let mut all = Vec::new();
     for strategy in Strategy::ALL {
         for max_period_us in [under.period_us, LONG_US] {
@@ -46,7 +47,7 @@ pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures
 ///
 /// # Errors
 /// As [`measure`].
-pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let program = Program::InlineAlarm { period_us: under.period_us };
     let board = board(under, Strategy::Anchored, under.period_us);
     one_event("anchored, inline handler".into(), &program, &board, under, compiler)
@@ -56,7 +57,7 @@ pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigu
 ///
 /// # Errors
 /// As [`measure`].
-pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let program = Program::ByHand { period_us: under.period_us };
     let board = board(under, Strategy::Periodic, under.period_us);
     one_event("by hand, one period".into(), &program, &board, under, compiler)
@@ -65,8 +66,8 @@ pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFig
 /// The same event by the tick of the Arduino core, `millis()` polled as in its tutorial "BlinkWithoutDelay".
 ///
 /// # Errors
-/// [`McuError::Missing`] without the Arduino core.
-pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+/// [`Trouble::Missing`](crate::Trouble::Missing) without the Arduino core.
+pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let board = board(under, Strategy::Periodic, under.period_us);
     let program = Program::ArduinoMillis { period_us: under.period_us };
     one_event("Arduino millis(), polled".into(), &program, &board, under, compiler)
@@ -75,8 +76,8 @@ pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFig
 /// A pin moved by `tone()` of the Arduino core: one period, on one pin, without a handler.
 ///
 /// # Errors
-/// [`McuError::Missing`] without the Arduino core.
-pub fn measure_tone(under: Conditions, compiler: &Compiler) -> Result<CostFigures, McuError> {
+/// [`Trouble::Missing`](crate::Trouble::Missing) without the Arduino core.
+pub fn measure_tone(under: Conditions, compiler: &Compiler) -> Result<CostFigures, Error> {
     let board = board(under, Strategy::Periodic, under.period_us);
     let program = Program::ArduinoTone { period_us: under.period_us };
     one_event("Arduino tone(), one pin".into(), &program, &board, under, compiler)
@@ -87,7 +88,7 @@ fn measure_strategy(
     strategy: Strategy,
     max_period_us: u32,
     compiler: &Compiler,
-) -> Result<CostFigures, McuError> {
+) -> Result<CostFigures, Error> {
     let board = board(under, strategy, max_period_us);
     let longest =
         if max_period_us == LONG_US { "10 s".into() } else { format!("{} ms", max_period_us / 1_000) };
@@ -115,7 +116,7 @@ fn one_event(
     board: &Board,
     under: Conditions,
     compiler: &Compiler,
-) -> Result<CostFigures, McuError> {
+) -> Result<CostFigures, Error> {
     let firmware = compiler.build(program, board)?;
     let empty = compiler.build(&Program::Empty, board)?.size;
     let cycles = (EVENTS + 2) * u64::from(under.period_us) * u64::from(CLOCK_HZ) / 1_000_000;
@@ -146,7 +147,7 @@ fn one_event(
     })
 }
 
-fn programming(board: &Board, compiler: &Compiler) -> Result<u64, McuError> {
+fn programming(board: &Board, compiler: &Compiler) -> Result<u64, Error> {
     /// Of the time that the pin is high, what setting it takes.
     const OF_THE_PIN: u64 = 2;
     let firmware = compiler.build(&Program::Reprogramming, board)?;
@@ -157,7 +158,7 @@ fn programming(board: &Board, compiler: &Compiler) -> Result<u64, McuError> {
     }
 }
 
-fn setup(elf: &std::path::Path, board: &Board, cycles: u64) -> Result<Setup, McuError> {
+fn setup(elf: &std::path::Path, board: &Board, cycles: u64) -> Result<Setup, Error> {
     Ok(Setup {
         mcu: Some(board.mcu.clone()),
         clock_hz: Some(board.clock_hz),

@@ -1,6 +1,7 @@
 //! The paper's introduction: a delay that is one and a half ticks long, asked for anywhere between two ticks.
+use jitterlab_model::Error;
 
-use super::{Board, Compiler, DelayFigures, McuError, Program, Setup, Strategy, simulate};
+use super::{Board, Compiler, DelayFigures, Program, Setup, Strategy, simulate};
 
 /// The delay asked for.
 pub const ASKED_US: u32 = 15_000;
@@ -13,7 +14,7 @@ const DELAYS: u64 = 128;
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, McuError> {
+pub fn measure(strategy: Strategy, compiler: &Compiler) -> Result<DelayFigures, Error> {
     let board = Board { tick_us: TICK_US, ..Board::ideal(strategy, 64, ASKED_US) };
     let firmware = compiler.build(&Program::Delays { time_us: ASKED_US }, &board)?;
     let recording = simulate(&Setup {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 
 /// How the time services of `mcu/` use the timer.
@@ -36,16 +37,14 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-/// Something that is no strategy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a strategy: use periodic, single-shot or anchored")]
-pub struct StrategyError(String);
-
 impl std::str::FromStr for Strategy {
-    type Err = StrategyError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, StrategyError> {
-        Self::ALL.into_iter().find(|s| s.name() == text).ok_or_else(|| StrategyError(text.into()))
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL.into_iter().find(|s| s.name() == text).ok_or_else(|| {
+            Error::bad_use(format!("{text:?} is not a strategy"))
+                .remedy("use periodic, single-shot or anchored")
+        })
     }
 }
 

@@ -1,14 +1,14 @@
 //! Firmware made from the programs under `mcu/programs` with the traits one asks for.
-
 use std::path::PathBuf;
 
-use crate::figures::{Strategy, TimerKind};
+use jitterlab_chip::arm::rp2040;
+use jitterlab_host::scratch::Scratch;
+use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 
-use jitterlab_chip::arm::rp2040;
-
-use super::{McuError, fit, image, nearby, sources, tools};
-use jitterlab_host::scratch::Scratch;
+use super::{fit, image, nearby, sources, tools};
+use crate::error::Trouble;
+use crate::figures::{Strategy, TimerKind};
 
 /// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
@@ -242,8 +242,8 @@ impl Compiler {
     /// Checks that the compiler for AVR is there.
     ///
     /// # Errors
-    /// [`McuError::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
-    pub fn new() -> Result<Self, McuError> {
+    /// [`Trouble::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
+    pub fn new() -> Result<Self, Error> {
         let compiler = Self::unchecked()?;
         compiler.check_libc()?;
         Ok(compiler)
@@ -253,7 +253,7 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`Compiler::new`].
-    pub fn of(board: &Board) -> Result<Self, McuError> {
+    pub fn of(board: &Board) -> Result<Self, Error> {
         if !board.is_rp2040() {
             return Self::new();
         }
@@ -261,21 +261,22 @@ impl Compiler {
         Self::unchecked()
     }
 
-    fn unchecked() -> Result<Self, McuError> {
-        let directory = Scratch::new().map_err(McuError::io("creating a temporary directory"))?;
+    fn unchecked() -> Result<Self, Error> {
+        let directory = Scratch::new()
+            .map_err(|cause| Error::refused("cannot make a temporary directory").because(cause))?;
         sources::write_to(directory.path())?;
         Ok(Compiler { directory })
     }
 
     /// The compiler is a package without its library.
-    fn check_libc(&self) -> Result<(), McuError> {
+    fn check_libc(&self) -> Result<(), Error> {
         let probe = self.directory.path().join("probe.cc");
-        std::fs::write(&probe, "#include <avr/io.h>\n").map_err(McuError::io("writing a probe"))?;
+        std::fs::write(&probe, "#include <avr/io.h>\n").map_err(Error::file("write", &probe))?;
         let arguments = ["-mmcu=atmega328p", "-fsyntax-only"].map(String::from);
         match tools::AVR_CXX.run("a probe", arguments.into_iter().chain([probe.display().to_string()])) {
             Ok(_) => Ok(()),
-            Err(McuError::Compile { .. }) => {
-                Err(McuError::Missing { what: "avr-libc", packages: tools::AVR_CXX.packages })
+            Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
+                Err(tools::not_installed("avr-libc", tools::AVR_CXX.packages))
             }
             Err(other) => Err(other),
         }
@@ -284,8 +285,8 @@ impl Compiler {
     /// Builds a program for a board. Several threads may build at once.
     ///
     /// # Errors
-    /// [`McuError::Compile`] with the compiler's words, such as the library's own when a board breaks equation 1.
-    pub fn build(&self, program: &Program, board: &Board) -> Result<Firmware, McuError> {
+    /// [`Trouble::NotCompiled`] with the compiler's words, such as the library's own when a board breaks equation 1.
+    pub fn build(&self, program: &Program, board: &Board) -> Result<Firmware, Error> {
         let source = self.directory.path().join("programs").join(format!("{}.cc", program.name()));
         self.build_file(&source.display().to_string(), program, board)
     }
@@ -294,12 +295,12 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`Compiler::build`].
-    pub fn build_file(&self, source: &str, program: &Program, board: &Board) -> Result<Firmware, McuError> {
+    pub fn build_file(&self, source: &str, program: &Program, board: &Board) -> Result<Firmware, Error> {
         let file = tempfile::Builder::new()
             .suffix(".elf")
             .tempfile_in(self.directory.path())
             .and_then(|f| f.into_temp_path().keep().map_err(|e| e.error))
-            .map_err(McuError::io("a file for the firmware"))?;
+            .map_err(|cause| Error::refused("cannot make a file for the firmware").because(cause))?;
         let root = self.directory.path().display();
         let fixed = "-std=gnu++14 -Os -gdwarf-2 -Wall -Wextra -fno-exceptions -fno-rtti -fno-threadsafe-statics \
                      -ffunction-sections -fdata-sections -Wl,--gc-sections";
@@ -328,14 +329,13 @@ impl Compiler {
 }
 
 /// The Arduino core, whole, as its own tools build it: what a sketch does not use is left out by the linker.
-fn arduino_core() -> Result<Vec<String>, McuError> {
+fn arduino_core() -> Result<Vec<String>, Error> {
     let avr = tools::arduino_core()?;
     let (core, variant) = (avr.join("cores/arduino"), avr.join("variants/standard"));
-    let reading = || format!("reading {}", core.display());
-    let entries = std::fs::read_dir(&core).map_err(McuError::io(reading()))?;
+    let entries = std::fs::read_dir(&core).map_err(Error::file("read", &core))?;
     let mut files = Vec::new();
     for entry in entries {
-        files.push(entry.map_err(McuError::io(reading()))?.path().display().to_string());
+        files.push(entry.map_err(Error::file("read", &core))?.path().display().to_string());
     }
     files.sort();
     let of = |ending: &'static str| files.iter().filter(move |f| f.ends_with(ending)).cloned();

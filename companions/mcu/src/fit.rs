@@ -1,9 +1,9 @@
 //! A program that does not fit on its chip: what the linker means.
 
 use jitterlab_chip::avr::chips::Chip;
+use jitterlab_model::Error;
 
-use super::McuError;
-use super::error::Takes;
+use super::error::{Takes, Trouble};
 
 /// What avr-ld says where variables do not fit: before it stands the address at which they would end, with this added to data addresses.
 const VARIABLES: &str = "within region `data'";
@@ -12,15 +12,20 @@ const DATA: u32 = 0x80_0000;
 const CODE: &str = "fit in region `text'";
 
 /// The linker's words in ours, where it is that; any other error as it is.
-pub(super) fn explain(error: McuError, mcu: &str) -> McuError {
-    let McuError::Compile { message, .. } = &error else { return error };
+pub(super) fn explain(error: Error, mcu: &str) -> Error {
+    let Some(Trouble::NotCompiled(message)) = error.case_of() else { return error };
     let Some(chip) = Chip::named(mcu) else { return error };
     let ends = message.lines().filter(|line| line.contains(VARIABLES)).filter_map(|line| {
         let (_, address) = line.split_once("address 0x")?;
         let end = u32::from_str_radix(address.split_whitespace().next()?, 16).ok()?;
         end.checked_sub(DATA + u32::from(chip.ram_start))
     });
-    let too_large = |takes, there| McuError::TooLarge { mcu: chip.name.into(), takes, there };
+    let too_large = |takes, there| {
+        Error::not_measured(format!(
+            "the firmware does not fit: it takes {takes}, {} has {there} bytes",
+            chip.name
+        ))
+    };
     match ends.max() {
         Some(size) => too_large(Takes::Variables(size), chip.ram.into()),
         None if message.contains(CODE) => too_large(Takes::MoreFlash, chip.flash),
@@ -31,11 +36,12 @@ pub(super) fn explain(error: McuError, mcu: &str) -> McuError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tools;
 
     #[test]
     fn what_does_not_fit_is_said_in_words() {
         let said = |message: &str| {
-            let error = McuError::Compile { compiler: "avr-g++", what: "x".into(), message: message.into() };
+            let error = tools::not_compiled("avr-g++", "x", message.into());
             explain(error, "atmega328p").to_string()
         };
         let data = "ld: address 0x800cb8 of x.elf section `.data' is not within region `data'\n\

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use jitterlab_chip::Image;
 use jitterlab_chip::arm::rp2040;
+use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 use jitterlab_trace::source;
 use object::elf::{FileHeader32, PT_LOAD};
 use object::read::elf::{ElfFile32, FileHeader, ProgramHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 
-use super::{McuError, uf2};
+use super::uf2;
 
 /// A firmware and what it says about itself.
 #[derive(Debug, Clone, Default)]
@@ -41,10 +42,10 @@ const LARGEST_BYTES: u64 = 64 << 20;
 ///
 /// # Errors
 /// The file cannot be read, is a device or larger than 64 MiB, or is none for a microcontroller.
-pub fn load(path: &Path) -> Result<Loaded, McuError> {
-    let bytes =
-        source::read(path, LARGEST_BYTES).map_err(McuError::io(format!("reading {}", path.display())))?;
-    let refused = |message: String| McuError::NotFirmware { firmware: path.into(), message };
+pub fn load(path: &Path) -> Result<Loaded, Error> {
+    let bytes = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
+    let refused =
+        |message: String| Error::damaged(format!("{} cannot be simulated: {message}", path.display()));
     if bytes.starts_with(b"\x7fELF") {
         from_elf(bytes).map_err(refused)
     } else if uf2::is_one(&bytes) {
@@ -54,7 +55,8 @@ pub fn load(path: &Path) -> Result<Loaded, McuError> {
     } else if bytes.first() == Some(&b':') {
         from_hex(&String::from_utf8_lossy(&bytes)).map_err(refused)
     } else {
-        Err(McuError::NeitherElfNorHex(path.into()))
+        Err(Error::damaged(format!("{} is neither an ELF file, Intel HEX nor UF2", path.display()))
+            .remedy("give what the linker wrote (.elf), or what is flashed (.hex, .uf2)"))
     }
 }
 

@@ -1,9 +1,8 @@
 //! The paper's figure 7: what the time services do to a thread that wants to be left alone.
+use jitterlab_model::Error;
 
 use super::run::Reading;
-use super::{
-    Board, Compiler, Interruption, McuError, McuRun, Program, Setup, Strategy, ThreadFigures, simulate,
-};
+use super::{Board, Compiler, Interruption, McuRun, Program, Setup, Strategy, ThreadFigures, simulate};
 
 /// The figure's conditions: 8 MHz, timer clock 125 kHz, tick 1 ms, alarm every 20 ms.
 pub fn board(strategy: Strategy) -> Board {
@@ -37,7 +36,7 @@ pub struct LedThread {
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result<LedThread, McuError> {
+pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result<LedThread, Error> {
     let board = board(strategy);
     let simulate = |empty_handler: bool, edges: usize| {
         let firmware =

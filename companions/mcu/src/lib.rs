@@ -32,7 +32,7 @@ pub mod words;
 mod workers;
 
 pub use dump::value_changes;
-pub use error::McuError;
+pub use error::{Trouble, is_missing};
 pub use figures::{
     AlarmFigures, CostFigures, DelayFigures, Interruption, NearbyFigures, ServicesSaid, Strategy,
     ThreadFigures, TimerKind,

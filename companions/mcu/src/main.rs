@@ -6,7 +6,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use jitterlab_console::{BUILT, companion};
-use jitterlab_mcu::McuError;
 
 /// Measure firmware on a simulated microcontroller (AVR, or the RP2040 of the Raspberry Pi Pico), cycle by cycle
 ///
@@ -19,8 +18,5 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    companion::main(
-        |cli: &Cli| commands::execute(&cli.action),
-        |error| error.downcast_ref().is_some_and(McuError::is_bad_use),
-    )
+    companion::main(|cli: &Cli| commands::execute(&cli.action))
 }

@@ -1,8 +1,8 @@
 //! The timers of the EPOS paper's related work: soft, smart and firm ones, beside a tick and single shots.
+use jitterlab_model::Error;
 
+use super::{Board, Compiler, Program, Setup, Strategy, cost, simulate};
 use crate::figures::{NearbyFigures, TimerKind};
-
-use super::{Board, Compiler, McuError, Program, Setup, Strategy, cost, simulate};
 
 /// The period of the three alarms of the program.
 const PERIOD_US: u32 = 10_000;
@@ -17,7 +17,7 @@ const SECONDS: u64 = 5;
 ///
 /// # Errors
 /// Firmware that does not build or run.
-pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, McuError> {
+pub fn measure(kind: TimerKind, compiler: &Compiler) -> Result<NearbyFigures, Error> {
     let board = Board {
         tick_us: LENIENT_US,
         max_period_us: 2 * PERIOD_US,

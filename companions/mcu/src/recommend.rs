@@ -1,10 +1,10 @@
 //! Which strategy and which prescaler: found by measuring every one of them, with all alarms in one firmware.
-
+use jitterlab_model::Error;
 use serde::Serialize;
 
 use super::firmware::PRESCALERS;
 use super::together::{self, EVENT_CYCLES, Longest, MOST, Need, Overload, Together, WorstAlarm};
-use super::{Board, Compiler, McuError, Strategy, workers};
+use super::{Board, Compiler, Strategy, workers};
 
 /// A way to use the timer for some periods, measured with all alarms in one firmware.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,19 +75,24 @@ pub fn recommend(
     wanted: &Wanted,
     compiler: &Compiler,
     done: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Vec<Choice>, McuError> {
+) -> Result<Vec<Choice>, Error> {
     let periods: Vec<u32> = wanted.needs.iter().map(|need| need.period_us).collect();
     let (Some(longest), Some(shortest)) = (periods.iter().copied().max(), periods.iter().copied().min())
     else {
-        return Err(McuError::NoNeed);
+        return Err(Error::bad_use("no period was given").remedy("say what is needed, such as 20ms:50us"));
     };
     if periods.len() > MOST {
-        return Err(McuError::TooMany { most: MOST, asked: periods.len() });
+        return Err(Error::bad_use(format!("{} alarms are more than can be judged together", periods.len()))
+            .remedy(format!("give the {MOST} that come most often")));
     }
     let tick_us = periods.iter().copied().fold(0, gcd);
     let boards: Vec<Board> = candidates(&wanted.mcu, wanted.clock_hz, shortest, longest, tick_us);
     if boards.is_empty() {
-        return Err(McuError::TooShort { clock_hz: wanted.clock_hz, shortest_us: shortest });
+        return Err(Error::bad_use(format!(
+            "no prescaler of timer 1 at {} Hz can time {shortest} us: it is below one count \
+             of all of them",
+            wanted.clock_hz
+        )));
     }
     let measure = |board: &Board| {
         let firmware = Together::build(board, &periods, compiler)?;

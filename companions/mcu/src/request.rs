@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_chip::Pin;
 use jitterlab_chip::arm::rp2040;
-use jitterlab_model::EdgeKind;
 use jitterlab_model::units::Exact;
+use jitterlab_model::{EdgeKind, Error};
 
 use super::firmware::{Board, Compiler, Program};
 use super::run::{McuPins, McuRun, Reading};
 use super::simulator::{Length, Setup, simulate};
 use super::sweep::{self, Cell};
-use super::{McuError, StimulusSpec, Strategy};
+use super::{StimulusSpec, Strategy};
 
 /// The prescaler where none is asked for.
 const PRESCALER: u16 = 64;
@@ -65,7 +65,7 @@ impl McuRequest {
     ///
     /// # Errors
     /// Something is not installed, the firmware does not build or run, or its pin shows too little.
-    pub fn measure(&self) -> Result<McuPins, McuError> {
+    pub fn measure(&self) -> Result<McuPins, Error> {
         match &self.subject {
             Subject::Elf(elf, pins) => self.by_pins(elf, elf, pins, None),
             Subject::Source(source, pins) => {
@@ -94,12 +94,13 @@ impl McuRequest {
         elf: &Path,
         pins: &[Pin],
         board: Option<&Board>,
-    ) -> Result<McuPins, McuError> {
+    ) -> Result<McuPins, Error> {
         let period_of = |pin: usize| match self.periods_ns.as_slice() {
             [] => Ok(None),
             [all] => Ok(Some(*all)),
             each if each.len() == pins.len() => Ok(Some(each[pin])),
-            each => Err(McuError::Periods { periods: each.len(), pins: pins.len() }),
+            each => Err(Error::bad_use(format!("{} periods for {} pins", each.len(), pins.len()))
+                .remedy("give one for all of them, or one for each")),
         };
         let duration_ns = self.duration_ns.unwrap_or(DURATION_NS);
         let mut stimuli = Vec::new();
@@ -123,17 +124,19 @@ impl McuRequest {
             let reading = Reading { name, pin: number, edge: self.edge, period_ns, ..Reading::default() };
             runs.push(McuRun::new(&recording, *pin, &reading)?);
         }
-        let mut run = McuPins::new(runs).ok_or(McuError::NoPin)?;
+        let mut run = McuPins::new(runs).ok_or_else(|| {
+            Error::bad_use("no pin was given").remedy("say which one shows the activations, such as --pin B0")
+        })?;
         run.info.duration_ns = Some(duration_ns);
         Ok(run)
     }
 
-    fn period_us(&self) -> Result<u32, McuError> {
+    fn period_us(&self) -> Result<u32, Error> {
         whole_us(self.periods_ns.first().copied().unwrap_or(PERIOD_NS))
     }
 
     /// The traits asked for: what is not asked for is set ideally for the period.
-    fn board(&self) -> Result<Board, McuError> {
+    fn board(&self) -> Result<Board, Error> {
         let mcu = self.mcu.as_deref().unwrap_or_default();
         let (prescaler, usual_hz) = match mcu == rp2040::NAME {
             true => (self.rp2040_prescaler()?, Some(rp2040::CLOCK_HZ)),
@@ -152,9 +155,10 @@ impl McuRequest {
     }
 
     /// Its timer counts microseconds, and SysTick, for the strategy periodic, cycles.
-    fn rp2040_prescaler(&self) -> Result<u16, McuError> {
+    fn rp2040_prescaler(&self) -> Result<u16, Error> {
         if self.prescaler.is_some() {
-            return Err(McuError::NoPrescaler(rp2040::NAME));
+            return Err(Error::bad_use(format!("the timers of the {} have no prescaler", rp2040::NAME))
+                .remedy("leave --prescaler out"));
         }
         let hz = self.clock_hz.unwrap_or(rp2040::CLOCK_HZ);
         match self.strategy {
@@ -170,9 +174,12 @@ impl McuRequest {
 ///
 /// # Errors
 /// It is no such period.
-pub fn whole_us(ns: i64) -> Result<u32, McuError> {
+pub fn whole_us(ns: i64) -> Result<u32, Error> {
     match u32::try_from(ns / 1_000) {
         Ok(us) if us > 0 && ns % 1_000 == 0 => Ok(us),
-        _ => Err(McuError::NotAPeriod(Exact(ns))),
+        _ => Err(Error::bad_use(format!(
+            "{} is no period of an alarm: it must be whole microseconds, at most 4294 s",
+            Exact(ns)
+        ))),
     }
 }

@@ -6,12 +6,14 @@ use std::time::SystemTime;
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::edge::LevelChange;
-use jitterlab_model::{Activation, EdgeKind, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning};
-use jitterlab_trace::{RunFileWriter, TraceError};
+use jitterlab_model::{
+    Activation, EdgeKind, Error, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning,
+};
+use jitterlab_trace::RunFileWriter;
 
 use jitterlab_chip::{Pin, Stop};
 
-use super::{McuError, Recording};
+use super::Recording;
 
 /// How a pin's edges are read as activations.
 #[derive(Debug, Clone, Default)]
@@ -47,8 +49,8 @@ impl McuRun {
     /// Reads the edges of one pin as activations.
     ///
     /// # Errors
-    /// [`McuError::Silent`] with fewer than three activations; a period below 1 ns.
-    pub fn new(recording: &Recording, pin: Pin, reading: &Reading) -> Result<Self, McuError> {
+    /// [`Trouble::Silent`](crate::Trouble::Silent) with fewer than three activations; a period below 1 ns.
+    pub fn new(recording: &Recording, pin: Pin, reading: &Reading) -> Result<Self, Error> {
         let spans = spans(recording, reading);
         if spans.len() < 3 {
             let edges = recording.log.edges.iter().filter(|e| e.pin == reading.pin).count();
@@ -59,7 +61,7 @@ impl McuRun {
         let intervals = spans.len() as i64 - 1;
         let period_ns = reading.period_ns.unwrap_or((last - first + intervals / 2) / intervals);
         if period_ns < 1 {
-            return Err(McuError::NoPeriod(period_ns));
+            return Err(Error::bad_use(format!("a period of {period_ns} ns is none: it must be above 0")));
         }
         let activations: Vec<Activation> = spans
             .iter()
@@ -114,7 +116,7 @@ impl McuPins {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(&self, path: &Path) -> Result<PathBuf, TraceError> {
+    pub fn save(&self, path: &Path) -> Result<PathBuf, Error> {
         let mut file = RunFileWriter::create(path, self.pins.len())?;
         for (task, pin) in self.pins.iter().enumerate() {
             file.append(task, &pin.activations)?;

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
 use jitterlab_chip::{Chip, Log, Pin, Stimulus, Stop};
-use jitterlab_model::Warning;
 use jitterlab_model::firmware::{FirmwareReport, Place};
+use jitterlab_model::{Error, Warning};
 
+use super::error::{Trouble, asleep};
 use super::image::{self, Loaded};
 use super::names::Names;
-use super::{McuError, error, report};
+use super::{error, report};
 
 /// What is simulated.
 #[derive(Debug, Clone)]
@@ -85,38 +86,46 @@ impl Recording {
     }
 
     /// Its pin showed too little.
-    pub(super) fn silent(&self, pin: &str, edges: usize) -> McuError {
-        McuError::Silent {
-            pin: pin.into(),
-            edges,
-            seconds: self.ns(self.log.cycles) as f64 / 1e9,
-            end: error::At(Box::new(self.end.clone())),
-            asleep_share: self.log.asleep_share(),
-            warnings: self.warnings.clone(),
-        }
+    pub(super) fn silent(&self, pin: &str, edges: usize) -> Error {
+        Error::not_measured(format!(
+            "pin {pin} changed {edges} times in {:.3} s of simulated time: too little to \
+             measure",
+            self.ns(self.log.cycles) as f64 / 1e9
+        ))
+        .remedy(format!(
+            "is it the right pin, and is the time long enough? At the end the program was \
+             at {}{}",
+            error::At(Box::new(self.end.clone())),
+            asleep(self.log.asleep_share())
+        ))
+        .case(Trouble::Silent(self.warnings.clone()))
     }
 }
 
 /// Reads a firmware and simulates it. Several threads may at once.
 ///
 /// # Errors
-/// A firmware, chip or pin that cannot be simulated; [`McuError::Crashed`] for firmware that does what no processor can.
-pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
+/// A firmware, chip or pin that cannot be simulated; [`Trouble::Crashed`] for firmware that does what no processor can.
+pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     let loaded = image::load(&setup.firmware)?;
     let (chip, clock_hz) = board(setup, &loaded)?;
     let size = loaded.image.flash_end();
     if matches!(chip, Chip::Rp2040) != (rp2040::holds(&loaded.image) && !loaded.is_avr) {
         let message = error::elsewhere(chip.name());
-        return Err(McuError::NotFirmware { firmware: setup.firmware.clone(), message });
+        return Err(Error::damaged(format!("{} cannot be simulated: {message}", setup.firmware.display())));
     }
     if matches!(chip, Chip::Avr(_)) && size > chip.flash() {
         let takes = error::Takes::Flash(size);
-        return Err(McuError::TooLarge { mcu: chip.name().into(), takes, there: chip.flash() });
+        return Err(Error::not_measured(format!(
+            "the firmware does not fit: it takes {takes}, {} has {} bytes",
+            chip.name(),
+            chip.flash()
+        )));
     }
     let driven: Vec<Pin> = setup.stimuli.iter().map(Stimulus::pin).collect();
     for pin in setup.pins.iter().chain(&driven) {
         if !chip.has(*pin) {
-            return Err(McuError::NoSuchPin { mcu: chip.name().into(), pin: *pin });
+            return Err(Error::bad_use(format!("{} has no pin {}", chip.name(), *pin)));
         }
     }
     let cycles = match setup.length {
@@ -139,12 +148,13 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
     if let Stop::Crashed { fault, address, from } = log.stop {
         let seconds = report::nanoseconds(log.cycles, clock_hz) as f64 / 1e9;
         let place = |address| error::At(Box::new(names.place(address)));
-        return Err(McuError::Crashed {
-            fault: error::Fault(fault),
-            at: place(address),
-            from: place(from),
-            seconds,
-        });
+        return Err(Error::not_measured(format!(
+            "the firmware crashed after {seconds:.6} s: at {}, reached from {}, {}",
+            place(address),
+            place(from),
+            error::Fault(fault)
+        ))
+        .case(Trouble::Crashed));
     }
     let report = report::report(&log, chip.name(), clock_hz, size, &names);
     let warnings = report::warnings(&log, clock_hz, chip, &names);
@@ -153,9 +163,11 @@ pub fn simulate(setup: &Setup) -> Result<Recording, McuError> {
 }
 
 /// The chip and its clock: as asked for, else as the firmware says.
-fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), McuError> {
-    let name =
-        setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| McuError::NoChip(setup.firmware.clone()))?;
+fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), Error> {
+    let name = setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| {
+        Error::bad_use(format!("{} does not name its chip", setup.firmware.display()))
+            .remedy("say it, such as --mcu atmega328p or --mcu rp2040")
+    })?;
     let chip = Chip::named(name).ok_or_else(|| unknown(name))?;
     let told = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
         // Firmware sets the clock itself.
@@ -165,21 +177,33 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), McuError> {
         Chip::Rp2040 => Some(rp2040::CLOCK_HZ),
         Chip::Avr(_) => None,
     });
-    Ok((chip, told.ok_or_else(|| McuError::NoClock(setup.firmware.clone()))?))
+    Ok((
+        chip,
+        told.ok_or_else(|| {
+            Error::bad_use(format!("{} does not tell its clock's frequency", setup.firmware.display()))
+                .remedy("say it, such as --clock 16MHz")
+        })?,
+    ))
 }
 
-fn unknown(name: &str) -> McuError {
-    McuError::UnknownChip { mcu: name.into(), known: Chip::names().collect::<Vec<_>>().join(", ") }
+fn unknown(name: &str) -> Error {
+    Error::bad_use(format!(
+        "the chip {name} is not simulated; these are: {}",
+        Chip::names().collect::<Vec<_>>().join(", ")
+    ))
 }
 
 /// A chip with an AVR by its name.
 ///
 /// # Errors
 /// There is none of that name, or it has another processor.
-pub(super) fn avr_chip(name: &str) -> Result<&'static chips::Chip, McuError> {
+pub(super) fn avr_chip(name: &str) -> Result<&'static chips::Chip, Error> {
     match Chip::named(name) {
         Some(Chip::Avr(chip)) => Ok(chip),
-        Some(Chip::Rp2040) => Err(McuError::OnlyAvr(name.into())),
+        Some(Chip::Rp2040) => Err(Error::bad_use(format!(
+            "this is measured on chips with an AVR only, such as atmega328p; on the {name}, \
+             `jitterlab mcu run` measures one alarm at a time"
+        ))),
         None => Err(unknown(name)),
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::McuError;
+use jitterlab_model::Error;
 
 macro_rules! sources {
     ($($path:literal),* $(,)?) => {
@@ -74,12 +74,12 @@ pub(super) const SOURCES: &[(&str, &str)] = sources![
 ];
 
 /// Lays them out in a directory.
-pub(super) fn write_to(directory: &Path) -> Result<(), McuError> {
+pub(super) fn write_to(directory: &Path) -> Result<(), Error> {
     for (path, text) in SOURCES {
         let file = directory.join(path);
         let parent = file.parent().unwrap_or(directory);
-        fs::create_dir_all(parent).map_err(McuError::io(format!("creating {}", parent.display())))?;
-        fs::write(&file, text).map_err(McuError::io(format!("writing {}", file.display())))?;
+        fs::create_dir_all(parent).map_err(Error::file("make", parent))?;
+        fs::write(&file, text).map_err(Error::file("write", &file))?;
     }
     Ok(())
 }

@@ -5,11 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use jitterlab_chip::{NotAPin, Pin, Stimulus};
+use jitterlab_chip::{Pin, Stimulus};
+use jitterlab_model::Error;
 use jitterlab_model::units::parse_period_ns;
 use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
-
-use super::McuError;
 
 /// A stimulus as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,14 +27,19 @@ pub enum StimulusSpec {
 }
 
 impl FromStr for StimulusSpec {
-    type Err = McuError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, McuError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let is_file = Path::new(text).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("vcd"));
         if is_file {
             return Ok(StimulusSpec::File(text.into()));
         }
-        let none = || McuError::NotAStimulus(text.into());
+        let none = || {
+            Error::bad_use(format!("{text:?} is no stimulus")).remedy(
+                "give a value change dump (FILE.vcd), or PIN:PERIOD or PIN:PERIOD:HIGH, such as \
+                 D2:10ms:1ms",
+            )
+        };
         let mut parts = text.split(':');
         let (pin, period, high) = (parts.next(), parts.next(), parts.next());
         let pin: Pin = pin.ok_or_else(none)?.parse().map_err(|_| none())?;
@@ -54,15 +58,16 @@ impl StimulusSpec {
     ///
     /// # Errors
     /// The file cannot be read, is none of this kind, or has a signal that is no pin or neither high nor low.
-    pub fn read(&self) -> Result<Vec<Stimulus>, McuError> {
+    pub fn read(&self) -> Result<Vec<Stimulus>, Error> {
         match self {
             StimulusSpec::Pulses { pin, period_ns, high_ns } => {
                 Ok(vec![Stimulus::pulses(*pin, *period_ns, *high_ns)])
             }
             StimulusSpec::File(path) => {
-                let file = File::open(path).map_err(McuError::io(format!("reading {}", path.display())))?;
-                from_dump(Parser::new(BufReader::new(file)))
-                    .map_err(|message| McuError::BadStimulus { file: path.clone(), message })
+                let file = File::open(path).map_err(Error::file("read", path))?;
+                from_dump(Parser::new(BufReader::new(file))).map_err(|message| {
+                    Error::bad_use(format!("{} is no stimulus: {message}", path.display()))
+                })
             }
         }
     }
@@ -79,7 +84,7 @@ fn from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
         match command.map_err(|error| error.to_string())? {
             Command::Timescale(count, unit) => unit_fs = u128::from(count) * femtoseconds(unit),
             Command::VarDef(_, _, code, name, _) => {
-                let pin = name.parse().map_err(|error: NotAPin| error.to_string())?;
+                let pin = name.parse().map_err(|error: Error| error.to_string())?;
                 pins.push((code, pin, Vec::new()));
             }
             Command::Timestamp(time) => {

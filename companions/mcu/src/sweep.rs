@@ -1,11 +1,12 @@
 //! Many measurements of one alarm: strategies by timer clocks by periods, the paper's table 1 and beyond.
 
+use jitterlab_model::Error;
 use jitterlab_model::units::Exact;
 
 use super::run::Reading;
 use super::{
-    AlarmFigures, Board, Compiler, McuError, McuPins, McuRun, Program, Recording, Setup, Size, Strategy,
-    simulate, workers,
+    AlarmFigures, Board, Compiler, McuPins, McuRun, Program, Recording, Setup, Size, Strategy, simulate,
+    workers,
 };
 
 /// One measurement to make.
@@ -45,7 +46,7 @@ pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], ev
 ///
 /// # Errors
 /// Firmware that does not build or run; events that never come.
-pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, McuError> {
+pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, Error> {
     let Cell { board, period_us, events } = cell;
     let program = Program::PeriodicAlarm { period_us: *period_us, events: *events };
     let firmware = compiler.build(&program, board)?;
@@ -111,7 +112,7 @@ pub fn measure_all(
     cells: &[Cell],
     compiler: &Compiler,
     done: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Vec<CellResult>, McuError> {
+) -> Result<Vec<CellResult>, Error> {
     for cell in cells {
         super::simulator::avr_chip(&cell.board.mcu)?;
     }

@@ -11,9 +11,10 @@ use crate::figures::Strategy;
 use jitterlab_chip::avr::Avr;
 use jitterlab_chip::avr::chips::Chip;
 use jitterlab_chip::{Image, Log};
+use jitterlab_model::Error;
 use serde::Serialize;
 
-use super::{Board, Compiler, McuError, Program, image};
+use super::{Board, Compiler, Program, image};
 
 /// A period that is needed, and how exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +133,7 @@ impl Together {
     ///
     /// # Errors
     /// It does not build, or its chip is not simulated.
-    pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, McuError> {
+    pub fn build(board: &Board, periods_us: &[u32], compiler: &Compiler) -> Result<Self, Error> {
         let chip = super::simulator::avr_chip(&board.mcu)?;
         let longest = periods_us.iter().copied().max().unwrap_or(1);
         let mut board = board.clone();
@@ -323,8 +324,13 @@ pub struct Longest {
 ///
 /// # Errors
 /// Firmware that shows no event.
-pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, McuError> {
-    let silent = |alarm: usize| McuError::NoEvent { period_us: needs[alarm].period_us };
+pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Judgement, Error> {
+    let silent = |alarm: usize| {
+        Error::not_measured(format!(
+            "an alarm of {} us did not come within the simulated time",
+            needs[alarm].period_us
+        ))
+    };
     let (mut late, mut differ, mut events) = (Vec::new(), Vec::new(), 0.0);
     for (alarm, need) in needs.iter().enumerate() {
         let (others, rivals) = (firmware.others(alarm), firmware.rivals(alarm));

@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::McuError;
+use jitterlab_model::Error;
+
+use super::error::Trouble;
 
 /// A program that has to be there.
 pub(super) struct Tool {
@@ -19,12 +21,24 @@ pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-
 pub(super) const ARM_CXX: Tool = Tool { name: "arm-none-eabi-g++", packages: "gcc-arm-none-eabi" };
 
 /// The directory of the Arduino core for AVR.
-pub(super) fn arduino_core() -> Result<PathBuf, McuError> {
+pub(super) fn arduino_core() -> Result<PathBuf, Error> {
     let path = PathBuf::from("/usr/share/arduino/hardware/arduino/avr");
     if path.join("cores/arduino/wiring.c").exists() {
         return Ok(path);
     }
-    Err(McuError::Missing { what: "the Arduino core", packages: "arduino-core-avr" })
+    Err(not_installed("the Arduino core", "arduino-core-avr"))
+}
+
+/// The packages are those that bring it.
+pub(super) fn not_installed(what: &str, packages: &str) -> Error {
+    Error::refused(format!("{what} is not installed"))
+        .remedy(format!("on Debian and Ubuntu it comes with `apt install {packages}`"))
+        .case(Trouble::Missing)
+}
+
+pub(super) fn not_compiled(compiler: &str, what: &str, message: String) -> Error {
+    Error::not_measured(format!("{compiler} could not compile {what}:\n{message}"))
+        .case(Trouble::NotCompiled(message))
 }
 
 impl Tool {
@@ -33,20 +47,16 @@ impl Tool {
         &self,
         what: &str,
         arguments: impl IntoIterator<Item = String>,
-    ) -> Result<String, McuError> {
+    ) -> Result<String, Error> {
         let output =
             Command::new(self.name).args(arguments).output().map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => McuError::Missing { what: self.name, packages: self.packages },
-                _ => McuError::Io { what: format!("starting {}", self.name), error },
+                io::ErrorKind::NotFound => not_installed(self.name, self.packages),
+                _ => Error::refused(format!("cannot start {}", self.name)).because(error),
             })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
-        Err(McuError::Compile {
-            compiler: self.name,
-            what: what.into(),
-            message: first_lines(&String::from_utf8_lossy(&output.stderr)),
-        })
+        Err(not_compiled(self.name, what, first_lines(&String::from_utf8_lossy(&output.stderr))))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::McuError;
+use jitterlab_model::Error;
 
 /// Does the work for each item, and gives the results in their order; `done` is told how many are, of how many.
 ///
@@ -12,9 +12,9 @@ use super::McuError;
 /// The first failure; the others are given up.
 pub(super) fn on_all<T: Sync, R: Send>(
     items: &[T],
-    work: impl Fn(&T) -> Result<R, McuError> + Sync,
+    work: impl Fn(&T) -> Result<R, Error> + Sync,
     done: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Vec<R>, McuError> {
+) -> Result<Vec<R>, Error> {
     let workers = thread::available_parallelism().map_or(1, usize::from).min(items.len().max(1));
     let next = AtomicUsize::new(0);
     let finished = AtomicUsize::new(0);

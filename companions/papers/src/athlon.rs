@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::claims::athlon::{AthlonReproduction, HOGS, NO_LOAD, READING};
+use crate::error::in_the_way;
 use crate::words::{Found, Step};
 use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
 use jitterlab_host::facts::{self, Root};
@@ -14,12 +15,12 @@ use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskSpec};
 use jitterlab_report::matrix::CellStep;
 use jitterlab_runs::{Hints, Run};
 
 use crate::systems::{self, Kernels};
-use crate::{PapersError, Workplace, nist};
+use crate::{Workplace, nist};
 
 /// Of what `matrix --json` prints, the cells that it measured.
 #[derive(serde::Deserialize)]
@@ -41,11 +42,11 @@ const PAIRS: usize = 16;
 ///
 /// # Errors
 /// The machine has one CPU or cannot measure the tasks; a file cannot be written.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     let guest = at.run_file(GUEST);
     if guest.exists() {
         // Cells of emulated processors, which are no part of this machine's.
-        return Err(PapersError::InTheWay(guest));
+        return Err(in_the_way(&guest));
     }
     let machine = facts::read(&Root::system());
     let mut index = match cells::read(at.directory)? {
@@ -72,10 +73,13 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
 }
 
 /// The report's threads on a machine's CPUs, each cell for so long, and the choice of these CPUs.
-fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal), PapersError> {
+fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal), Error> {
     let usable = facts.usable();
     if usable.len() < 2 {
-        return Err(PapersError::OneCpu);
+        return Err(Error::bad_use(
+            "this machine has one CPU: there are no pairs to compare. `jitterlab run` \
+             measures it",
+        ));
     }
     let proposal = propose(facts, &usable, 2, PAIRS);
     // Where the report's hogs ran: on the CPUs that the system may use, two of them.
@@ -83,7 +87,7 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);
     let hogs: CpuSet = open.iter().take(2).collect();
-    let setting = |name: &str, loads: &str| -> Result<CellSetting, PapersError> {
+    let setting = |name: &str, loads: &str| -> Result<CellSetting, Error> {
         Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
     };
     let settings = vec![
@@ -117,7 +121,7 @@ const GUEST: &str = "guest";
 ///
 /// # Errors
 /// The kernel cannot be measured, or a file cannot be written.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, PapersError> {
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     at.make()?;
     let file = at.run_file(GUEST);
     let index = match cells::read(at.directory)? {
@@ -126,7 +130,9 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
             index
         }
         // Cells of this machine, which took their time.
-        Some(_) => return Err(PapersError::InTheWay(at.directory.into())),
+        Some(_) => {
+            return Err(in_the_way(at.directory));
+        }
         None => booted(at, kernels, &file)?,
     };
     let info = Run::open(&file, &Hints::default())?.info().clone();
@@ -136,7 +142,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
     Ok(Found::Athlon(Box::new(found.in_turns(TURN_NS))))
 }
 
-fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, PapersError> {
+fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
     let duration = Exact(at.duration_ns).to_string();
     let mut cells: Vec<String> =
@@ -154,8 +160,12 @@ fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Matr
     let tell = &mut at.tell;
     let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
     let said = measured.output(CELLS)?;
-    let printed: MatrixPrinted = serde_json::from_str(said)
-        .map_err(|_| PapersError::NoCells(said.lines().next().unwrap_or_default().into()))?;
+    let printed: MatrixPrinted = serde_json::from_str(said).map_err(|_| {
+        Error::defect(format!(
+            "the guest did not send the cells it measured but {:?}",
+            said.lines().next().unwrap_or_default()
+        ))
+    })?;
     let index = printed.result.index;
     cells::write(&index, at.directory)?;
     let guest = measured.run_file(GUEST)?;

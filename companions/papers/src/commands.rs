@@ -7,11 +7,12 @@ use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::{interrupt, mistakes};
 use jitterlab_kernel::KernelChoice;
+use jitterlab_model::Error;
 use jitterlab_papers::claims::torques::NistTorques;
 use jitterlab_papers::systems::Kernels;
 use jitterlab_papers::words::contents::{Paper, PaperContents};
 use jitterlab_papers::words::{self, Found, NistReproduction};
-use jitterlab_papers::{PapersError, Workplace, athlon, epos, nist, nist_jitter, twente};
+use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
 
 /// Which document, and how.
 #[derive(clap::Args)]
@@ -106,9 +107,13 @@ pub fn execute(args: &Args) -> Ending {
     let found = match (document, args.in_virtual_time) {
         (Document::Athlon, false) => athlon::reproduce(&mut at)?,
         (Document::Athlon, true) => athlon::virtual_time(&mut at, &kernels)?,
-        (Document::Epos, true) => return Err(PapersError::EposVirtual.into()),
+        (Document::Epos, true) => {
+            return Err(Error::bad_use("epos is simulated in any case").remedy("leave --virtual out"));
+        }
         (Document::Epos, false) if args.duration.is_some() => {
-            return Err(PapersError::EposDuration.into());
+            return Err(
+                Error::bad_use("epos is simulated until its events have come").remedy("leave --duration out")
+            );
         }
         (Document::Epos, false) => epos::reproduce(&at, &output::progress(false))?,
         (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {

@@ -7,12 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use crate::claims::nist_calls::EarlyCalls;
-use jitterlab_model::{Policy, TaskSpec};
+use jitterlab_model::{Error, Policy, TaskSpec};
 use jitterlab_rt::compensate::Repeat;
 use jitterlab_rt::wake::{Nanosleep, Wake};
-use jitterlab_rt::{Arrival, BuildError, Linux, PeriodicLoop, System, WakeUp};
-
-use jitterlab_host::PrepareError;
+use jitterlab_rt::{Arrival, Linux, PeriodicLoop, System, WakeUp, broken, no_thread};
 
 /// Enough to have an ordinary one among them, in half a second at the paper's period.
 const ACTIVATIONS: u64 = 1_000;
@@ -41,27 +39,23 @@ impl WakeUp<Linux> for Noting {
 ///
 /// # Errors
 /// A thread that cannot be made.
-pub fn measure(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, PrepareError> {
+pub fn measure(spec: &TaskSpec, every_ns: i64) -> Result<Option<EarlyCalls>, Error> {
     let room = ACTIVATIONS as usize * (spec.period_ns / every_ns.max(1) + 2) as usize;
     let (waits, noted) = sync_channel(room);
     let task = spec.clone();
     let thread = thread::Builder::new()
         .name(spec.name.clone())
         .spawn(move || called(&task, every_ns, waits))
-        .map_err(BuildError::Thread);
-    let starts = thread.and_then(|thread| thread.join().unwrap_or(Err(BuildError::Broken)));
-    let starts = starts.map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+        .map_err(no_thread);
+    let starts = thread.and_then(|thread| thread.join().unwrap_or_else(|_| Err(broken())));
+    let starts = starts.map_err(|error| error.within(format!("task {}", spec.name)))?;
     // The thread is over, and its end of the channel with it.
     let waits: Vec<(i64, i64)> = noted.iter().collect();
     Ok(EarlyCalls::most_ordinary(every_ns, &waits, &starts))
 }
 
 /// Due time and start of each activation.
-fn called(
-    spec: &TaskSpec,
-    every_ns: i64,
-    waits: SyncSender<(i64, i64)>,
-) -> Result<Vec<(i64, i64)>, BuildError> {
+fn called(spec: &TaskSpec, every_ns: i64, waits: SyncSender<(i64, i64)>) -> Result<Vec<(i64, i64)>, Error> {
     let sleep = Box::new(Noting { sleep: Nanosleep::on(spec.clock), waits });
     let period = Duration::from_nanos(spec.period_ns.unsigned_abs());
     let mut task = PeriodicLoop::every(period)

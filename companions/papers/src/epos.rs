@@ -2,15 +2,17 @@
 //! microcontroller, with a third strategy.
 
 use crate::claims::epos::{self, EposReproduction, LedThread, Variant};
+use crate::error::in_the_way;
 use crate::words::Found;
 use jitterlab_mcu::ServicesSaid;
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
-    AlarmFigures, Board, Compiler, McuError, McuPins, Program, Setup, Strategy, TimerKind, cost, delays,
+    AlarmFigures, Board, Compiler, McuPins, Program, Setup, Strategy, TimerKind, cost, delays, is_missing,
     leds, nearby, simulate,
 };
+use jitterlab_model::Error;
 
-use crate::{PapersError, Workplace};
+use crate::Workplace;
 
 /// Rounds of the led thread: what the paper's figure shows, and as many as the standard deviation is of.
 const ROUNDS: usize = 1_000;
@@ -19,11 +21,11 @@ const ROUNDS: usize = 1_000;
 ///
 /// # Errors
 /// A compiler or simulator is missing or fails, or a file cannot be written.
-pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Found, PapersError> {
+pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Result<Found, Error> {
     at.make()?;
     let files = Strategy::ALL.map(|strategy| at.run_file(&format!("leds-{strategy}")));
     if let Some(file) = files.iter().find(|file| file.exists()) {
-        return Err(PapersError::InTheWay(file.clone()));
+        return Err(in_the_way(file));
     }
     let compiler = Compiler::new()?;
     let results = sweep::measure_all(&cells(), &compiler, done)?;
@@ -41,21 +43,21 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
             costs.push(arduino);
             None
         }
-        Err(error @ McuError::Missing { .. }) => Some(error.to_string()),
-        Err(error) => return Err(error.into()),
+        Err(error) if is_missing(&error) => Some(error.to_string()),
+        Err(error) => return Err(error),
     };
-    let figure_3: Result<_, McuError> =
+    let figure_3: Result<_, Error> =
         Strategy::ALL.into_iter().map(|of| time_services(of, &compiler)).collect();
-    let delays: Result<_, McuError> =
+    let delays: Result<_, Error> =
         Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
-    let nearby: Result<_, McuError> =
+    let nearby: Result<_, Error> =
         TimerKind::ALL.into_iter().map(|kind| nearby::measure(kind, &compiler)).collect();
     let found = EposReproduction::of(table, threads, costs, without_arduino);
     Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
 }
 
 /// The program of figure 3, with the paper's 100 events of 100 ms.
-fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, McuError> {
+fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid, Error> {
     let (period_us, events) = (100_000, 100);
     let board = Board { max_period_us: period_us * (events + 1), ..Board::ideal(strategy, 64, period_us) };
     let firmware = compiler.build(&Program::TimeServices { period_us, events }, &board)?;

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use crate::words::Step;
 use jitterlab_host::load::parse_loads;
 use jitterlab_host::{Request, record_to};
-use jitterlab_model::{StopReason, TaskSpec};
+use jitterlab_model::{Error, StopReason, TaskSpec};
 
-use crate::{PapersError, Workplace};
+use crate::Workplace;
 
 impl Workplace<'_> {
     /// Measures one task beside a load (as `--load` takes it) into a run file of that name. A file that is there from
     /// before is kept, so that an interrupted reproduction goes on where it was.
-    pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, PapersError> {
+    pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, Error> {
         let file = self.run_file(name);
         if file.exists() {
             (self.tell)(&Step::Kept(file.clone()));
@@ -27,11 +27,16 @@ impl Workplace<'_> {
         };
         let stop = record_to(request, &file, self.interrupted)?.run.stop;
         let failed = match stop {
-            Some(StopReason::Interrupted) => PapersError::Interrupted(name.into()),
+            Some(StopReason::Interrupted) => Error::not_measured(format!(
+                "interrupted in {name}: what was measured before is kept, and the same command \
+                 goes on from there"
+            )),
             Some(StopReason::Overloaded { overload, .. }) => {
-                PapersError::NotMeasured { name: name.into(), why: overload.to_string() }
+                Error::not_measured(format!("{name} could not be measured: {overload}"))
             }
-            Some(StopReason::WaitFailed { why, .. }) => PapersError::NotMeasured { name: name.into(), why },
+            Some(StopReason::WaitFailed { why, .. }) => {
+                Error::not_measured(format!("{name} could not be measured: {why}"))
+            }
             _ => return Ok(file),
         };
         // A part of a measurement must not be taken for the whole one when the command is repeated.

@@ -20,13 +20,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use crate::words::{Found, PaperFigure, Reproduction, Step};
+use jitterlab_model::Error;
 use jitterlab_report::document;
 use jitterlab_report::figure;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::place;
-
-pub use error::PapersError;
 
 /// Where and how a document is repeated.
 pub struct Workplace<'a> {
@@ -45,9 +44,9 @@ impl Workplace<'_> {
     ///
     /// # Errors
     /// The system refuses.
-    pub fn make(&self) -> Result<(), PapersError> {
+    pub fn make(&self) -> Result<(), Error> {
         let path = self.directory;
-        fs::create_dir_all(path).map_err(|error| PapersError::Directory { path: path.into(), error })
+        fs::create_dir_all(path).map_err(Error::file("make", path))
     }
 
     /// Where a run file is.
@@ -56,7 +55,7 @@ impl Workplace<'_> {
     }
 
     /// Writes figures as SVG and PNG.
-    fn draw(&self, figures: &[PaperFigure]) -> Result<(), PapersError> {
+    fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
             let svg = figure::svg(charts)?;
             place::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
@@ -69,7 +68,7 @@ impl Workplace<'_> {
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn finish(&self, found: Found) -> Result<Reproduction, PapersError> {
+    pub fn finish(&self, found: Found) -> Result<Reproduction, Error> {
         self.draw(&words::figures(&found))?;
         let reproduction = Reproduction { directory: self.directory.into(), found };
         let json = document::json(&reproduction)?;
@@ -79,7 +78,7 @@ impl Workplace<'_> {
 }
 
 /// Run files as figures show them.
-fn read(files: &[PathBuf]) -> Result<Vec<PageRun>, PapersError> {
+fn read(files: &[PathBuf]) -> Result<Vec<PageRun>, Error> {
     let runs = files.iter().map(|file| Run::open(file, &Hints::default()));
-    Ok(page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)?)
+    page::read(&runs.collect::<Result<Vec<_>, _>>()?, None)
 }

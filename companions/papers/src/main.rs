@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use jitterlab_console::{BUILT, companion};
 use jitterlab_kernel::guest;
-use jitterlab_papers::PapersError;
 
 /// Repeat the experiments and computations of a source document, beside the document's own figures
 #[derive(Parser)]
@@ -19,8 +18,5 @@ struct Cli {
 
 fn main() -> ExitCode {
     guest::run_if_init();
-    companion::main(
-        |cli: &Cli| commands::execute(&cli.args),
-        |error| error.downcast_ref().is_some_and(PapersError::is_bad_use),
-    )
+    companion::main(|cli: &Cli| commands::execute(&cli.args))
 }

@@ -6,12 +6,12 @@ use crate::claims::stretches::STRETCHES;
 use crate::words::Found;
 use jitterlab_kernel::GuestTime;
 use jitterlab_model::Quantity;
-use jitterlab_model::{Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Error, Policy, TaskSpec, WakeMethod};
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
 
 use crate::systems::{Case, Kernels, System};
-use crate::{PapersError, Workplace, read};
+use crate::{Workplace, read};
 
 /// The paper's conditions, and the loads that stand for them.
 const LOADS: [Case; 3] = [
@@ -28,7 +28,7 @@ fn task() -> TaskSpec {
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
-pub fn loads(at: &mut Workplace<'_>, name: &str) -> Result<NistLoads, PapersError> {
+pub fn loads(at: &mut Workplace<'_>, name: &str) -> Result<NistLoads, Error> {
     at.make()?;
     let mut files = Vec::new();
     for Case { name: condition, load } in LOADS {
@@ -48,7 +48,7 @@ pub fn loads(at: &mut Workplace<'_>, name: &str) -> Result<NistLoads, PapersErro
 ///
 /// # Errors
 /// A kernel cannot be measured, or a file cannot be written.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, PapersError> {
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     at.make()?;
     let mut all = kernels.real_time();
     if let [only] = all.as_slice() {
@@ -74,7 +74,7 @@ fn ranges(run: &PageRun) -> Vec<f64> {
     spans.iter().map(|span| (span.max_ns - span.min_ns) as f64).collect()
 }
 
-fn draw(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), PapersError> {
+fn draw(at: &Workplace<'_>, name: &str, runs: &[PageRun]) -> Result<(), Error> {
     let charts = Figure::HISTOGRAM.charts(Quantity::Latency, runs, &[])?;
     at.draw(&[(name.into(), charts)])
 }

@@ -12,10 +12,10 @@ use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_host::{Block, DmaLatency, Session, SessionProgress};
-use jitterlab_model::{Activation, Compensation, ReadClock, TaskSpec};
+use jitterlab_model::{Activation, Compensation, Error, ReadClock, TaskSpec};
 use jitterlab_trace::Parts;
 
-use crate::{PapersError, Workplace};
+use crate::Workplace;
 
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
@@ -24,8 +24,8 @@ const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 
 /// The line through the first samples.
-fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, PapersError> {
-    Deviations::of(&series[..samples.min(series.len())]).ok_or(PapersError::TooFew)
+fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
+    Deviations::of(&series[..samples.min(series.len())]).ok_or_else(too_few)
 }
 
 /// Jitter of every series of samples in a block: the median, since one interrupt spoils one series.
@@ -35,19 +35,19 @@ fn jitter_ns(block: &Block) -> Option<f64> {
 }
 
 /// Of all series of samples the one with the median jitter: neither the luckiest nor one that an interrupt spoiled.
-fn typical(blocks: &[Block]) -> Result<Deviations, PapersError> {
+fn typical(blocks: &[Block]) -> Result<Deviations, Error> {
     let series = blocks.iter().flat_map(|b| b.activations.chunks_exact(SHORT)).filter_map(Deviations::of);
     let mut series: Vec<Deviations> = series.collect();
     series.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
     let middle = series.len() / 2;
-    series.into_iter().nth(middle).ok_or(PapersError::TooFew)
+    series.into_iter().nth(middle).ok_or_else(too_few)
 }
 
 /// Measures, and writes the run files.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
-pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
+pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     at.make()?;
     let duration_ns = at.duration_ns;
     let tell = &mut *at.tell;
@@ -79,7 +79,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
     session.step(TrialStep::NistTurns);
     let recommendation =
         recommend(&latency_law(&Block::views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
-            .ok_or(PapersError::TooFew)?;
+            .ok_or_else(too_few)?;
     let margin_ns = recommendation.margin_ns;
     let compensated = session.compensated(Compensation::Margin { margin_ns });
     let blocks = session.turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
@@ -119,11 +119,20 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, PapersError> {
     ];
     for (spec, blocks, name) in files {
         let path = at.directory.join(format!("{name}.parquet"));
-        session.save(spec, blocks, &path).map_err(|error| PapersError::NotWritten { path, error })?;
+        session.save(spec, blocks, &path).map_err(|error| {
+            Error::refused(format!("cannot write {}", path.display()))
+                .because(error)
+                .remedy("choose another directory with --output")
+        })?;
     }
     let notes = std::mem::take(&mut session.notes);
     for note in notes {
         (at.tell)(&Step::Lacking(note));
     }
     Ok(result)
+}
+
+/// No line goes through so few points, and nothing can be recommended from them.
+fn too_few() -> Error {
+    Error::not_measured("too few activations were measured").remedy("raise --duration")
 }

@@ -7,13 +7,13 @@ use crate::claims::{SystemUnderLoads, UnderLoad};
 use crate::words::Step;
 use jitterlab_analysis::Summary;
 use jitterlab_kernel::job;
-use jitterlab_kernel::session::{KernelError, run_step};
+use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine, programs};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Error, Policy, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
 
-use crate::{PapersError, Workplace, read};
+use crate::{Workplace, read};
 
 /// Memory for six of the Twente report's memory hogs, 256 MB each, and the rest of the guest.
 const MEMORY_MIB: u32 = 3_072;
@@ -79,10 +79,10 @@ pub struct Case {
 }
 
 /// These steps of this program on a machine.
-pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelSession, PapersError> {
+pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelSession, Error> {
     Ok(KernelSession {
         machine: Machine { timeout: TIMEOUT, ..machine },
-        companion: programs::own().map_err(KernelError::from)?,
+        companion: programs::own()?,
         with: Vec::new(),
         program: None,
         peers: &[],
@@ -101,7 +101,7 @@ impl Workplace<'_> {
         loads: &[Case],
         task: &TaskSpec,
         of: impl Fn(&Summary) -> Option<T>,
-    ) -> Result<(SystemUnderLoads<T>, Vec<PageRun>), PapersError> {
+    ) -> Result<(SystemUnderLoads<T>, Vec<PageRun>), Error> {
         let name = |case: &Case| format!("{}-{}", system.name, case.name);
         let files: Vec<PathBuf> = loads.iter().map(|case| self.run_file(&name(case))).collect();
         let missing: Vec<(&Case, &PathBuf)> =
@@ -110,8 +110,7 @@ impl Workplace<'_> {
         if !missing.is_empty() {
             let task =
                 TaskSpec { cpu: Some(0), policy: Some(system.policy), wake: system.wake, ..task.clone() };
-            self.on_kernel(system, &missing, &task)
-                .map_err(|error| PapersError::System { system: system.name, error: Box::new(error) })?;
+            self.on_kernel(system, &missing, &task).map_err(|error| Box::new(error).within(system.name))?;
         }
         let runs = read(&files)?;
         let loads = loads.iter().zip(&runs).map(|(case, run)| UnderLoad {
@@ -127,7 +126,7 @@ impl Workplace<'_> {
         system: &System,
         missing: &[(&Case, &PathBuf)],
         task: &TaskSpec,
-    ) -> Result<(), PapersError> {
+    ) -> Result<(), Error> {
         let options = |case: &Case| {
             let duration = Exact(self.duration_ns).to_string();
             ["--task", &task.to_string(), "--load", case.load, "--duration", &duration].map(String::from)

@@ -10,7 +10,7 @@ use crate::claims::twente::{
 use crate::words::{self, Found, Reproduction};
 use jitterlab_kernel::GuestTime;
 use jitterlab_model::Quantity;
-use jitterlab_model::{Policy, TaskSpec, Work};
+use jitterlab_model::{Error, Policy, TaskSpec, Work};
 use jitterlab_report::document::Document;
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{PageRun, render};
@@ -19,7 +19,7 @@ use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::{Columns, place};
 
 use crate::systems::{Case, Kernels, System};
-use crate::{PapersError, Workplace, read};
+use crate::{Workplace, read};
 
 /// The report's loads, from none to most.
 const LOADS: [Case; 3] = [
@@ -41,7 +41,7 @@ fn task() -> TaskSpec {
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
-pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
+pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
     at.make()?;
     let mut files = Vec::new();
     for (system, policy) in SYSTEMS {
@@ -73,7 +73,7 @@ pub fn host(at: &mut Workplace<'_>) -> Result<Found, PapersError> {
 
 /// How long the numbers of divisions take that the report weighs; with the ordinary policy, since the most of them may take
 /// longer than the period.
-fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, PapersError> {
+fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in TwenteHost::DIVISIONS {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
@@ -103,7 +103,7 @@ fn case(figure: u32, (policy, load): (Policy, &str), run: &PageRun, printed: Pri
 ///
 /// # Errors
 /// A kernel cannot be measured, or a file cannot be written.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, PapersError> {
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
     at.make()?;
     let (ordinary, real_time) = (kernels.ordinary(), kernels.real_time());
     let mut all = Vec::new();
@@ -117,7 +117,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
 }
 
 /// One system under the report's loads, with the report's two kinds of figure for each.
-fn measured(at: &mut Workplace<'_>, system: &System) -> Result<TwenteSystem, PapersError> {
+fn measured(at: &mut Workplace<'_>, system: &System) -> Result<TwenteSystem, Error> {
     let (found, runs) = at.boot(system, &LOADS, &task(), LoopTimes::of)?;
     for (case, run) in LOADS.iter().zip(&runs) {
         for (name, what) in [(Figure::SERIES, "series"), (Figure::HISTOGRAM, "histogram")] {
@@ -130,7 +130,7 @@ fn measured(at: &mut Workplace<'_>, system: &System) -> Result<TwenteSystem, Pap
     Ok(TwenteSystem { found, stretches })
 }
 
-fn stretches(file: &Path) -> Result<LoopStretches, PapersError> {
+fn stretches(file: &Path) -> Result<LoopStretches, Error> {
     let mut starts = Vec::new();
     Run::open(file, &Hints::default())?
         .visit(0, Columns::ALL, |rows| starts.extend(rows.iter().map(|activation| activation.start_ns)))?;

@@ -8,7 +8,6 @@ mod limits;
 mod plan;
 
 pub use breaches::{BreachCounter, Breaches};
-pub use error::RequirementError;
 pub use evidence::Evidence;
 pub use limits::Footing;
 pub use plan::{ClaimPlan, PlannedRun};
@@ -17,9 +16,10 @@ use std::str::FromStr;
 
 use jitterlab_model::activation::Ages;
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_model::{Gap, TaskRun};
+use jitterlab_model::{Error, Gap, TaskRun};
 use serde::{Deserialize, Serialize};
 
+use error::{not_a_requirement, unknown};
 pub(crate) use limits::share_at_most;
 
 use limits::Limits;
@@ -62,7 +62,7 @@ impl Required {
 ///     required.judge(&Breaches::unordered(Evidence { values, ..Evidence::default() }), Some(1)).outcome
 /// };
 /// assert_eq!((none_of(2_000), none_of(3_000)), (Outcome::NotEnoughData, Outcome::Pass));
-/// # Ok::<(), jitterlab_analysis::require::RequirementError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -80,14 +80,14 @@ pub struct Requirement {
 }
 
 impl FromStr for Requirement {
-    type Err = RequirementError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, RequirementError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let text = text.trim();
         if let Some(rest) = text.strip_prefix("p(").or_else(|| text.strip_prefix("P(")) {
             return probability(text, rest);
         }
-        let (left, strict, right) = split(text).ok_or_else(|| RequirementError::NoComparison(text.into()))?;
+        let (left, strict, right) = split(text).ok_or_else(|| not_a_requirement(text))?;
         let words: Vec<&str> = left.split_whitespace().collect();
         if words == ["missed"] {
             let share = parse_share(text, right)?;
@@ -102,14 +102,17 @@ impl FromStr for Requirement {
         let (subject, statistic) = match words[..] {
             [statistic] => (Required::Latency, statistic),
             [name, statistic] => (subject(text, name)?, statistic),
-            _ => return Err(RequirementError::NoComparison(text.into())),
+            _ => {
+                return Err(not_a_requirement(text));
+            }
         };
         let share = match statistic {
             "max" => 0.0,
             _ => match statistic.strip_prefix('p') {
-                Some(percent) => {
-                    share_above(percent).ok_or_else(|| RequirementError::BadQuantile(statistic.into()))?
-                }
+                Some(percent) => share_above(percent).ok_or_else(|| {
+                    Error::bad_use(format!("{statistic:?} is not a quantile"))
+                        .remedy("write p and a number above 0 and below 100, such as p99.99")
+                })?,
                 None => return Err(unknown(text, statistic)),
             },
         };
@@ -126,11 +129,7 @@ impl FromStr for Requirement {
     }
 }
 
-fn unknown(text: &str, what: &str) -> RequirementError {
-    RequirementError::UnknownRequired { text: text.into(), what: what.into() }
-}
-
-fn subject(text: &str, name: &str) -> Result<Required, RequirementError> {
+fn subject(text: &str, name: &str) -> Result<Required, Error> {
     Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
 }
 
@@ -146,8 +145,8 @@ fn split(text: &str) -> Option<(&str, bool, &str)> {
 }
 
 /// `latency > 100us) < 1e-6`
-fn probability(text: &str, rest: &str) -> Result<Requirement, RequirementError> {
-    let none = || RequirementError::NoComparison(text.into());
+fn probability(text: &str, rest: &str) -> Result<Requirement, Error> {
+    let none = || not_a_requirement(text);
     let (inner, outer) = rest.split_once(')').ok_or_else(none)?;
     let (name, value) = inner.split_once('>').ok_or_else(none)?;
     let (limit_breaks, value) = match value.strip_prefix('=') {
@@ -163,8 +162,8 @@ fn probability(text: &str, rest: &str) -> Result<Requirement, RequirementError> 
     Ok(Requirement { subject, limit_ns: limit(text, value.trim())?, limit_breaks, share, text: text.into() })
 }
 
-fn limit(text: &str, value: &str) -> Result<i64, RequirementError> {
-    parse_duration_ns(value).map_err(|error| RequirementError::BadTime { text: text.into(), error })
+fn limit(text: &str, value: &str) -> Result<i64, Error> {
+    parse_duration_ns(value).map_err(|error| Error::bad_use(format!("the limit of {text:?}")).because(error))
 }
 
 /// The share above the quantile written in percent: `99.99` leaves 1e-4, in whole digits so that nothing is rounded.
@@ -181,8 +180,11 @@ fn share_above(percent: &str) -> Option<f64> {
     (0 < below && below < all).then(|| (all - below) as f64 / all as f64)
 }
 
-fn parse_share(text: &str, share: &str) -> Result<f64, RequirementError> {
-    let bad = || RequirementError::BadShare { text: text.into(), share: share.into() };
+fn parse_share(text: &str, share: &str) -> Result<f64, Error> {
+    let bad = || {
+        Error::bad_use(format!("{share:?} in {text:?} is not a share"))
+            .remedy("write a number from 0 to below 1 or a percentage, such as 1e-6 or 0.01%")
+    };
     let value = match share.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map_err(|_| bad())? / 100.0,
         None => share.parse().map_err(|_| bad())?,

@@ -3,20 +3,16 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
 
-use jitterlab_recording::RecordingError;
+use jitterlab_recording::Error;
 
-/// Why a call did not do what was asked. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CapiError {
-    /// NULL in place of something.
-    #[error("{0} is NULL: look at what the call that made it answered")]
-    Null(&'static str),
-    /// Bytes that are no text.
-    #[error("{0} is no UTF-8 text")]
-    NotText(&'static str),
-    /// What a run, a loop or a probe answers.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
+/// The case of NULL in place of a pointer of this name.
+#[derive(Debug, PartialEq, Eq)]
+struct Null(&'static str);
+
+pub(crate) fn null(name: &'static str) -> Error {
+    Error::bad_use(format!("{name} is NULL"))
+        .remedy("look at what the call that made it answered")
+        .case(Null(name))
 }
 
 thread_local! {
@@ -26,10 +22,10 @@ thread_local! {
 
 /// Notes why a call of this thread failed. Where it was handed on the NULL of a run that could not be begun, why that was so is
 /// said.
-pub(crate) fn note(error: &CapiError) {
+pub(crate) fn note(error: &Error) {
     let why = NO_RUN.take();
-    let text = match (error, &why) {
-        (CapiError::Null("run"), Some(why)) => why.clone(),
+    let text = match &why {
+        Some(why) if error.is(Null("run")) => why.clone(),
         _ => error.to_string(),
     };
     NO_RUN.set(why);
@@ -37,8 +33,8 @@ pub(crate) fn note(error: &CapiError) {
 }
 
 /// Remembers whether this thread's last run could be begun, and why not.
-pub(crate) fn remember<T>(begun: Result<T, CapiError>) -> Result<T, CapiError> {
-    NO_RUN.set(begun.as_ref().err().map(CapiError::to_string));
+pub(crate) fn remember<T>(begun: Result<T, Error>) -> Result<T, Error> {
+    NO_RUN.set(begun.as_ref().err().map(ToString::to_string));
     begun
 }
 
@@ -48,6 +44,6 @@ pub(crate) fn last() -> *const std::ffi::c_char {
 }
 
 /// The value, or the note why there is none.
-pub(crate) fn noted<T>(outcome: Result<T, impl Into<CapiError>>) -> Option<T> {
+pub(crate) fn noted<T>(outcome: Result<T, impl Into<Error>>) -> Option<T> {
     outcome.map_err(Into::into).inspect_err(note).ok()
 }

@@ -6,7 +6,7 @@ use std::ptr;
 
 use jitterlab_recording::{Begun, Loop};
 
-use crate::error::{CapiError, noted};
+use crate::error::{noted, null};
 use crate::runs::Run;
 use crate::text::text;
 
@@ -19,8 +19,8 @@ pub unsafe extern "C" fn jitterlab_loop_new(run: *const Run, task: *const c_char
     // SAFETY: as the caller promises.
     let task = unsafe { text(task, "task") };
     // SAFETY: as the caller promises.
-    let run = unsafe { run.as_ref() }.ok_or(CapiError::Null("run"));
-    let made = run.and_then(|run| Ok(run.recording.task_loop(task?)?));
+    let run = unsafe { run.as_ref() }.ok_or(null("run"));
+    let made = run.and_then(|run| run.recording.task_loop(task?));
     noted(made).map_or(ptr::null_mut(), |made| Box::into_raw(Box::new(made)))
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jitterlab_recording::Recording;
 
-use crate::error::{CapiError, last, note, noted, remember};
+use crate::error::{last, note, noted, null, remember};
 use crate::text::text;
 
 const TOOL: &str = concat!("libjitterlab ", env!("CARGO_PKG_VERSION"));
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_
     let tasks = unsafe { text(tasks, "tasks") };
     // SAFETY: as the caller promises.
     let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
-    let begun = tasks.and_then(|tasks| Ok(Recording::begin(TOOL, file?.map(Path::new), tasks)?));
+    let begun = tasks.and_then(|tasks| Recording::begin(TOOL, file?.map(Path::new), tasks));
     let run = noted(remember(begun)).map(|recording| Run { recording, refusals: Mutex::default() });
     run.map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(run)))
 }
@@ -111,8 +111,8 @@ pub unsafe extern "C" fn jitterlab_run_figures(
     // SAFETY: as the caller promises.
     let task = unsafe { text(task, "task") };
     // SAFETY: as the caller promises.
-    let run = unsafe { run.as_ref() }.ok_or(CapiError::Null("run"));
-    let found = run.and_then(|run| Ok(run.recording.figures(task?)?));
+    let run = unsafe { run.as_ref() }.ok_or(null("run"));
+    let found = run.and_then(|run| run.recording.figures(task?));
     // SAFETY: as the caller promises.
     let (Some(s), Some(figures)) = (noted(found), unsafe { figures.as_mut() }) else { return -1 };
     *figures =
@@ -132,7 +132,7 @@ pub unsafe extern "C" fn jitterlab_run_figures(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_close(run: *mut Run) -> c_int {
     if run.is_null() {
-        note(&CapiError::Null("run"));
+        note(&null("run"));
         return -1;
     }
     // SAFETY: made from a box, and not closed, as the caller promises.

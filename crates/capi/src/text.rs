@@ -3,17 +3,19 @@
 
 use std::ffi::{CStr, c_char};
 
-use crate::error::CapiError;
+use jitterlab_recording::Error;
+
+use crate::error::null;
 
 /// The text at this address; `what` it is for the error.
 ///
 /// # Safety
 /// NULL, or the address of a string with a zero at its end that stays as it is while the answer is used.
-pub(crate) unsafe fn text<'a>(at: *const c_char, what: &'static str) -> Result<&'a str, CapiError> {
+pub(crate) unsafe fn text<'a>(at: *const c_char, what: &'static str) -> Result<&'a str, Error> {
     if at.is_null() {
-        return Err(CapiError::Null(what));
+        return Err(null(what));
     }
     // SAFETY: not NULL, and as the caller promises.
     let text = unsafe { CStr::from_ptr(at) };
-    text.to_str().map_err(|_| CapiError::NotText(what))
+    text.to_str().map_err(|_| Error::bad_use(format!("{what} is no UTF-8 text")))
 }

@@ -12,9 +12,9 @@ use clap::Command;
 use jitterlab_console::RELEASE;
 use jitterlab_console::companion::{CALLER, DESCRIBE};
 use jitterlab_console::description::Description;
+use jitterlab_model::Error;
 use nix::unistd::geteuid;
 
-use crate::error::CliError;
 use crate::exit::Ending;
 use crate::output;
 
@@ -51,9 +51,15 @@ pub struct Args {
 impl Companion {
     /// Becomes the companion, with the same terminal and environment; comes back only where that fails.
     pub fn execute(&self, args: &Args) -> Ending {
-        let program = self.find().ok_or(CliError::NoCompanion(self.command, self.program))?;
+        let program = self.find().ok_or_else(|| {
+            Error::bad_use(format!(
+                "jitterlab {} is a package of its own that is not installed: cargo build \
+                 --release -p {}",
+                self.command, self.program
+            ))
+        })?;
         let error = process::Command::new(&program).args(&args.arguments).env(CALLER, RELEASE).exec();
-        Err(CliError::CompanionNotStarted(program, error).into())
+        Err(Error::refused(format!("cannot run {}: {error}", program.display())))
     }
 
     fn find(&self) -> Option<PathBuf> {
@@ -63,12 +69,23 @@ impl Companion {
     }
 
     /// Its commands, as it describes them.
-    fn describe(&self, program: &Path) -> Result<Command, CliError> {
-        let failed = || CliError::CompanionNotDescribed(program.to_owned());
+    fn describe(&self, program: &Path) -> Result<Command, Error> {
+        let failed = || {
+            Error::damaged(format!(
+                "{} does not describe its commands, which are left out",
+                program.display()
+            ))
+            .remedy("install it again, of the same release")
+        };
         let answer = process::Command::new(program).arg(DESCRIBE).output().map_err(|_| failed())?;
         let description: Description = serde_json::from_slice(&answer.stdout).map_err(|_| failed())?;
         if description.release != RELEASE {
-            return Err(CliError::OtherCompanion(program.to_owned(), description.release));
+            return Err(Error::damaged(format!(
+                "the commands of {} are left out: it is of {}",
+                program.display(),
+                description.release
+            ))
+            .remedy("install the release of this jitterlab"));
         }
         Ok(description.command().name(self.command))
     }

@@ -2,15 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use jitterlab_analysis::matrix::MatrixResult;
 use jitterlab_host::matrix;
+use jitterlab_model::Error;
 use jitterlab_report::document::Document;
 use jitterlab_report::page::PageRun;
-use jitterlab_trace::{TraceError, source};
+use jitterlab_trace::source;
 
-use crate::error::CliError;
-use crate::exit::Failure;
 use crate::run_args::RunArgs;
 
 /// Everything that was named on the command line.
@@ -23,7 +21,7 @@ pub struct Inputs {
 
 /// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
 /// `--json`.
-pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
+pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
     let mut documents = Vec::new();
     let mut runs = Vec::new();
     for path in paths {
@@ -52,23 +50,21 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Failure> {
 const LARGEST_BYTES: u64 = 1 << 30;
 
 /// What another command printed with `--json`.
-fn result(path: &Path) -> Result<Document, Failure> {
-    let text = source::read_text(path, LARGEST_BYTES).map_err(|source| TraceError::Io {
-        action: "read",
-        path: path.into(),
-        source,
-    })?;
-    let bad = |error: anyhow::Error| Failure::bad_use(anyhow!("{}: {error}", path.display()));
-    let document = Document::read(&text).map_err(|error| bad(error.into()))?;
+fn result(path: &Path) -> Result<Document, Error> {
+    let text = source::read_text(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
+    let document = Document::read(&text).map_err(|error| error.within(path.display()))?;
     if document.sections.is_empty() {
-        return Err(Failure::bad_use(CliError::FiguresOfRun(path.to_path_buf())));
+        return Err(Error::bad_use(format!("{}: it holds figures of a run only", path.display()))
+            .remedy("name the run file itself"));
     }
     Ok(document)
 }
 
 /// What `matrix` left in a directory.
-fn directory(folder: &Path) -> Result<Document, Failure> {
-    let index =
-        matrix::read(folder)?.ok_or_else(|| Failure::bad_use(CliError::NotAMatrix(folder.to_path_buf())))?;
+fn directory(folder: &Path) -> Result<Document, Error> {
+    let index = matrix::read(folder)?.ok_or_else(|| {
+        Error::bad_use(format!("{} is a directory, but none that `jitterlab matrix` left", folder.display()))
+            .remedy("name run files, or such a directory")
+    })?;
     Ok(Document::new(&MatrixResult::of(index, None)))
 }

@@ -4,11 +4,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
 use jitterlab_trace::place;
 
-use crate::error::CliError;
-use crate::exit::Failure;
 use crate::output;
 
 /// Whether a file is there, and is ours.
@@ -21,13 +20,17 @@ fn is_ours(path: &Path) -> io::Result<Option<bool>> {
     }
 }
 
-fn failed(path: &Path) -> impl FnOnce(io::Error) -> CliError {
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path: PathBuf = path.into();
-    move |error| CliError::NotKept { path, error }
+    move |error| {
+        Error::refused(path.display().to_string())
+            .because(error)
+            .remedy("what helped is kept as root, or below a directory of your own")
+    }
 }
 
 /// Writes the files below a folder, each in one step, and says what is left to do.
-pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
+pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     if files.is_empty() {
         output::note(words::NOTHING_TO_KEEP);
     }
@@ -39,11 +42,12 @@ pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
 }
 
 /// Writes the files below a folder, in place of those that were kept there before.
-pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
+pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     for (place, _) in files {
         let path = folder.join(place);
         if is_ours(&path).map_err(failed(&path))? == Some(false) {
-            return Err(CliError::NotOurs(path).into());
+            return Err(Error::refused(format!("{} is not from jitterlab", path.display()))
+                .remedy("move it away, or keep below another directory"));
         }
     }
     for (place, text) in files {
@@ -57,7 +61,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
 }
 
 /// Removes what [`keep`] wrote below a folder.
-pub fn revert(folder: &Path) -> Result<(), CliError> {
+pub fn revert(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
     for place in PLACES {
         let path = folder.join(place);

@@ -3,7 +3,6 @@
 mod commands;
 mod companions;
 mod countdown;
-mod error;
 mod help;
 mod inputs;
 mod kept_files;
@@ -17,12 +16,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jitterlab_console::{BUILT, exit, interrupt, kept_parts, measure_args, mistakes, output, task_args};
-use jitterlab_host::MatrixError;
-use jitterlab_host::tune::TuneError;
-use jitterlab_host::watch::WatchError;
-use jitterlab_motion::MotionError;
 
-use crate::error::CliError;
 use crate::exit::Ending;
 
 /// Measures how regular a periodic real-time task is on this machine, explains the pattern, and says what it
@@ -77,7 +71,7 @@ fn main() -> ExitCode {
     let Cli { command } = parsed
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .unwrap_or_else(|error| mistakes::end(error));
-    let Some(command) = command else { return exit::report(commands::usual(), is_bad_use) };
+    let Some(command) = command else { return exit::report(commands::usual()) };
     let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),
@@ -108,14 +102,5 @@ fn main() -> ExitCode {
         Command::Watch(args) => commands::watch::execute(&args),
         Command::Why(args) => commands::why::execute(&args),
     };
-    exit::report(ending, is_bad_use)
-}
-
-/// Whether the arguments are at fault, as a room says that only this program uses.
-fn is_bad_use(error: &anyhow::Error) -> bool {
-    error.downcast_ref().is_some_and(CliError::is_bad_use)
-        || error.downcast_ref().is_some_and(MotionError::is_bad_use)
-        || error.downcast_ref().is_some_and(TuneError::is_bad_use)
-        || error.downcast_ref().is_some_and(WatchError::is_bad_use)
-        || error.downcast_ref().is_some_and(MatrixError::is_bad_use)
+    exit::report(ending)
 }

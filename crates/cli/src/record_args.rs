@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use jitterlab_host::{self as host, Underway};
-use jitterlab_model::RunInfo;
+use jitterlab_model::{Error, RunInfo};
 use jitterlab_report::progress;
 use jitterlab_trace::RunWriter;
 
-use crate::error::CliError;
-use crate::exit::Failure;
 use crate::output::{self, OutputArgs};
 use crate::status_line::StatusLine;
 
@@ -32,13 +30,20 @@ pub struct RecordArgs {
 
 impl RecordArgs {
     /// The file that was asked for, or else one of its own here; none if nothing can be written here.
-    pub fn writer(&self, info: &RunInfo) -> Result<Option<RunWriter>, Failure> {
+    pub fn writer(&self, info: &RunInfo) -> Result<Option<RunWriter>, Error> {
         Ok(match &self.output {
             _ if self.no_file => None,
             Some(path) => Some(RunWriter::create(path, info)?),
-            None => {
-                host::writer(info).map_err(|error| output::warn(&CliError::NoRunFile(error).to_string())).ok()
-            }
+            None => host::writer(info)
+                .map_err(|error| {
+                    output::warn(
+                        &Error::refused("no run file")
+                            .because(error)
+                            .remedy("name another place with --output")
+                            .to_string(),
+                    );
+                })
+                .ok(),
         })
     }
 
@@ -94,7 +99,9 @@ impl Progress {
         if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
             self.recording_ended = true;
             self.line.iter().for_each(StatusLine::clear);
-            output::warn(&CliError::RecordingEnded(why).to_string());
+            output::warn(
+                &Error::refused(format!("recording ended, the measurement goes on: {why}")).to_string(),
+            );
         }
         let Some(line) = self.line.as_ref().filter(|_| Instant::now() >= self.next) else { return };
         self.next += self.every;

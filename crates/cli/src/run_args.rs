@@ -6,15 +6,11 @@ use std::time::Duration;
 
 use jitterlab_host::check::check_run;
 use jitterlab_model::units::{Human, parse_period_ns};
-use jitterlab_model::{EdgeKind, TaskSpec};
+use jitterlab_model::{EdgeKind, Error, TaskSpec};
 use jitterlab_motion::MotionError;
 use jitterlab_motion::servo::ServoError;
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_runs::{
-    CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, RunsError, Threshold,
-};
-
-use crate::exit::Failure;
+use jitterlab_runs::{CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, Threshold};
 
 /// What is shown of a run, and what helps to read the outputs of other tools.
 #[derive(clap::Args)]
@@ -59,15 +55,15 @@ enum Unit {
 
 impl RunArgs {
     /// Opens anything that holds a run, and shows how far its reading is if that takes long.
-    pub fn open(&self, path: &Path) -> Result<Run, Failure> {
-        Ok(open(path, &self.hints())?)
+    pub fn open(&self, path: &Path) -> Result<Run, Error> {
+        open(path, &self.hints())
     }
 
     /// Opens what may be a capture, whose edges are taken as they came.
-    pub fn open_edges(&self, path: &Path) -> Result<Run, Failure> {
+    pub fn open_edges(&self, path: &Path) -> Result<Run, Error> {
         let mut hints = self.hints();
         hints.capture.raw = true;
-        Ok(open(path, &hints)?)
+        open(path, &hints)
     }
 
     /// The period of a loop that no run is given of.
@@ -98,28 +94,28 @@ impl RunArgs {
     }
 
     /// Refuses a task where there is no run to have it.
-    pub fn check_task(&self, run: Option<&Path>) -> Result<(), Failure> {
+    pub fn check_task(&self, run: Option<&Path>) -> Result<(), Error> {
         let lacks_run = self.task.is_some() && run.is_none();
-        if lacks_run { Err(Failure::bad_use(MotionError::TaskWithoutRun)) } else { Ok(()) }
+        if lacks_run { Err(MotionError::TaskWithoutRun.into()) } else { Ok(()) }
     }
 
     /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.
-    pub fn one_task<K: Ord>(&self, path: &Path, prefer: impl Fn(&TaskSpec) -> K) -> Result<OneTask, Failure> {
-        Ok(OneTask::of(self.open(path)?, self.task.as_deref(), prefer)?)
+    pub fn one_task<K: Ord>(&self, path: &Path, prefer: impl Fn(&TaskSpec) -> K) -> Result<OneTask, Error> {
+        OneTask::of(self.open(path)?, self.task.as_deref(), prefer)
     }
 
     /// Runs as a page or a figure shows them.
-    pub fn page_runs(&self, runs: &[Run]) -> Result<Vec<PageRun>, Failure> {
-        Ok(page_runs(runs, self.task.as_deref())?)
+    pub fn page_runs(&self, runs: &[Run]) -> Result<Vec<PageRun>, Error> {
+        page_runs(runs, self.task.as_deref())
     }
 }
 
-fn open(path: &Path, hints: &Hints) -> Result<Run, RunsError> {
+fn open(path: &Path, hints: &Hints) -> Result<Run, Error> {
     Ok(Run::open(path, hints)?.on_progress(show))
 }
 
 /// Runs as a page or a figure shows them, of one task or of all.
-pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
+pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let mut runs = page::read(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));
     Ok(runs)

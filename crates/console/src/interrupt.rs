@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::error::ConsoleError;
+use jitterlab_model::Error;
 
 /// The last signal that asked for an end, 0 if none did.
 static ASKED: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
@@ -21,8 +21,8 @@ pub fn signal() -> Option<u8> {
 ///
 /// A terminal that is closed sends several signals (the system, then the shell), so only a person who presses Ctrl-C
 /// twice ends a run at once. A SIGHUP that `nohup` asked to ignore stays ignored.
-pub fn requested() -> Result<Arc<AtomicBool>, ConsoleError> {
-    listen().map_err(ConsoleError::NoSignals)
+pub fn requested() -> Result<Arc<AtomicBool>, Error> {
+    listen().map_err(|cause| Error::refused("cannot listen for Ctrl-C").because(cause))
 }
 
 fn listen() -> std::io::Result<Arc<AtomicBool>> {

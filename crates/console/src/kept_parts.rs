@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use jitterlab_model::Error;
 use jitterlab_report::progress;
-use jitterlab_trace::{Parts, TraceError};
+use jitterlab_trace::Parts;
 use serde::Serialize;
 
-use crate::error::ConsoleError;
 use crate::{interrupt, output};
 
 /// Opens what the same command, word by word, left in this directory; `read` is what it read from elsewhere. Where nothing
@@ -21,24 +21,29 @@ pub fn open(command: &str, read: &impl Serialize) -> Parts {
             parts
         }
         Err(error) => {
-            output::warn(&ConsoleError::NothingKept(error).to_string());
+            not_kept(error);
             Parts::nowhere()
         }
     }
 }
 
 /// Ends it: when it is `complete`, and no signal cut it short, the kept parts go.
-pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, TraceError>) {
+pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, Error>) {
     match close(complete && interrupt::signal().is_none()) {
         Ok(0) => {}
         Ok(_) => output::note(progress::GOES_ON_LATER),
-        Err(error) => output::warn(&ConsoleError::NothingKept(error).to_string()),
+        Err(error) => not_kept(error),
     }
 }
 
 /// Keeps a part, or says that no more can be kept.
 pub fn keep(parts: &mut Parts, part: &impl Serialize) {
     if let Err(error) = parts.keep(part, &[]) {
-        output::warn(&ConsoleError::NothingKept(error).to_string());
+        not_kept(error);
     }
+}
+
+fn not_kept(error: Error) {
+    let told = Error::refused("what is measured is not kept for another call, should this one be stopped");
+    output::warn(&told.because(error).to_string());
 }

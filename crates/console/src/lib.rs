@@ -2,7 +2,6 @@
 
 pub mod companion;
 pub mod description;
-pub mod error;
 pub mod exit;
 pub mod interrupt;
 pub mod kept_parts;

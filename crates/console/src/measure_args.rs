@@ -2,10 +2,8 @@
 
 use jitterlab_host::{DmaLatency, Request, keep_by_default, load};
 use jitterlab_model::units::{Exact, parse_duration_ns};
-use jitterlab_model::{CpuSet, Keep, LoadSpec, TaskSpec};
+use jitterlab_model::{CpuSet, Error, Keep, LoadSpec, TaskSpec};
 
-use crate::error::ConsoleError;
-use crate::exit::Failure;
 use crate::mistakes;
 use crate::task_args::TaskArgs;
 
@@ -58,7 +56,7 @@ impl MeasureArgs {
     }
 
     /// The loads that were asked for.
-    pub fn loads(&self) -> Result<Vec<LoadSpec>, Failure> {
+    pub fn loads(&self) -> Result<Vec<LoadSpec>, Error> {
         loads(&self.load)
     }
 
@@ -68,20 +66,21 @@ impl MeasureArgs {
     }
 
     /// All of it for the bench; what makes no sense on any machine is refused.
-    pub fn request(&self) -> Result<Request, Failure> {
+    pub fn request(&self) -> Result<Request, Error> {
         self.request_for(TaskSpec::default())
     }
 
     /// The same with this task where none is described.
-    pub fn request_for(&self, usual: TaskSpec) -> Result<Request, Failure> {
+    pub fn request_for(&self, usual: TaskSpec) -> Result<Request, Error> {
         for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
             if given {
-                return Err(Failure::bad_use(ConsoleError::MeasuresNothing(option)));
+                return Err(Error::bad_use(format!("a {option} of 0 measures nothing"))
+                    .remedy(format!("leave --{option} out or raise it")));
             }
         }
         let tasks = self.specs_for(usual);
         for task in &tasks {
-            task.validate().map_err(Failure::bad_use)?;
+            task.validate()?;
         }
         let duration_ns = self.duration.or(self.count.is_none().then_some(DEFAULT_DURATION_NS));
         Ok(Request {
@@ -121,10 +120,11 @@ impl MeasureArgs {
 }
 
 /// The loads of all `--load` options.
-pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Failure> {
+pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Error> {
     if let Some(number) = options.iter().find(|text| text.parse::<u32>().is_ok()) {
-        return Err(Failure::bad_use(ConsoleError::LoadWithoutKind(number.clone())));
+        return Err(Error::bad_use(format!("{number:?} is no load"))
+            .remedy(format!("did you mean cpu:{number}? (--load help describes them)")));
     }
     let read = options.iter().map(|text| load::parse_loads(text)).collect::<Result<Vec<_>, _>>();
-    Ok(read.map_err(Failure::bad_use)?.concat())
+    Ok(read?.concat())
 }

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use jitterlab_model::units::{UnitError, parse_duration_ns};
+use jitterlab_model::Error;
+use jitterlab_model::units::{NoUnit, parse_duration_ns};
 use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
 
-use crate::error::ConsoleError;
 use crate::exit::Status;
 use crate::output;
 
@@ -125,14 +125,20 @@ fn several_units(text: &str) -> Option<String> {
 }
 
 /// How long something lasts. A number alone is meant in seconds, and told so.
-pub fn duration(text: &str) -> Result<i64, ConsoleError> {
-    parse_duration_ns(text).map_err(|error| match error {
-        UnitError::NoUnit(number) => ConsoleError::NoUnit(number),
-        other => ConsoleError::NoTime(other),
+pub fn duration(text: &str) -> Result<i64, Error> {
+    parse_duration_ns(text).map_err(|error| match error.is(NoUnit) {
+        true => Error::bad_use(format!("{:?} has no unit (ns, us, ms, s, m, h or d)", text.trim()))
+            .remedy(format!("did you mean {}s?", text.trim())),
+        false => error,
     })
 }
 
 /// A processor's number.
-pub fn processor(text: &str) -> Result<u16, ConsoleError> {
-    text.trim().parse().map_err(|_| ConsoleError::NotAProcessor(text.into()))
+pub fn processor(text: &str) -> Result<u16, Error> {
+    text.trim().parse().map_err(|_| {
+        Error::bad_use(format!(
+            "{text:?} is not the number of a processor, such as 1; jitterlab matrix \
+             measures all of them"
+        ))
+    })
 }

@@ -5,16 +5,12 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-
-use jitterlab_model::Fitness;
+use jitterlab_model::{Error, Fitness};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Extent, Present};
 use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
-use jitterlab_trace::{TraceError, place};
-
-use crate::error::ConsoleError;
+use jitterlab_trace::place;
 
 /// How a result is shown: the same options for every command that has one.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -75,7 +71,7 @@ impl OutputArgs {
     }
 
     /// Prints a result, as text or as JSON. What it says of a purpose that was asked for is for the status.
-    pub fn show<R: Present>(self, result: &R) -> Result<Option<Fitness>> {
+    pub fn show<R: Present>(self, result: &R) -> Result<Option<Fitness>, Error> {
         let extent = match self {
             OutputArgs { brief: true, .. } => Extent::Head,
             OutputArgs { details: true, .. } => Extent::Details,
@@ -143,13 +139,13 @@ pub struct ForceArgs {
 }
 
 /// Writes a page, a figure or a table; a measurement is not replaced by it.
-pub fn write_file(path: &Path, content: &[u8]) -> Result<()> {
-    Ok(place::write(path, content, false)?)
+pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
+    place::write(path, content, false)
 }
 
 /// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
-pub fn run_file(name: &str) -> Result<PathBuf, ConsoleError> {
-    if name == "-" { Err(ConsoleError::RunFileWithoutName) } else { Ok(name.into()) }
+pub fn run_file(name: &str) -> Result<PathBuf, Error> {
+    if name == "-" { Err(Error::bad_use("a run file needs a name of its own")) } else { Ok(name.into()) }
 }
 
 /// Whether `path` stands for standard output.
@@ -158,20 +154,21 @@ pub fn is_stdout(path: &Path) -> bool {
 }
 
 /// Refuses to replace a file by what is made of it, under whatever name.
-pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), ConsoleError> {
+pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let is_read = |output| inputs.iter().any(|input| file(input) == Some(output));
     if !is_stdout(path) && file(path).is_some_and(is_read) {
-        return Err(ConsoleError::OutputIsInput(path.into()));
+        return Err(Error::bad_use(format!("--output {} is one of the files that are read", path.display()))
+            .remedy("choose another name"));
     }
     Ok(())
 }
 
 /// Writes what a command was asked for to the file the user named, then says so; `-` is standard output, and what is
 /// said goes to standard error then.
-pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<()> {
+pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(), Error> {
     if is_stdout(path) {
-        to_stdout(|out| out.write_all(content))?;
+        to_stdout(|out| Ok(out.write_all(content)?))?;
         note(said);
     } else {
         place::write(path, content, force)?;
@@ -181,11 +178,11 @@ pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(
 }
 
 /// The same for what is written piece by piece, as long as it may be; what `fill` gives is what is said of it.
-pub fn deliver_by<E: From<TraceError> + From<io::Error>>(
+pub fn deliver_by(
     path: &Path,
     force: bool,
-    fill: impl FnOnce(&mut dyn Write) -> Result<String, E>,
-) -> Result<(), E> {
+    fill: impl FnOnce(&mut dyn Write) -> Result<String, Error>,
+) -> Result<(), Error> {
     if is_stdout(path) {
         note(&to_stdout(fill)?);
     } else {
@@ -197,7 +194,7 @@ pub fn deliver_by<E: From<TraceError> + From<io::Error>>(
 
 /// Writes a file's content to standard output. Another program gets it as it is; on a terminal what would act there is made
 /// visible.
-fn to_stdout<T, E: From<io::Error>>(fill: impl FnOnce(&mut dyn Write) -> Result<T, E>) -> Result<T, E> {
+fn to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result<T, Error> {
     let mut out = io::stdout().lock();
     if is_terminal() {
         let mut shown = Shown { out, line: Vec::new() };
@@ -256,12 +253,14 @@ fn is_png(path: &Path) -> Option<bool> {
 }
 
 /// Whether a figure can be written there as far as the name tells; `option` is where it was given.
-pub fn check_figure(path: &Path, option: &'static str) -> Result<(), ConsoleError> {
-    is_png(path).map(drop).ok_or_else(|| ConsoleError::NotAFigure { option, path: path.into() })
+pub fn check_figure(path: &Path, option: &'static str) -> Result<(), Error> {
+    is_png(path).map(drop).ok_or_else(|| {
+        Error::bad_use(format!("{option} {}", path.display())).remedy("name a file that ends in .svg or .png")
+    })
 }
 
 /// A figure as the file's name says, as SVG or PNG.
-pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>> {
+pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>, Error> {
     match is_png(path) {
         Some(true) => Ok(jitterlab_report::figure::png(&svg)?),
         _ => Ok(svg.into_bytes()),
@@ -269,7 +268,7 @@ pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>> {
 }
 
 /// Writes a figure as the file's name says, as SVG or PNG.
-pub fn write_figure(path: &Path, svg: &str) -> Result<()> {
+pub fn write_figure(path: &Path, svg: &str) -> Result<(), Error> {
     write_file(path, &figure(path, svg.to_owned())?)
 }
 

@@ -3,10 +3,9 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_model::units::parse_period_ns;
 use jitterlab_model::{
-    Compensation, Overrun, Policy, Pulse, ReadClock, SleepClock, TaskSpec, WakeMethod, Work,
+    Compensation, Error, Overrun, Policy, Pulse, ReadClock, SleepClock, TaskSpec, WakeMethod, Work,
 };
 
-use crate::error::ConsoleError;
 use crate::mistakes;
 
 /// Tasks in full, or one task option by option.
@@ -102,11 +101,13 @@ impl TaskArgs {
     ///
     /// # Errors
     /// Several tasks.
-    pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, ConsoleError> {
+    pub fn one(&self, usual: TaskSpec) -> Result<TaskSpec, Error> {
         let mut specs = self.specs(vec![usual]);
         match (specs.pop(), specs.len()) {
             (Some(only), 0) => Ok(only),
-            (_, more) => Err(ConsoleError::OneTask(more + 1)),
+            (_, more) => {
+                Err(Error::bad_use(format!("{} tasks: this command measures one, name it alone", more + 1)))
+            }
         }
     }
 

@@ -9,15 +9,15 @@ use std::time::Duration;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{
-    Activation, Distribution, Flags, Granted, Overload, Policy, Refusal, RunInfo, StopReason, SystemFacts,
-    TaskResult, TaskSpec, Warning,
+    Activation, Distribution, Error, Flags, Granted, Overload, Policy, Refusal, RunInfo, StopReason,
+    SystemFacts, TaskResult, TaskSpec, Warning,
 };
-use jitterlab_rt::{BuildError, End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, polling};
-use jitterlab_trace::{Parts, TraceError};
+use jitterlab_rt::{End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, broken, polling};
+use jitterlab_trace::Parts;
 use serde::{Deserialize, Serialize};
 
 use super::dma_latency::{DmaLatency, Held};
-use super::error::{PrepareError, dma_latency_refused};
+use super::error::dma_latency_refused;
 use super::facts::{self, Root};
 use super::isolate;
 use super::prepare::{self, Moved};
@@ -35,7 +35,7 @@ pub struct Stage {
     /// The blocks so far.
     parts: RefCell<Parts>,
     /// Why no more of them are kept.
-    not_kept: RefCell<Option<TraceError>>,
+    not_kept: RefCell<Option<Error>>,
     _latency: Option<Held>,
     _moved: Moved,
 }
@@ -90,14 +90,16 @@ impl Stage {
     ///
     /// # Errors
     /// A task that cannot be run as described.
-    pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency, parts: Parts) -> Result<Self, PrepareError> {
+    pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency, parts: Parts) -> Result<Self, Error> {
         let mut refused = Vec::new();
         let latency =
             dma_latency.hold().map_err(|error| refused.push(dma_latency_refused(dma_latency, &error)));
         let facts = facts::read(&Root::system());
         let mut prepared = prepare::tasks(&facts, vec![spec], None, &isolate::taken(&Root::system()))?;
         let moved = Moved::to(&prepared.housekeeping);
-        let spec = prepared.tasks.pop().ok_or(PrepareError::NoTask)?;
+        let spec = prepared.tasks.pop().ok_or_else(|| {
+            Error::bad_use("there is no task to measure").remedy("describe one with --task period=1ms")
+        })?;
         Ok(Stage {
             spec,
             facts,
@@ -146,7 +148,7 @@ impl Stage {
     ///
     /// # Errors
     /// The kept blocks cannot be removed, or not all could be kept.
-    pub fn close(self, complete: bool) -> Result<usize, TraceError> {
+    pub fn close(self, complete: bool) -> Result<usize, Error> {
         let kept = self.parts.into_inner().close(complete)?;
         self.not_kept.into_inner().map_or(Ok(kept), Err)
     }
@@ -155,12 +157,7 @@ impl Stage {
     ///
     /// # Errors
     /// A task that is refused, and a thread that cannot be made.
-    pub fn measure(
-        &self,
-        spec: &TaskSpec,
-        length_ns: i64,
-        interrupted: &AtomicBool,
-    ) -> Result<Block, PrepareError> {
+    pub fn measure(&self, spec: &TaskSpec, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
         if let Some((KeptBlock { grid_ns, block }, activations)) = self.parts.borrow_mut().next_kept() {
             self.grid_ns.set(grid_ns);
             return Ok(Block { activations, ..block });
@@ -174,20 +171,15 @@ impl Stage {
         Ok(block)
     }
 
-    fn measure_now(
-        &self,
-        spec: &TaskSpec,
-        length_ns: i64,
-        interrupted: &AtomicBool,
-    ) -> Result<Block, PrepareError> {
+    fn measure_now(&self, spec: &TaskSpec, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
         let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
         let stop = Arc::new(AtomicBool::new(false));
         let ring = count as usize;
         let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
-        let (work, _) = pulse::around(spec, None)
-            .map_err(|error| PrepareError::Pulse { task: spec.name.clone(), error })?;
+        let (work, _) =
+            pulse::around(spec, None).map_err(|error| error.within(format!("task {}", spec.name)))?;
         let mut task = TaskThread::spawn_with(spec, &options, &stop, work)
-            .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+            .map_err(|error| error.within(format!("task {}", spec.name)))?;
         let drain = task.take_drain();
         let (granted, refused) = (task.granted().clone(), task.refused().to_vec());
         task.start(self.next_on_grid(spec.period_ns), None);
@@ -195,10 +187,14 @@ impl Stage {
             thread::sleep(WATCH_EVERY);
         }
         stop.store(true, Ordering::Relaxed);
-        let ended = task.finish().map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+        let ended = task.finish().map_err(|error| error.within(format!("task {}", spec.name)))?;
         let overload = match ended.end {
             End::Overload(overload) => Some(overload),
-            End::Wait(error) => return Err(PrepareError::Wait { task: spec.name.clone(), error }),
+            End::Wait(error) => {
+                return Err(
+                    Error::refused(format!("task {} could not wait any more", spec.name)).because(error)
+                );
+            }
             _ => None,
         };
         let mut activations = Vec::new();
@@ -273,7 +269,7 @@ impl Stage {
         length_ns: i64,
         done: &mut dyn FnMut(usize),
         interrupted: &AtomicBool,
-    ) -> Result<Vec<Vec<Block>>, PrepareError> {
+    ) -> Result<Vec<Vec<Block>>, Error> {
         let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
         let mut measured = 0;
         for _ in 0..rounds {
@@ -298,7 +294,7 @@ impl Stage {
     ///
     /// # Errors
     /// A thread that cannot be made, or that broke down.
-    pub fn clock_floor(&self) -> Result<Distribution, PrepareError> {
+    pub fn clock_floor(&self) -> Result<Distribution, Error> {
         const READINGS: usize = 100_000;
         let spec = &self.spec;
         let setup = ThreadSetup {
@@ -318,9 +314,9 @@ impl Stage {
             }
             distances
         };
-        let error = |error| PrepareError::Thread { task: "clock readings".into(), error };
+        let error = |error: Error| error.within("task clock readings");
         let thread = thread::Builder::new().spawn(read).map_err(|system| error(system.into()))?;
-        thread.join().map_err(|_| error(BuildError::Broken))
+        thread.join().map_err(|_| error(broken()))
     }
 }
 

@@ -9,6 +9,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
 
+use jitterlab_model::Error;
+
 /// What to do with `/dev/cpu_dma_latency` for the time of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DmaLatency {
@@ -20,19 +22,16 @@ pub enum DmaLatency {
     Limit(i32),
 }
 
-/// Something that is no limit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is neither keep nor a number of microseconds such as 0")]
-pub struct DmaLatencyError(String);
-
 impl FromStr for DmaLatency {
-    type Err = DmaLatencyError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, DmaLatencyError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match (text, text.parse()) {
             ("keep", _) => Ok(DmaLatency::Keep),
             (_, Ok(us)) if us >= 0 => Ok(DmaLatency::Limit(us)),
-            _ => Err(DmaLatencyError(text.into())),
+            _ => Err(Error::bad_use(format!(
+                "{text:?} is neither keep nor a number of microseconds such as 0"
+            ))),
         }
     }
 }

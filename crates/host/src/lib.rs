@@ -26,7 +26,7 @@ pub mod why;
 
 pub use blocks::{Block, Stage};
 pub use dma_latency::DmaLatency;
-pub use error::{MatrixError, PrepareError, RecordError, SessionError};
+pub use error::{MatrixError, SessionError};
 pub use measure::{Above, Finished, Measurement, Request, Sink};
 pub use prepare::now_utc;
 pub use record::{Underway, default_name, keep_by_default, record, record_to, record_watched, writer};

@@ -9,11 +9,11 @@ use std::time::SystemTime;
 use jitterlab_analysis::matrix::{CellSetting, CellTiming, DoneCell, MatrixIndex, Proposal, propose};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::load::Placement;
-use jitterlab_model::{CpuSet, StopReason, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, Error, StopReason, SystemFacts, TaskSpec};
 use jitterlab_trace::{place, source};
 
 use super::error::MatrixError;
-use super::load::{LoadError, parse_loads};
+use super::load::parse_loads;
 use super::measure::Request;
 use super::record::record_to;
 use super::topology::check_cpu;
@@ -66,7 +66,7 @@ fn settings(
     loads: &[String],
     isolate: Option<&CpuSet>,
     facts: &SystemFacts,
-) -> Result<Vec<CellSetting>, LoadError> {
+) -> Result<Vec<CellSetting>, Error> {
     let isolated = facts.isolation.isolated.clone().unwrap_or_default();
     let usable = facts.usable();
     let open = Some(usable.without(&isolated)).filter(|cpus| !cpus.is_empty()).unwrap_or(usable);

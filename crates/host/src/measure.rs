@@ -10,13 +10,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jitterlab_model::{
-    Activation, Bench, CpuSet, Keep, LoadSpec, OwnWork, RunCauses, RunInfo, StopReason, TaskRun, TaskSpec,
-    Warning,
+    Activation, Bench, CpuSet, Error, Keep, LoadSpec, OwnWork, Refusal, RunCauses, RunInfo, StopReason,
+    TaskRun, TaskSpec, Warning,
 };
 use jitterlab_rt::{Drain, End, Linux, System, TaskEnd, TaskThread, ThreadOptions};
 
 use super::dma_latency::{DmaLatency, Held};
-use super::error::{PrepareError, dma_latency_refused};
+use super::error::dma_latency_refused;
 use super::facts::{self, Root};
 use super::isolate::{self, Isolation};
 use super::load::Loads;
@@ -134,7 +134,7 @@ impl Measurement {
     /// # Errors
     /// Tasks that cannot be run as described, and threads that cannot be made. What the system refuses without
     /// preventing the run is noted in [`RunInfo::refused`] instead.
-    pub fn prepare(request: Request) -> Result<Self, PrepareError> {
+    pub fn prepare(request: Request) -> Result<Self, Error> {
         Self::prepare_with(request, None)
     }
 
@@ -142,7 +142,7 @@ impl Measurement {
     ///
     /// # Errors
     /// As [`Measurement::prepare`].
-    pub fn prepare_with(request: Request, mut work: Option<Box<dyn OwnWork>>) -> Result<Self, PrepareError> {
+    pub fn prepare_with(request: Request, mut work: Option<Box<dyn OwnWork>>) -> Result<Self, Error> {
         prepare::cores(&request.tasks)?;
         let root = Root::system();
         let Request {
@@ -184,16 +184,16 @@ impl Measurement {
         let mut pulses = Vec::new();
         for spec in &prepared.tasks {
             if interrupted.load(Ordering::Relaxed) {
-                return Err(PrepareError::Interrupted);
+                return Err(Error::not_measured("interrupted before anything was measured"));
             }
             let ring = (RING_NS / spec.period_ns).clamp(4_096, 1 << 20) as usize;
             let options =
                 ThreadOptions { ring, count, stop_above_ns, guarded: true, ..ThreadOptions::default() };
             let (work, times) = pulse::around(spec, work.take())
-                .map_err(|error| PrepareError::Pulse { task: spec.name.clone(), error })?;
+                .map_err(|error| error.within(format!("task {}", spec.name)))?;
             pulses.push(times);
             let thread = TaskThread::spawn_with(spec, &options, &stop, work)
-                .map_err(|error| PrepareError::Thread { task: spec.name.clone(), error })?;
+                .map_err(|error| error.within(format!("task {}", spec.name)))?;
             for refusal in thread.refused() {
                 if !refused.contains(refusal) {
                     refused.push(refusal.clone());
@@ -205,7 +205,7 @@ impl Measurement {
             match (why || stop_above_ns.is_some()).then(|| Why::begin(&prepared.tasks, &threads, &facts)) {
                 Some(Ok(why)) => Some(why),
                 Some(Err(error)) => {
-                    refused.push(error.refusal());
+                    refused.push(Refusal::from_error("the kernel's trace events", &error));
                     None
                 }
                 None => None,
@@ -275,7 +275,7 @@ impl Measurement {
         sink: &mut dyn Sink,
         watch: &mut dyn FnMut(i64),
         interrupted: &AtomicBool,
-    ) -> Result<Finished, PrepareError> {
+    ) -> Result<Finished, Error> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
         let bound = self.info.tasks.iter().map(prepare::bound_cpu).collect();
         let mut collector = Collector::new(drains, bound, self.why.take(), sink);
@@ -285,7 +285,11 @@ impl Measurement {
             let collecting = thread::Builder::new().spawn_scoped(scope, || collector.collect_to_the_end());
             let collecting = match collecting {
                 Ok(collecting) => collecting,
-                Err(error) => return Err(PrepareError::Collector(error)),
+                Err(error) => {
+                    return Err(Error::refused("cannot start the thread that collects what is measured")
+                        .because(error)
+                        .remedy("see `ulimit -u`"));
+                }
             };
             let epoch_ns = Linux.now_ns() + LEAD_NS;
             let until_ns = self.info.duration_ns.map(|d| epoch_ns.saturating_add(d));
@@ -309,10 +313,9 @@ impl Measurement {
                 self.threads.iter().for_each(TaskThread::interrupt);
             }
             let names = self.info.tasks.iter().map(|task| task.spec.name.clone());
-            let ended =
-                self.threads.drain(..).zip(names).map(|(thread, task)| {
-                    thread.finish().map_err(|error| PrepareError::Thread { task, error })
-                });
+            let ended = self.threads.drain(..).zip(names).map(|(thread, task)| {
+                thread.finish().map_err(|error| error.within(format!("task {}", task)))
+            });
             let ended = ended.collect::<Result<Vec<_>, _>>();
             collecting.thread().unpark();
             // The machine is not kept while causes are still being found.

@@ -4,12 +4,11 @@ use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
 use jitterlab_model::warning::{Mover, Placed};
-use jitterlab_model::{CpuSet, Policy, SystemFacts, TaskRun, TaskSpec, Warning, Work};
+use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskRun, TaskSpec, Warning, Work};
 use jitterlab_rt::sys::sched;
-use jitterlab_rt::xenomai::{self, Core, XenomaiError};
+use jitterlab_rt::xenomai::{self, Core};
 use jitterlab_rt::{Linux, System, Workload, polling};
 
-use super::error::PrepareError;
 use super::topology;
 
 /// The priority of a task that asks for no policy: above the kernel's threaded interrupt handlers (50), below
@@ -35,14 +34,21 @@ pub(super) fn tasks(
     mut tasks: Vec<TaskSpec>,
     isolate: Option<&CpuSet>,
     taken: &[(u32, CpuSet)],
-) -> Result<Prepared, PrepareError> {
+) -> Result<Prepared, Error> {
     if tasks.is_empty() {
-        return Err(PrepareError::NoTask);
+        return Err(
+            Error::bad_use("there is no task to measure").remedy("describe one with --task period=1ms")
+        );
     }
     let asked: CpuSet = tasks.iter().filter_map(|task| task.cpu).collect();
     let asked = isolate.map_or(asked.clone(), |cpus| asked.or(cpus));
     if let Some((process, cpus)) = taken.iter().find(|(_, cpus)| cpus.overlaps(&asked)) {
-        return Err(PrepareError::Taken { process: *process, cpus: cpus.clone() });
+        return Err(Error::refused(format!(
+            "another jitterlab (process {}) keeps CPU {cpus} free for its own tasks right \
+             now",
+            *process
+        ))
+        .remedy("wait for its end, or choose other CPUs"));
     }
     let mut facts = facts.clone();
     let free = taken.iter().fold(facts.usable(), |free, (_, cpus)| free.without(cpus));
@@ -52,7 +58,8 @@ pub(super) fn tasks(
     let facts = &facts;
     for (i, task) in tasks.iter().enumerate() {
         if tasks[..i].iter().any(|other| other.name == task.name) {
-            return Err(PrepareError::SameName(task.name.clone()));
+            return Err(Error::bad_use(format!("two tasks have the name {:?}", task.name))
+                .remedy("give each its own with name="));
         }
         if let Some(cpu) = task.cpu {
             topology::check_cpu(facts, cpu)?;
@@ -99,24 +106,28 @@ pub(super) fn tasks(
     })
 }
 
-fn check_times(task: &TaskSpec) -> Result<(), PrepareError> {
+fn check_times(task: &TaskSpec) -> Result<(), Error> {
     if let Some(Policy::Deadline { runtime_ns }) = task.policy
         && runtime_ns > task.period_ns
     {
-        return Err(PrepareError::RuntimeExceedsPeriod {
-            task: task.name.clone(),
-            runtime: Exact(runtime_ns),
-            period: Exact(task.period_ns),
-        });
+        return Err(Error::bad_use(format!(
+            "task {}: a runtime of {} exceeds the period of {}",
+            task.name,
+            Exact(runtime_ns),
+            Exact(task.period_ns)
+        ))
+        .remedy("choose policy=deadline:TIME with a TIME below the period"));
     }
     let takes_ns = shortest_run_ns(task.work);
     if takes_ns >= task.period_ns {
-        return Err(PrepareError::WorkExceedsPeriod {
-            task: task.name.clone(),
-            work: task.work,
-            takes: Human(takes_ns as f64),
-            period: Exact(task.period_ns),
-        });
+        return Err(Error::bad_use(format!(
+            "task {}: {} takes {} here, its period is {}",
+            task.name,
+            task.work,
+            Human(takes_ns as f64),
+            Exact(task.period_ns)
+        ))
+        .remedy("lengthen the period or shorten the work"));
     }
     Ok(())
 }
@@ -143,7 +154,7 @@ fn shortest_run_ns(work: Work) -> i64 {
 }
 
 /// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
-pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), XenomaiError> {
+pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), Error> {
     tasks.iter().filter_map(|task| Core::of(task.wake)).try_for_each(xenomai::prepare)
 }
 

@@ -5,17 +5,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jitterlab_analysis::measured::{Around, MeasuredRun, SoFar, TaskSoFar};
-use jitterlab_model::{Activation, Keep, RunCauses, RunInfo, TaskSpec, TimingStats, Warning};
-use jitterlab_trace::{RunWriter, TraceError};
+use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo, TaskSpec, TimingStats, Warning};
+use jitterlab_trace::RunWriter;
 
-use super::error::RecordError;
 use super::measure::{Finished, Measurement, Request, Sink};
 use super::watch::Watch;
 
 /// What was counted so far: shared between the thread that counts and the one that looks.
 struct Counted {
     stats: Vec<TimingStats>,
-    failure: Option<TraceError>,
+    failure: Option<Error>,
 }
 
 fn lock(counted: &Mutex<Counted>) -> MutexGuard<'_, Counted> {
@@ -81,9 +80,9 @@ pub fn record(
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&Underway<'_>),
     interrupted: &AtomicBool,
-) -> Result<MeasuredRun, RecordError> {
+) -> Result<MeasuredRun, Error> {
     let info = measurement.info().clone();
-    recorded(&info, writer, watch, |sink, look| Ok(measurement.run(sink, look, interrupted)?))
+    recorded(&info, writer, watch, |sink, look| measurement.run(sink, look, interrupted))
 }
 
 /// Watches threads that run anyway, in the same way.
@@ -95,7 +94,7 @@ pub fn record_watched(
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&Underway<'_>),
     interrupted: &AtomicBool,
-) -> Result<MeasuredRun, RecordError> {
+) -> Result<MeasuredRun, Error> {
     let info = watched.info().clone();
     recorded(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
 }
@@ -105,8 +104,8 @@ fn recorded(
     info: &RunInfo,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&Underway<'_>),
-    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, RecordError>,
-) -> Result<MeasuredRun, RecordError> {
+    run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, Error>,
+) -> Result<MeasuredRun, Error> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
     let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
     let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
@@ -138,11 +137,7 @@ fn recorded(
 ///
 /// # Errors
 /// Tasks that cannot be measured as described; a run file that cannot be written to its end.
-pub fn record_to(
-    request: Request,
-    file: &Path,
-    interrupted: &AtomicBool,
-) -> Result<MeasuredRun, RecordError> {
+pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
     let measurement = Measurement::prepare(request)?;
     let writer = RunWriter::create(file, measurement.info())?;
     let run = record(measurement, Some(writer), &mut |_| (), interrupted)?;
@@ -150,14 +145,16 @@ pub fn record_to(
         Warning::RecordingEnded { reason } => Some(reason.clone()),
         _ => None,
     });
-    ended.map_or(Ok(run), |reason| Err(RecordError::NotWhole { path: file.into(), reason }))
+    ended.map_or(Ok(run), |reason| {
+        Err(Error::refused(format!("{} could not be written to its end: {reason}", file.display())))
+    })
 }
 
 /// A run file of its own in the working directory, for a measurement that nobody named one for.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn writer(info: &RunInfo) -> Result<RunWriter, TraceError> {
+pub fn writer(info: &RunInfo) -> Result<RunWriter, Error> {
     RunWriter::create_numbered(default_name(&info.started, ".parquet"), info)
 }
 

@@ -8,8 +8,8 @@ use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::trial::{TrialNote, TrialStep};
 use jitterlab_analysis::wakeup::BlockView;
-use jitterlab_model::{Compensation, TaskSpec};
-use jitterlab_trace::{Parts, RunWriter, TraceError};
+use jitterlab_model::{Compensation, Error, TaskSpec};
+use jitterlab_trace::{Parts, RunWriter};
 
 use super::blocks::{Block, Stage};
 use super::dma_latency::DmaLatency;
@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, TraceError> {
+    pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
         /// Few enough not to be taken for a disk that is too slow.
         const BATCH: usize = 1 << 14;
         let (info, rows) = self.stage.as_run(spec, blocks);

@@ -4,33 +4,10 @@ use std::cmp::Reverse;
 
 use jitterlab_model::facts::Sharing;
 use jitterlab_model::warning::{Because, Placed};
-use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 
 /// Device interrupts a second, averaged since the machine started, from which on a CPU counts as busy with them.
 const BUSY_INTERRUPTS_PER_S: f64 = 100.0;
-
-/// Why a task cannot run on a CPU. The message says what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CpuError {
-    /// The machine has no such CPU, or it is offline.
-    #[error("CPU {cpu} does not exist or is offline: this machine has the CPUs {online}")]
-    NotOnline {
-        /// The CPU that was asked for.
-        cpu: u16,
-        /// Those there are.
-        online: CpuSet,
-    },
-    /// A restriction of this process.
-    #[error(
-        "CPU {cpu} is not among those this process may use ({usable}): choose one of them, or widen its cpuset or its taskset"
-    )]
-    NotAllowed {
-        /// The CPU that was asked for.
-        cpu: u16,
-        /// Those that may be used.
-        usable: CpuSet,
-    },
-}
 
 /// The CPUs chosen for the tasks of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,11 +40,16 @@ impl CpuChoice {
 ///
 /// # Errors
 /// The CPU is not online, or not among those this process may use.
-pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), CpuError> {
+pub fn check_cpu(facts: &SystemFacts, cpu: u16) -> Result<(), Error> {
     let (online, usable) = (facts.online(), facts.usable());
     match () {
-        () if !online.contains(cpu) => Err(CpuError::NotOnline { cpu, online }),
-        () if !usable.contains(cpu) => Err(CpuError::NotAllowed { cpu, usable }),
+        () if !online.contains(cpu) => Err(Error::bad_use(format!(
+            "CPU {cpu} does not exist or is offline: this machine has the CPUs {online}"
+        ))),
+        () if !usable.contains(cpu) => {
+            Err(Error::bad_use(format!("CPU {cpu} is not among those this process may use ({usable})"))
+                .remedy("choose one of them, or widen its cpuset or its taskset"))
+        }
         () => Ok(()),
     }
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
-use jitterlab_model::task::TaskError;
 use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
 
 use super::blocks::{Block, Stage};
@@ -23,7 +22,7 @@ pub fn ways(
     parts: &[String],
 ) -> Result<Vec<(String, TaskSpec)>, SessionError> {
     let named = |parts: &String| {
-        let read = || -> Result<TaskSpec, TaskError> {
+        let read = || -> Result<TaskSpec, jitterlab_model::Error> {
             let spec = settled(task.with(parts)?);
             spec.validate()?;
             Ok(TaskSpec { name: task.name.clone(), ..spec })

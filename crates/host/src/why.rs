@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use jitterlab_analysis::causes::{Below, Explainer, Machine, Names};
 use jitterlab_model::causes::CauseClass;
-use jitterlab_model::{Activation, CpuSet, RunCauses, SystemFacts, TaskSpec, Warning};
+use jitterlab_model::{Activation, CpuSet, Error, RunCauses, SystemFacts, TaskSpec, Warning};
 use jitterlab_rt::TaskThread;
 
-use super::trace_events::{TraceEvents, TraceEventsError};
+use super::trace_events::TraceEvents;
 
 /// The parameter on a kernel's command line by which a guest knows that nothing happens outside of it in its time: the
 /// nanoseconds of an instruction.
@@ -55,7 +55,7 @@ impl Why {
         tasks: &[TaskSpec],
         threads: &[TaskThread],
         facts: &SystemFacts,
-    ) -> Result<Self, TraceEventsError> {
+    ) -> Result<Self, Error> {
         let mut names = Names::default();
         let numbers: Vec<i32> = threads.iter().map(TaskThread::number).collect();
         let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();

@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use jitterlab_host::facts::{Root, read};
-use jitterlab_host::load::{LoadError, Loads, WORKER, parse_loads, run_if_worker};
-use jitterlab_model::{CpuSet, LoadRun};
+use jitterlab_host::load::{Loads, WORKER, parse_loads, run_if_worker};
+use jitterlab_model::{CpuSet, Error, LoadRun};
 
 fn main() -> ExitCode {
     if let Some(code) = run_if_worker() {
@@ -52,7 +52,7 @@ fn workers() -> BTreeSet<u32> {
 }
 
 /// Loads on the machine's first CPU; the measured one is another, if there is another.
-fn prepare(text: &str, duration: Option<Duration>) -> Result<Loads, LoadError> {
+fn prepare(text: &str, duration: Option<Duration>) -> Result<Loads, Error> {
     let facts = read(&Root::system());
     let here: CpuSet = facts.usable().iter().take(1).collect();
     let measured = facts.usable().without(&here);

@@ -5,6 +5,7 @@
 
 use crate::activation::Activation;
 use crate::distribution::Moments;
+use crate::error::Error;
 use crate::run::{RunInfo, TaskResult};
 
 /// No clock shows more than this many nanoseconds: CLOCK_REALTIME will in the year 2116.
@@ -17,61 +18,6 @@ pub const SPAN_NS: i64 = 1 << 56;
 pub const COUNT: u64 = 1 << 48;
 /// No due time has this number on its grid.
 pub const INDEX: u64 = 1 << 62;
-
-/// What no measurement can have given.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Impossible {
-    /// A period of nothing, of less, or of years.
-    #[error("the period of task {task:?} is {period_ns} ns")]
-    Period {
-        /// The task's name.
-        task: String,
-        /// Its period.
-        period_ns: i64,
-    },
-    /// Counters out of all bounds, or extremes the wrong way round.
-    #[error("the counters of task {0:?} contradict each other")]
-    Counters(String),
-    /// Times that no clock shows, or an activation that lasted for years.
-    #[error("activation {index} is due at {due_ns} ns, starts at {start_ns} ns and ends at {end_ns} ns")]
-    Times {
-        /// Its number.
-        index: u64,
-        /// Its due time.
-        due_ns: i64,
-        /// Its start.
-        start_ns: i64,
-        /// Its end.
-        end_ns: i64,
-    },
-    /// Activations of one task out of order.
-    #[error("activation {index} comes after activation {before}")]
-    Order {
-        /// Number of the later one.
-        index: u64,
-        /// Number of the one before it.
-        before: u64,
-    },
-    /// A second's figures out of all bounds.
-    #[error("the second from {start_ns} ns on holds times or counts out of all bounds")]
-    Slice {
-        /// Its beginning.
-        start_ns: i64,
-    },
-    /// A distribution whose figures exclude each other.
-    #[error("{count} values from {min_ns} ns to {max_ns} ns with a sum of {sum} ns")]
-    Distribution {
-        /// How many values.
-        count: u64,
-        /// The smallest.
-        min_ns: i64,
-        /// The largest.
-        max_ns: i64,
-        /// Their sum.
-        sum: i128,
-    },
-}
 
 /// Whether a clock may show this.
 fn is_time(ns: i64) -> bool {
@@ -92,14 +38,18 @@ fn outside(value: i64, least: i64, most: i64) -> i64 {
 ///
 /// # Errors
 /// The first thing that cannot be.
-pub fn check_description(info: &RunInfo) -> Result<(), Impossible> {
+pub fn check_description(info: &RunInfo) -> Result<(), Error> {
     for task in &info.tasks {
         let name = || task.spec.name.clone();
         if !(1..=SPAN_NS).contains(&task.spec.period_ns) {
-            return Err(Impossible::Period { task: name(), period_ns: task.spec.period_ns });
+            return Err(Error::damaged(format!(
+                "the period of task {:?} is {} ns",
+                name(),
+                task.spec.period_ns
+            )));
         }
         if task.result.as_ref().is_some_and(|result| !are_counters(result)) {
-            return Err(Impossible::Counters(name()));
+            return Err(Error::damaged(format!("the counters of task {:?} contradict each other", name())));
         }
     }
     Ok(())
@@ -119,7 +69,7 @@ fn are_counters(r: &TaskResult) -> bool {
 ///
 /// # Errors
 /// The first that cannot be.
-pub fn check_times(rows: &[Activation]) -> Result<(), Impossible> {
+pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     // The signs of all at once, without an early end or a branch: every run is read through here.
     let signs = |a: &Activation| {
         outside(a.due_ns, EARLIEST_NS, LATEST_NS)
@@ -132,7 +82,9 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Impossible> {
     }
     rows.iter().find(|a| signs(a) < 0).map_or(Ok(()), |a| {
         let &Activation { index, due_ns, start_ns, end_ns, .. } = a;
-        Err(Impossible::Times { index, due_ns, start_ns, end_ns })
+        Err(Error::damaged(format!(
+            "activation {index} is due at {due_ns} ns, starts at {start_ns} ns and ends at {end_ns} ns"
+        )))
     })
 }
 
@@ -141,7 +93,7 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Impossible> {
 ///
 /// # Errors
 /// The first that does not.
-pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Impossible> {
+pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Error> {
     let (Some(first), Some(end)) = (rows.first(), rows.last()) else { return Ok(()) };
     let before = last.replace(end.index).filter(|before| first.index <= *before);
     let pairs = || rows.iter().zip(&rows[1..]).map(|(a, b)| (a.index, b.index));
@@ -149,7 +101,9 @@ pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Im
     let rises = pairs().fold(true, |all, (before, index)| all & (before < index));
     let pair = pairs().find(|(before, index)| !rises && index <= before);
     match before.map(|before| (before, first.index)).or(pair) {
-        Some((before, index)) => Err(Impossible::Order { index, before }),
+        Some((before, index)) => {
+            Err(Error::damaged(format!("activation {index} comes after activation {before}")))
+        }
         None => Ok(()),
     }
 }
@@ -158,12 +112,16 @@ pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Im
 ///
 /// # Errors
 /// It cannot be.
-pub fn check_moments(moments: Moments) -> Result<(), Impossible> {
+pub fn check_moments(moments: Moments) -> Result<(), Error> {
     let Moments { count, min_ns, max_ns, sum, .. } = moments;
     // Not against the extremes: other tools print rounded means.
     let largest = u128::from(COUNT) << 63;
     let possible = count == 0 || (count <= COUNT && min_ns <= max_ns && sum.unsigned_abs() <= largest);
-    if possible { Ok(()) } else { Err(Impossible::Distribution { count, min_ns, max_ns, sum }) }
+    if possible {
+        Ok(())
+    } else {
+        Err(Error::damaged(format!("{count} values from {min_ns} ns to {max_ns} ns with a sum of {sum} ns")))
+    }
 }
 
 #[cfg(test)]
@@ -233,15 +191,21 @@ mod tests {
             ..Activation::default()
         };
         for a in [row(0, i64::MAX, i64::MAX), row(7, 0, SPAN_NS + 1), row(INDEX, 0, 0), row(0, i64::MIN, 0)] {
-            assert!(matches!(check_times(&[row(0, 0, 0), a]), Err(Impossible::Times { .. })), "{a:?}");
+            assert!(
+                check_times(&[row(0, 0, 0), a]).is_err_and(|e| e.to_string().contains("is due at")),
+                "{a:?}"
+            );
         }
         let backwards = check_order(&[row(3, 0, 0), row(2, 0, 0)], &mut None);
-        assert_eq!(backwards, Err(Impossible::Order { index: 2, before: 3 }));
+        assert_eq!(backwards, Err(Error::damaged("activation 2 comes after activation 3")));
         let mut last = Some(3);
-        assert_eq!(check_order(&[row(3, 0, 0)], &mut last), Err(Impossible::Order { index: 3, before: 3 }));
+        assert_eq!(
+            check_order(&[row(3, 0, 0)], &mut last),
+            Err(Error::damaged("activation 3 comes after activation 3"))
+        );
         let mut info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         info.tasks[0].spec.period_ns = 0;
-        assert!(matches!(check_description(&info), Err(Impossible::Period { .. })));
+        assert!(check_description(&info).is_err_and(|e| e.to_string().contains("the period")));
         let moments = Moments { count: 2, min_ns: 5, max_ns: 4, sum: 9, sum_of_squares: 41 };
         assert!(check_moments(moments).is_err());
         assert_eq!(check_moments(Moments { max_ns: 5, sum: 10, ..moments }), Ok(()));

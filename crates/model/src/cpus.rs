@@ -5,17 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a list of processors could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CpuSetError {
-    /// A part that is neither a number nor a range.
-    #[error("{0:?} is not a list of CPUs: write numbers and ranges, such as 0-3,8")]
-    NotACpuList(String),
-    /// A range whose end is before its beginning.
-    #[error("the CPU range {0:?} ends before it begins: write the smaller number first")]
-    Backwards(String),
-}
+use crate::error::Error;
 
 /// A set of processor numbers, kept sorted and without repetitions. In text and JSON a list such as `0-3,8`.
 ///
@@ -24,7 +14,7 @@ pub enum CpuSetError {
 /// let set: CpuSet = "8,0-2,3".parse()?;
 /// assert_eq!(set.to_string(), "0-3,8");
 /// assert!(set.contains(2) && !set.contains(4));
-/// # Ok::<(), jitterlab_model::cpus::CpuSetError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
@@ -121,11 +111,14 @@ impl FromIterator<u16> for CpuSet {
 }
 
 impl FromStr for CpuSet {
-    type Err = CpuSetError;
+    type Err = Error;
 
     /// Accepts what the kernel writes, the empty list included.
-    fn from_str(text: &str) -> Result<Self, CpuSetError> {
-        let bad = || CpuSetError::NotACpuList(text.trim().into());
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || {
+            Error::bad_use(format!("{:?} is not a list of CPUs", text.trim()))
+                .remedy("write numbers and ranges, such as 0-3,8")
+        };
         let number = |n: &str| n.trim().parse::<u16>().map_err(|_| bad());
         let mut cpus = Vec::new();
         if text.trim().is_empty() {
@@ -137,7 +130,11 @@ impl FromStr for CpuSet {
                 Some((first, last)) => {
                     let (first, last) = (number(first)?, number(last)?);
                     if last < first {
-                        return Err(CpuSetError::Backwards(part.trim().into()));
+                        return Err(Error::bad_use(format!(
+                            "the CPU range {:?} ends before it begins",
+                            part.trim()
+                        ))
+                        .remedy("write the smaller number first"));
                     }
                     cpus.extend(first..=last);
                 }

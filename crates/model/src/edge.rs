@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::ValueError;
+use crate::error::{Error, not_a};
 
 /// What of a pin begins an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,14 +60,10 @@ impl EdgeKind {
 }
 
 impl FromStr for EdgeKind {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let unknown = || ValueError::Unknown {
-            what: "kind of edge",
-            value: text.into(),
-            known: "rising, falling or both",
-        };
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let unknown = || not_a("kind of edge", text, "rising, falling or both");
         Self::NAMES.iter().find(|(_, name)| *name == text).map(|(kind, _)| *kind).ok_or_else(unknown)
     }
 }

@@ -1,67 +1,241 @@
-//! Why a text could not be understood, with what to write instead.
+//! The one error type: what kind of failure, what happened, why, and what to do.
 
-/// Why a time could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum UnitError {
-    /// Nothing, or something that does not start with a number.
-    #[error("{0:?} is not a time: write a number with a unit, such as 250us, 1.5ms or 1kHz")]
-    NotANumber(String),
-    /// A number without a unit.
-    #[error("{0:?} has no unit (ns, us, ms, s, m, h or d): did you mean {0}us?")]
-    NoUnit(String),
-    /// A unit that is not known here.
-    #[error("{unit:?} in {text:?} is not a known unit: use {known}")]
-    UnknownUnit {
-        /// What was written.
-        text: String,
-        /// The unit found in it.
-        unit: String,
-        /// The units that are accepted here.
-        known: &'static str,
-    },
-    /// More than 292 years, or more digits than fit.
-    #[error("{0:?} is too large: times are below 292 years")]
-    TooLarge(String),
-    /// A period of nothing, or a frequency whose period rounds to nothing.
-    #[error("{0:?} gives a period of 0 ns: a period must be at least 1 ns")]
-    Zero(String),
-    /// Digits below a hertz.
-    #[error("{0:?} is not a whole number of hertz")]
-    FractionOfHertz(String),
-    /// A frequency of more than 32 bits.
-    #[error("{0:?} is too large: frequencies are below 4.29 GHz")]
-    FrequencyTooLarge(String),
-    /// Digits below a nanosecond.
-    #[error("{0:?} is finer than a nanosecond: times are whole nanoseconds")]
-    TooFine(String),
+use std::any::Any;
+use std::error;
+use std::fmt;
+use std::io::{self, ErrorKind as Io};
+use std::path::PathBuf;
+
+/// The kind of a failure, which decides how a command ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    /// What the user wrote makes no sense, or names a file that does not exist.
+    BadUse,
+    /// There is nothing to measure, or what was measured does not answer the question.
+    NotMeasured,
+    /// The system refused an operation or a resource.
+    Refused,
+    /// A file is damaged, or is not of the kind that is needed.
+    Damaged,
 }
 
-/// Why the value of a property could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ValueError {
-    /// A value that its property does not take.
-    #[error("{value:?} is not a {what}: use {known}")]
-    Unknown {
-        /// What the value should have been.
-        what: &'static str,
-        /// What was written.
-        value: String,
-        /// What is accepted.
-        known: &'static str,
-    },
-    /// A policy that needs a priority, without one.
-    #[error("{0:?} lacks its priority, 1 to 99: did you mean {0}:80?")]
-    NoPriority(String),
-    /// A time that could not be read.
-    #[error("{key}: {error}")]
-    Time {
-        /// The property whose value it is.
-        key: &'static str,
-        /// What is wrong with it.
-        error: UnitError,
-    },
+type Cause = Box<dyn error::Error + Send + Sync>;
+
+/// A failure as every room reports it. Printed, it is one sentence: what happened, the cause, the remedy.
+///
+/// ```
+/// # use jitterlab_model::{Error, error::ErrorKind};
+/// let error = Error::bad_use("\"250\" has no unit").remedy("did you mean 250us?");
+/// assert_eq!(error.kind(), ErrorKind::BadUse);
+/// assert_eq!(error.to_string(), "\"250\" has no unit: did you mean 250us?");
+/// ```
+#[derive(Debug)]
+pub struct Error(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    kind: ErrorKind,
+    what: String,
+    cause: Option<Cause>,
+    remedy: Option<String>,
+    case: Option<Box<dyn Any + Send + Sync>>,
+}
+
+impl Error {
+    /// A failure of this kind; `what` happened.
+    pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
+        Error(Box::new(Parts { kind, what: what.into(), cause: None, remedy: None, case: None }))
+    }
+
+    /// What the user wrote makes no sense.
+    pub fn bad_use(what: impl Into<String>) -> Self {
+        Error::new(ErrorKind::BadUse, what)
+    }
+
+    /// There is nothing to measure, or no answer in what was measured.
+    pub fn not_measured(what: impl Into<String>) -> Self {
+        Error::new(ErrorKind::NotMeasured, what)
+    }
+
+    /// The system refused something.
+    pub fn refused(what: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Refused, what)
+    }
+
+    /// A file is damaged or of another kind.
+    pub fn damaged(what: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Damaged, what)
+    }
+
+    /// A failure that cannot happen unless jitterlab has a defect.
+    pub fn defect(what: impl Into<String>) -> Self {
+        Error::not_measured(what).remedy("please report this")
+    }
+
+    /// For `map_err`: the system refused an operation, such as `open`, on a file. A name that cannot be opened or read is the
+    /// user's mistake where nothing is there, and any name where it is a folder's or too long.
+    pub fn file(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        const LONG: usize = 40;
+        let path = path.into();
+        move |cause| {
+            let name = path.display();
+            let reads = matches!(action, "open" | "read");
+            let kind = match cause.kind() {
+                Io::InvalidFilename | Io::IsADirectory => ErrorKind::BadUse,
+                Io::NotFound if reads => ErrorKind::BadUse,
+                _ => ErrorKind::Refused,
+            };
+            match cause.kind() {
+                Io::NotFound if reads => Error::new(kind, format!("no file {name} here")),
+                Io::InvalidFilename => {
+                    let beginning: String = name.to_string().chars().take(LONG).collect();
+                    Error::new(kind, format!("{beginning}... is too long for the name of a file"))
+                }
+                refused => {
+                    let error = Error::new(kind, format!("cannot {action} {name}")).because(cause);
+                    match remedy(refused) {
+                        "" => error,
+                        remedy => error.remedy(remedy),
+                    }
+                }
+            }
+        }
+    }
+
+    /// The same with the error that caused it.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<Cause>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// The same with what to do about it.
+    #[must_use]
+    pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.0.remedy = Some(remedy.into());
+        self
+    }
+
+    /// The same, said of something: a task, an option, a file.
+    #[must_use]
+    pub fn within(mut self, of: impl fmt::Display) -> Self {
+        self.0.what = format!("{of}: {}", self.0.what);
+        self
+    }
+
+    /// The same; where only the system's answer is known, this is what was tried.
+    #[must_use]
+    pub fn while_at(mut self, what: &str) -> Self {
+        if self.0.what.is_empty() {
+            self.0.what = what.into();
+        }
+        self
+    }
+
+    /// The same with a value that callers tell this failure by.
+    #[must_use]
+    pub fn case(mut self, case: impl Any + Send + Sync) -> Self {
+        self.0.case = Some(Box::new(case));
+        self
+    }
+
+    /// The same failure as another kind.
+    #[must_use]
+    pub fn of_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// What kind of failure it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Whether what the user wrote is at fault.
+    pub fn is_bad_use(&self) -> bool {
+        self.0.kind == ErrorKind::BadUse
+    }
+
+    /// Whether it was marked as this [`case`](Self::case).
+    pub fn is<T: Any + PartialEq>(&self, case: T) -> bool {
+        let case = Some(case);
+        self.case_of() == case.as_ref()
+    }
+
+    /// Its [`case`](Self::case), if that is of this type.
+    pub fn case_of<T: Any>(&self) -> Option<&T> {
+        self.0.case.as_ref()?.downcast_ref()
+    }
+
+    /// What happened and its cause, without the remedy.
+    pub fn why(&self) -> String {
+        let Parts { what, cause, .. } = &*self.0;
+        let Some(cause) = cause else { return what.clone() };
+        let cause = cause.to_string();
+        // The system's number tells a reader nothing.
+        let cause = cause.split(" (os error").next().unwrap_or_default();
+        if what.is_empty() { cause.into() } else { format!("{what}: {cause}") }
+    }
+
+    /// What to do about it.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.remedy.as_deref()
+    }
+
+    /// The system's error behind it, if one is.
+    pub fn io(&self) -> Option<&io::Error> {
+        self.0.cause.as_deref().and_then(|cause| match cause.downcast_ref::<Error>() {
+            Some(error) => error.io(),
+            None => cause.downcast_ref(),
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    /// What happened, the cause, the remedy, each once.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.why();
+        if let Some(remedy) = self.advice() {
+            text += if text.contains(": ") { "; " } else { ": " };
+            text += remedy;
+        }
+        f.write_str(&text)
+    }
+}
+
+impl error::Error for Error {
+    /// What is behind the cause, which the sentence has already.
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.0.cause.as_ref().and_then(|cause| cause.source())
+    }
+}
+
+impl PartialEq for Error {
+    /// The same kind and sentence.
+    fn eq(&self, other: &Self) -> bool {
+        self.kind() == other.kind() && self.to_string() == other.to_string()
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(cause: io::Error) -> Self {
+        Error::refused("").because(cause)
+    }
+}
+
+fn remedy(refused: Io) -> &'static str {
+    match refused {
+        Io::PermissionDenied => "choose a directory you may write to, or change the permissions",
+        Io::ReadOnlyFilesystem => "choose a directory on another disk",
+        Io::StorageFull | Io::QuotaExceeded => "make room on that disk",
+        Io::IsADirectory => "name a file in it",
+        _ => "",
+    }
+}
+
+/// A value that its property does not take.
+pub(crate) fn not_a(what: &str, value: &str, known: &str) -> Error {
+    Error::bad_use(format!("{value:?} is not a {what}")).remedy(format!("use {known}"))
 }
 
 pub(crate) const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
@@ -73,3 +247,42 @@ pub(crate) const POLICIES: &str =
     "other, batch, idle, fifo:1..99, rr:1..99 or deadline:RUNTIME such as deadline:200us";
 pub(crate) const WORKS: &str = "none, spin:TIME such as spin:50us, or twente:DIVISIONS such as twente:10000";
 pub(crate) const COMPENSATIONS: &str = "none, repeat:TIME such as repeat:50us, margin:TIME such as margin:20us, late:P such as late:1e-4, cost:RATIO such as cost:100, or adaptive:P";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_has_its_cause_once_and_the_remedy_last() {
+        let denied = || io::Error::from_raw_os_error(13);
+        let error = Error::file("create", "/run.parquet")(denied());
+        let said = error.to_string();
+        assert_eq!(said.matches("ermission denied").count(), 1, "{said}");
+        assert!(
+            !said.contains("os error")
+                && said.ends_with("; choose a directory you may write to, or change the permissions")
+        );
+        assert!(error::Error::source(&error).is_none(), "the sentence has it");
+        assert_eq!(error.io().map(io::Error::kind), Some(Io::PermissionDenied));
+        let outer = Error::refused("no run file").because(error).remedy("name another place with --output");
+        assert_eq!(outer.io().map(io::Error::kind), Some(Io::PermissionDenied));
+        assert_eq!(Error::from(denied()).to_string(), "Permission denied");
+    }
+
+    #[test]
+    fn a_name_that_the_user_got_wrong_is_bad_use() {
+        let kind = |action, kind: Io| Error::file(action, "x")(kind.into()).kind();
+        assert_eq!(kind("open", Io::NotFound), ErrorKind::BadUse);
+        assert_eq!(kind("read", Io::IsADirectory), ErrorKind::BadUse);
+        assert_eq!(kind("open", Io::PermissionDenied), ErrorKind::Refused);
+        assert_eq!(kind("create", Io::NotFound), ErrorKind::Refused);
+        assert_eq!(Error::file("open", "x")(Io::NotFound.into()).to_string(), "no file x here");
+    }
+
+    #[test]
+    fn a_failure_is_told_by_its_case() {
+        let error = Error::refused("x exists already").case(7).within("run");
+        assert!(error.is(7) && !error.is(8) && !error.is("seven"));
+        assert_eq!(error.to_string(), "run: x exists already");
+    }
+}

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
+
 /// Something that can be set, tried and put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -145,16 +147,13 @@ impl fmt::Display for Knob {
     }
 }
 
-/// A name of no knob.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no knob: {all}", all = Knob::ALL.map(Knob::name).join(", "))]
-pub struct KnobError(String);
-
 impl FromStr for Knob {
-    type Err = KnobError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, KnobError> {
-        Knob::ALL.into_iter().find(|knob| knob.name() == text).ok_or_else(|| KnobError(text.into()))
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Knob::ALL.into_iter().find(|knob| knob.name() == text).ok_or_else(|| {
+            Error::bad_use(format!("{text:?} is no knob: {}", Knob::ALL.map(Knob::name).join(", ")))
+        })
     }
 }
 

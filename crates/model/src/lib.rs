@@ -34,6 +34,7 @@ pub use check::{Check, CheckReport};
 pub use cpus::CpuSet;
 pub use distribution::Distribution;
 pub use edge::EdgeKind;
+pub use error::Error;
 pub use facts::SystemFacts;
 pub use fitness::Fitness;
 pub use histogram::LogHistogram;

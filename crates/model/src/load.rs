@@ -6,20 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
-
-/// Why the description of a load could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadSpecError {
-    /// Nothing, or nothing before the colon.
-    #[error(
-        "{0:?} is not a load: write KIND[:ARGUMENTS][@CPUS][+START%], such as cpu:4, mem:2,256M@0-1 or disk:1+36%"
-    )]
-    NotALoad(String),
-    /// A start behind the end.
-    #[error("{0:?}: a load starts at +0% to +99% of the run")]
-    BadStart(String),
-}
+use crate::error::Error;
 
 /// Where a load runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,7 +29,7 @@ pub enum Placement {
 ///
 /// let load: LoadSpec = "mem:2,256M@0-1".parse()?;
 /// assert_eq!((load.kind.as_str(), load.to_string().as_str()), ("mem", "mem:2,256M@0-1"));
-/// # Ok::<(), jitterlab_model::load::LoadSpecError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
@@ -65,15 +52,17 @@ fn start_of(text: &str) -> Option<(&str, u32)> {
 }
 
 impl FromStr for LoadSpec {
-    type Err = LoadSpecError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, LoadSpecError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let mut rest = text.trim();
         let mut start_percent = 0;
         if let Some((before, start)) = start_of(rest) {
             let single = start_of(before).is_none();
             let percent = u8::try_from(start).ok().filter(|percent| *percent < 100 && single);
-            start_percent = percent.ok_or_else(|| LoadSpecError::BadStart(text.into()))?;
+            start_percent = percent.ok_or_else(|| {
+                Error::bad_use(format!("{text:?}: a load starts at +0% to +99% of the run"))
+            })?;
             rest = before;
         }
         // Commands may hold an @ of their own, so it only counts before a list of CPUs.
@@ -88,7 +77,9 @@ impl FromStr for LoadSpec {
         let (kind, arguments) = rest.split_once(':').unwrap_or((rest, ""));
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
         if kind.is_empty() || !kind.chars().all(is_name) {
-            return Err(LoadSpecError::NotALoad(text.into()));
+            return Err(Error::bad_use(format!("{text:?} is not a load")).remedy(
+                "write KIND[:ARGUMENTS][@CPUS][+START%], such as cpu:4, mem:2,256M@0-1 or disk:1+36%",
+            ));
         }
         Ok(LoadSpec { kind: kind.into(), arguments: arguments.into(), placement, start_percent })
     }
@@ -296,7 +287,10 @@ mod tests {
         }
         // Two starts: without the second, of which nothing is printed, the first would be one.
         for text in ["cpu:1+3%+0%", "cpu:1@0+3% +0%", "cpu:1+3%+4%"] {
-            assert_eq!(text.parse::<LoadSpec>(), Err(LoadSpecError::BadStart(text.into())));
+            assert_eq!(
+                text.parse::<LoadSpec>(),
+                Err(Error::bad_use(format!("{text:?}: a load starts at +0% to +99% of the run")))
+            );
         }
     }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{PULSES, ValueError};
+use crate::error::{Error, PULSES, not_a};
 use crate::units::{Exact, parse_period_ns};
 
 /// The pin, and which edges an activation makes.
@@ -86,14 +86,14 @@ impl PulseAt {
         [(PulseAt::Both, ""), (PulseAt::Start, "@start"), (PulseAt::End, "@end")];
 }
 
-fn bad(text: &str) -> ValueError {
-    ValueError::Unknown { what: "pin for pulses", value: text.into(), known: PULSES }
+fn bad(text: &str) -> Error {
+    not_a("pin for pulses", text, PULSES)
 }
 
 impl FromStr for Pulse {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         if let Some((pin, steps)) = text.rsplit_once(",step=") {
             return Ok(Pulse { pin: pin.parse()?, at: PulseAt::Both, steps: Some(steps.parse()?) });
         }
@@ -104,12 +104,12 @@ impl FromStr for Pulse {
 }
 
 impl FromStr for Steps {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let (every, direction) =
             text.split_once(",dir=").map_or((text, None), |(every, pin)| (every, Some(pin)));
-        let every_ns = parse_period_ns(every).map_err(|error| ValueError::Time { key: "step", error })?;
+        let every_ns = parse_period_ns(every).map_err(|error| error.within("step"))?;
         let direction = direction.map(str::parse).transpose()?;
         match direction {
             // A level that never changes is nothing to look at in a file.
@@ -120,9 +120,9 @@ impl FromStr for Steps {
 }
 
 impl FromStr for PulsePin {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let bad = || bad(text);
         let (device, line) = text.split_once(':').filter(|(_, line)| !line.is_empty()).ok_or_else(bad)?;
         let is_device = device.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{KEEPS, ValueError};
+use crate::error::{Error, KEEPS, not_a};
 use crate::facts::SystemFacts;
 use crate::firmware::FirmwareReport;
 use crate::known::{Gap, Known};
@@ -69,17 +69,17 @@ impl Keep {
 }
 
 impl FromStr for Keep {
-    type Err = ValueError;
+    type Err = Error;
 
     /// Reads `all`, `spikes` or `spikes:TIME`.
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text.split_once(':') {
             None if text == "all" => Ok(Keep::All),
             None if text == "spikes" => Ok(Keep::Spikes { above_ns: Keep::ABOVE_NS }),
             Some(("spikes", time)) => parse_duration_ns(time)
                 .map(|above_ns| Keep::Spikes { above_ns })
-                .map_err(|error| ValueError::Time { key: "spikes", error }),
-            _ => Err(ValueError::Unknown { what: "choice to keep", value: text.into(), known: KEEPS }),
+                .map_err(|error| error.within("spikes")),
+            _ => Err(not_a("choice to keep", text, KEEPS)),
         }
     }
 }
@@ -94,14 +94,10 @@ impl fmt::Display for Keep {
 }
 
 /// A real-time task that leaves its processor to nobody.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Overload {
     /// It used its processor almost without a break.
-    #[error(
-        "it used {} of {} of its processor and left nothing to the rest of the machine; lengthen its period, shorten its work or poll less",
-        Human(*used_ns as f64), Human(*of_ns as f64)
-    )]
     NeverWaits {
         /// Processor time it used.
         used_ns: i64,
@@ -109,10 +105,6 @@ pub enum Overload {
         of_ns: i64,
     },
     /// One activation takes as long as its period or longer.
-    #[error(
-        "its work takes {} of processor time, which does not fit into its period of {}; lengthen the period or shorten the work",
-        Human(*work_ns as f64), Human(*period_ns as f64)
-    )]
     WorkExceedsPeriod {
         /// Mean processor time of an activation.
         work_ns: i64,
@@ -120,10 +112,37 @@ pub enum Overload {
         period_ns: i64,
     },
     /// It hit the kernel's limit on real-time computing without a wait (RLIMIT_RTTIME).
-    #[error(
-        "it computed under a real-time policy without once waiting until the kernel's limit for that (RLIMIT_RTTIME) was reached, and was made an ordinary thread; shorten its work"
-    )]
     HeldCpu,
+}
+
+impl From<Overload> for Error {
+    fn from(overload: Overload) -> Self {
+        match overload {
+            Overload::NeverWaits { used_ns, of_ns } => Error::not_measured(format!(
+                "it used {} of {} of its processor and left nothing to the rest of the machine",
+                Human(used_ns as f64),
+                Human(of_ns as f64)
+            ))
+            .remedy("lengthen its period, shorten its work or poll less"),
+            Overload::WorkExceedsPeriod { work_ns, period_ns } => Error::not_measured(format!(
+                "its work takes {} of processor time, which does not fit into its period of {}",
+                Human(work_ns as f64),
+                Human(period_ns as f64)
+            ))
+            .remedy("lengthen the period or shorten the work"),
+            Overload::HeldCpu => Error::not_measured(
+                "it computed under a real-time policy without once waiting until the kernel's limit for that \
+                 (RLIMIT_RTTIME) was reached, and was made an ordinary thread",
+            )
+            .remedy("shorten its work"),
+        }
+    }
+}
+
+impl fmt::Display for Overload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Error::from(*self).fmt(f)
+    }
 }
 
 /// Why the measurement ended.
@@ -176,6 +195,13 @@ pub struct Refusal {
     pub why: String,
     /// What to do about it, in one line.
     pub remedy: String,
+}
+
+impl Refusal {
+    /// What is noted of a failure where the measurement goes on without.
+    pub fn from_error(what: impl Into<String>, error: &Error) -> Self {
+        Refusal { what: what.into(), why: error.why(), remedy: error.advice().unwrap_or_default().into() }
+    }
 }
 
 /// How the thread of a task really ran, read back from the system.

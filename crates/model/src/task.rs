@@ -6,57 +6,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::error::ValueError;
-use crate::error::{POLICIES, WORKS};
+use crate::error::{Error, POLICIES, WORKS, not_a};
 use crate::pulse::Pulse;
 use crate::units::{Exact, parse_duration_ns, parse_period_ns};
 use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
 
 mod contradiction;
-pub use contradiction::Contradiction;
-
-/// Why the description of a task could not be understood. The message says what to write instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TaskError {
-    /// A part without `=`.
-    #[error("{0:?} is not KEY=VALUE: a task is written like name=base,period=25us,cpu=1,policy=fifo:95")]
-    NotKeyValue(String),
-    /// A key that is not known.
-    #[error(
-        "{0:?} is not a property of a task: use name, period, offset, cpu, policy, overrun, work, wake, clock, read, compensate or pulse"
-    )]
-    UnknownKey(String),
-    /// Steps without the pin that makes them.
-    #[error("{0}= belongs behind the pin that moves: pulse=parport0:D0,step=8kHz,dir=parport0:D1")]
-    NoPin(String),
-    /// The same key twice.
-    #[error("{0} is given twice in one task")]
-    Twice(String),
-    /// A value that could not be understood.
-    #[error(transparent)]
-    Value(#[from] ValueError),
-    /// Work that cannot fit into the period.
-    #[error(
-        "task {name}: its work of {work} does not fit into its period of {period}: lengthen the period or shorten the work"
-    )]
-    WorkExceedsPeriod {
-        /// The task's name.
-        name: String,
-        /// Its work.
-        work: Work,
-        /// Its period.
-        period: Exact,
-    },
-    /// Two properties that exclude each other.
-    #[error("task {name}: {why}")]
-    Contradiction {
-        /// The task's name.
-        name: String,
-        /// What does not go together.
-        why: Contradiction,
-    },
-}
 
 /// How the kernel schedules the thread. Text: `other`, `batch`, `idle`, `fifo:N`, `rr:N`, `deadline:RUNTIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,10 +43,10 @@ impl Policy {
 }
 
 impl FromStr for Policy {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let bad = || ValueError::Unknown { what: "policy", value: text.into(), known: POLICIES };
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || not_a("policy", text, POLICIES);
         let priority = |n: &str| match n.parse() {
             Ok(n @ 1..=99) => Ok(n),
             _ => Err(bad()),
@@ -101,14 +56,14 @@ impl FromStr for Policy {
                 "other" => Ok(Policy::Other),
                 "batch" => Ok(Policy::Batch),
                 "idle" => Ok(Policy::Idle),
-                "fifo" | "rr" => Err(ValueError::NoPriority(text.into())),
+                "fifo" | "rr" => Err(Error::bad_use(format!("{text:?} lacks its priority, 1 to 99"))
+                    .remedy(format!("did you mean {text}:80?"))),
                 _ => Err(bad()),
             },
             Some(("fifo", n)) => Ok(Policy::Fifo(priority(n)?)),
             Some(("rr", n)) => Ok(Policy::RoundRobin(priority(n)?)),
             Some(("deadline", runtime)) => {
-                let runtime_ns = parse_period_ns(runtime)
-                    .map_err(|error| ValueError::Time { key: "policy deadline", error })?;
+                let runtime_ns = parse_period_ns(runtime).map_err(|error| error.within("policy deadline"))?;
                 Ok(Policy::Deadline { runtime_ns })
             }
             Some(_) => Err(bad()),
@@ -144,18 +99,14 @@ pub enum Overrun {
 }
 
 impl FromStr for Overrun {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         match text {
             "skip" => Ok(Overrun::Skip),
             "catch-up" => Ok(Overrun::CatchUp),
             "re-phase" => Ok(Overrun::RePhase),
-            _ => Err(ValueError::Unknown {
-                what: "overrun policy",
-                value: text.into(),
-                known: "skip, catch-up or re-phase",
-            }),
+            _ => Err(not_a("overrun policy", text, "skip, catch-up or re-phase")),
         }
     }
 }
@@ -191,16 +142,16 @@ pub enum Work {
 }
 
 impl FromStr for Work {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let bad = || ValueError::Unknown { what: "workload", value: text.into(), known: WORKS };
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || not_a("workload", text, WORKS);
         match text.split_once(':') {
             None if text == "none" => Ok(Work::None),
             None if text == "twente" => Ok(Work::Twente { divisions: 10_000 }),
             Some(("spin", time)) => parse_duration_ns(time)
                 .map(|time_ns| Work::Spin { time_ns })
-                .map_err(|error| ValueError::Time { key: "work spin", error }),
+                .map_err(|error| error.within("work spin")),
             Some(("twente", n)) => n.parse().map(|divisions| Work::Twente { divisions }).map_err(|_| bad()),
             _ => Err(bad()),
         }
@@ -226,7 +177,7 @@ impl fmt::Display for Work {
 /// assert_eq!((task.period_ns, task.policy), (25_000, Some(Policy::Fifo(95))));
 /// // What cannot work says why: a deadline needs a runtime.
 /// assert!("period=1ms,wake=deadline".parse::<TaskSpec>().is_err());
-/// # Ok::<(), jitterlab_model::task::TaskError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -291,15 +242,17 @@ impl TaskSpec {
     /// # Errors
     /// A spin that is as long as the period or longer, a margin that is, and combinations of wake-up method,
     /// policy, clock and compensation that contradict each other.
-    pub fn validate(&self) -> Result<(), TaskError> {
+    pub fn validate(&self) -> Result<(), Error> {
         match self.work {
-            Work::Spin { time_ns } if time_ns >= self.period_ns => Err(TaskError::WorkExceedsPeriod {
-                name: self.name.clone(),
-                work: self.work,
-                period: Exact(self.period_ns),
-            }),
-            _ => match Contradiction::of(self) {
-                Some(why) => Err(TaskError::Contradiction { name: self.name.clone(), why }),
+            Work::Spin { time_ns } if time_ns >= self.period_ns => Err(Error::bad_use(format!(
+                "task {}: its work of {} does not fit into its period of {}",
+                self.name,
+                self.work,
+                Exact(self.period_ns)
+            ))
+            .remedy("lengthen the period or shorten the work")),
+            _ => match contradiction::contradiction(self) {
+                Some(why) => Err(why.within(format!("task {}", self.name))),
                 None => Ok(()),
             },
         }
@@ -310,39 +263,30 @@ impl TaskSpec {
     ///
     /// # Errors
     /// What cannot be understood.
-    pub fn with(&self, properties: &str) -> Result<Self, TaskError> {
+    pub fn with(&self, properties: &str) -> Result<Self, Error> {
         let mut spec = self.clone();
         let mut seen: Vec<&str> = Vec::new();
         for part in properties.split(',').map(str::trim).filter(|p| !p.is_empty()) {
-            let (key, value) = part.split_once('=').ok_or_else(|| TaskError::NotKeyValue(part.into()))?;
+            let (key, value) = part.split_once('=').ok_or_else(|| Error::bad_use(format!("{part:?} is not KEY=VALUE: a task is written like name=base,period=25us,cpu=1,policy=fifo:95")))?;
             if seen.contains(&key) {
-                return Err(TaskError::Twice(key.into()));
+                return Err(Error::bad_use(format!("{key} is given twice in one task")));
             }
             seen.push(key);
             match key {
                 "name" if value.is_empty() => {
-                    return Err(ValueError::Unknown {
-                        what: "name",
-                        value: value.into(),
-                        known: "any text without a comma",
-                    }
-                    .into());
+                    return Err(not_a("name", value, "any text without a comma"));
                 }
                 "name" => spec.name = value.into(),
                 "period" => {
                     spec.period_ns =
-                        parse_period_ns(value).map_err(|error| ValueError::Time { key: "period", error })?;
+                        parse_period_ns(value).map_err(|error| error.within("period"))?;
                 }
                 "offset" => {
                     spec.offset_ns = parse_duration_ns(value)
-                        .map_err(|error| ValueError::Time { key: "offset", error })?;
+                        .map_err(|error| error.within("offset"))?;
                 }
                 "cpu" => {
-                    spec.cpu = Some(value.parse().map_err(|_| ValueError::Unknown {
-                        what: "processor number",
-                        value: value.into(),
-                        known: "one number, such as cpu=1",
-                    })?);
+                    spec.cpu = Some(value.parse().map_err(|_| not_a("processor number", value, "one number, such as cpu=1"))?);
                 }
                 "policy" => spec.policy = Some(value.parse()?),
                 "overrun" => spec.overrun = value.parse()?,
@@ -354,10 +298,10 @@ impl TaskSpec {
                 "pulse" => spec.pulse = Some(value.parse()?),
                 "step" | "dir" => {
                     let moved = spec.pulse.filter(|pulse| key == "step" || pulse.steps.is_some());
-                    let moved = moved.ok_or_else(|| TaskError::NoPin(key.into()))?;
+                    let moved = moved.ok_or_else(|| Error::bad_use(format!("{key}= belongs behind the pin that moves: pulse=parport0:D0,step=8kHz,dir=parport0:D1")))?;
                     spec.pulse = Some(format!("{moved},{part}").parse()?);
                 }
-                _ => return Err(TaskError::UnknownKey(key.into())),
+                _ => return Err(Error::bad_use(format!("{key:?} is not a property of a task")).remedy("use name, period, offset, cpu, policy, overrun, work, wake, clock, read, compensate or pulse")),
             }
         }
         Ok(spec)
@@ -365,10 +309,10 @@ impl TaskSpec {
 }
 
 impl FromStr for TaskSpec {
-    type Err = TaskError;
+    type Err = Error;
 
     /// Reads `key=value,key=value,...`; what is not named keeps its default.
-    fn from_str(text: &str) -> Result<Self, TaskError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let spec = TaskSpec::default().with(text)?;
         spec.validate()?;
         Ok(spec)

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-pub use crate::error::UnitError;
-use crate::error::{FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS};
+use crate::error::{Error, FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS};
 
 /// Nanoseconds in a time unit, or `None` for a unit that is not one.
 fn ns_per(unit: &str) -> Option<i64> {
@@ -25,21 +24,41 @@ struct Decimal {
     decimals: u32,
 }
 
+/// The case of a number without a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoUnit;
+
+fn too_large(text: &str) -> Error {
+    Error::bad_use(format!("{text:?} is too large: times are below 292 years"))
+}
+
+fn zero(text: &str) -> Error {
+    Error::bad_use(format!("{text:?} gives a period of 0 ns: a period must be at least 1 ns"))
+}
+
+fn unknown_unit(text: &str, unit: &str, known: &str) -> Error {
+    Error::bad_use(format!("{unit:?} in {text:?} is not a known unit")).remedy(format!("use {known}"))
+}
+
 /// Splits `1.5ms` into the exact number 1.5 and the unit `ms`.
-fn split(text: &str) -> Result<(Decimal, &str), UnitError> {
+fn split(text: &str) -> Result<(Decimal, &str), Error> {
     let trimmed = text.trim();
     let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let not_a_time = || {
+        Error::bad_use(format!("{text:?} is not a time"))
+            .remedy("write a number with a unit, such as 250us, 1.5ms or 1kHz")
+    };
     let digits: String = whole.chars().chain(fraction.chars()).filter(|c| *c != '_').collect();
     if digits.is_empty() || fraction.contains('.') {
-        return Err(UnitError::NotANumber(text.into()));
+        return Err(not_a_time());
     }
     if digits.len() > 30 {
-        return Err(UnitError::TooLarge(text.into()));
+        return Err(too_large(text));
     }
     let decimals = fraction.chars().filter(char::is_ascii_digit).count() as u32;
-    let digits = digits.parse().map_err(|_| UnitError::NotANumber(text.into()))?;
+    let digits = digits.parse().map_err(|_| not_a_time())?;
     Ok((Decimal { digits, decimals }, unit.trim()))
 }
 
@@ -51,33 +70,40 @@ fn split(text: &str) -> Result<(Decimal, &str), UnitError> {
 /// assert_eq!(parse_duration_ns("1.5 ms")?, 1_500_000);
 /// assert_eq!(parse_duration_ns("2m")?, 120_000_000_000);
 /// assert!(parse_duration_ns("250").is_err());
-/// # Ok::<(), jitterlab_model::units::UnitError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 ///
 /// # Errors
 /// A missing or unknown unit, a number that is none, digits below a nanosecond, or more than 292 years.
 /// A bare `0` needs no unit.
-pub fn parse_duration_ns(text: &str) -> Result<i64, UnitError> {
+pub fn parse_duration_ns(text: &str) -> Result<i64, Error> {
+    duration_ns(text, TIME_UNITS)
+}
+
+fn duration_ns(text: &str, known: &str) -> Result<i64, Error> {
     let (number, unit) = split(text)?;
     if unit.is_empty() {
-        return if number.digits == 0 { Ok(0) } else { Err(UnitError::NoUnit(text.trim().into())) };
+        let text = text.trim();
+        let no_unit = || {
+            Error::bad_use(format!("{text:?} has no unit (ns, us, ms, s, m, h or d)"))
+                .remedy(format!("did you mean {text}us?"))
+                .case(NoUnit)
+        };
+        return if number.digits == 0 { Ok(0) } else { Err(no_unit()) };
     }
-    let per = ns_per(unit).ok_or_else(|| UnitError::UnknownUnit {
-        text: text.into(),
-        unit: unit.into(),
-        known: TIME_UNITS,
-    })?;
+    let per = ns_per(unit).ok_or_else(|| unknown_unit(text, unit, known))?;
     exact_ns(text, &number, per)
 }
 
-fn exact_ns(text: &str, number: &Decimal, per: i64) -> Result<i64, UnitError> {
+fn exact_ns(text: &str, number: &Decimal, per: i64) -> Result<i64, Error> {
     let scale = 10i128.pow(number.decimals);
-    let scaled =
-        number.digits.checked_mul(i128::from(per)).ok_or_else(|| UnitError::TooLarge(text.into()))?;
+    let scaled = number.digits.checked_mul(i128::from(per)).ok_or_else(|| too_large(text))?;
     if scaled % scale != 0 {
-        return Err(UnitError::TooFine(text.into()));
+        return Err(Error::bad_use(format!(
+            "{text:?} is finer than a nanosecond: times are whole nanoseconds"
+        )));
     }
-    i64::try_from(scaled / scale).map_err(|_| UnitError::TooLarge(text.into()))
+    i64::try_from(scaled / scale).map_err(|_| too_large(text))
 }
 
 /// Reads a period, as a time (`250us`) or as a rate (`4kHz`), into nanoseconds above zero.
@@ -86,41 +112,35 @@ fn exact_ns(text: &str, number: &Decimal, per: i64) -> Result<i64, UnitError> {
 /// # use jitterlab_model::units::parse_period_ns;
 /// assert_eq!(parse_period_ns("4kHz")?, 250_000);
 /// assert_eq!(parse_period_ns("3Hz")?, 333_333_333); // rounded to the nearest nanosecond
-/// # Ok::<(), jitterlab_model::units::UnitError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`parse_duration_ns`], and a period that is or rounds to zero.
-pub fn parse_period_ns(text: &str) -> Result<i64, UnitError> {
+pub fn parse_period_ns(text: &str) -> Result<i64, Error> {
     let (number, unit) = split(text)?;
     let hz = match unit {
         "Hz" | "hz" => 1i128,
         "kHz" | "khz" | "KHz" => 1_000,
         "MHz" => 1_000_000,
         _ => {
-            let period = parse_duration_ns(text).map_err(|e| match e {
-                UnitError::UnknownUnit { text, unit, .. } => {
-                    UnitError::UnknownUnit { text, unit, known: PERIOD_UNITS }
-                }
-                other => other,
-            })?;
-            return if period > 0 { Ok(period) } else { Err(UnitError::Zero(text.into())) };
+            let period = duration_ns(text, PERIOD_UNITS)?;
+            return if period > 0 { Ok(period) } else { Err(zero(text)) };
         }
     };
     if number.digits == 0 {
-        return Err(UnitError::Zero(text.into()));
+        return Err(zero(text));
     }
-    let too_large = || UnitError::TooLarge(text.into());
-    let frequency = number.digits.checked_mul(hz).ok_or_else(too_large)?;
+    let frequency = number.digits.checked_mul(hz).ok_or_else(|| too_large(text))?;
     let numerator = 10i128
         .checked_pow(number.decimals)
         .and_then(|s| s.checked_mul(1_000_000_000))
-        .ok_or_else(too_large)?;
+        .ok_or_else(|| too_large(text))?;
     let rounded = (numerator + frequency / 2) / frequency;
     match i64::try_from(rounded) {
-        Ok(0) => Err(UnitError::Zero(text.into())),
+        Ok(0) => Err(zero(text)),
         Ok(period) => Ok(period),
-        Err(_) => Err(too_large()),
+        Err(_) => Err(too_large(text)),
     }
 }
 
@@ -130,32 +150,28 @@ pub fn parse_period_ns(text: &str) -> Result<i64, UnitError> {
 /// # use jitterlab_model::units::parse_frequency_hz;
 /// assert_eq!(parse_frequency_hz("7.3728MHz")?, 7_372_800);
 /// assert!(parse_frequency_hz("16").is_err());
-/// # Ok::<(), jitterlab_model::units::UnitError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 ///
 /// # Errors
 /// A missing or unknown unit, a number that is none, a fraction of a hertz, 0, or more than 4.29 GHz.
-pub fn parse_frequency_hz(text: &str) -> Result<u32, UnitError> {
+pub fn parse_frequency_hz(text: &str) -> Result<u32, Error> {
     let (number, unit) = split(text)?;
     let per: i128 = match unit {
         "Hz" | "hz" => 1,
         "kHz" | "khz" | "KHz" => 1_000,
         "MHz" => 1_000_000,
         _ => {
-            return Err(UnitError::UnknownUnit {
-                text: text.into(),
-                unit: unit.into(),
-                known: FREQUENCY_UNITS,
-            });
+            return Err(unknown_unit(text, unit, FREQUENCY_UNITS));
         }
     };
-    let scaled = number.digits.checked_mul(per).ok_or_else(|| UnitError::TooLarge(text.into()))?;
+    let scaled = number.digits.checked_mul(per).ok_or_else(|| too_large(text))?;
     let scale = 10i128.pow(number.decimals);
     match u32::try_from(scaled / scale) {
-        Ok(0) => Err(UnitError::Zero(text.into())),
+        Ok(0) => Err(zero(text)),
         Ok(hz) if scaled % scale == 0 => Ok(hz),
-        Ok(_) => Err(UnitError::FractionOfHertz(text.into())),
-        Err(_) => Err(UnitError::FrequencyTooLarge(text.into())),
+        Ok(_) => Err(Error::bad_use(format!("{text:?} is not a whole number of hertz"))),
+        Err(_) => Err(Error::bad_use(format!("{text:?} is too large: frequencies are below 4.29 GHz"))),
     }
 }
 

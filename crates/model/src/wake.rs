@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{COMPENSATIONS, ValueError};
+use crate::error::{COMPENSATIONS, Error, not_a};
 use crate::units::{Exact, parse_period_ns};
 
 /// An enum of plain words: parsed from, written as and listed by its names.
@@ -36,14 +36,10 @@ macro_rules! words {
         }
 
         impl FromStr for $name {
-            type Err = ValueError;
+            type Err = Error;
 
-            fn from_str(text: &str) -> Result<Self, ValueError> {
-                Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| ValueError::Unknown {
-                    what: $what,
-                    value: text.into(),
-                    known: concat!("one of:", $(" ", $word),+),
-                })
+            fn from_str(text: &str) -> Result<Self, Error> {
+                Self::ALL.iter().find(|m| m.name() == text).copied().ok_or_else(|| not_a($what, text, concat!("one of:", $(" ", $word),+)))
             }
         }
 
@@ -218,12 +214,11 @@ impl Compensation {
 }
 
 impl FromStr for Compensation {
-    type Err = ValueError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
-        let bad = || ValueError::Unknown { what: "compensation", value: text.into(), known: COMPENSATIONS };
-        let time =
-            |t: &str| parse_period_ns(t).map_err(|error| ValueError::Time { key: "compensate", error });
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || not_a("compensation", text, COMPENSATIONS);
+        let time = |t: &str| parse_period_ns(t).map_err(|error| error.within("compensate"));
         let probability = |p: &str| p.parse().ok().and_then(Probability::new).ok_or_else(bad);
         match text.split_once(':') {
             None if text == "none" => Ok(Compensation::None),

@@ -1,6 +1,6 @@
 //! Why a question about a motor or a loop could not be answered. Every message says what to write instead.
 
-use jitterlab_runs::RunsError;
+use jitterlab_model::Error;
 
 use crate::quantity::QuantityError;
 use crate::servo::ServoError;
@@ -18,7 +18,7 @@ pub enum MotionError {
     Servo(#[from] ServoError),
     /// A run that could not be read.
     #[error(transparent)]
-    Run(#[from] RunsError),
+    Run(#[from] Error),
     /// A file that is not TOML or not of the wanted layout.
     #[error("{name} is not a valid {kind} file: {reason}{hint}")]
     Layout {
@@ -129,16 +129,38 @@ pub enum Hint {
     PerState,
 }
 
-impl MotionError {
-    /// Whether the question is at fault, and not the run.
-    #[must_use]
-    pub fn is_bad_use(&self) -> bool {
-        match self {
-            MotionError::Run(error) => error.is_bad_use(),
-            _ => true,
+impl From<MotionError> for Error {
+    fn from(error: MotionError) -> Self {
+        match error {
+            MotionError::Run(error) => error,
+            MotionError::Servo(error) => error.into(),
+            MotionError::Stepper(error) => error.into(),
+            other => Error::bad_use(other.to_string()),
         }
     }
+}
 
+impl From<ServoError> for Error {
+    fn from(error: ServoError) -> Self {
+        use ServoError as E;
+        match error {
+            E::Outage(..) | E::LoopLost | E::TooFewActivations(_) => Error::not_measured(error.to_string()),
+            _ => Error::bad_use(error.to_string()),
+        }
+    }
+}
+
+impl From<StepperError> for Error {
+    fn from(error: StepperError) -> Self {
+        use StepperError as E;
+        match error {
+            E::NoPulses | E::NoLargest | E::TooLate(_) => Error::not_measured(error.to_string()),
+            _ => Error::bad_use(error.to_string()),
+        }
+    }
+}
+
+impl MotionError {
     /// A value out of range.
     pub(crate) fn range(what: &'static str, value: &dyn std::fmt::Display, bound: Bound) -> Self {
         MotionError::Range { what, value: value.to_string(), bound }

@@ -2,19 +2,19 @@
 
 use jitterlab_analysis::causes::Told;
 use jitterlab_analysis::compare::RunsCompared;
-use jitterlab_analysis::purposes::Purpose;
+use jitterlab_analysis::purposes::{PURPOSES, Purpose};
 use jitterlab_analysis::require::Requirement;
-use jitterlab_model::Warning;
+use jitterlab_model::{Error, Warning};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Document, Extent, Present};
 use jitterlab_report::figure;
 use jitterlab_report::section::Section;
 use jitterlab_report::warnings;
-use jitterlab_runs::{Ahead, CompareError, CompareOptions};
+use jitterlab_runs::{Ahead, CompareOptions};
 use pyo3::prelude::*;
 
 use crate::aside::aside;
-use crate::error::{PythonError, Said};
+use crate::error::Said;
 use crate::run::Run;
 use crate::time::{Time, ns};
 
@@ -24,7 +24,7 @@ pub(crate) struct Answer(Box<dyn Answered>);
 
 /// What Python asks of a result, whatever its type.
 trait Answered: Send + Sync {
-    fn json(&self) -> serde_json::Result<String>;
+    fn json(&self) -> Result<String, Error>;
     fn text(&self, extent: Extent, terminal: Terminal) -> String;
     fn document(&self) -> Document;
     fn warnings(&self) -> Vec<Warning>;
@@ -37,7 +37,7 @@ struct Kept<R> {
 }
 
 impl<R: Present + Send + Sync> Answered for Kept<R> {
-    fn json(&self) -> serde_json::Result<String> {
+    fn json(&self) -> Result<String, Error> {
         document::json(&self.result)
     }
 
@@ -104,11 +104,18 @@ pub(crate) fn analysis(
     purpose: Option<String>,
 ) -> PyResult<Answer> {
     let run = run.run.clone();
-    let named = |name: String| Purpose::named(&name).ok_or(PythonError::NoPurpose(name));
+    let named = |name: String| {
+        Purpose::named(&name).ok_or_else(|| {
+            Error::bad_use(format!("{name:?} is no purpose")).remedy(format!(
+                "choose one of {}",
+                PURPOSES.iter().map(|p| p.name).collect::<Vec<_>>().join(", ")
+            ))
+        })
+    };
     let purpose = purpose.map(named).transpose().said()?;
     aside(py, move || {
         let analysis = run.analysis(task.as_deref(), Vec::new(), true, purpose)?;
-        Ok::<_, jitterlab_runs::RunsError>(Answer::new(analysis, |analysis| analysis.run.warnings.clone()))
+        Ok::<_, Error>(Answer::new(analysis, |analysis| analysis.run.warnings.clone()))
     })
 }
 
@@ -121,7 +128,7 @@ pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<A
     let run = run.run.clone();
     aside(py, move || {
         let why = run.why(task.as_deref(), Told::Latest(LATEST))?;
-        Ok::<_, jitterlab_runs::RunsError>(Answer::new(why, |why| why.run.warnings.clone()))
+        Ok::<_, Error>(Answer::new(why, |why| why.run.warnings.clone()))
     })
 }
 
@@ -166,7 +173,9 @@ pub(crate) fn comparison(
     tolerance: Option<f64>,
 ) -> PyResult<Answer> {
     if let Some(share) = tolerance.filter(|share| !(share.is_finite() && *share > 0.0)) {
-        return Err(PythonError::NotAShare(share)).said();
+        return Err(Error::bad_use(format!("{share} is not a share"))
+            .remedy("give one above 0, such as 0.1 for 10 %"))
+        .said();
     }
     let all = |runs: Vec<Bound<'_, Run>>| runs.iter().map(|run| run.get().run.clone()).collect::<Vec<_>>();
     let (runs, others) = (all(runs), all(of_other_setting));
@@ -175,6 +184,6 @@ pub(crate) fn comparison(
         let compared = jitterlab_runs::compare(&runs, &others, options)?.tolerating(tolerance);
         let warnings =
             |compared: &RunsCompared| compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();
-        Ok::<_, CompareError>(Answer::new(compared, warnings))
+        Ok::<_, Error>(Answer::new(compared, warnings))
     })
 }

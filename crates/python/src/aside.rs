@@ -1,13 +1,13 @@
 //! Long work beside Python: other threads of the program go on, and Ctrl-C ends the wait.
-
 use std::fmt::Display;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_model::Error;
 use pyo3::{PyResult, Python};
 
-use crate::error::{PythonError, Said};
+use crate::error::Said;
 
 /// How long Ctrl-C waits at most.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -23,7 +23,13 @@ pub(crate) fn aside<T: Send + 'static, E: Display + Send + 'static>(
         // Nobody waits any more after Ctrl-C.
         let _ = done.send(work());
     });
-    at_work.map_err(PythonError::NoThread).said()?;
+    at_work
+        .map_err(|cause| {
+            Error::refused("no thread to compute on")
+                .because(cause)
+                .remedy("is a limit on processes in the way (ulimit -u)?")
+        })
+        .said()?;
     loop {
         let waited = py.detach(move || {
             let waited = answers.recv_timeout(PATIENCE);
@@ -33,7 +39,9 @@ pub(crate) fn aside<T: Send + 'static, E: Display + Send + 'static>(
         match waited.1 {
             Ok(answer) => return answer.said(),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
-            Err(RecvTimeoutError::Disconnected) => return Err(PythonError::Broken).said(),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Error::defect("a thread of jitterlab ended too early")).said();
+            }
         }
     }
 }

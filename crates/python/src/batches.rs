@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchReader, UInt16Array, UInt32Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Error};
 use jitterlab_trace::metadata;
 
-use jitterlab_runs::{Run, RunsError, Told};
+use jitterlab_runs::{Run, Told};
 
 const COLUMNS: [(&str, DataType); 8] = [
     ("task", DataType::UInt16),
@@ -38,7 +38,7 @@ impl Batches {
     ///
     /// # Errors
     /// No activation of them is kept.
-    pub fn of(run: &Run, tasks: &[usize]) -> Result<Self, RunsError> {
+    pub fn of(run: &Run, tasks: &[usize]) -> Result<Self, Error> {
         if !tasks.iter().any(|task| run.rows(*task) > 0 || run.keeps_all(*task)) {
             return Err(run.needs_activations());
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_motion::quantity::{self, Dimension};
 use jitterlab_motion::servo::{
@@ -19,7 +20,7 @@ use pyo3::prelude::*;
 
 use crate::answers::Answer;
 use crate::aside::aside;
-use crate::error::{PythonError, Said};
+use crate::error::Said;
 use crate::run::Run;
 
 /// What was asked, each as text, and taken out where it is answered.
@@ -49,7 +50,7 @@ impl Asked {
     /// Refuses what nothing has asked for.
     fn end(self) -> PyResult<()> {
         let left = self.0.into_keys().next();
-        left.map_or(Ok(()), |name| Err(PythonError::NoOption(name)).said())
+        left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).said())
     }
 
     fn axis(&mut self) -> PyResult<AxisAsked> {
@@ -120,7 +121,11 @@ pub(crate) fn servo(
     let mut asked = Asked(options);
     let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).said()?;
     if !plant.loops.is_empty() {
-        return Err(PythonError::SeveralLoops(plant.name)).said();
+        return Err(Error::bad_use(format!(
+            "{} has several loops: jitterlab servo --plant {} judges them",
+            plant.name, plant.name
+        )))
+        .said();
     }
     if let Some(text) = asked.text("controller") {
         plant.design = Design::parse(&text, plant.outputs.len()).said()?;

@@ -5,13 +5,13 @@ use std::fmt::Display;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use jitterlab_model::{Overrun, Refusal};
+use jitterlab_model::{Error, Overrun, Refusal};
 use jitterlab_recording as recording;
 use jitterlab_trace::{Hints, Role, import_columns};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::error::{PythonError, Said};
+use crate::error::Said;
 use crate::time::{Time, period_ns};
 
 /// Activations that ran, those that are not in the file, due times missed, and the extremes of the latency in nanoseconds.
@@ -26,7 +26,7 @@ pub(crate) struct Recording {
 impl Recording {
     fn with<T, E: Display>(&self, call: impl FnOnce(&recording::Recording) -> Result<T, E>) -> PyResult<T> {
         let going_on = self.going_on.lock().unwrap_or_else(PoisonError::into_inner);
-        call(going_on.as_ref().ok_or(PythonError::Closed).said()?).said()
+        call(going_on.as_ref().ok_or_else(closed).said()?).said()
     }
 
     fn over(&self) -> Option<recording::Recording> {
@@ -56,7 +56,7 @@ impl Recording {
     /// What was asked for and refused.
     fn refused(&self) -> PyResult<Vec<String>> {
         let said = |refused: &Refusal| format!("{} ({}): {}", refused.what, refused.why, refused.remedy);
-        self.with(|run| Ok::<_, PythonError>(run.refused().iter().map(said).collect()))
+        self.with(|run| Ok::<_, Error>(run.refused().iter().map(said).collect()))
     }
 
     /// What a task did so far.
@@ -76,7 +76,7 @@ impl Recording {
     fn stop(&self) -> PyResult<()> {
         self.with(|run| {
             run.stop();
-            Ok::<_, PythonError>(())
+            Ok::<_, Error>(())
         })
     }
 
@@ -104,7 +104,7 @@ pub(crate) struct Probed {
 impl Probed {
     fn with(&self, call: impl FnOnce(&mut recording::Probed)) -> PyResult<()> {
         let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
-        probed.as_mut().map(call).ok_or(PythonError::Closed).said()
+        probed.as_mut().map(call).ok_or_else(closed).said()
     }
 }
 
@@ -194,4 +194,8 @@ pub(crate) fn write(
     let hints = Hints { periods_ns: period_ns(period.as_ref())?.into_iter().collect(), ..Hints::default() };
     let import = import_columns(&path, task, &roles, overrun, &hints).said()?;
     Ok(import.write(path).said()?.rows)
+}
+
+fn closed() -> Error {
+    Error::bad_use("it is closed").remedy("begin another")
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use jitterlab_model::{EdgeKind, TaskRun};
+use jitterlab_model::{EdgeKind, Error, TaskRun};
 use jitterlab_report::warnings;
 use jitterlab_runs::{CaptureHints, Column, Hints, PacketFilter, Threshold};
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use pyo3::types::PyCapsule;
 
 use crate::aside::aside;
 use crate::batches::Batches;
-use crate::error::{PythonError, Said};
+use crate::error::Said;
 use crate::time::{Time, period_ns};
 
 /// A run that is open.
@@ -23,7 +23,11 @@ pub(crate) struct Run {
 fn unit_ns(unit: &str) -> PyResult<i64> {
     let units = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     let found = units.iter().find(|(name, _)| *name == unit).map(|(_, ns)| *ns);
-    found.ok_or_else(|| PythonError::NotAUnit(unit.into())).said()
+    found
+        .ok_or_else(|| {
+            Error::bad_use(format!("{unit:?} is no unit of time")).remedy("choose one of ns, us, ms, s")
+        })
+        .said()
 }
 
 /// Texts, each read as what it stands for.

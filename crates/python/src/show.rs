@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use jitterlab_host::check::check_run;
+use jitterlab_model::Error;
 use jitterlab_report::document::Document;
 use jitterlab_report::figure::{self, Figure};
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_report::quantity;
-use jitterlab_runs::{Run as Opened, RunsError};
+use jitterlab_runs::Run as Opened;
 use jitterlab_trace::place;
 use pyo3::prelude::*;
 
@@ -27,7 +28,7 @@ fn opened(runs: &[Bound<'_, Run>]) -> Vec<Opened> {
 }
 
 /// Runs as a page or a figure shows them.
-fn page_runs(runs: &[Opened], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
+fn page_runs(runs: &[Opened], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let mut runs = page::read(runs, task)?;
     runs.iter_mut().for_each(|run| run.checks = check_run(&run.info));
     Ok(runs)

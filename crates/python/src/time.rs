@@ -1,9 +1,10 @@
 //! Lengths of time as Python programs give them.
 
+use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use pyo3::{FromPyObject, PyResult, pyfunction};
 
-use crate::error::{PythonError, Said};
+use crate::error::Said;
 
 /// Seconds, or text with a unit.
 #[derive(Debug, FromPyObject)]
@@ -28,7 +29,7 @@ impl Time {
         match self {
             Time::Text(text) => parse_period_ns(text).said(),
             Time::Seconds(seconds) if *seconds > 0.0 => of_seconds(*seconds),
-            Time::Seconds(seconds) => Err(PythonError::NotATime(*seconds)).said(),
+            Time::Seconds(seconds) => Err(not_a_time(*seconds)).said(),
         }
     }
 }
@@ -59,5 +60,10 @@ fn of_seconds(seconds: f64) -> PyResult<i64> {
     let ns = (seconds * 1e9).round();
     // As long as the clock's own numbers reach.
     let possible = ns.is_finite() && ns.abs() < 9.2e18 && (ns != 0.0 || seconds == 0.0);
-    if possible { Ok(ns as i64) } else { Err(PythonError::NotATime(seconds)).said() }
+    if possible { Ok(ns as i64) } else { Err(not_a_time(seconds)).said() }
+}
+
+fn not_a_time(seconds: f64) -> Error {
+    Error::bad_use(format!("{seconds} is no length of time"))
+        .remedy("give seconds, or text with a unit such as \"250us\"")
 }

@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod error;
 mod figures;
 mod fitting;
 mod loops;
@@ -8,8 +7,8 @@ mod probes;
 mod recording;
 mod shared;
 
-pub use error::RecordingError;
 pub use figures::{Figures, Timing};
+pub use jitterlab_model::Error;
 pub use loops::{Begun, Loop};
 pub use probes::Probed;
 pub use recording::Recording;

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use jitterlab_model::{StopReason, TaskRun};
+use jitterlab_model::{Error, StopReason, TaskRun};
 use jitterlab_rt::{End, Linux, Open, PeriodicLoop};
 
-use crate::error::RecordingError;
 use crate::shared::{Shared, Taken};
 
 /// An activation that runs, as C has it too.
@@ -30,11 +29,15 @@ pub struct Loop {
 }
 
 impl Loop {
-    pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, RecordingError> {
+    pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, Error> {
         let Taken { number, spec, recorder, fitted } = shared.take(name)?;
         if fitted {
             shared.give_back(number);
-            return Err(RecordingError::FittedLoop(spec.name));
+            return Err(Error::bad_use(format!(
+                "task {}: due=fitted is for a probe, a loop has due times of its own",
+                spec.name
+            ))
+            .remedy("leave it out"));
         }
         let mut builder = PeriodicLoop::of_task(Linux, &spec).stop_flag(shared.stop.clone());
         if let Some(cpu) = spec.cpu {

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use jitterlab_model::{Gap, TaskRun, Warning};
+use jitterlab_model::{Error, Gap, TaskRun, Warning};
 use jitterlab_rt::Probe;
 use jitterlab_rt::probe::found;
 
-use crate::error::RecordingError;
 use crate::shared::{Shared, Taken};
 
 /// A probe around a loop that exists already. Dropping it ends it.
@@ -20,7 +19,7 @@ pub struct Probed {
 }
 
 impl Probed {
-    pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, RecordingError> {
+    pub(crate) fn new(shared: &Arc<Shared>, name: &str) -> Result<Self, Error> {
         let Taken { number, spec, recorder, fitted } = shared.take(name)?;
         let probe = match recorder {
             Some(recorder) if fitted => Probe::without_due_times(&spec, recorder),

@@ -6,10 +6,9 @@ use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
-use jitterlab_model::{Bench, Refusal, RunInfo, TaskSpec};
+use jitterlab_model::{Bench, Error, Refusal, RunInfo, TaskSpec};
 use jitterlab_trace::RunWriter;
 
-use crate::error::RecordingError;
 use crate::figures::Figures;
 use crate::fitting::Fitting;
 use crate::loops::Loop;
@@ -31,10 +30,14 @@ impl Recording {
     /// # Errors
     /// The tasks cannot be understood, are none or of the same name, or are fitted and not recorded; the file exists or cannot
     /// be written; there is no thread to write it.
-    pub fn begin(tool: &str, file: Option<&Path>, tasks: &str) -> Result<Self, RecordingError> {
+    pub fn begin(tool: &str, file: Option<&Path>, tasks: &str) -> Result<Self, Error> {
         let (specs, fittings): (Vec<_>, Vec<_>) = specs(tasks)?.into_iter().unzip();
         if let (None, Some(task)) = (file, fittings.iter().position(Option::is_some)) {
-            return Err(RecordingError::FittedNowhere(specs[task].name.clone()));
+            return Err(Error::bad_use(format!(
+                "task {}: due=fitted needs a run file, since due times are found when \
+                 activations are recorded",
+                specs[task].name
+            )));
         }
         let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
         info.tool = tool.into();
@@ -48,7 +51,11 @@ impl Recording {
         let writing = writer.map(|writer| {
             let shared = shared.clone();
             let thread = thread::Builder::new().name("jitterlab".into());
-            thread.spawn(move || shared.collect(writer)).map_err(RecordingError::Thread)
+            thread.spawn(move || shared.collect(writer)).map_err(|cause| {
+                Error::refused("no thread to write the run file")
+                    .because(cause)
+                    .remedy("is a limit on processes in the way (ulimit -u)?")
+            })
         });
         Ok(Recording { shared, writing: writing.transpose()? })
     }
@@ -57,7 +64,7 @@ impl Recording {
     ///
     /// # Errors
     /// There is no such task, it is taken, or the system refuses what a loop cannot do without.
-    pub fn task_loop(&self, task: &str) -> Result<Loop, RecordingError> {
+    pub fn task_loop(&self, task: &str) -> Result<Loop, Error> {
         Loop::new(&self.shared, task)
     }
 
@@ -65,7 +72,7 @@ impl Recording {
     ///
     /// # Errors
     /// There is no such task, or it is taken.
-    pub fn probe(&self, task: &str) -> Result<Probed, RecordingError> {
+    pub fn probe(&self, task: &str) -> Result<Probed, Error> {
         Probed::new(&self.shared, task)
     }
 
@@ -78,7 +85,7 @@ impl Recording {
     ///
     /// # Errors
     /// There is no such task.
-    pub fn figures(&self, task: &str) -> Result<Figures, RecordingError> {
+    pub fn figures(&self, task: &str) -> Result<Figures, Error> {
         self.shared.figures(task)
     }
 
@@ -91,17 +98,22 @@ impl Recording {
     ///
     /// # Errors
     /// The file cannot be written whole; the journal beside it stays, and `jitterlab recover` makes the file of it.
-    pub fn close(mut self) -> Result<(), RecordingError> {
+    pub fn close(mut self) -> Result<(), Error> {
         self.shared.end();
         let Some(writing) = self.writing.take() else { return Ok(()) };
-        let writer = writing.join().map_err(|_| RecordingError::Broken)?;
+        let writer = writing.join().map_err(|_| {
+            Error::not_measured(
+                "the thread that writes the run file broke down; jitterlab recover FILE saves \
+                 what it wrote",
+            )
+        })?;
         writer.finish(self.shared.described())?;
         Ok(())
     }
 }
 
 /// Tasks as they are written: `name=base,period=25us; name=servo,due=fitted`.
-fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, RecordingError> {
+fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, Error> {
     let mut specs: Vec<(TaskSpec, Option<Fitting>)> = Vec::new();
     for task in tasks.split(';').map(str::trim).filter(|task| !task.is_empty()) {
         let parts: Vec<&str> = task.split(',').map(str::trim).collect();
@@ -111,12 +123,24 @@ fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, RecordingError
         let fitting = (said.len() < parts.len()).then(|| Fitting::new(&spec, says_period));
         let plain = TaskSpec::default();
         if (spec.work, spec.read) != (plain.work, plain.read) {
-            return Err(RecordingError::NotHere(spec.name));
+            return Err(Error::bad_use(format!(
+                "task {}: work= and read= are of tasks that jitterlab runs itself, leave them \
+                 out",
+                spec.name
+            )));
         }
         if specs.iter().any(|(other, _)| other.name == spec.name) {
-            return Err(RecordingError::SameName(spec.name));
+            return Err(Error::bad_use(format!("two tasks have the name {}", spec.name))
+                .remedy("give each one of its own by name="));
         }
         specs.push((spec, fitting));
     }
-    if specs.is_empty() { Err(RecordingError::NoTasks) } else { Ok(specs) }
+    if specs.is_empty() {
+        Err(Error::bad_use(
+            "a run needs a task, such as \"name=servo,period=1ms\"; several are separated \
+             by semicolons",
+        ))
+    } else {
+        Ok(specs)
+    }
 }

@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_model::{Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
+use jitterlab_model::{Error, Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
 use jitterlab_rt::{Drain, Recorder, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
-use crate::error::RecordingError;
 use crate::figures::{Figures, Timing};
 use crate::fitting::Fitting;
 
@@ -62,11 +61,13 @@ pub(crate) struct Taken {
 
 impl Told {
     /// The number of the task of this name.
-    fn number(&self, name: &str) -> Result<usize, RecordingError> {
+    fn number(&self, name: &str) -> Result<usize, Error> {
         let names = || self.info.tasks.iter().map(|task| &task.spec.name);
-        names().position(|known| known == name).ok_or_else(|| RecordingError::NoSuchTask {
-            wanted: name.into(),
-            names: names().cloned().collect(),
+        names().position(|known| known == name).ok_or_else(|| {
+            Error::bad_use(format!(
+                "the run has no task {name:?}: it has {}",
+                names().cloned().collect::<Vec<_>>().join(", ")
+            ))
         })
     }
 }
@@ -88,13 +89,14 @@ impl Shared {
     }
 
     /// Gives the task of this name away, or the only one where none is named; each can be had once.
-    pub(crate) fn take(&self, name: &str) -> Result<Taken, RecordingError> {
+    pub(crate) fn take(&self, name: &str) -> Result<Taken, Error> {
         let mut told = self.told();
         let number = told.number(name)?;
         let Told { info, lanes, .. } = &mut *told;
         let (spec, lane) = (info.tasks[number].spec.clone(), &mut lanes[number]);
         if std::mem::replace(&mut lane.taken, true) {
-            return Err(RecordingError::Taken(spec.name));
+            return Err(Error::bad_use(format!("task {} has had its loop or probe already", spec.name))
+                .remedy("name another one"));
         }
         let recorder = self.is_recorded.then(|| {
             let period_ns = match &lane.fitting {
@@ -145,7 +147,7 @@ impl Shared {
     }
 
     /// What a task did so far.
-    pub(crate) fn figures(&self, name: &str) -> Result<Figures, RecordingError> {
+    pub(crate) fn figures(&self, name: &str) -> Result<Figures, Error> {
         let told = self.told();
         let lane = &told.lanes[told.number(name)?];
         let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();

@@ -12,6 +12,8 @@ use crate::section::Section;
 pub use crate::terminal::Extent;
 use crate::{terminal, wrap};
 
+use jitterlab_model::Error;
+
 /// Version of the JSON layout of all results; it grows when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 3;
 
@@ -50,17 +52,8 @@ pub struct Document {
     pub sections: Vec<Section>,
 }
 
-/// Why a text is no document.
-#[derive(Debug, thiserror::Error)]
-pub enum DocumentError {
-    /// It is no JSON, or not that of a result.
-    #[error("it cannot be read as a result of jitterlab: {0}")]
-    Json(#[from] serde_json::Error),
-    /// It is of another version.
-    #[error(
-        "it was written with layout {0} of results, and this jitterlab reads layout {SCHEMA}: repeat the command that wrote it"
-    )]
-    Version(u32),
+fn not_a_result(cause: serde_json::Error) -> Error {
+    Error::damaged("it cannot be read as a result of jitterlab").because(cause)
 }
 
 impl Document {
@@ -80,16 +73,19 @@ impl Document {
     ///
     /// # Errors
     /// It is no JSON, of another version, or lacks a field: nothing is guessed.
-    pub fn read(text: &str) -> Result<Self, DocumentError> {
+    pub fn read(text: &str) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Envelope {
             schema: u32,
         }
-        let Envelope { schema } = serde_json::from_slice(text.as_bytes())?;
+        let Envelope { schema } = serde_json::from_slice(text.as_bytes()).map_err(not_a_result)?;
         if schema != SCHEMA {
-            return Err(DocumentError::Version(schema));
+            return Err(Error::damaged(format!(
+                "it was written with layout {schema} of results, and this jitterlab reads layout {SCHEMA}"
+            ))
+            .remedy("repeat the command that wrote it"));
         }
-        Ok(serde_json::from_slice(text.as_bytes())?)
+        serde_json::from_slice(text.as_bytes()).map_err(not_a_result)
     }
 
     /// As much of it as is wanted, for the terminal.
@@ -133,11 +129,16 @@ fn finished(
     })
 }
 
+/// For `map_err`: a value that JSON cannot hold, which never happens in practice.
+pub fn not_written(cause: serde_json::Error) -> Error {
+    Error::defect("the result could not be written as JSON").because(cause)
+}
+
 /// The JSON that `--json` prints: the document with the numbers it rests on, ending with a line feed.
 ///
 /// # Errors
 /// A value that JSON cannot hold: never in practice.
-pub fn json<R: Present>(result: &R) -> Result<String, serde_json::Error> {
+pub fn json<R: Present>(result: &R) -> Result<String, Error> {
     #[derive(Serialize)]
     struct Whole<'a, R> {
         schema: u32,
@@ -150,5 +151,5 @@ pub fn json<R: Present>(result: &R) -> Result<String, serde_json::Error> {
     }
     let Document { schema, tool, kind, head, sections } = &Document::new(result);
     let whole = Whole { schema: *schema, tool, kind, head: head.as_ref(), result, sections };
-    Ok(serde_json::to_string_pretty(&whole)? + "\n")
+    Ok(serde_json::to_string_pretty(&whole).map_err(not_written)? + "\n")
 }

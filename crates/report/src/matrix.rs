@@ -8,10 +8,9 @@ use jitterlab_analysis::matrix::{
     Answer, CellStatistic, Effect, Matrix, MatrixIndex, MatrixResult, Observation, Proposal, Recommendation,
 };
 use jitterlab_model::facts::Sharing;
-use jitterlab_model::{Fitness, StopReason, TaskSpec};
+use jitterlab_model::{Error, Fitness, StopReason, TaskSpec};
 
 use crate::chart::{Chart, Terminal};
-use crate::figure::FigureError;
 use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::warnings;
@@ -306,7 +305,7 @@ fn result_charts(result: &MatrixResult) -> Vec<Chart> {
 ///
 /// # Errors
 /// Nothing was measured.
-pub fn svg(result: &MatrixResult) -> Result<String, FigureError> {
+pub fn svg(result: &MatrixResult) -> Result<String, Error> {
     crate::figure::svg(&result_charts(result))
 }
 

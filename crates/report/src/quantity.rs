@@ -1,6 +1,6 @@
 //! What the quantities of an activation are called.
 
-use jitterlab_model::Quantity;
+use jitterlab_model::{Error, Quantity};
 
 /// Its name in sentences and on axes, its name in tables, and how it is asked for.
 fn names(quantity: Quantity) -> [&'static str; 3] {
@@ -38,17 +38,14 @@ pub fn help() -> String {
     format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
 }
 
-/// No quantity is called so.
-#[derive(Debug, thiserror::Error)]
-#[error("{0:?} is not a quantity: choose one of {list}", list = list())]
-pub struct NoQuantity(String);
-
 /// The quantity that is asked for so.
 ///
 /// # Errors
 /// There is none.
-pub fn parse(text: &str) -> Result<Quantity, NoQuantity> {
+pub fn parse(text: &str) -> Result<Quantity, Error> {
     let asked = if text == "period-error" { "period" } else { text };
     let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);
-    found.ok_or_else(|| NoQuantity(text.into()))
+    found.ok_or_else(|| {
+        Error::bad_use(format!("{text:?} is not a quantity")).remedy(format!("choose one of {}", list()))
+    })
 }

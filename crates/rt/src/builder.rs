@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use jitterlab_model::{Compensation, Overrun, Policy, Refusal, SleepClock, TaskSpec, WakeMethod};
+use jitterlab_model::{Compensation, Error, Overrun, Policy, Refusal, SleepClock, TaskSpec, WakeMethod};
 
 use crate::compensate;
 use crate::counters::TaskCounters;
-use crate::error::{BuildError, Wanted};
+use crate::error::Wanted;
 use crate::linux::Linux;
 use crate::periodic::{Limits, Parts, PeriodicLoop};
 use crate::polling;
@@ -207,7 +207,7 @@ impl<S: System> Builder<S> {
     /// # Errors
     /// A description that contradicts itself, polling under a real-time policy on the only processor, and a system on
     /// which nothing can sleep. What else the system refuses is no error: see [`PeriodicLoop::refused`].
-    pub fn build(self) -> Result<PeriodicLoop<S>, BuildError> {
+    pub fn build(self) -> Result<PeriodicLoop<S>, Error> {
         let Builder { system, spec, mut setup, epoch_ns, wake, mut limits, .. } = self;
         spec.validate()?;
         // Once the thread is bound it is too late to see what is left to others.
@@ -261,11 +261,12 @@ pub(crate) fn wake_or_nanosleep<S: System>(
     system: &S,
     spec: &TaskSpec,
     refused: &mut Vec<Refusal>,
-) -> Result<Box<dyn WakeUp<S>>, BuildError> {
+) -> Result<Box<dyn WakeUp<S>>, Error> {
     waiting::of_task(system, spec).or_else(|error| {
         let wanted = Wanted::WakeUp(spec.wake, spec.clock);
         refused.push(wanted.refused(&format!("task {}", spec.name), error.to_string(), None));
         let sleep = Box::new(Nanosleep::default());
-        compensate::around(sleep, system, spec.compensate, spec.period_ns).map_err(BuildError::Sleep)
+        compensate::around(sleep, system, spec.compensate, spec.period_ns)
+            .map_err(|cause| Error::refused("the system does not let the task sleep").because(cause))
     })
 }

@@ -26,7 +26,7 @@ macro_rules! counters {
         /// let counters = task.counters().clone();
         /// while task.wait().is_some() {}
         /// assert_eq!(counters.snapshot().executed, 3);
-        /// # Ok::<(), jitterlab_rt::BuildError>(())
+        /// # Ok::<(), jitterlab_model::Error>(())
         /// ```
         #[derive(Debug)]
         #[repr(align(128))]

@@ -1,113 +1,50 @@
-//! What can go wrong, and what to do about it: every sentence of this crate but those of [`crate::xenomai`].
+//! What can go wrong, and what to do about it: what the system refuses and how to get it.
 
 use std::env;
+use std::fmt;
 use std::fs;
 use std::io;
 
-use jitterlab_model::task::TaskError;
-use jitterlab_model::{CpuSet, Policy, Refusal, SleepClock, WakeMethod};
+use jitterlab_model::{CpuSet, Error, Policy, Refusal, SleepClock, WakeMethod};
 
 use crate::sys;
-use crate::xenomai::XenomaiError;
 
-/// Why a periodic loop or a task's thread cannot be made. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// A description that contradicts itself.
-    #[error(transparent)]
-    Contradiction(#[from] TaskError),
-    /// A task that would keep everybody else off the processors there are.
-    #[error(transparent)]
-    Unreachable(#[from] Unreachable),
-    /// A Xenomai core that does not take the task.
-    #[error(transparent)]
-    Core(#[from] XenomaiError),
-    /// Not even a plain sleep works.
-    #[error("the system does not let the task sleep: {0}")]
-    Sleep(io::Error),
-    /// The system gave no thread.
-    #[error("no thread: {0}; is a limit on processes or memory in the way (ulimit -u, -l)?")]
-    Thread(#[from] io::Error),
-    /// The thread broke down before or after its work.
-    #[error("the task's thread broke down")]
-    Broken,
+/// The system gave no thread.
+pub fn no_thread(cause: io::Error) -> Error {
+    Error::refused("no thread")
+        .because(cause)
+        .remedy("is a limit on processes or memory in the way (ulimit -u, -l)?")
 }
 
-/// Why a task cannot wait the way it was asked to.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum WakeError {
-    /// SCHED_DEADLINE alone releases a task that waits by it.
-    #[error("the thread does not run under SCHED_DEADLINE, which alone could release it")]
-    NotReleased,
-    /// A core's method on another system than [`crate::xenomai::OnCore`], which would sleep as Linux does.
-    #[error("the thread is not attached to a Xenomai core, whose sleep wake={0} is")]
-    NotOnCore(WakeMethod),
-    /// A method of a newer jitterlab-model.
-    #[error("this release of jitterlab-rt has no wake={0}")]
-    NotMade(WakeMethod),
-    /// The system refused something.
-    #[error(transparent)]
-    System(#[from] io::Error),
-}
-
-/// Why tasks may not run together: one polls all the time under a real-time policy, which keeps everybody else off its
-/// processor.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unreachable {
-    /// It could take any processor.
-    #[error("task {0} polls all the time under a real-time policy and is bound to no processor: add cpu=N")]
-    Unbound(String),
-    /// No processor is left to the machine.
-    #[error(
-        "polling all the time under a real-time policy, {0} would hold every processor this program may use and make the machine unreachable: use policy=other, another wake= with compensate=margin:TIME, or allow one processor more"
-    )]
-    NoneLeft(String),
-    /// Another task is to run on its processor.
-    #[error(
-        "task {task} polls all the time on cpu={cpu}, where task {other} could never run: give them different processors"
-    )]
-    Shared {
-        /// The task that polls.
-        task: String,
-        /// Its processor.
-        cpu: u16,
-        /// The other task there.
-        other: String,
-    },
-}
-
-/// Why the processor's counter cannot serve as a clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Unusable {
-    /// Its rate changes with the processor's.
-    #[error("the processor does not promise that its time stamp counter runs at a constant rate")]
-    NotConstant,
-    /// None is known that a program may read.
-    #[error("jitterlab knows no counter of this processor that a program may read")]
-    NotThere,
+/// A task's thread ended by a panic.
+pub fn broken() -> Error {
+    Error::not_measured("the task's thread broke down")
 }
 
 /// Something a thread asks the system for and may be refused.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub(crate) enum Wanted {
-    #[error("locked memory")]
     LockedMemory,
-    #[error("timer slack of 1 ns")]
     TimerSlack,
-    #[error("limit on computing without a wait")]
     RealTimeLimit,
-    #[error("policy {0}")]
     Policy(Policy),
-    #[error("processor {cpu}")]
     Processor { cpu: u16, policy: Policy },
-    #[error("wake={0} on clock={1}")]
     WakeUp(WakeMethod, SleepClock),
-    #[error("the {}", sys::counter::NAME)]
     Counter,
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wanted::LockedMemory => f.write_str("locked memory"),
+            Wanted::TimerSlack => f.write_str("timer slack of 1 ns"),
+            Wanted::RealTimeLimit => f.write_str("limit on computing without a wait"),
+            Wanted::Policy(policy) => write!(f, "policy {policy}"),
+            Wanted::Processor { cpu, .. } => write!(f, "processor {cpu}"),
+            Wanted::WakeUp(wake, clock) => write!(f, "wake={wake} on clock={clock}"),
+            Wanted::Counter => write!(f, "the {}", sys::counter::NAME),
+        }
+    }
 }
 
 impl Wanted {

@@ -25,8 +25,10 @@ pub mod xenomai;
 
 pub use builder::Builder;
 pub use counters::{Snapshot, TaskCounters};
-pub use error::{BuildError, Unreachable, WakeError};
+pub use error::{broken, no_thread};
+pub use jitterlab_model::Error;
 pub use jitterlab_model::OwnWork;
+pub use jitterlab_model::error::ErrorKind;
 pub use linux::Linux;
 pub use periodic::{End, Open, PeriodicLoop, Running};
 pub use probe::Probe;

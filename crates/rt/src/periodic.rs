@@ -74,7 +74,7 @@ pub enum End {
 ///     let _position = activation.index() as f64 * 0.1;
 /// }
 /// assert_eq!(task.result().executed, 5);
-/// # Ok::<(), jitterlab_rt::BuildError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 pub struct PeriodicLoop<S: System = Linux> {
     system: S,

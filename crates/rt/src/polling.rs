@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jitterlab_model::{Policy, TaskSpec};
-
-use crate::error::Unreachable;
+use jitterlab_model::{Error, Policy, TaskSpec};
 
 /// Whether these tasks may run together on these processors (those the process is allowed on): a task that polls all
 /// the time under a real-time policy keeps everybody else off its processor, and one has to be left.
@@ -14,28 +12,45 @@ use crate::error::Unreachable;
 ///
 /// let task = "wake=spin,policy=fifo:50,cpu=1".parse()?;
 /// assert!(polling::check(&[task], &[1]).is_err());
-/// # Ok::<(), jitterlab_model::task::TaskError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 ///
 /// # Errors
 /// Why they may not.
-pub fn check(tasks: &[TaskSpec], allowed: &[u16]) -> Result<(), Unreachable> {
+pub fn check(tasks: &[TaskSpec], allowed: &[u16]) -> Result<(), Error> {
     let holds = |t: &&TaskSpec| {
         t.wake.traits().polls && matches!(t.policy, Some(Policy::Fifo(_) | Policy::RoundRobin(_)))
     };
     let polling: Vec<&TaskSpec> = tasks.iter().filter(holds).collect();
     if let Some(unbound) = polling.iter().find(|t| t.cpu.is_none()) {
-        return Err(Unreachable::Unbound(unbound.name.clone()));
+        return Err(Error::bad_use(format!(
+            "task {} polls all the time under a real-time policy and is bound to no \
+             processor",
+            unbound.name
+        ))
+        .remedy("add cpu=N"));
     }
     let held: BTreeSet<u16> = polling.iter().filter_map(|t| t.cpu).collect();
     if !polling.is_empty() && allowed.iter().all(|cpu| held.contains(cpu)) {
         let names: Vec<&str> = polling.iter().map(|t| t.name.as_str()).collect();
-        return Err(Unreachable::NoneLeft(names.join(", ")));
+        return Err(Error::bad_use(format!(
+            "polling all the time under a real-time policy, {} would hold every processor \
+             this program may use and make the machine unreachable",
+            names.join(", ")
+        ))
+        .remedy(
+            "use policy=other, another wake= with compensate=margin:TIME, or allow one \
+             processor more",
+        ));
     }
     for task in polling {
         if let Some(other) = tasks.iter().find(|t| t.name != task.name && t.cpu == task.cpu) {
             let (task, cpu) = (task.name.clone(), task.cpu.unwrap_or_default());
-            return Err(Unreachable::Shared { task, cpu, other: other.name.clone() });
+            return Err(Error::bad_use(format!(
+                "task {task} polls all the time on cpu={cpu}, where task {} could never run",
+                other.name
+            ))
+            .remedy("give them different processors"));
         }
     }
     Ok(())

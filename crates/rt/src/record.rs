@@ -15,7 +15,7 @@ use crate::ring::{self, Reader, Writer};
 /// while task.wait().is_some() {}
 /// let mut activations = Vec::new();
 /// assert_eq!(drain.pop_into(&mut activations, usize::MAX), 3);
-/// # Ok::<(), jitterlab_rt::BuildError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 pub fn ring(capacity: usize) -> (Recorder, Drain) {
     let (writer, reader) = ring::ring(capacity);

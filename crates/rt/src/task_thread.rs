@@ -6,11 +6,11 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use jitterlab_model::{Granted, OwnWork, Policy, ReadClock, Refusal, TaskResult, TaskSpec};
+use jitterlab_model::{Error, Granted, OwnWork, Policy, ReadClock, Refusal, TaskResult, TaskSpec};
 
 use crate::builder::wake_or_nanosleep;
 use crate::counters::TaskCounters;
-use crate::error::{BuildError, Wanted};
+use crate::error::{Wanted, broken, no_thread};
 use crate::fitted::{self, Fitted, ReadCounter};
 use crate::linux::Linux;
 use crate::periodic::{End, PeriodicLoop};
@@ -112,7 +112,7 @@ impl TaskThread {
         spec: &TaskSpec,
         options: &ThreadOptions,
         stop: &Arc<AtomicBool>,
-    ) -> Result<TaskThread, BuildError> {
+    ) -> Result<TaskThread, Error> {
         Self::spawn_with(spec, options, stop, None)
     }
 
@@ -125,10 +125,10 @@ impl TaskThread {
         options: &ThreadOptions,
         stop: &Arc<AtomicBool>,
         work: Option<Box<dyn OwnWork>>,
-    ) -> Result<TaskThread, BuildError> {
+    ) -> Result<TaskThread, Error> {
         spec.validate()?;
-        polling::check(std::slice::from_ref(spec), &sys::sched::cpus()?)?;
-        signal::accept_interrupts()?;
+        polling::check(std::slice::from_ref(spec), &sys::sched::cpus().map_err(no_thread)?)?;
+        signal::accept_interrupts().map_err(no_thread)?;
         let counters = Arc::new(TaskCounters::default());
         let (recorder, drain) = match options.ring {
             0 => (None, None),
@@ -150,8 +150,9 @@ impl TaskThread {
         let thread = thread::Builder::new()
             .name(spec.name.chars().take(15).filter(|c| *c != '\0').collect())
             .stack_size(STACK_BYTES)
-            .spawn(move || body.run(&say_ready, &gone))?;
-        let Ready { granted, refused, id } = ready.recv().map_err(|_| BuildError::Broken)??;
+            .spawn(move || body.run(&say_ready, &gone))
+            .map_err(no_thread)?;
+        let Ready { granted, refused, id } = ready.recv().map_err(|_| broken())??;
         Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
     }
 
@@ -206,7 +207,7 @@ impl TaskThread {
     ///
     /// # Errors
     /// A panic on the task's thread.
-    pub fn finish(mut self) -> Result<TaskEnd, BuildError> {
+    pub fn finish(mut self) -> Result<TaskEnd, Error> {
         self.go = None;
         while !self.thread.is_finished() {
             if self.stop.load(Ordering::Relaxed) {
@@ -214,7 +215,7 @@ impl TaskThread {
             }
             thread::sleep(Duration::from_millis(1));
         }
-        self.thread.join().map_err(|_| BuildError::Broken)
+        self.thread.join().map_err(|_| broken())
     }
 }
 
@@ -228,7 +229,7 @@ struct Body {
 }
 
 impl Body {
-    fn run(self, say_ready: &Sender<Result<Ready, BuildError>>, go: &Receiver<Go>) -> TaskEnd {
+    fn run(self, say_ready: &Sender<Result<Ready, Error>>, go: &Receiver<Go>) -> TaskEnd {
         let Body { spec, options, .. } = &self;
         let setup = ThreadSetup {
             cpu: spec.cpu,
@@ -249,8 +250,8 @@ impl Body {
                 Err(error) => error,
             };
             #[cfg(not(feature = "xenomai"))]
-            let error = xenomai::XenomaiError::NotBuilt { core };
-            let _ = say_ready.send(Err(error.into()));
+            let error = xenomai::not_built(core);
+            let _ = say_ready.send(Err(error));
             return TaskEnd::before_the_first();
         }
         match counter_of(spec.read) {
@@ -281,7 +282,7 @@ fn drive<S: System>(
     body: Body,
     granted: Granted,
     mut refused: Vec<Refusal>,
-    say_ready: &Sender<Result<Ready, BuildError>>,
+    say_ready: &Sender<Result<Ready, Error>>,
     go: &Receiver<Go>,
 ) -> TaskEnd {
     let Body { spec, options, counters, recorder, stop, mut work } = body;

@@ -1,9 +1,8 @@
 //! How a task waits, as its description asks: a wake-up method with the clock and the compensation around it.
 
-use jitterlab_model::{Compensation, SleepClock, TaskSpec};
+use jitterlab_model::{Compensation, Error, SleepClock, TaskSpec};
 
 use crate::compensate;
-use crate::error::WakeError;
 use crate::system::System;
 use crate::wake::{OnClock, WakeUp, of_method};
 
@@ -12,7 +11,7 @@ use crate::wake::{OnClock, WakeUp, of_method};
 ///
 /// # Errors
 /// What the system refused.
-pub fn of_task<S: System>(system: &S, spec: &TaskSpec) -> Result<Box<dyn WakeUp<S>>, WakeError> {
+pub fn of_task<S: System>(system: &S, spec: &TaskSpec) -> Result<Box<dyn WakeUp<S>>, Error> {
     // The way of the NIST paper is a task of its own, shorter period.
     let interval_ns = match spec.compensate {
         Compensation::Repeat { every_ns } => every_ns,

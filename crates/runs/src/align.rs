@@ -1,19 +1,19 @@
 //! A run held against a witness: the capture of a pin that each activation moved, or another view of the same run.
 
 use jitterlab_analysis::align::{ChannelAligned, Found, Own, RunAligned, align as align_times};
-use jitterlab_model::PulseAt;
+use jitterlab_model::{Error, PulseAt};
 use jitterlab_trace::Columns;
 
-use crate::{Run, RunsError};
+use crate::Run;
 
 /// Finds for each channel of a witness which task of the run gave its pulses, and how far the times of both differ. Without
 /// a task's name each is tried.
 ///
 /// # Errors
 /// There is no such task, not every activation is kept, or a file cannot be read.
-pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAligned, RunsError> {
+pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAligned, Error> {
     let own = run.tasks(task)?.into_iter().map(|number| Ok((number, starts(run, number)?)));
-    let own: Vec<(usize, Own)> = own.collect::<Result<_, RunsError>>()?;
+    let own: Vec<(usize, Own)> = own.collect::<Result<_, Error>>()?;
     let name = |run: &Run, number: usize| run.info().tasks[number].spec.name.clone();
     let mut channels = Vec::new();
     for number in witness.tasks(None)? {
@@ -37,7 +37,7 @@ pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAligned,
 }
 
 /// When the activations of a task began, or ended where that is what its pulses say.
-fn starts(run: &Run, task: usize) -> Result<Own, RunsError> {
+fn starts(run: &Run, task: usize) -> Result<Own, Error> {
     if !run.keeps_all(task) {
         return Err(run.needs_activations());
     }

@@ -9,11 +9,12 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
 use jitterlab_analysis::{Summary, Verdict};
-use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskRun, TimingStats};
+use jitterlab_model::{Activation, Bench, Error, RunCauses, RunInfo, TaskRun, TimingStats};
 use jitterlab_trace::{Columns, Import, Measured};
 
+use crate::Run;
+use crate::error::no_causes;
 use crate::run::Holder;
-use crate::{Run, RunsError};
 
 impl Run {
     /// Everything that is said of the run, or of its task of this name; `sections` are those that somebody asked for, and
@@ -28,7 +29,7 @@ impl Run {
         sections: Vec<AnalysisSection>,
         with_transitions: bool,
         purpose: Option<&Purpose>,
-    ) -> Result<RunAnalysis, RunsError> {
+    ) -> Result<RunAnalysis, Error> {
         let wanted = self.tasks(task)?;
         let (scans, warnings) = self.scan()?.into_parts();
         let all = self.analyses(&scans, with_transitions)?;
@@ -49,7 +50,7 @@ impl Run {
     }
 
     /// What is said of each task, from its scan.
-    fn analyses(&self, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>, RunsError> {
+    fn analyses(&self, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>, Error> {
         let info = self.info();
         let mut analyses: Vec<TaskAnalysis> =
             info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::of(scan, task, info)).collect();
@@ -73,7 +74,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn measured(&self) -> Result<MeasuredRun, RunsError> {
+    pub fn measured(&self) -> Result<MeasuredRun, Error> {
         let (stats, warnings) = self.timing()?.into_parts();
         Ok(MeasuredRun::new(RunInfo { warnings, ..self.info().clone() }, &stats, Some(self.path().into())))
     }
@@ -82,17 +83,22 @@ impl Run {
     ///
     /// # Errors
     /// It is such a run.
-    pub fn check_virtual_time(&self) -> Result<(), RunsError> {
+    pub fn check_virtual_time(&self) -> Result<(), Error> {
         let info = self.info();
         let is_virtual = info.bench == Bench::Kernel && info.clock.contains("icount");
-        if is_virtual { Ok(()) } else { Err(RunsError::NotVirtual(self.path().into())) }
+        if is_virtual {
+            Ok(())
+        } else {
+            Err(Error::bad_use(format!("{} was not measured in virtual time", self.path().display()))
+                .remedy("give a run file of `jitterlab kernel run`, or a kernel"))
+        }
     }
 
     /// Every latency of each task, with the task's name.
     ///
     /// # Errors
     /// The file cannot be read, or does not keep every activation.
-    pub fn latencies(&self) -> Result<Vec<(String, Vec<i64>)>, RunsError> {
+    pub fn latencies(&self) -> Result<Vec<(String, Vec<i64>)>, Error> {
         let tasks = self.info().tasks.iter().enumerate().map(|(number, task)| {
             if !self.keeps_all(number) {
                 return Err(self.needs_activations());
@@ -110,20 +116,20 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read, or the kernel's events were not recorded.
-    pub fn causes(&self) -> Result<RunCauses, RunsError> {
+    pub fn causes(&self) -> Result<RunCauses, Error> {
         let causes = match &*self.holder {
             Holder::File(reader) => reader.causes()?,
             Holder::Journal(reader) => reader.causes()?,
             Holder::Imported(_) => None,
         };
-        causes.ok_or_else(|| RunsError::NoCauses(self.path.clone()))
+        causes.ok_or_else(|| no_causes(&self.path))
     }
 
     /// What the causes of late activations say of the run, or of its task of this name.
     ///
     /// # Errors
     /// As [`Run::causes`], or there is no such task.
-    pub fn why(&self, task: Option<&str>, told: Told) -> Result<RunWhy, RunsError> {
+    pub fn why(&self, task: Option<&str>, told: Told) -> Result<RunWhy, Error> {
         let wanted = self.tasks(task)?;
         let causes = self.causes()?;
         let (info, warnings) = self.warned(self.info().clone()).into_parts();
@@ -136,7 +142,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read, or a requirement needs every activation and not all are kept.
-    pub fn breaches(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Breaches>>, RunsError> {
+    pub fn breaches(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Breaches>>, Error> {
         let tasks = self.info().tasks.len();
         let found = match &*self.holder {
             _ if requirements.is_empty() => vec![Vec::new(); tasks],
@@ -164,10 +170,7 @@ impl Run {
         self.info().tasks.iter().zip(found).map(of_task).collect()
     }
 
-    fn breaches_of_rows(
-        &self,
-        requirements: &[&Requirement],
-    ) -> Result<Vec<Vec<Option<Breaches>>>, RunsError> {
+    fn breaches_of_rows(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Option<Breaches>>>, Error> {
         let new = |task: usize| {
             let of =
                 requirements.iter().map(|requirement| BreachCounter::new(requirement, self.period_ns(task)));
@@ -199,10 +202,7 @@ impl Run {
     }
 
     /// Of a run that keeps spikes only: by the second, as far as histograms tell.
-    fn breaches_of_slices(
-        &self,
-        requirements: &[&Requirement],
-    ) -> Result<Vec<Vec<Option<Breaches>>>, RunsError> {
+    fn breaches_of_slices(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Option<Breaches>>>, Error> {
         let tasks = self.info().tasks.len();
         let mut found = vec![vec![Some(Breaches::new()); requirements.len()]; tasks];
         self.for_each_slice(|slice| {
@@ -225,7 +225,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read, or not every activation is kept.
-    pub fn backtest(&self, task: usize, window_ns: i64) -> Result<Reliability, RunsError> {
+    pub fn backtest(&self, task: usize, window_ns: i64) -> Result<Reliability, Error> {
         if !self.keeps_all(task) {
             return Err(self.needs_activations());
         }

@@ -1,15 +1,13 @@
 //! Runs compared, task by task.
 
-use std::path::PathBuf;
-
 use jitterlab_analysis::compare::{
     self, CausesCompared, Differing, FEWEST_RUNS, RunWarnings, RunsCompared, TaskCompared, Weight,
     comparable, settings, twente,
 };
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::RunCauses;
+use jitterlab_model::{Error, RunCauses};
 
-use crate::{Run, RunsError};
+use crate::Run;
 
 /// How runs are compared.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,37 +18,6 @@ pub struct CompareOptions<'a> {
     pub twente: bool,
     /// Even what is not comparable.
     pub anyway: bool,
-}
-
-/// Why runs were not compared.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CompareError {
-    /// They have no task in common.
-    #[error("no task is in all of these runs: {}; name one with --task", of_each(.0))]
-    NoCommonTask(Vec<(PathBuf, Vec<String>)>),
-    /// Their figures are of different things.
-    #[error(
-        "these runs are not comparable: {}; measure again alike, or look at the figures all the same with --anyway",
-        grave(.0)
-    )]
-    NotComparable(Vec<Differing>),
-    /// There are too few runs of a setting.
-    #[error(
-        "one run of a setting says nothing of the spread from run to run: give {FEWEST_RUNS} or more of either, better 5, as in jitterlab compare A1 A2 A3 --with B1 B2 B3"
-    )]
-    TooFewRuns,
-    /// There is but one run.
-    #[error("there is nothing to compare with: give another run, as in jitterlab compare A B")]
-    OnlyOne,
-    /// A run cannot be read.
-    #[error(transparent)]
-    Runs(#[from] RunsError),
-}
-
-fn of_each(runs: &[(PathBuf, Vec<String>)]) -> String {
-    let of = |(path, names): &(PathBuf, Vec<String>)| format!("{} has {}", path.display(), names.join(", "));
-    runs.iter().map(of).collect::<Vec<_>>().join("; ")
 }
 
 fn grave(all: &[Differing]) -> String {
@@ -71,14 +38,19 @@ pub fn compare(
     runs: &[Run],
     of_other_setting: &[Run],
     options: CompareOptions<'_>,
-) -> Result<RunsCompared, CompareError> {
+) -> Result<RunsCompared, Error> {
     let first = runs.len();
     let by_setting = !of_other_setting.is_empty();
     if by_setting && first.min(of_other_setting.len()) < FEWEST_RUNS {
-        return Err(CompareError::TooFewRuns);
+        return Err(Error::bad_use("one run of a setting says nothing of the spread from run to run")
+            .remedy(format!(
+                "give {FEWEST_RUNS} or more of either, better 5, as in jitterlab compare A1 A2 \
+                 A3 --with B1 B2 B3"
+            )));
     }
     if first + of_other_setting.len() < 2 {
-        return Err(CompareError::OnlyOne);
+        return Err(Error::bad_use("there is nothing to compare with")
+            .remedy("give another run, as in jitterlab compare A B"));
     }
     let runs: Vec<&Run> = runs.iter().chain(of_other_setting).collect();
     let matching = matching(&runs, options.task)?;
@@ -89,7 +61,8 @@ pub fn compare(
         let mismatches = differing(&runs, numbers, &labels);
         let refused = |d: &Differing| d.conditions.iter().any(|m| m.weight == Weight::Refuse);
         if !options.anyway && mismatches.iter().any(refused) {
-            return Err(CompareError::NotComparable(mismatches));
+            return Err(Error::bad_use(format!("these runs are not comparable: {}", grave(&mismatches)))
+                .remedy("measure again alike, or look at the figures all the same with --anyway"));
         }
         let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
         let causes = None;
@@ -132,7 +105,7 @@ fn of_task(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option
 
 /// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for
 /// stands for the only task of a run, too.
-fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, CompareError> {
+fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Error> {
     let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
     if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
         return Ok(vec![vec![0; runs.len()]]);
@@ -147,8 +120,11 @@ fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Compar
     let in_all = |name: &String| runs.iter().map(|run| of(run, name)).collect::<Option<Vec<usize>>>();
     let found: Vec<Vec<usize>> = wanted.iter().filter_map(in_all).collect();
     if found.is_empty() {
-        let all = runs.iter().map(|run| (run.path().to_path_buf(), names(run)));
-        return Err(CompareError::NoCommonTask(all.collect()));
+        let of = |run: &&Run| format!("{} has {}", run.path().display(), names(run).join(", "));
+        let all = runs.iter().map(of).collect::<Vec<_>>().join("; ");
+        return Err(
+            Error::bad_use(format!("no task is in all of these runs: {all}")).remedy("name one with --task")
+        );
     }
     Ok(found)
 }

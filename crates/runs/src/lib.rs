@@ -12,9 +12,10 @@ mod told;
 mod warned;
 
 pub use align::align;
-pub use compare::{CompareError, CompareOptions, compare};
-pub use error::RunsError;
-pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold, TraceError};
+pub use compare::{CompareOptions, compare};
+pub use error::Missing;
+pub use jitterlab_model::Error;
+pub use jitterlab_trace::{CaptureHints, Column, Columns, Hints, PacketFilter, Slice, Threshold};
 pub use one_task::OneTask;
 pub use outlook::Ahead;
 pub use read::Progress;

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use jitterlab_analysis::patterns::Change;
 use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_model::{Activation, Bench, Gap, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Bench, Error, Gap, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
-use crate::{Run, RunsError};
+use crate::Run;
 
 /// A task of a run, with its standing figures, what speaks against them, and its activations when they are wanted.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct TwoClocks {
 }
 
 impl TwoClocks {
-    fn of(run: &Run, task: usize) -> Result<Option<Self>, RunsError> {
+    fn of(run: &Run, task: usize) -> Result<Option<Self>, Error> {
         if run.info().bench != Bench::Import || !run.keeps_all(task) {
             return Ok(None);
         }
@@ -103,14 +103,18 @@ impl OneTask {
     ///
     /// # Errors
     /// There is no such task, it is not periodic, it never ran, or the file cannot be read.
-    pub fn of<K: Ord>(
-        run: Run,
-        name: Option<&str>,
-        prefer: impl Fn(&TaskSpec) -> K,
-    ) -> Result<Self, RunsError> {
+    pub fn of<K: Ord>(run: Run, name: Option<&str>, prefer: impl Fn(&TaskSpec) -> K) -> Result<Self, Error> {
         let number = run.one_task(name, prefer)?;
         if !run.info().tasks[number].is_periodic() {
-            return Err(RunsError::NotPeriodic(run.path));
+            return Err(Error::not_measured(format!(
+                "{}: what was measured is no periodic task, so nothing follows for a motor or a \
+                 loop",
+                run.path.display()
+            ))
+            .remedy(
+                "take the output of a tool that wakes periodically, or measure with `jitterlab \
+                 run`",
+            ));
         }
         let clocks = TwoClocks::of(&run, number)?;
         let (stats, worst) = if run.keeps_all(number) {
@@ -129,7 +133,10 @@ impl OneTask {
             (all.swap_remove(number), None)
         };
         if stats.executed() == 0 {
-            return Err(RunsError::NeverRan(run.path));
+            return Err(Error::not_measured(format!(
+                "{}: its task ran not once, so there is nothing to judge",
+                run.path.display()
+            )));
         }
         let task = &run.info().tasks[number];
         let mut caveats = Caveat::on(&Summary::of(task, &stats), task, run.info());
@@ -172,7 +179,7 @@ impl OneTask {
     ///
     /// # Errors
     /// Not every activation is kept.
-    pub fn rows_around_worst(&self, before: u64, after: u64) -> Result<Range<u64>, RunsError> {
+    pub fn rows_around_worst(&self, before: u64, after: u64) -> Result<Range<u64>, Error> {
         let worst = self.worst_row.ok_or_else(|| self.run.needs_activations())?;
         Ok(worst.saturating_sub(before)..worst.saturating_add(after))
     }
@@ -181,7 +188,7 @@ impl OneTask {
     ///
     /// # Errors
     /// Not every activation is kept, or the file cannot be read.
-    pub fn visit(&self, mut visit: impl FnMut(&[Activation])) -> Result<(), RunsError> {
+    pub fn visit(&self, mut visit: impl FnMut(&[Activation])) -> Result<(), Error> {
         if !self.run.keeps_all(self.number) {
             return Err(self.run.needs_activations());
         }
@@ -192,7 +199,7 @@ impl OneTask {
     ///
     /// # Errors
     /// Not every activation is kept, or the file cannot be read.
-    pub fn activations(&self, rows: Range<u64>) -> Result<Vec<Activation>, RunsError> {
+    pub fn activations(&self, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
         let rows = self.run.activations(self.number, rows)?;
         Ok(TwoClocks::on_one(self.clocks, &rows).into_owned())
     }

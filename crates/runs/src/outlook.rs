@@ -4,9 +4,9 @@ use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::{Breaches, Requirement};
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::{TaskRun, Warning};
+use jitterlab_model::{Error, TaskRun, Warning};
 
-use crate::{Run, RunsError};
+use crate::Run;
 
 /// What is asked about the time to come.
 #[derive(Debug, Clone, Default)]
@@ -29,9 +29,9 @@ impl Run {
     /// # Errors
     /// There is no such task, the file cannot be read, it keeps too little for what is asked, the horizon is not above 0, or a
     /// claim is one that no run supports.
-    pub fn outlook(&self, task: Option<&str>, ahead: &Ahead) -> Result<Outlook, RunsError> {
+    pub fn outlook(&self, task: Option<&str>, ahead: &Ahead) -> Result<Outlook, Error> {
         if ahead.horizon_ns.is_some_and(|ns| ns <= 0) {
-            return Err(RunsError::HorizonNotAhead);
+            return Err(Error::bad_use("--horizon is a time ahead").remedy("give one above 0, such as 24h"));
         }
         let wanted = self.tasks(task)?.into_iter();
         let (tasks, warnings) = if let Some(window_ns) = ahead.backtest_ns {
@@ -48,7 +48,7 @@ impl Run {
     }
 
     /// What is predicted of each task, unless only requirements are to be decided, which takes no scan.
-    fn predictions(&self, ahead: &Ahead) -> Result<(Vec<Option<Prediction>>, Vec<Warning>), RunsError> {
+    fn predictions(&self, ahead: &Ahead) -> Result<(Vec<Option<Prediction>>, Vec<Warning>), Error> {
         if !ahead.requirements.is_empty() {
             return Ok((Vec::new(), self.info().warnings.clone()));
         }
@@ -72,13 +72,19 @@ impl Run {
         task: usize,
         breaches: &[Breaches],
         prediction: Option<&Option<Prediction>>,
-    ) -> Result<TaskOutlook, RunsError> {
+    ) -> Result<TaskOutlook, Error> {
         let described = &self.info().tasks[task];
         let (of_requirements, of_claims) = breaches.split_at(ahead.requirements.len());
         let judged = ahead.requirements.iter().zip(of_requirements);
         let plan = |(claim, breaches): (&Requirement, &Breaches)| {
             let plan = claim.plan(breaches, ahead.burst_at_most, described.spec.period_ns);
-            plan.ok_or_else(|| RunsError::Unsupportable(claim.clone()))
+            plan.ok_or_else(|| {
+                Error::not_measured(format!(
+                    "no run, however long, supports {:?}, which allows no breach at all",
+                    claim.text
+                ))
+                .remedy("claim a small share, such as \"p(latency > 100us) < 1e-6\"")
+            })
         };
         Ok(TaskOutlook {
             task: described.spec.name.clone(),
@@ -89,7 +95,7 @@ impl Run {
         })
     }
 
-    fn backtested(&self, task: usize, window_ns: i64) -> Result<TaskOutlook, RunsError> {
+    fn backtested(&self, task: usize, window_ns: i64) -> Result<TaskOutlook, Error> {
         Ok(TaskOutlook {
             task: self.info().tasks[task].spec.name.clone(),
             reliability: Some(self.backtest(task, window_ns)?),

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series, SeriesBuilder, Share, Step};
-use jitterlab_model::{Activation, Keep, TimingStats};
-use jitterlab_trace::{Columns, Measured, RunReader, Slice, TraceError};
+use jitterlab_model::{Activation, Error, Keep, TimingStats};
+use jitterlab_trace::{Columns, Measured, RunReader, Slice};
 
 use crate::run::Holder;
-use crate::{Run, RunsError, Warned};
+use crate::{Run, Warned};
 
 /// The longest pause between two calls with the progress.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -38,7 +38,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn scan(&self) -> Result<Warned<Vec<TaskScan>>, RunsError> {
+    pub fn scan(&self) -> Result<Warned<Vec<TaskScan>>, Error> {
         let seen = self.see(|_| None)?.into_iter().map(|seen| seen.scan).collect();
         Ok(self.warned(seen))
     }
@@ -48,7 +48,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn scan_with_series(&self, total: u64) -> Result<Warned<Vec<(TaskScan, Series)>>, RunsError> {
+    pub fn scan_with_series(&self, total: u64) -> Result<Warned<Vec<(TaskScan, Series)>>, Error> {
         let sizes = self.series_rows()?;
         let seen = self.see(|task| {
             let make = if self.keeps_all(task) { SeriesBuilder::new } else { SeriesBuilder::for_spikes };
@@ -62,7 +62,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn series_rows(&self) -> Result<Vec<u64>, RunsError> {
+    pub fn series_rows(&self) -> Result<Vec<u64>, Error> {
         let tasks = self.info().tasks.len();
         let mut slices = vec![0; tasks];
         self.for_each_slice(|slice| slices[slice.task] += 1)?;
@@ -70,7 +70,7 @@ impl Run {
     }
 
     /// The one pass.
-    fn see(&self, series: impl Fn(usize) -> Option<SeriesBuilder> + Sync) -> Result<Vec<Seen>, RunsError> {
+    fn see(&self, series: impl Fn(usize) -> Option<SeriesBuilder> + Sync) -> Result<Vec<Seen>, Error> {
         let new = |task: usize| Seen {
             scan: TaskScan::new(self.period_ns(task), self.due_times(task)),
             series: series(task),
@@ -99,7 +99,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn timing(&self) -> Result<Warned<Vec<TimingStats>>, RunsError> {
+    pub fn timing(&self) -> Result<Warned<Vec<TimingStats>>, Error> {
         let new = |task: usize| TimingStats::new(self.period_ns(task));
         let mut stats: Vec<TimingStats> = (0..self.info().tasks.len()).map(new).collect();
         match &*self.holder {
@@ -117,7 +117,7 @@ impl Run {
     }
 
     /// Only histograms by the second, and the spikes, were kept.
-    fn see_slices(&self, new: impl Fn(usize) -> Seen) -> Result<Vec<Seen>, RunsError> {
+    fn see_slices(&self, new: impl Fn(usize) -> Seen) -> Result<Vec<Seen>, Error> {
         let tasks = self.info().tasks.len();
         let mut all: Vec<Seen> = (0..tasks).map(new).collect();
         // Slices are joined to stretches much shorter than the parts of a scan: (place on the grid, figures).
@@ -166,7 +166,7 @@ impl Run {
         task: usize,
         columns: Columns,
         mut visit: impl FnMut(&[Activation]),
-    ) -> Result<(), RunsError> {
+    ) -> Result<(), Error> {
         if let Holder::File(reader) = &*self.holder {
             let groups = reader.row_groups().iter().enumerate().filter(|(_, group)| group.task == task);
             for (number, _) in groups {
@@ -189,7 +189,7 @@ impl Run {
         &self,
         columns: Columns,
         mut visit: impl FnMut(usize, &[Activation]),
-    ) -> Result<(), RunsError> {
+    ) -> Result<(), Error> {
         match &*self.holder {
             Holder::File(reader) => reader.for_each_batch(columns, visit)?,
             Holder::Journal(reader) => reader.for_each_batch(visit)?,
@@ -217,14 +217,10 @@ impl Run {
     ///
     /// # Errors
     /// The file is damaged.
-    pub fn visit_part(
-        &self,
-        part: usize,
-        mut visit: impl FnMut(usize, &[Activation]),
-    ) -> Result<(), RunsError> {
+    pub fn visit_part(&self, part: usize, mut visit: impl FnMut(usize, &[Activation])) -> Result<(), Error> {
         if let Holder::File(reader) = &*self.holder {
             let task = reader.row_groups()[part].task;
-            return Ok(reader.visit_row_group(part, Columns::ALL, |rows| visit(task, rows))?);
+            return reader.visit_row_group(part, Columns::ALL, |rows| visit(task, rows));
         }
         self.for_each_batch(Columns::ALL, visit)
     }
@@ -234,7 +230,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn for_each_slice(&self, visit: impl FnMut(&Slice)) -> Result<(), RunsError> {
+    pub fn for_each_slice(&self, visit: impl FnMut(&Slice)) -> Result<(), Error> {
         match &*self.holder {
             Holder::File(reader) => reader.for_each_slice(visit)?,
             Holder::Journal(reader) => reader.for_each_slice(visit)?,
@@ -247,7 +243,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read or is damaged, or not every activation is kept.
-    pub fn activations(&self, task: usize, rows: Range<u64>) -> Result<Vec<Activation>, RunsError> {
+    pub fn activations(&self, task: usize, rows: Range<u64>) -> Result<Vec<Activation>, Error> {
         if !self.keeps_all(task) {
             return Err(self.needs_activations());
         }
@@ -291,7 +287,7 @@ impl Run {
         new: impl Fn(usize) -> T + Sync,
         push: impl Fn(&mut T, &[Activation]) + Sync,
         merge: impl Fn(&mut T, T),
-    ) -> Result<Vec<T>, RunsError> {
+    ) -> Result<Vec<T>, Error> {
         let tasks = self.info().tasks.len();
         let Holder::File(reader) = &*self.holder else {
             let mut gathered: Vec<T> = (0..tasks).map(new).collect();
@@ -313,7 +309,7 @@ impl Run {
         };
         let shares = shares(reader);
         let alone = shares.len() == 1 && self.progress.is_none();
-        let parts: Vec<Option<Result<Vec<Option<T>>, TraceError>>> = thread::scope(|scope| {
+        let parts: Vec<Option<Result<Vec<Option<T>>, Error>>> = thread::scope(|scope| {
             let begin = |groups: Range<usize>| {
                 let (part, own) = (&part, groups.clone());
                 let thread = || thread::Builder::new().spawn_scoped(scope, move || part(own)).ok();
@@ -332,7 +328,12 @@ impl Run {
         });
         let mut all: Vec<Option<T>> = (0..tasks).map(|_| None).collect();
         for part in parts {
-            let part = part.ok_or_else(|| RunsError::NotReadWhole(self.path.clone()))??;
+            let part = part.ok_or_else(|| {
+                Error::defect(format!(
+                    "{} was not read whole: a reading thread ended too early",
+                    self.path.display()
+                ))
+            })??;
             for (all, part) in all.iter_mut().zip(part) {
                 match (all.as_mut(), part) {
                     (Some(all), Some(part)) => merge(all, part),

@@ -6,12 +6,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jitterlab_model::{RunInfo, TaskSpec, Warning};
+use jitterlab_model::{Error, RunInfo, TaskSpec, Warning};
 use jitterlab_trace::{
-    Hints, Import, JournalReader, Measured, RunReader, STANDARD_INPUT, TraceError, import,
+    FileProblem, Hints, Import, JournalReader, Measured, RunReader, STANDARD_INPUT, import,
 };
 
-use crate::{Progress, RunsError, Warned};
+use crate::error::{needs_activations, no_tasks};
+use crate::{Progress, Warned};
 
 /// A run that can be gone through any number of times: a run file, the journal of an unfinished run, or what another
 /// tool measured. A clone costs nothing and is of the same open file.
@@ -39,7 +40,7 @@ impl Run {
     ///
     /// # Errors
     /// The file cannot be read, is damaged, or is of no known kind.
-    pub fn open(path: impl AsRef<Path>, hints: &Hints) -> Result<Self, RunsError> {
+    pub fn open(path: impl AsRef<Path>, hints: &Hints) -> Result<Self, Error> {
         let path = path.as_ref();
         let imported = || import(path, hints).map(|import| Holder::Imported(Box::new(import)));
         if path == Path::new(STANDARD_INPUT) {
@@ -47,13 +48,15 @@ impl Run {
         }
         let holder = match RunReader::open(path) {
             // A pipe is read only once, and has not been.
-            Err(TraceError::NoFile(_)) => imported()?,
+            Err(error) if error.is(FileProblem::NoFile) => imported()?,
             Ok(reader) => Holder::File(Box::new(reader)),
-            Err(TraceError::Unfinished(_)) => Holder::Journal(Box::new(JournalReader::open(path)?)),
-            Err(TraceError::NotARunFile { .. }) if !is_parquet(path) => imported()?,
+            Err(error) if error.is(FileProblem::Unfinished) => {
+                Holder::Journal(Box::new(JournalReader::open(path)?))
+            }
+            Err(error) if error.is(FileProblem::NotARunFile) && !is_parquet(path) => imported()?,
             // The directory that jitterdebugger writes.
             Err(_) if path.is_dir() => imported()?,
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         Ok(Run { path: path.into(), holder: Arc::new(holder), progress: None })
     }
@@ -93,16 +96,18 @@ impl Run {
     ///
     /// # Errors
     /// There is no such task, or none at all.
-    pub fn tasks(&self, name: Option<&str>) -> Result<Vec<usize>, RunsError> {
+    pub fn tasks(&self, name: Option<&str>) -> Result<Vec<usize>, Error> {
         let tasks = &self.info().tasks;
         if tasks.is_empty() {
-            return Err(RunsError::NoTasks(self.path.clone()));
+            return Err(no_tasks(&self.path));
         }
         let Some(wanted) = name else { return Ok((0..tasks.len()).collect()) };
-        self.task(wanted).map(|number| vec![number]).ok_or_else(|| RunsError::NoSuchTask {
-            path: self.path.clone(),
-            wanted: wanted.into(),
-            names: tasks.iter().map(|t| t.spec.name.clone()).collect(),
+        self.task(wanted).map(|number| vec![number]).ok_or_else(|| {
+            Error::bad_use(format!(
+                "{} has no task {wanted:?}: it has {}",
+                self.path.display(),
+                tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>().join(", ")
+            ))
         })
     }
 
@@ -114,9 +119,9 @@ impl Run {
         &self,
         name: Option<&str>,
         prefer: impl Fn(&TaskSpec) -> K,
-    ) -> Result<usize, RunsError> {
+    ) -> Result<usize, Error> {
         let best = self.tasks(name)?.into_iter().min_by_key(|i| prefer(&self.info().tasks[*i].spec));
-        best.ok_or_else(|| RunsError::NoTasks(self.path.clone()))
+        best.ok_or_else(|| no_tasks(&self.path))
     }
 
     /// Whether every activation of a task is known, and not only distributions (and perhaps the spikes).
@@ -129,9 +134,9 @@ impl Run {
     }
 
     /// Why a question about single activations has no answer.
-    pub fn needs_activations(&self) -> RunsError {
+    pub fn needs_activations(&self) -> Error {
         let kept = if matches!(*self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
-        RunsError::NeedsActivations { path: self.path.clone(), kept }
+        needs_activations(&self.path, kept)
     }
 
     /// What the reader of anything of this run has to know.

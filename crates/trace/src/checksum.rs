@@ -15,7 +15,7 @@ use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::writer::SerializedFileWriter;
 
 use crate::column::{Source, footer};
-use crate::error::Damage;
+use crate::error::{changed, damage};
 use crate::layout::CREATED_BY;
 
 /// Metadata key of the checksums of column chunks: for each row group one for each column.
@@ -85,14 +85,14 @@ pub(crate) fn of_last_group(file: &mut Writer) -> Result<OfColumns> {
     }
     match passing.take() == all.finalize() {
         true => Ok(found),
-        false => Err(Damage::ReadBack.into()),
+        false => Err(damage("what was read back is not what was written")),
     }
 }
 
 /// Whether the bytes are those that this checksum is of; a file without one has no say.
 pub(crate) fn check(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     match expected {
-        Some(crc) if crc != crc32fast::hash(bytes) => Err(Damage::Checksum.into()),
+        Some(crc) if crc != crc32fast::hash(bytes) => Err(changed()),
         _ => Ok(()),
     }
 }
@@ -104,8 +104,8 @@ pub(crate) fn blank() -> KeyValue {
 
 /// Writes the footer's checksum into a complete file.
 pub(crate) fn seal(file: &File) -> Result<()> {
-    let (begin, bytes) = footer(file, file.metadata()?.len())?.ok_or(Damage::Claims)?;
-    let at = value_at(&bytes).ok_or(Damage::Claims)?;
+    let (begin, bytes) = footer(file, file.metadata()?.len())?.ok_or_else(changed)?;
+    let at = value_at(&bytes).ok_or_else(changed)?;
     let value = format!("crc32:{:08x}", crc32fast::hash(&bytes));
     file.write_all_at(value.as_bytes(), begin + at as u64)?;
     Ok(())

@@ -16,7 +16,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
 use crate::checksum;
-use crate::error::Damage;
+use crate::error::damage;
 use crate::thrift;
 
 thread_local! {
@@ -35,7 +35,7 @@ impl Source for File {
     fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
         let size = self.metadata()?.len();
         if offset.checked_add(length).is_none_or(|end| end > size) {
-            return Err(Damage::BehindEnd.into());
+            return Err(damage("a part of it lies behind its end"));
         }
         let mut bytes = vec![0; length as usize];
         self.read_exact_at(&mut bytes, offset)?;
@@ -47,7 +47,7 @@ impl Source for Bytes {
     fn part(&self, offset: u64, length: u64) -> Result<Bytes> {
         match offset.checked_add(length) {
             Some(end) if end <= self.len() as u64 => Ok(self.slice(offset as usize..end as usize)),
-            _ => Err(Damage::BehindEnd.into()),
+            _ => Err(damage("a part of it lies behind its end")),
         }
     }
 }
@@ -64,7 +64,7 @@ impl Chunk {
         let to = length.map_or(Some(self.bytes.len()), |l| from?.checked_add(l));
         match (from, to) {
             (Some(from), Some(to)) if from <= to && to <= self.bytes.len() => Ok(self.bytes.slice(from..to)),
-            _ => Err(Damage::OutsideColumn.into()),
+            _ => Err(damage("a page lies outside its column")),
         }
     }
 }
@@ -117,7 +117,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let outer = GUARDED.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work));
     GUARDED.set(outer);
-    done.unwrap_or_else(|_| Err(Damage::Undecodable.into()))
+    done.unwrap_or_else(|_| Err(damage("its content cannot be decoded")))
 }
 
 /// Opens a column of a row group, and compares its bytes with their checksum.
@@ -129,16 +129,17 @@ pub(crate) fn open<T: DataType>(
 ) -> Result<ColumnReaderImpl<T>> {
     let meta = group.column(column);
     if meta.column_type() != T::get_physical_type() {
-        return Err(Damage::TypeOfColumn(meta.column_path().string()).into());
+        return Err(damage(format!("column {} has another type", meta.column_path().string())));
     }
     let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
     let (Ok(offset), Ok(length)) = (u64::try_from(begin), u64::try_from(meta.compressed_size())) else {
-        return Err(Damage::BeforeBegin.into());
+        return Err(damage("a column begins or ends before the file does"));
     };
     let bytes = source.part(offset, length)?;
     checksum::check(&bytes, checksum)?;
     thrift::check_pages(&bytes)?;
-    let rows = usize::try_from(group.num_rows()).map_err(|_| Damage::RowsOfGroup)?;
+    let rows = usize::try_from(group.num_rows())
+        .map_err(|_| damage("a row group claims more rows than its bytes can hold"))?;
     let chunk = Arc::new(Chunk { offset, bytes });
     let pages: Box<dyn PageReader> = Box::new(SerializedPageReader::new(chunk, meta, rows, None)?);
     Ok(ColumnReaderImpl::new(meta.column_descr_ptr(), pages))
@@ -168,10 +169,10 @@ pub(crate) fn read_on<T: DataType>(
         let (records, found, _) =
             reader.read_records(rows - values.len(), Some(&mut levels), None, values)?;
         if records == 0 {
-            return Err(Damage::EndsEarly.into());
+            return Err(damage("a column ends early"));
         }
         if found < records {
-            return Err(Damage::Null.into());
+            return Err(damage("a row lacks a value"));
         }
     }
     Ok(())

@@ -4,15 +4,16 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{RunInfo, StopReason};
+use jitterlab_model::{Error, RunInfo, StopReason};
 
+use crate::error::{FileProblem, lost, still_recording};
 use crate::journal::Journal;
+use crate::journal_path;
 use crate::own_file::{Identity, OwnFile};
 use crate::paths::{is_journal_name, sync_directory, target_of};
 use crate::place::check_free;
 use crate::table::{FinishedRun, RunFileWriter};
 use crate::walk::{Part, Walk};
-use crate::{TraceError, journal_path};
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
@@ -24,7 +25,7 @@ use crate::{TraceError, journal_path};
 /// # Errors
 /// There is no such journal, it is still being recorded, it is not a journal, its run file exists already, or
 /// that cannot be written.
-pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, TraceError> {
+pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let path = path.as_ref();
     let beside = journal_path(path);
     let journal = if beside.exists() { &beside } else { path };
@@ -40,14 +41,14 @@ pub fn recover_to(
     journal: impl AsRef<Path>,
     target: impl AsRef<Path>,
     progress: impl FnMut(u64, u64),
-) -> Result<FinishedRun, TraceError> {
+) -> Result<FinishedRun, Error> {
     let (journal, target) = (journal.as_ref(), target.as_ref());
-    let file = File::open(journal).map_err(TraceError::io("open", journal))?;
+    let file = File::open(journal).map_err(Error::file("open", journal))?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
-        return Err(TraceError::StillRecording(journal.into()));
+        return Err(still_recording(journal));
     }
     check_free(target)?;
-    let file = OwnFile::new(file).map_err(TraceError::io("read", journal))?;
+    let file = OwnFile::new(file).map_err(Error::file("read", journal))?;
     let finished = convert(&file, journal, target, None, progress)?;
     without_journal(finished, journal, file.identity())
 }
@@ -58,7 +59,7 @@ pub(crate) fn close_journal(
     target: &Path,
     info: RunInfo,
     progress: impl FnMut(u64, u64),
-) -> Result<FinishedRun, TraceError> {
+) -> Result<FinishedRun, Error> {
     let Journal { path, file, rows, .. } = journal;
     let closed = match file.get() {
         Ok(_) => convert(file, path, target, Some(info), progress),
@@ -67,32 +68,32 @@ pub(crate) fn close_journal(
             Ok(found) if found.identity() == file.identity() => {
                 convert(&found, path, target, Some(info), progress)
             }
-            _ => Err(TraceError::io("read", path)(closed)),
+            _ => Err(Error::file("read", path)(closed)),
         },
     }?;
     // Rows that cannot be are left out and said; else somebody cut the journal, or wrote into it.
     let left_out: u64 = closed.skipped.iter().filter_map(|skipped| skipped.rows).sum();
     if closed.rows + left_out < *rows {
-        let (path, journal) = (target.into(), path.into());
-        return Err(TraceError::Lost { path, recorded: *rows, read: closed.rows, journal });
+        return Err(lost(target, path, *rows, closed.rows));
     }
     without_journal(closed, path, file.identity())
 }
 
 /// Removes the journal of a run file that holds all of it, unless the name is another file's by now.
-fn without_journal(
-    finished: FinishedRun,
-    path: &Path,
-    identity: Identity,
-) -> Result<FinishedRun, TraceError> {
+fn without_journal(finished: FinishedRun, path: &Path, identity: Identity) -> Result<FinishedRun, Error> {
     if !finished.skipped.is_empty() || !is_journal_name(path) {
         return Ok(finished);
     }
     if identity.is_named(path) {
-        std::fs::remove_file(path).map_err(|source| TraceError::JournalLeft {
-            path: finished.path.clone(),
-            journal: path.into(),
-            source,
+        std::fs::remove_file(path).map_err(|source| {
+            Error::refused(format!(
+                "{} is written, and whole; its journal {} could not be removed",
+                finished.path.display(),
+                path.display()
+            ))
+            .because(source)
+            .remedy("remove it")
+            .case(FileProblem::JournalLeft)
         })?;
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);
@@ -106,8 +107,8 @@ fn convert(
     target: &Path,
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
-) -> Result<FinishedRun, TraceError> {
-    let mut walk = Walk::begin(file.get().map_err(TraceError::io("read", path))?, path)?;
+) -> Result<FinishedRun, Error> {
+    let mut walk = Walk::begin(file.get().map_err(Error::file("read", path))?, path)?;
     let mut output = RunFileWriter::create(target, walk.tasks())?;
     while let Some(part) = walk.next()? {
         match part {

@@ -2,36 +2,44 @@
 
 use std::path::Path;
 
-use jitterlab_model::RunInfo;
+use crate::error::{FileProblem, damaged, not_a_run_file};
 use jitterlab_model::bounds::check_description;
 use jitterlab_model::run::FORMAT_VERSION;
+use jitterlab_model::{Error, RunInfo};
 
-use crate::error::{Damage, NotARun, TraceError};
-
-pub(crate) fn newer(path: &Path, found: u32, known: u32) -> TraceError {
-    TraceError::NewerFormat { path: path.into(), found, known }
+pub(crate) fn newer(path: &Path, found: u32, known: u32) -> Error {
+    Error::damaged(format!(
+        "{} has format version {found}, this jitterlab reads versions up to {known}",
+        path.display()
+    ))
+    .remedy("use a newer jitterlab")
+    .case(FileProblem::NewerFormat)
 }
 
 /// Reads the description of a run, and holds it against the bounds of what can be.
-pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
+pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
     let info = parse(path, json)?;
     match check_description(&info) {
         Ok(()) => Ok(info),
-        Err(why) => Err(TraceError::Damaged { path: path.into(), why: why.into() }),
+        Err(why) => Err(damaged(path, why.within("it holds what cannot be"))),
     }
 }
 
-fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, TraceError> {
+fn parse(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
     #[derive(serde::Deserialize)]
     struct Version {
         format: u32,
     }
     let damaged = |error: serde_json::Error| match error.classify() {
         // It is JSON, only of something else: nothing broke.
-        serde_json::error::Category::Data => {
-            TraceError::NotARunFile { path: path.into(), why: NotARun::Incomplete(error) }
-        }
-        _ => TraceError::Damaged { path: path.into(), why: Damage::Description(error) },
+        serde_json::error::Category::Data => not_a_run_file(
+            path,
+            Error::damaged(format!(
+                "its description of a run is incomplete ({error}), as if another program had \
+                 made it"
+            )),
+        ),
+        _ => damaged(path, Error::damaged("the description of the run cannot be read").because(error)),
     };
     // A newer description may not even parse; its version is looked at first.
     let version: Version = serde_json::from_slice(json).map_err(damaged)?;

@@ -1,375 +1,166 @@
 //! What can go wrong with run files, as sentences with the remedy.
 
+use std::fmt::{self, Display};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use jitterlab_model::bounds::Impossible;
+use jitterlab_model::Error;
 use parquet::errors::ParquetError;
 
 use crate::role::Role;
 
-/// Why a run file could not be written or read. The message says what to do.
-#[derive(Debug, thiserror::Error)]
+/// What is wrong with a file, as far as callers decide by it ([`Error::is`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TraceError {
-    /// The system refused an operation on a file.
-    #[error("{}", refused(action, path, source))]
-    Io {
-        /// What was tried, such as `create`.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// The directory of the wanted file does not exist.
-    #[error(
-        "cannot create {path}: the directory {directory} does not exist; create it first or choose another place"
-    )]
-    NoDirectory {
-        /// The wanted file.
-        path: PathBuf,
-        /// Its missing directory.
-        directory: PathBuf,
-    },
-    /// The wanted file is there already; a measurement is never overwritten.
-    #[error("{0} exists already: choose another name, or remove it if it is no longer needed")]
-    Exists(PathBuf),
-    /// A measurement stands where a result is to be written.
-    #[error("{0} holds a measurement: choose another name, or replace it with --force")]
-    HoldsRun(PathBuf),
-    /// A result is to be written under the name that a run's file will get.
-    #[error(
-        "{path} is the name of the run that {journal} holds (`jitterlab recover {journal}` makes a run file of it once it is not being recorded any more): choose another name"
-    )]
-    NameOfRun {
-        /// The wanted file.
-        path: PathBuf,
-        /// The journal beside it.
-        journal: PathBuf,
-    },
-    /// A device, a socket or the like where only a file will do.
-    #[error("{0} is not a file: choose another name")]
-    NoFile(PathBuf),
-    /// The system has no random numbers.
-    #[error(
-        "cannot write {0}: this system gives programs no random numbers, which writing a run file takes: make /dev/urandom (mknod /dev/urandom c 1 9), allow the system call getrandom, or measure without a file"
-    )]
-    NoEntropy(PathBuf),
-    /// A link to something that does not exist.
-    #[error("{0} is a link that leads nowhere: remove it, or choose another name")]
-    LeadsNowhere(PathBuf),
+pub enum FileProblem {
+    /// The wanted file exists already; a measurement is never overwritten.
+    Exists,
+    /// A journal of the same name exists already.
+    JournalExists,
     /// A run of the same name is being recorded.
-    #[error("a run is being recorded into {0} right now: choose another name")]
-    BeingRecorded(PathBuf),
-    /// A journal of the same name is there already.
-    #[error(
-        "{0} holds what an unfinished run measured: recover it with `jitterlab recover {0}`, or remove it if it is no longer needed"
-    )]
-    JournalExists(PathBuf),
+    BeingRecorded,
+    /// A device, a socket or the like where only a file will do.
+    NoFile,
     /// A journal was given where a run file is needed.
-    #[error("{0} is the journal of an unfinished run: turn it into a run file with `jitterlab recover {0}`")]
-    Unfinished(PathBuf),
+    Unfinished,
     /// The journal belongs to a process that still writes it.
-    #[error("{0} is still being recorded: stop that run first, it closes its file itself")]
-    StillRecording(PathBuf),
+    StillRecording,
     /// Not something jitterlab wrote.
-    #[error("{path} is not a run file of jitterlab: {why}")]
-    NotARunFile {
-        /// The file.
-        path: PathBuf,
-        /// What it is, or what is missing.
-        why: NotARun,
-    },
+    NotARunFile,
     /// Written by a later jitterlab.
-    #[error(
-        "{path} has format version {found}, this jitterlab reads versions up to {known}: use a newer jitterlab"
-    )]
-    NewerFormat {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        found: u32,
-        /// The highest version that is understood here.
-        known: u32,
-    },
-    /// Another program wrote it again with a compression that is not read here.
-    #[error(
-        "{path} is compressed by {codec}, which jitterlab does not read: write it again by zstd, snappy or gzip"
-    )]
-    Compression {
-        /// The file.
-        path: PathBuf,
-        /// What it is compressed by.
-        codec: &'static str,
-    },
-    /// A run file whose content contradicts itself.
-    #[error("{path} is damaged: {why}; copy it again from its source, or measure again")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What does not fit.
-        why: Damage,
-    },
+    NewerFormat,
     /// Recording ended because the disk is full, or will be when the file is closed.
-    #[error(
-        "the disk of {path} is full: recording ended after {rows} rows, which are kept; the run goes on with its statistics in memory"
-    )]
-    DiskFull {
-        /// The journal.
-        path: PathBuf,
-        /// Rows kept.
-        rows: u64,
-    },
-    /// Recording ended because the journal could not be written.
-    #[error(
-        "cannot write {path}: {source}; recording ended after {rows} rows, which are kept; the run goes on with its statistics in memory"
-    )]
-    RecordingEnded {
-        /// The journal.
-        path: PathBuf,
-        /// Rows kept.
-        rows: u64,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// The journal could not be turned into the run file; it is kept.
-    #[error(
-        "{path} could not be written: {source}. Everything recorded is kept in {journal}: make room, then run `jitterlab recover {journal}`"
-    )]
-    NotClosed {
-        /// The wanted run file.
-        path: PathBuf,
-        /// The journal that holds the run.
-        journal: PathBuf,
-        /// What went wrong.
-        source: Box<TraceError>,
-    },
-    /// The run file holds less than was recorded: something cut the journal, or wrote into it.
-    #[error(
+    DiskFull,
+    /// The run file is written, and its journal still exists.
+    JournalLeft,
+    /// The run file holds less than was recorded: another program cut the journal, or wrote into it.
+    Lost,
+    /// Not the output of a tool that is known here.
+    UnknownOutput,
+    /// A file in which several tools left something.
+    SeveralOutputs,
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+pub(crate) fn no_directory(path: &Path, directory: &Path) -> Error {
+    Error::bad_use(format!(
+        "cannot create {}: the directory {} does not exist",
+        path.display(),
+        directory.display()
+    ))
+    .remedy("create it first or choose another place")
+}
+
+pub(crate) fn exists(path: &Path) -> Error {
+    Error::bad_use(format!("{} exists already", path.display()))
+        .remedy("choose another name, or remove it if it is no longer needed")
+        .case(FileProblem::Exists)
+}
+
+pub(crate) fn being_recorded(path: &Path) -> Error {
+    Error::refused(format!("a run is being recorded into {} right now", path.display()))
+        .remedy("choose another name")
+        .case(FileProblem::BeingRecorded)
+}
+
+pub(crate) fn still_recording(path: &Path) -> Error {
+    Error::refused(format!("{} is still being recorded", path.display()))
+        .remedy("stop that run first, it closes its file itself")
+        .case(FileProblem::StillRecording)
+}
+
+pub(crate) fn no_file(path: &Path) -> Error {
+    Error::bad_use(format!("{} is not a file", path.display()))
+        .remedy("choose another name")
+        .case(FileProblem::NoFile)
+}
+
+pub(crate) fn not_a_run_file(path: &Path, why: impl Into<Cause>) -> Error {
+    Error::damaged(format!("{} is not a run file of jitterlab", path.display()))
+        .because(why)
+        .case(FileProblem::NotARunFile)
+}
+
+/// A run file whose content contradicts itself.
+pub(crate) fn damaged(path: &Path, why: impl Into<Cause>) -> Error {
+    Error::damaged(format!("{} is damaged", path.display()))
+        .because(why)
+        .remedy("copy it again from its source, or measure again")
+}
+
+pub(crate) fn bad_causes(path: &Path, why: impl Display) -> Error {
+    damaged(path, format!("the causes of late activations cannot be read ({why})"))
+}
+
+/// The journal could not be turned into the run file; it is kept.
+pub(crate) fn not_closed(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
+    let journal = journal.display();
+    Error::refused(format!("{} could not be written", path.display())).because(why).remedy(format!(
+        "everything recorded is kept in {journal}: make room, then run `jitterlab recover {journal}`"
+    ))
+}
+
+/// The run file holds less than was recorded.
+pub(crate) fn lost(path: &Path, journal: &Path, recorded: u64, read: u64) -> Error {
+    let (path, journal) = (path.display(), journal.display());
+    Error::refused(format!(
         "{path} holds {read} of the {recorded} activations that were recorded: another program changed the journal meanwhile. \
          Nothing was removed; the journal is {journal}"
-    )]
-    Lost {
-        /// The run file, of what was left.
-        path: PathBuf,
-        /// Activations that were written to the journal.
-        recorded: u64,
-        /// Activations that were read from it.
-        read: u64,
-        /// The journal.
-        journal: PathBuf,
-    },
-    /// The run file is written, and its journal is still there.
-    #[error("{path} is written, and whole; its journal {journal} could not be removed: {source}; remove it")]
-    JournalLeft {
-        /// The run file.
-        path: PathBuf,
-        /// The journal.
-        journal: PathBuf,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// Not the output of a tool that is known here.
-    #[error(
-        "{path} is not an output that jitterlab can import: it reads what cyclictest, rtla, oslat, jitterdebugger, LinuxCNC, \
-         Xenomai, EVL and Zephyr print, captures (VCD, sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. Of a \
-         table, say which column is what: --columns latency=2:us"
-    )]
-    UnknownOutput {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file in which several tools left something.
-    #[error("{path} looks like the output of several tools: {tools}; split it, so that each file is of one")]
-    SeveralOutputs {
-        /// The file.
-        path: PathBuf,
-        /// What it looks like.
-        tools: String,
-    },
-    /// An output that would fill the memory.
-    #[error("{path} is longer than {} MiB: split it, or keep only a part of it", .most >> 20)]
-    TooLong {
-        /// The file.
-        path: PathBuf,
-        /// How long it may be, in bytes.
-        most: u64,
-    },
-    /// Another tool's output that contradicts its own format.
-    #[error("{path} looks like the output of {tool}, but cannot be read: {}{why}", place(*.line))]
-    UnreadableOutput {
-        /// The file.
-        path: PathBuf,
-        /// What it looks like.
-        tool: &'static str,
-        /// The line to blame, counted from 1, if one is.
-        line: Option<usize>,
-        /// What is wrong.
-        why: Box<Unreadable>,
-    },
-    /// Times in memory that cannot be those of a task.
-    #[error("{path} cannot be made: {}{why}", row.map_or_else(String::new, |row| format!("row {row}: ")))]
-    UnreadableColumns {
-        /// The file.
-        path: PathBuf,
-        /// The row to blame, counted from 1, if one is.
-        row: Option<usize>,
-        /// What is wrong.
-        why: Box<Unreadable>,
-    },
-    /// Times that are those of no single activations.
-    #[error(
-        "{0} cannot be made: the times do not lie on one grid, so which due time each is of is not known: say the due times, too"
-    )]
-    NoActivations(PathBuf),
-    /// The thread that writes the journal ended by a panic.
-    #[error("the thread that writes the journal died")]
-    WriterDied,
-    /// Activations of a task that the run's description does not name.
-    #[error("task number {task} is not in the run's description, which has {tasks} tasks")]
-    UnknownTask {
-        /// The number given.
-        task: usize,
-        /// How many there are.
-        tasks: usize,
-    },
+    ))
+    .case(FileProblem::Lost)
 }
 
-/// Why a file is no run file, or no journal.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum NotARun {
-    /// Nothing is in it.
-    #[error("it is empty")]
-    Empty,
-    /// It does not begin as Parquet files do.
-    #[error("it is not a Parquet file")]
-    NotParquet,
-    /// Its end, where a Parquet file says what is in it, cannot be read; with what the Parquet library says.
-    #[error("its end is missing or damaged, as of a copy that was cut short ({0})")]
-    CutShort(String),
-    /// A Parquet file of another program; with the metadata key that it lacks.
-    #[error("it is a Parquet file, but has no description of a run ({0})")]
-    NoDescription(&'static str),
-    /// A description that is none of a run, with what it lacks.
-    #[error("its description of a run is incomplete ({0}), as if another program had made it")]
-    Incomplete(serde_json::Error),
-    /// A table of other columns.
-    #[error("its columns are {} instead of {}", .found.join(", "), .wanted.join(", "))]
-    Columns {
-        /// Its columns.
-        found: Vec<String>,
-        /// Those of a run file.
-        wanted: Vec<String>,
-    },
-    /// A journal without a description.
-    #[error("its description was never written, or is damaged; nothing can be recovered from it")]
-    NeverDescribed,
-    /// A journal of nothing but its beginning.
-    #[error("it ends before its first line; nothing was recorded in it")]
-    NothingRecorded,
-    /// A Parquet file where a journal is needed.
-    #[error("only journals (NAME.part) are recovered, and this is a Parquet file already")]
-    ParquetAlready,
-    /// It does not begin as journals do.
-    #[error("it does not begin as a journal does")]
-    NotAJournal,
+/// Bytes that are not those that their checksum is of.
+pub(crate) fn changed() -> ParquetError {
+    damage("its bytes have changed since it was written, as their checksum shows")
 }
 
-/// What does not fit in a run file.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Damage {
-    /// The description of the run.
-    #[error("the description of the run cannot be read ({0})")]
-    Description(serde_json::Error),
-    /// The list of the slices' tables.
-    #[error("its list of slices cannot be read ({0})")]
-    SliceList(serde_json::Error),
-    /// Why activations were late.
-    #[error("the causes of late activations cannot be read ({0})")]
-    Causes(io::Error),
-    /// The slices' tables do not fit each other.
-    #[error("its slices contradict each other")]
-    Slices,
-    /// A row group that is not there.
-    #[error("it has no row group {0}")]
-    NoRowGroup(usize),
-    /// A row group of several tasks, or of one that the description lacks.
-    #[error("a row group is not of exactly one task of the run, as if another program had rewritten it")]
-    TaskOfGroup,
-    /// A row group that cannot be as long as it says.
-    #[error("a row group claims more rows than its bytes can hold")]
-    RowsOfGroup,
-    /// A part beyond the end of the file.
-    #[error("a part of it lies behind its end")]
-    BehindEnd,
-    /// A column beyond the beginning of the file.
-    #[error("a column begins or ends before the file does")]
-    BeforeBegin,
-    /// A page that is not in its column.
-    #[error("a page lies outside its column")]
-    OutsideColumn,
-    /// Where it says what is in it: something that is longer than the bytes that say it, or no Thrift.
-    #[error("what it says is in it cannot be, or is damaged")]
-    Claims,
-    /// Bytes that are not those that their checksum is of.
-    #[error(
-        "its bytes have changed since it was written (their checksum says so): copy it again from where it was measured"
-    )]
-    Checksum,
-    /// What was written reads back as something else.
-    #[error("what was read back is not what was written")]
-    ReadBack,
-    /// A column that is shorter than its row group.
-    #[error("a column ends early")]
-    EndsEarly,
-    /// A row without a value.
-    #[error("a row lacks a value")]
-    Null,
-    /// A column of another type than its name promises.
-    #[error("column {0} has another type")]
-    TypeOfColumn(String),
-    /// Values that no measurement can have given.
-    #[error("it holds what cannot be: {0}")]
-    Impossible(Box<Impossible>),
-    /// Bytes that the Parquet library panics on.
-    #[error("its content cannot be decoded")]
-    Undecodable,
-    /// What the Parquet library says of it.
-    #[error("{0}")]
-    Parquet(String),
-}
-
-impl From<Impossible> for Damage {
-    fn from(why: Impossible) -> Self {
-        Damage::Impossible(Box::new(why))
-    }
-}
-
-impl From<Impossible> for Unreadable {
-    fn from(why: Impossible) -> Self {
-        Unreadable::Impossible(Box::new(why))
-    }
-}
-
-impl From<Damage> for ParquetError {
-    /// So that it gets through the Parquet library.
-    fn from(damage: Damage) -> Self {
-        ParquetError::External(Box::new(damage))
-    }
-}
-
-impl From<ParquetError> for Damage {
-    fn from(error: ParquetError) -> Self {
-        match error {
-            ParquetError::External(inner) => match inner.downcast() {
-                Ok(damage) => *damage,
-                Err(other) => Damage::Parquet(other.to_string()),
-            },
-            other => Damage::Parquet(other.to_string()),
+/// Why recording ended before the run did.
+pub(crate) fn recording_ended(path: &Path, rows: u64, cause: io::Error) -> Error {
+    let path = path.display();
+    let kept = format!(
+        "recording ended after {rows} rows, which are kept; the run goes on with its statistics in memory"
+    );
+    match cause.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Error::refused(format!("the disk of {path} is full: {kept}")).case(FileProblem::DiskFull)
         }
+        _ => Error::refused(format!("cannot write {path}")).because(cause).remedy(kept),
+    }
+}
+
+/// Another tool's output that would fill the memory.
+pub(crate) fn too_long(path: &Path, most: u64) -> Error {
+    Error::damaged(format!("{} is longer than {} MiB", path.display(), most >> 20))
+        .remedy("split it, or keep only a part of it")
+}
+
+pub(crate) fn unknown_task(task: usize, tasks: usize) -> Error {
+    Error::bad_use(format!("task number {task} is not in the run's description, which has {tasks} tasks"))
+}
+
+/// What is damaged in a run file, as it gets through the Parquet library.
+pub(crate) fn damage(what: impl Into<String>) -> ParquetError {
+    ParquetError::External(Box::new(Error::damaged(what)))
+}
+
+/// Values that no measurement can have given, likewise.
+pub(crate) fn impossible(why: Error) -> ParquetError {
+    ParquetError::External(Box::new(why.within("it holds what cannot be")))
+}
+
+/// The same, and what the Parquet library says itself, without its words for the way here.
+pub(crate) fn damage_of(error: ParquetError) -> Cause {
+    match error {
+        ParquetError::External(inner) => inner,
+        other => other.to_string().into(),
+    }
+}
+
+impl From<Error> for Unreadable {
+    fn from(why: Error) -> Self {
+        Unreadable::Impossible(why)
     }
 }
 
@@ -490,7 +281,7 @@ pub enum Unreadable {
     ConsoleLine,
     /// Values that no measurement can have given.
     #[error("it holds what cannot be: {0}")]
-    Impossible(Box<Impossible>),
+    Impossible(Error),
     /// A channel that a capture does not have.
     #[error("there is no channel {wanted}: it has {names}")]
     NoChannel {
@@ -574,8 +365,8 @@ pub enum Wanted {
     Time,
 }
 
-impl std::fmt::Display for Wanted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Wanted::Numbers => "a row of numbers",
             Wanted::Count => "a count",
@@ -586,52 +377,5 @@ impl std::fmt::Display for Wanted {
             Wanted::Row => "a row with all columns",
             Wanted::Time => "a number",
         })
-    }
-}
-
-fn place(line: Option<usize>) -> String {
-    line.map_or_else(String::new, |line| format!("line {line}: "))
-}
-
-impl TraceError {
-    /// Whether a name is at fault that the user wrote: there is no such file, or it is none.
-    #[must_use]
-    pub fn is_bad_use(&self) -> bool {
-        use io::ErrorKind::{InvalidFilename, IsADirectory, NotFound};
-        let TraceError::Io { action: "open" | "read", source, .. } = self else { return false };
-        matches!(source.kind(), NotFound | InvalidFilename | IsADirectory)
-    }
-
-    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> TraceError {
-        let path = path.into();
-        move |source| TraceError::Io { action, path, source }
-    }
-}
-
-/// A refused operation as a sentence, without the error number of the system.
-fn refused(action: &str, path: &Path, error: &io::Error) -> String {
-    const LONG: usize = 40;
-    let name = path.display().to_string();
-    match (action, error.kind()) {
-        ("open" | "read", io::ErrorKind::NotFound) => format!("no file {name} here"),
-        (_, io::ErrorKind::InvalidFilename) => {
-            let beginning: String = name.chars().take(LONG).collect();
-            format!("{beginning}... is too long for the name of a file")
-        }
-        _ => {
-            let said = error.to_string();
-            let said = said.split(" (os error").next().unwrap_or_default();
-            format!("cannot {action} {name}: {said}{}", remedy(error))
-        }
-    }
-}
-
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "; choose a directory you may write to, or change the permissions",
-        io::ErrorKind::ReadOnlyFilesystem => "; choose a directory on another disk",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; make room on that disk",
-        io::ErrorKind::IsADirectory => "; name a file in it",
-        _ => "",
     }
 }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::RunInfo;
+use jitterlab_model::{Error, RunInfo};
 
-use crate::TraceError;
+use crate::error::recording_ended;
 use crate::frame::{self, FrameReader, Kind};
 use crate::own_file::OwnFile;
 
@@ -25,8 +25,8 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Begins a journal: the preamble and the description, synced.
-    pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, TraceError> {
-        let file = OwnFile::new(file).map_err(TraceError::io("write", path))?;
+    pub(crate) fn begin(path: &Path, file: File, info: &RunInfo) -> Result<Self, Error> {
+        let file = OwnFile::new(file).map_err(Error::file("write", path))?;
         let mut journal = Journal { path: path.into(), file, good_bytes: 0, rows: 0 };
         let mut bytes = frame::preamble();
         // Twice, in blocks of their own: without it the times of the rows are unknown, and one damaged block of a disk must
@@ -39,13 +39,13 @@ impl Journal {
             file.write_all(&bytes)?;
             file.sync_all()
         });
-        written.map_err(TraceError::io("write", path))?;
+        written.map_err(Error::file("write", path))?;
         journal.good_bytes = bytes.len() as u64;
         Ok(journal)
     }
 
     /// Appends the final description, so that nothing is missing if turning the journal into a run file fails.
-    pub(crate) fn end(&mut self, info: &RunInfo) -> Result<(), TraceError> {
+    pub(crate) fn end(&mut self, info: &RunInfo) -> Result<(), Error> {
         let mut bytes = Vec::new();
         put_info(&mut bytes, info, 0);
         self.write(&bytes)?;
@@ -53,13 +53,13 @@ impl Journal {
     }
 
     /// Makes what was written last through a power loss.
-    pub(crate) fn sync(&self) -> Result<(), TraceError> {
+    pub(crate) fn sync(&self) -> Result<(), Error> {
         let synced = self.file.get().and_then(File::sync_data);
         synced.map_err(|e| recording_ended(&self.path, self.rows, e))
     }
 
     /// Appends frames. If the disk takes only a part of them, the whole frames in it are kept.
-    pub(crate) fn write(&mut self, frames: &[u8]) -> Result<(), TraceError> {
+    pub(crate) fn write(&mut self, frames: &[u8]) -> Result<(), Error> {
         let mut file = self.file.get().map_err(|e| recording_ended(&self.path, self.rows, e))?;
         let mut written = 0;
         let mut failure = None;
@@ -87,23 +87,14 @@ impl Journal {
     }
 
     /// Closing the run writes all of it once more: recording has to end while the disk still holds that.
-    pub(crate) fn check_room(&self) -> Result<(), TraceError> {
+    pub(crate) fn check_room(&self) -> Result<(), Error> {
         let needed = self.good_bytes + self.good_bytes / 8 + (256 << 10);
         match free_bytes(&self.path) {
             Some(free) if free < needed => {
-                Err(TraceError::DiskFull { path: self.path.clone(), rows: self.rows })
+                Err(recording_ended(&self.path, self.rows, io::ErrorKind::StorageFull.into()))
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// Why nothing more is recorded.
-pub(crate) fn recording_ended(path: &Path, rows: u64, source: io::Error) -> TraceError {
-    let path = path.into();
-    match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => TraceError::DiskFull { path, rows },
-        _ => TraceError::RecordingEnded { path, rows, source },
     }
 }
 

@@ -34,16 +34,17 @@ mod writer;
 
 pub use convert::{recover, recover_to};
 pub use decoder::Columns;
-pub use error::{Damage, NotARun, TraceError, Unreadable, Wanted};
+pub use error::{FileProblem, Unreadable, Wanted};
 pub use import::{
-    CaptureHints, Hints, Import, Measured, PacketFilter, PacketFilterError, STANDARD_INPUT, Threshold,
-    ThresholdError, import, import_bytes, import_columns,
+    CaptureHints, Hints, Import, Measured, PacketFilter, STANDARD_INPUT, Threshold, import, import_bytes,
+    import_columns,
 };
+pub use jitterlab_model::Error;
 pub use parts::Parts;
 pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};
 pub use redescribe::redescribe;
-pub use role::{Column, ColumnError, Role, RoleError};
+pub use role::{Column, Role};
 pub use salvage::Skipped;
 pub use slices::{Slice, Stored};
 pub use table::{FinishedRun, RunFileWriter, metadata};

@@ -10,14 +10,13 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Error};
 use nix::libc::O_NOFOLLOW;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::TraceError;
 use crate::codec::{self, RowEncoder};
-use crate::error::NotARun;
+use crate::error::{being_recorded, not_a_run_file};
 use crate::frame::{FrameReader, Kind, PARTS, put};
 
 /// The largest file that is gone on with.
@@ -58,9 +57,9 @@ impl Parts {
     ///
     /// # Errors
     /// The folder cannot be written, or the same command runs there right now.
-    pub fn of(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, TraceError> {
+    pub fn of(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, Error> {
         let path = folder.join(format!("jitterlab-{command}-{:016x}.parts", identity(request)));
-        let failed = |action: &'static str| TraceError::io(action, &path);
+        let failed = |action: &'static str| Error::file(action, &path);
         // Whatever stands under the name of a link is not ours.
         let options = || File::options().read(true).append(true).custom_flags(O_NOFOLLOW).to_owned();
         let file = match options().create_new(true).open(&path) {
@@ -69,13 +68,13 @@ impl Parts {
         };
         let file = file.map_err(failed("create"))?;
         if file.try_lock().is_err() {
-            return Err(TraceError::BeingRecorded(path));
+            return Err(being_recorded(&path));
         }
         let mut parts = Parts::nowhere();
         let mut beginning = Vec::new();
         (&file).take(PARTS.len() as u64).read_to_end(&mut beginning).map_err(failed("read"))?;
         if !PARTS.starts_with(&beginning) {
-            return Err(TraceError::NotARunFile { path, why: NotARun::NotAJournal });
+            return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does")));
         }
         let good_bytes = if beginning == PARTS { parts.read(&file).map_err(failed("read"))? } else { 0 };
         // What was cut off in the middle of a part is measured again.
@@ -138,7 +137,7 @@ impl Parts {
     ///
     /// # Errors
     /// It cannot be written. Nothing more is kept then, and the measurement can go on.
-    pub fn keep(&mut self, value: &impl Serialize, rows: &[Activation]) -> Result<(), TraceError> {
+    pub fn keep(&mut self, value: &impl Serialize, rows: &[Activation]) -> Result<(), Error> {
         let Some(kept) = &mut self.kept else { return Ok(()) };
         let mut bytes = Vec::new();
         for rows in rows.chunks(1 << 16) {
@@ -159,7 +158,7 @@ impl Parts {
             self.on_disk += 1;
             return Ok(());
         };
-        let failed = TraceError::io("write", &kept.path)(error);
+        let failed = Error::file("write", &kept.path)(error);
         self.kept = None;
         Err(failed)
     }
@@ -168,11 +167,9 @@ impl Parts {
     ///
     /// # Errors
     /// The file cannot be removed.
-    pub fn close(self, complete: bool) -> Result<usize, TraceError> {
+    pub fn close(self, complete: bool) -> Result<usize, Error> {
         match self.path() {
-            Some(path) if complete => {
-                fs::remove_file(path).map_err(TraceError::io("remove", path)).map(|()| 0)
-            }
+            Some(path) if complete => fs::remove_file(path).map_err(Error::file("remove", path)).map(|()| 0),
             Some(_) => Ok(self.on_disk),
             None => Ok(0),
         }
@@ -220,7 +217,8 @@ mod tests {
             parts.keep(value, &rows(n as u64)).unwrap();
         }
         let path = parts.path().unwrap().to_path_buf();
-        assert!(matches!(Parts::of(folder.path(), "try", &("1ms", 5)), Err(TraceError::BeingRecorded(_))));
+        let again = Parts::of(folder.path(), "try", &("1ms", 5));
+        assert!(again.is_err_and(|e| e.is(crate::FileProblem::BeingRecorded)));
         drop(parts);
         let bytes = fs::read(&path).unwrap();
         let first = {

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::TraceError;
+use jitterlab_model::Error;
 
 const JOURNAL: &str = ".part";
 
@@ -38,9 +38,9 @@ pub(crate) fn directory_of(path: &Path) -> PathBuf {
 }
 
 /// Makes the names in the file's directory last through a power loss.
-pub(crate) fn sync_directory(path: &Path) -> Result<(), TraceError> {
+pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
     let directory = directory_of(path);
-    File::open(&directory).and_then(|d| d.sync_all()).map_err(TraceError::io("sync the directory", directory))
+    File::open(&directory).and_then(|d| d.sync_all()).map_err(Error::file("sync the directory", directory))
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 //!
 //! A file is built under a name of its own, which nobody can foresee and which no link can stand for, in the folder of
 //! its target, and gets the target's name in one step when it is whole. What is measured is never replaced unasked.
-
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use tempfile::{Builder, NamedTempFile};
 
-use crate::TraceError;
 use crate::entropy;
+use crate::error::{exists, no_directory, no_file, still_recording};
 use crate::frame::{PARTS, is_journal};
 use crate::paths::{directory_of, journal_path};
 
@@ -25,35 +25,36 @@ use crate::paths::{directory_of, journal_path};
 ///
 /// # Errors
 /// As above; a link that leads nowhere, a block device, a socket or a directory; a place that cannot be written.
-pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), TraceError> {
+pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), Error> {
     let path = path.as_ref();
-    write_by(path, force, |out| out.write_all(content).map_err(TraceError::io("write", path)))
+    write_by(path, force, |out| out.write_all(content).map_err(Error::file("write", path)))
 }
 
 /// The same with content that is made while it is written: where `fill` fails, nothing is replaced.
 ///
 /// # Errors
 /// As [`write`], or what `fill` answers.
-pub fn write_by<T, E: From<TraceError>>(
+pub fn write_by<T>(
     path: &Path,
     force: bool,
-    fill: impl FnOnce(&mut dyn Write) -> Result<T, E>,
-) -> Result<T, E> {
+    fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>,
+) -> Result<T, Error> {
     let (target, permissions) = match fs::metadata(path) {
         Ok(found) if found.is_file() => {
             check_replaceable(path, force)?;
             // The system decides whether this file may be changed, and whether this link may be followed.
-            File::options().write(true).open(path).map_err(TraceError::io("write", path))?;
-            let target = fs::canonicalize(path).map_err(TraceError::io("find", path))?;
+            File::options().write(true).open(path).map_err(Error::file("write", path))?;
+            let target = fs::canonicalize(path).map_err(Error::file("find", path))?;
             (target, Some(found.permissions()))
         }
         Ok(found) if found.is_dir() => {
-            return Err(TraceError::io("write", path)(io::ErrorKind::IsADirectory.into()).into());
+            return Err(Error::file("write", path)(io::ErrorKind::IsADirectory.into()));
         }
         Ok(_) => return fill(&mut stream(path)?),
-        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(TraceError::io("write", path)(e).into()),
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(Error::file("write", path)(e)),
         Err(_) if fs::symlink_metadata(path).is_ok() => {
-            return Err(TraceError::LeadsNowhere(path.into()).into());
+            return Err(Error::bad_use(format!("{} is a link that leads nowhere", path.display()))
+                .remedy("remove it, or choose another name"));
         }
         Err(_) => (path.into(), None),
     };
@@ -62,24 +63,24 @@ pub fn write_by<T, E: From<TraceError>>(
     let mut file = temporary(&target)?;
     let filled = fill(file.as_file_mut())?;
     if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions).map_err(TraceError::io("write", path))?;
+        file.as_file().set_permissions(permissions).map_err(Error::file("write", path))?;
     }
-    file.as_file().sync_all().map_err(TraceError::io("write", path))?;
-    file.persist(&target).map_err(|e| TraceError::io("write", path)(e.error))?;
+    file.as_file().sync_all().map_err(Error::file("write", path))?;
+    file.persist(&target).map_err(|e| Error::file("write", path)(e.error))?;
     Ok(filled)
 }
 
 /// A device or FIFO takes the bytes as they come.
-fn stream(path: &Path) -> Result<File, TraceError> {
+fn stream(path: &Path) -> Result<File, Error> {
     let stream = |of: fs::FileType| of.is_char_device() || of.is_fifo();
-    let kind = fs::metadata(path).map_err(TraceError::io("write", path))?.file_type();
+    let kind = fs::metadata(path).map_err(Error::file("write", path))?.file_type();
     if !stream(kind) {
-        return Err(TraceError::NoFile(path.into()));
+        return Err(no_file(path));
     }
-    let file = File::options().write(true).open(path).map_err(TraceError::io("write", path))?;
+    let file = File::options().write(true).open(path).map_err(Error::file("write", path))?;
     // It may have become something else since it was looked at.
     if !file.metadata().is_ok_and(|opened| stream(opened.file_type())) {
-        return Err(TraceError::NoFile(path.into()));
+        return Err(no_file(path));
     }
     Ok(file)
 }
@@ -90,10 +91,10 @@ const SUFFIX: &str = ".tmp";
 
 /// A new file in the target's folder, removed again unless it gets the target's name. What a killed process left beside it
 /// is taken away.
-pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, TraceError> {
+pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
     let directory = directory_of(target);
     if !directory.exists() {
-        return Err(TraceError::NoDirectory { path: target.into(), directory });
+        return Err(no_directory(target, &directory));
     }
     sweep(&directory);
     loop {
@@ -103,7 +104,7 @@ pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, TraceError> {
             // As any file a program makes: what the user's umask leaves of it.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&directory)
-            .map_err(TraceError::io("create", target))?;
+            .map_err(Error::file("create", target))?;
         // Held as long as it is written. Shared: it is no run that is being recorded, whoever looks at it under its name.
         // Where locks are not supported there is none, and nothing is swept.
         let swept = matches!(file.as_file().try_lock_shared(), Err(TryLockError::WouldBlock));
@@ -160,37 +161,51 @@ pub(crate) fn holds(path: &Path) -> Holds {
     }
 }
 
-fn check_replaceable(path: &Path, force: bool) -> Result<(), TraceError> {
+fn check_replaceable(path: &Path, force: bool) -> Result<(), Error> {
     match holds(path) {
-        Holds::LiveJournal => Err(TraceError::StillRecording(path.into())),
-        Holds::Journal | Holds::Parquet if !force => Err(TraceError::HoldsRun(path.into())),
+        Holds::LiveJournal => Err(still_recording(path)),
+        Holds::Journal | Holds::Parquet if !force => {
+            Err(Error::bad_use(format!("{} holds a measurement", path.display()))
+                .remedy("choose another name, or replace it with --force"))
+        }
         _ => Ok(()),
     }
 }
 
 /// The name belongs to the run whose journal is beside it.
-fn check_no_journal(path: &Path) -> Result<(), TraceError> {
+fn check_no_journal(path: &Path) -> Result<(), Error> {
     let journal = journal_path(path);
     match holds(&journal) {
-        Holds::Journal | Holds::LiveJournal => {
-            Err(TraceError::NameOfRun { path: PathBuf::from(path), journal })
-        }
+        Holds::Journal | Holds::LiveJournal => Err(Error::bad_use(format!(
+            "{} is the name of the run that {} holds (`jitterlab recover {}` makes a run \
+             file of it once it is not being recorded any more)",
+            path.display(),
+            journal.display(),
+            journal.display()
+        ))
+        .remedy("choose another name")),
         _ => Ok(()),
     }
 }
 
 /// Refuses to begin a run under a name that is taken, where its directory is missing, or where no run file can be written.
-pub(crate) fn check_free(path: &Path) -> Result<(), TraceError> {
+pub(crate) fn check_free(path: &Path) -> Result<(), Error> {
     let directory = directory_of(path);
     if !directory.exists() {
-        return Err(TraceError::NoDirectory { path: path.into(), directory });
+        return Err(no_directory(path, &directory));
     }
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => {
-            Err(TraceError::Exists(path.into()))
-        }
-        Ok(_) => Err(TraceError::NoFile(path.into())),
-        Err(_) if !entropy::is_there() => Err(TraceError::NoEntropy(path.into())),
+        Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => Err(exists(path)),
+        Ok(_) => Err(no_file(path)),
+        Err(_) if !entropy::is_there() => Err(Error::refused(format!(
+            "cannot write {}: this system gives programs no random numbers, which writing a \
+             run file takes",
+            path.display()
+        ))
+        .remedy(
+            "make /dev/urandom (mknod /dev/urandom c 1 9), allow the system call getrandom, \
+             or measure without a file",
+        )),
         Err(_) => Ok(()),
     }
 }

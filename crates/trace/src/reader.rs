@@ -5,20 +5,19 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jitterlab_model::bounds::{Impossible, check_order, check_times};
+use jitterlab_model::bounds::{check_order, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, RunCauses, RunInfo};
+use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 
-use crate::TraceError;
 use crate::causes::{self, Place};
 use crate::checksum::{self, OfColumns};
 use crate::column;
 use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
 use crate::description::{newer, parse_info};
-use crate::error::{Damage, NotARun};
+use crate::error::{FileProblem, bad_causes, changed, damage_of, damaged, no_file, not_a_run_file};
 use crate::frame::is_journal;
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, schema};
 use crate::slice_table::{self, Embedded};
@@ -53,35 +52,49 @@ impl RunReader {
     /// # Errors
     /// There is no such file, it is not a run file, it is the journal of an unfinished run, it was written by a
     /// newer jitterlab, or it is damaged.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(TraceError::io("open", path))?;
+        let file = File::open(path).map_err(Error::file("open", path))?;
         match file.metadata().map(|m| m.file_type()) {
             Ok(kind) if kind.is_dir() => {
-                return Err(TraceError::io("open", path)(io::ErrorKind::IsADirectory.into()));
+                return Err(Error::file("open", path)(io::ErrorKind::IsADirectory.into()));
             }
             // Parquet is read from its end.
-            Ok(kind) if !kind.is_file() => return Err(TraceError::NoFile(path.into())),
+            Ok(kind) if !kind.is_file() => return Err(no_file(path)),
             _ => {}
         }
-        let not = |why| TraceError::NotARunFile { path: path.into(), why };
+        let not = |why: Error| not_a_run_file(path, why);
         let mut beginning = Vec::new();
-        (&file).take(16).read_to_end(&mut beginning).map_err(TraceError::io("read", path))?;
+        (&file).take(16).read_to_end(&mut beginning).map_err(Error::file("read", path))?;
         if is_journal(&beginning) {
-            return Err(TraceError::Unfinished(path.into()));
+            return Err(Error::refused(format!("{} is the journal of an unfinished run", path.display()))
+                .remedy(format!("turn it into a run file with `jitterlab recover {}`", path.display()))
+                .case(FileProblem::Unfinished));
         }
         if !beginning.starts_with(b"PAR1") {
-            return Err(not(if beginning.is_empty() { NotARun::Empty } else { NotARun::NotParquet }));
+            return Err(not(if beginning.is_empty() {
+                Error::damaged("it is empty")
+            } else {
+                Error::damaged("it is not a Parquet file")
+            }));
         }
-        let size = file.metadata().map_err(TraceError::io("read", path))?.len();
-        let cut_short = |e| not(NotARun::CutShort(Damage::from(e).to_string()));
+        let size = file.metadata().map_err(Error::file("read", path))?.len();
+        let cut_short = |e| {
+            let why = damage_of(e);
+            let cut = Error::damaged(format!(
+                "its end is missing or damaged, as of a copy that was cut short ({why})"
+            ));
+            not_a_run_file(path, cut)
+        };
         let footer = column::footer(&file, size).map_err(cut_short)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).map_err(cut_short)?;
         let value = |key: &str| {
             let pairs = metadata.file_metadata().key_value_metadata();
             pairs.into_iter().flatten().find(|kv| kv.key == key).and_then(|kv| kv.value.as_deref())
         };
-        let described = value(RUN_KEY).ok_or_else(|| not(NotARun::NoDescription(RUN_KEY)))?;
+        let described = value(RUN_KEY).ok_or_else(|| {
+            not(Error::damaged(format!("it is a Parquet file, but has no description of a run ({RUN_KEY})")))
+        })?;
         let format = value(FORMAT_KEY).and_then(|v| v.parse().ok()).unwrap_or(FORMAT_VERSION);
         if format > FORMAT_VERSION {
             return Err(newer(path, format, FORMAT_VERSION));
@@ -89,18 +102,20 @@ impl RunReader {
         let info = parse_info(path, described.as_bytes())?;
         let embedded = match value(SLICES_KEY).map(serde_json::from_str).transpose() {
             Ok(list) => list.unwrap_or_default(),
-            Err(e) => return Err(damaged(path, Damage::SliceList(e))),
+            Err(e) => {
+                return Err(damaged(path, Error::damaged("its list of slices cannot be read").because(e)));
+            }
         };
         let checksums = match footer.as_ref().and_then(|(_, bytes)| checksum::is_sealed(bytes)) {
             Some(whole) if checksum::is_ours(&metadata) => {
                 let checksums = value(checksum::CHUNKS_KEY).filter(|_| whole).and_then(checksum::read);
                 let of_groups = |found: &Vec<_>| found.len() == metadata.num_row_groups();
-                Some(checksums.filter(of_groups).ok_or_else(|| damaged(path, Damage::Checksum))?)
+                Some(checksums.filter(of_groups).ok_or_else(|| damaged(path, changed()))?)
             }
             _ => None,
         };
         let causes = value(CAUSES_KEY).map(serde_json::from_str).transpose();
-        let causes = causes.map_err(|e| damaged(path, Damage::Causes(e.into())))?;
+        let causes = causes.map_err(|e| bad_causes(path, e))?;
         check_schema(path, &metadata)?;
         check_compression(path, &metadata)?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
@@ -156,7 +171,7 @@ impl RunReader {
         number: usize,
         columns: Columns,
         mut visit: impl FnMut(&[Activation]),
-    ) -> Result<(), TraceError> {
+    ) -> Result<(), Error> {
         let mut decoder = self.decoder(number, columns)?;
         let mut left = self.groups[number].rows;
         let mut rows = vec![decoder.common; left.min(BATCH)];
@@ -164,7 +179,8 @@ impl RunReader {
         while left > 0 {
             let batch = &mut rows[..left.min(BATCH)];
             self.guarded(|| decoder.fill(batch))?;
-            check(batch, columns, &mut last).map_err(|e| damaged(&self.path, e.into()))?;
+            check(batch, columns, &mut last)
+                .map_err(|e| damaged(&self.path, e.within("it holds what cannot be")))?;
             visit(batch);
             left -= batch.len();
         }
@@ -180,12 +196,12 @@ impl RunReader {
         number: usize,
         columns: Columns,
         rows: &mut Vec<Activation>,
-    ) -> Result<(), TraceError> {
+    ) -> Result<(), Error> {
         let mut decoder = self.decoder(number, columns)?;
         rows.clear();
         rows.resize(self.groups[number].rows, decoder.common);
         self.guarded(|| rows.chunks_mut(BATCH).try_for_each(|batch| decoder.fill(batch)))?;
-        check(rows, columns, &mut None).map_err(|e| damaged(&self.path, e.into()))
+        check(rows, columns, &mut None).map_err(|e| damaged(&self.path, e.within("it holds what cannot be")))
     }
 
     /// Hands all activations to `visit`, batch by batch, with the number of their task.
@@ -196,51 +212,47 @@ impl RunReader {
         &self,
         columns: Columns,
         mut visit: impl FnMut(usize, &[Activation]),
-    ) -> Result<(), TraceError> {
+    ) -> Result<(), Error> {
         let mut groups = self.groups.iter().enumerate();
         groups.try_for_each(|(i, group)| self.visit_row_group(i, columns, |rows| visit(group.task, rows)))
     }
 
-    fn decoder(&self, number: usize, columns: Columns) -> Result<Decoder, TraceError> {
+    fn decoder(&self, number: usize, columns: Columns) -> Result<Decoder, Error> {
         match self.metadata.row_groups().get(number) {
             Some(group) => {
                 let checksums = self.checksums.as_ref().map(|groups| &groups[number]);
                 let part = Part { file: &self.file, group, checksums };
                 self.guarded(|| Decoder::open(&part, columns))
             }
-            None => Err(damaged(&self.path, Damage::NoRowGroup(number))),
+            None => Err(damaged(&self.path, Error::damaged(format!("it has no row group {number}")))),
         }
     }
 
-    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, TraceError> {
-        column::guarded(work).map_err(|e| damaged(&self.path, e.into()))
+    fn guarded<T>(&self, work: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, Error> {
+        column::guarded(work).map_err(|e| damaged(&self.path, damage_of(e)))
     }
 
     /// Why activations were late; `None` if the kernel's events were not recorded.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn causes(&self) -> Result<Option<RunCauses>, TraceError> {
+    pub fn causes(&self) -> Result<Option<RunCauses>, Error> {
         let read = self.causes.map(|place| causes::read(&self.file, place));
-        read.transpose().map_err(|e| damaged(&self.path, Damage::Causes(e)))
+        read.transpose().map_err(|e| bad_causes(&self.path, e))
     }
 
     /// Hands all slices to `visit`, each task's in order of time. There are none if every activation was kept.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), TraceError> {
+    pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), Error> {
         slice_table::read(&self.file, &self.embedded, self.info.tasks.len(), &mut visit)
-            .map_err(|e| damaged(&self.path, e.into()))
+            .map_err(|e| damaged(&self.path, damage_of(e)))
     }
 }
 
-fn damaged(path: &Path, why: Damage) -> TraceError {
-    TraceError::Damaged { path: path.into(), why }
-}
-
 /// Holds activations of one row group against the bounds, as far as they were read.
-fn check(rows: &[Activation], columns: Columns, last: &mut Option<u64>) -> Result<(), Impossible> {
+fn check(rows: &[Activation], columns: Columns, last: &mut Option<u64>) -> Result<(), Error> {
     if columns.contains(Columns::TIMING) {
         check_times(rows)?;
     }
@@ -250,8 +262,8 @@ fn check(rows: &[Activation], columns: Columns, last: &mut Option<u64>) -> Resul
     Ok(())
 }
 
-fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError> {
-    let wanted = schema(SCHEMA).map_err(|e| damaged(path, e.into()))?;
+fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), Error> {
+    let wanted = schema(SCHEMA).map_err(|e| damaged(path, damage_of(e)))?;
     let found = metadata.file_metadata().schema();
     let names = |t: &parquet::schema::types::Type| -> Vec<String> {
         t.get_fields()
@@ -261,13 +273,16 @@ fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceErro
     };
     let (wanted, found) = (names(&wanted), names(found));
     if wanted != found {
-        return Err(TraceError::NotARunFile { path: path.into(), why: NotARun::Columns { found, wanted } });
+        return Err(not_a_run_file(
+            path,
+            Error::damaged(format!("its columns are {} instead of {}", found.join(", "), wanted.join(", "))),
+        ));
     }
     Ok(())
 }
 
 /// Refuses what no decoder was built in for.
-fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), TraceError> {
+fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), Error> {
     let codecs = metadata.row_groups().iter().flat_map(|group| group.columns()).map(|c| c.compression());
     let mut unread = codecs.filter_map(|codec| match codec {
         Compression::UNCOMPRESSED | Compression::SNAPPY | Compression::GZIP(_) | Compression::ZSTD(_) => None,
@@ -277,21 +292,31 @@ fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), Trac
     });
     match unread.next() {
         None => Ok(()),
-        Some(codec) => Err(TraceError::Compression { path: path.into(), codec }),
+        Some(codec) => Err(Error::damaged(format!(
+            "{} is compressed by {codec}, which jitterlab does not read",
+            path.display()
+        ))
+        .remedy("write it again by zstd, snappy or gzip")),
     }
 }
 
 /// A row group's size, and its one task from the statistics of the task column.
-fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<RowGroup, TraceError> {
+fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<RowGroup, Error> {
     let Some(task) =
         only_value(group, 0).and_then(|t| usize::try_from(t).ok()).filter(|t| *t < info.tasks.len())
     else {
-        return Err(damaged(path, Damage::TaskOfGroup));
+        return Err(damaged(
+            path,
+            Error::damaged(
+                "a row group is not of exactly one task of the run, as if another program had \
+                 rewritten it",
+            ),
+        ));
     };
     // No encoding packs more than a few thousand rows into a byte; a larger claim would only take memory.
     let largest = u64::try_from(group.total_byte_size()).unwrap_or(0).saturating_mul(1 << 16);
     match usize::try_from(group.num_rows()) {
         Ok(rows) if rows as u64 <= largest => Ok(RowGroup { task, rows }),
-        _ => Err(damaged(path, Damage::RowsOfGroup)),
+        _ => Err(damaged(path, Error::damaged("a row group claims more rows than its bytes can hold"))),
     }
 }

@@ -11,12 +11,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use jitterlab_model::{Activation, Flags, Keep, RunInfo};
+use jitterlab_model::{Activation, Error, Flags, Keep, RunInfo};
 
-use crate::TraceError;
 use crate::codec::RowEncoder;
+use crate::error::{recording_ended, unknown_task};
 use crate::frame::{self, Kind};
-use crate::journal::{Journal, put_info, recording_ended};
+use crate::journal::{Journal, put_info};
 use crate::own_file::OwnFile;
 use crate::spikes::{Slicer, SpikeFilter};
 
@@ -49,7 +49,7 @@ struct State {
     written_rows: u64,
     stop: bool,
     /// Why recording ended before its time, until the caller was told.
-    failure: Option<TraceError>,
+    failure: Option<Error>,
     /// The same as a sentence, for good.
     ended: Option<String>,
 }
@@ -104,7 +104,7 @@ impl Shared {
     }
 
     /// Nothing more is recorded; the caller is told at its next call.
-    fn end(&self, failure: TraceError) {
+    fn end(&self, failure: Error) {
         let mut state = self.lock();
         if state.ended.is_none() {
             state.ended = Some(failure.to_string());
@@ -132,7 +132,7 @@ pub(crate) struct Recorded {
 impl Recorder {
     /// Starts recording into `file`, which holds the preamble and the description already. The writing thread
     /// inherits the caller's processors.
-    pub(crate) fn start(journal: Journal, info: &RunInfo) -> Result<Self, TraceError> {
+    pub(crate) fn start(journal: Journal, info: &RunInfo) -> Result<Self, Error> {
         let lanes = info.tasks.iter().enumerate().map(|(task, t)| Lane {
             encoder: RowEncoder::new(t.spec.period_ns),
             spikes: match info.keep {
@@ -154,7 +154,7 @@ impl Recorder {
         };
         let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new() });
         let path = journal.path.clone();
-        let file = journal.file.try_clone().map_err(TraceError::io("sync", &path))?;
+        let file = journal.file.try_clone().map_err(Error::file("sync", &path))?;
         let mut recorder = Recorder { shared, writing: None, syncing: None };
         let shared = Arc::clone(&recorder.shared);
         recorder.writing = Some(spawn("journal", &path, move || write_until_stopped(&shared, journal))?);
@@ -166,14 +166,14 @@ impl Recorder {
     }
 
     /// Takes rows of one task; never waits for the disk.
-    pub(crate) fn append(&self, task: usize, rows: &[Activation]) -> Result<(), TraceError> {
+    pub(crate) fn append(&self, task: usize, rows: &[Activation]) -> Result<(), Error> {
         let mut guard = self.shared.lock();
         let State { lanes, waiting, failure, ended, .. } = &mut *guard;
         if let Some(failure) = failure.take() {
             return Err(failure);
         }
         let tasks = lanes.len();
-        let lane = lanes.get_mut(task).ok_or(TraceError::UnknownTask { task, tasks })?;
+        let lane = lanes.get_mut(task).ok_or_else(|| unknown_task(task, tasks))?;
         if ended.is_some() {
             return Ok(());
         }
@@ -248,9 +248,9 @@ fn spawn<T: Send + 'static>(
     name: &str,
     path: &Path,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<JoinHandle<T>, TraceError> {
+) -> Result<JoinHandle<T>, Error> {
     let thread = std::thread::Builder::new().name(name.into());
-    thread.spawn(work).map_err(TraceError::io("start the writer of", path))
+    thread.spawn(work).map_err(Error::file("start the writer of", path))
 }
 
 fn write_until_stopped(shared: &Shared, mut journal: Journal) -> Journal {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use jitterlab_model::RunInfo;
+use jitterlab_model::{Error, RunInfo};
 
-use crate::{Columns, FinishedRun, RunFileWriter, RunReader, TraceError};
+use crate::{Columns, FinishedRun, RunFileWriter, RunReader};
 
 /// Copies a run file, its description changed by `change`: for what only the bench around a measurement knows.
 ///
@@ -14,7 +14,7 @@ pub fn redescribe(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,
     change: impl FnOnce(&mut RunInfo),
-) -> Result<FinishedRun, TraceError> {
+) -> Result<FinishedRun, Error> {
     let reader = RunReader::open(from)?;
     let mut info = reader.info().clone();
     let mut writer = RunFileWriter::create(to, info.tasks.len())?;

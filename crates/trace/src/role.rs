@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jitterlab_model::Error;
+
 /// What a column of a table holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
@@ -55,26 +57,21 @@ pub struct Column {
     pub unit_ns: Option<i64>,
 }
 
-/// Why a text does not say what a column is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{text:?} does not say what a column is: write ROLE=COLUMN[:UNIT], such as latency=3:us or start=t_wake:ns; a column is a \
-     name of the head line or a number, and roles are {}",
-    role_names()
-)]
-pub struct ColumnError {
-    text: String,
-}
-
 fn role_names() -> String {
     ROLES.map(|(_, name, _)| name).join(", ")
 }
 
 impl FromStr for Column {
-    type Err = ColumnError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ColumnError> {
-        let bad = || ColumnError { text: text.into() };
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || {
+            Error::bad_use(format!("{text:?} does not say what a column is")).remedy(format!(
+                "write ROLE=COLUMN[:UNIT], such as latency=3:us or start=t_wake:ns; a column is \
+                 a name of the head line or a number, and roles are {}",
+                role_names()
+            ))
+        };
         let (role, column) = text.split_once('=').ok_or_else(bad)?;
         let role: Role = role.trim().parse().map_err(|_| bad())?;
         let (name, unit_ns) = match column.rsplit_once(':').map(|(name, unit)| (name, unit_of(unit.trim()))) {
@@ -91,17 +88,15 @@ impl Role {
     pub(crate) const COUNT: usize = ROLES.len();
 }
 
-/// There is no such role.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no role of a column: choose one of {list}", list = role_names())]
-pub struct RoleError(String);
-
 impl FromStr for Role {
-    type Err = RoleError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, RoleError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let found = ROLES.iter().find(|(_, name, _)| *name == text).map(|(role, ..)| *role);
-        found.ok_or_else(|| RoleError(text.into()))
+        found.ok_or_else(|| {
+            Error::bad_use(format!("{text:?} is no role of a column"))
+                .remedy(format!("choose one of {}", role_names()))
+        })
     }
 }
 

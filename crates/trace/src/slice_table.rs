@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksum::{self, Writer};
 use crate::column::{Source, footer, guarded, read as read_column};
-use crate::error::Damage;
+use crate::error::{damage, impossible};
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
 
@@ -229,7 +229,7 @@ pub(crate) fn read(
 }
 
 fn damaged() -> ParquetError {
-    Damage::Slices.into()
+    damage("its slices contradict each other")
 }
 
 /// An embedded table with all its columns in memory.
@@ -309,7 +309,7 @@ fn visit_pair(
         stored.ok_or_else(damaged)?.bins.push((high_ns, count as u64));
     }
     for slice in &slices {
-        slice.check().map_err(Damage::from)?;
+        slice.check().map_err(impossible)?;
         visit(slice);
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Slices: what one second of one task was like, for runs that keep only spikes.
 
-use jitterlab_model::bounds::{COUNT, EARLIEST_NS, Impossible, LATEST_NS, check_moments};
+use jitterlab_model::Error;
+use jitterlab_model::bounds::{COUNT, EARLIEST_NS, LATEST_NS, check_moments};
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{Distribution, Quantity, TimingStats, varint};
 
@@ -78,14 +79,17 @@ impl Slice {
     }
 
     /// Holds it against the bounds of what can be.
-    pub(crate) fn check(&self) -> Result<(), Impossible> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let times = [self.start_ns, self.first_due_ns, self.last_end_ns];
         let bins = || self.stored.iter().flat_map(|stored| &stored.bins);
         let possible = self.missed <= COUNT
             && times.iter().all(|ns| (EARLIEST_NS..=LATEST_NS).contains(ns))
             && bins().all(|(_, count)| *count <= COUNT);
         if !possible {
-            return Err(Impossible::Slice { start_ns: self.start_ns });
+            return Err(Error::damaged(format!(
+                "the second from {} ns on holds times or counts out of all bounds",
+                self.start_ns
+            )));
         }
         self.stored.iter().try_for_each(|stored| check_moments(stored.moments))
     }

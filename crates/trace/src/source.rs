@@ -5,14 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-/// Why a file is not read whole.
-#[derive(Debug, thiserror::Error)]
-enum NotRead {
-    #[error("it is a device or a socket, which may never end")]
-    Endless,
-    #[error("it is larger than {} MiB", .0 >> 20)]
-    TooLarge(u64),
-}
+use jitterlab_model::Error;
 
 /// Reads a regular file or a pipe of at most `most` bytes.
 ///
@@ -26,12 +19,18 @@ pub fn read(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     if !kind.is_file() && !kind.is_fifo() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, NotRead::Endless));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            Error::refused("it is a device or a socket, which may never end"),
+        ));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(most)).unwrap_or(0));
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, NotRead::TooLarge(most)));
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            Error::refused(format!("it is larger than {} MiB", most >> 20)),
+        ));
     }
     Ok(bytes)
 }

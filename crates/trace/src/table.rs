@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, RunCauses, RunInfo};
+use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
 use parquet::basic::Compression;
 use parquet::data_type::{Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use tempfile::NamedTempFile;
 
-use crate::TraceError;
 use crate::causes::{self, Place};
 use crate::checksum::{self, CHUNKS_KEY, OfColumns, Passing, Writer};
+use crate::error::{exists, unknown_task};
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
 use crate::paths::sync_directory;
 use crate::place;
@@ -74,7 +74,7 @@ impl RunFileWriter {
     ///
     /// # Errors
     /// The directory is missing or not writable, or `path` exists already.
-    pub fn create(path: impl AsRef<Path>, tasks: usize) -> Result<Self, TraceError> {
+    pub fn create(path: impl AsRef<Path>, tasks: usize) -> Result<Self, Error> {
         let path = path.as_ref();
         place::check_free(path)?;
         let temporary = place::temporary(path)?;
@@ -96,10 +96,10 @@ impl RunFileWriter {
     ///
     /// # Errors
     /// The file cannot be written, or there is no such task.
-    pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), TraceError> {
+    pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), Error> {
         let tasks = self.buffers.len();
         for part in rows.chunks(GROUP_ROWS) {
-            let buffer = self.buffers.get_mut(task).ok_or(TraceError::UnknownTask { task, tasks })?;
+            let buffer = self.buffers.get_mut(task).ok_or_else(|| unknown_task(task, tasks))?;
             let room = GROUP_ROWS - buffer.len();
             let (now, later) = part.split_at(room.min(part.len()));
             buffer.extend_from_slice(now);
@@ -117,7 +117,7 @@ impl RunFileWriter {
     }
 
     /// Takes the slice of a second.
-    pub(crate) fn slice(&mut self, slice: &Slice) -> Result<(), TraceError> {
+    pub(crate) fn slice(&mut self, slice: &Slice) -> Result<(), Error> {
         let mut file = self.begun(zstd())?;
         let pushed = self.slices.push(&mut file, slice).map_err(|e| failed(&self.path, e));
         self.file = Some(file);
@@ -125,11 +125,11 @@ impl RunFileWriter {
     }
 
     /// The file, to be put back; begun with that compression if it is not yet.
-    fn begun(&mut self, compression: Compression) -> Result<Writer, TraceError> {
+    fn begun(&mut self, compression: Compression) -> Result<Writer, Error> {
         if let Some(file) = self.file.take() {
             return Ok(file);
         }
-        let file = self.temporary.as_file().try_clone().map_err(TraceError::io("write", &self.path))?;
+        let file = self.temporary.as_file().try_clone().map_err(Error::file("write", &self.path))?;
         schema(SCHEMA)
             .and_then(|schema| Writer::new(Passing::new(file), schema, Arc::new(properties(compression))))
             .map_err(|e| failed(&self.path, e))
@@ -139,8 +139,8 @@ impl RunFileWriter {
     ///
     /// # Errors
     /// It cannot be compressed: never in practice.
-    pub fn causes(&mut self, causes: &RunCauses) -> Result<(), TraceError> {
-        let bytes = causes::encode(causes).map_err(TraceError::io("write the causes into", &self.path))?;
+    pub fn causes(&mut self, causes: &RunCauses) -> Result<(), Error> {
+        let bytes = causes::encode(causes).map_err(Error::file("write the causes into", &self.path))?;
         self.encoded_causes(bytes);
         Ok(())
     }
@@ -150,7 +150,7 @@ impl RunFileWriter {
         self.causes = Some(bytes);
     }
 
-    fn flush(&mut self, task: usize) -> Result<(), TraceError> {
+    fn flush(&mut self, task: usize) -> Result<(), Error> {
         if self.buffers[task].is_empty() {
             return Ok(());
         }
@@ -170,7 +170,7 @@ impl RunFileWriter {
     ///
     /// # Errors
     /// The file cannot be written, or its name was taken meanwhile.
-    pub fn finish(mut self, info: &RunInfo) -> Result<FinishedRun, TraceError> {
+    pub fn finish(mut self, info: &RunInfo) -> Result<FinishedRun, Error> {
         let few = self.buffers.iter().all(|rows| rows.len() < COMPRESSED_ROWS);
         self.file = Some(self.begun(if few { Compression::UNCOMPRESSED } else { zstd() })?);
         for task in 0..self.buffers.len() {
@@ -182,7 +182,7 @@ impl RunFileWriter {
         if let Some(bytes) = self.causes.take() {
             let (offset, crc32) = (file.bytes_written() as u64, Some(crc32fast::hash(&bytes)));
             place = Some(Place { offset, length: bytes.len() as u64, crc32 });
-            file.write_all(&bytes).map_err(TraceError::io("write", &self.path))?;
+            file.write_all(&bytes).map_err(Error::file("write", &self.path))?;
         }
         let mut describe = |key: &str, value: String| {
             file.append_key_value_metadata(KeyValue::new(key.into(), value));
@@ -199,11 +199,11 @@ impl RunFileWriter {
         file.into_inner().map_err(|e| failed(&self.path, e))?;
         let file = self.temporary.as_file();
         checksum::seal(file).map_err(|e| failed(&self.path, e))?;
-        file.sync_all().map_err(TraceError::io("sync", &self.path))?;
-        let bytes = file.metadata().map_err(TraceError::io("read the size of", &self.path))?.len();
+        file.sync_all().map_err(Error::file("sync", &self.path))?;
+        let bytes = file.metadata().map_err(Error::file("read the size of", &self.path))?.len();
         self.temporary.persist_noclobber(&self.path).map_err(|e| match e.error.kind() {
-            std::io::ErrorKind::AlreadyExists => TraceError::Exists(self.path.clone()),
-            _ => TraceError::io("write", &self.path)(e.error),
+            std::io::ErrorKind::AlreadyExists => exists(&self.path),
+            _ => Error::file("write", &self.path)(e.error),
         })?;
         if let Err(error) = sync_directory(&self.path) {
             // A name that a power loss may take away is none: what the file was made of stays instead.
@@ -225,16 +225,16 @@ impl RunFileWriter {
 ///
 /// # Errors
 /// The description is none that JSON can hold.
-pub fn metadata(path: &Path, info: &RunInfo) -> Result<[(&'static str, String); 2], TraceError> {
+pub fn metadata(path: &Path, info: &RunInfo) -> Result<[(&'static str, String); 2], Error> {
     Ok([(FORMAT_KEY, FORMAT_VERSION.to_string()), (RUN_KEY, json(path, info)?)])
 }
 
-fn json(path: &Path, value: &impl serde::Serialize) -> Result<String, TraceError> {
-    serde_json::to_string(value).map_err(|e| TraceError::io("describe the run in", path)(e.into()))
+fn json(path: &Path, value: &impl serde::Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(|e| Error::file("describe the run in", path)(e.into()))
 }
 
 /// An error of the Parquet library in our terms; the system's answer is kept where there is one.
-pub(crate) fn failed(path: &Path, error: ParquetError) -> TraceError {
+pub(crate) fn failed(path: &Path, error: ParquetError) -> Error {
     let source = match error {
         ParquetError::External(inner) => match inner.downcast::<std::io::Error>() {
             Ok(io) => *io,
@@ -242,7 +242,7 @@ pub(crate) fn failed(path: &Path, error: ParquetError) -> TraceError {
         },
         other => std::io::Error::other(other),
     };
-    TraceError::io("write", path)(source)
+    Error::file("write", path)(source)
 }
 
 fn write_group(

@@ -4,10 +4,9 @@
 //! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>; no list of booleans is in what
 //! Parquet's own files say at their end or before a page.)
 
+use crate::error::damage;
 use jitterlab_model::varint;
 use parquet::errors::Result;
-
-use crate::error::Damage;
 
 /// Structures within structures: Parquet's own have less than ten.
 const DEEPEST: usize = 32;
@@ -19,7 +18,10 @@ const LENGTH_OF_PAGE: i16 = 3;
 /// # Errors
 /// It is longer than its bytes, or cannot be read.
 pub(crate) fn check(structure: &[u8]) -> Result<()> {
-    Walk(structure).structure(0).map(|_| ()).ok_or_else(|| Damage::Claims.into())
+    Walk(structure)
+        .structure(0)
+        .map(|_| ())
+        .ok_or_else(|| damage("what it says is in it cannot be, or is damaged"))
 }
 
 /// Looks at the headers of all pages of a column chunk.
@@ -29,9 +31,12 @@ pub(crate) fn check(structure: &[u8]) -> Result<()> {
 pub(crate) fn check_pages(chunk: &[u8]) -> Result<()> {
     let mut walk = Walk(chunk);
     while !walk.0.is_empty() {
-        let length = walk.structure(0).ok_or(Damage::Claims)?;
+        let length =
+            walk.structure(0).ok_or_else(|| damage("what it says is in it cannot be, or is damaged"))?;
         let length = length.and_then(|length| usize::try_from(length).ok());
-        length.and_then(|length| walk.bytes(length)).ok_or(Damage::OutsideColumn)?;
+        length
+            .and_then(|length| walk.bytes(length))
+            .ok_or_else(|| damage("a page lies outside its column"))?;
     }
     Ok(())
 }

@@ -6,13 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::bounds::{check_order, check_times};
-use jitterlab_model::{Activation, Flags, Gap, RunCauses, RunInfo, StopReason};
+use jitterlab_model::{Activation, Error, Flags, Gap, RunCauses, RunInfo, StopReason};
 
-use crate::TraceError;
 use crate::causes;
 use crate::codec;
 use crate::description::{newer, parse_info};
-use crate::error::{Damage, NotARun};
+use crate::error::{bad_causes, not_a_run_file};
 use crate::frame::{self, Frame, HEADER, Kind, MAGIC, PREAMBLE, VERSION, is_journal};
 use crate::paths::is_journal_name;
 use crate::salvage::{Salvage, Skipped};
@@ -87,8 +86,8 @@ impl Lane {
 
 impl<'a> Walk<'a> {
     /// Begins behind the first description that is whole.
-    pub(crate) fn begin(file: &'a File, path: &'a Path) -> Result<Self, TraceError> {
-        let read_error = |e: io::Error| TraceError::io("read", path)(e);
+    pub(crate) fn begin(file: &'a File, path: &'a Path) -> Result<Self, Error> {
+        let read_error = |e: io::Error| Error::file("read", path)(e);
         let mut preamble = vec![0; PREAMBLE];
         let length = file.read_at(&mut preamble, 0).map_err(read_error)?;
         preamble.truncate(length);
@@ -98,7 +97,7 @@ impl<'a> Walk<'a> {
                 return Err(newer(path, u32::from(found), u32::from(VERSION)));
             }
         }
-        let not = || TraceError::NotARunFile { path: path.into(), why: no_journal(&preamble) };
+        let not = || not_a_run_file(path, no_journal(&preamble));
         let mut frames = Salvage::new(file).map_err(read_error)?;
         // What neither begins nor is named as a journal is one only if it goes on as one.
         if !is_journal(&preamble) && !is_journal_name(path) && !frames.begins_whole().map_err(read_error)? {
@@ -131,9 +130,9 @@ impl<'a> Walk<'a> {
     }
 
     /// The next part; `None` at the end.
-    pub(crate) fn next(&mut self) -> Result<Option<Part<'_>>, TraceError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Part<'_>>, Error> {
         let (task, slice) = loop {
-            let Some((at, frame)) = self.frames.next().map_err(TraceError::io("read", self.path))? else {
+            let Some((at, frame)) = self.frames.next().map_err(Error::file("read", self.path))? else {
                 return Ok(None);
             };
             let (kind, task, count) = (frame.kind, frame.task, frame.rows);
@@ -213,12 +212,17 @@ impl<'a> Walk<'a> {
 }
 
 /// Why a file without a description is no journal that can be read.
-fn no_journal(preamble: &[u8]) -> NotARun {
+fn no_journal(preamble: &[u8]) -> Error {
     match preamble.strip_prefix(&MAGIC[..]) {
-        Some([_, _]) => NotARun::NeverDescribed,
-        Some(_) => NotARun::NothingRecorded,
-        None if preamble.starts_with(b"PAR1") => NotARun::ParquetAlready,
-        None => NotARun::NotAJournal,
+        Some([_, _]) => Error::damaged(
+            "its description was never written, or is damaged; nothing can be recovered \
+             from it",
+        ),
+        Some(_) => Error::damaged("it ends before its first line; nothing was recorded in it"),
+        None if preamble.starts_with(b"PAR1") => {
+            Error::damaged("only journals (NAME.part) are recovered, and this is a Parquet file already")
+        }
+        None => Error::damaged("it does not begin as a journal does"),
     }
 }
 
@@ -237,9 +241,9 @@ impl JournalReader {
     ///
     /// # Errors
     /// There is no such file, it is no journal, or it was written by a newer jitterlab.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(TraceError::io("open", path))?;
+        let file = File::open(path).map_err(Error::file("open", path))?;
         let recording = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
         if !recording {
             // Reading keeps nobody from recovering it; where locks are not supported there is none to give back.
@@ -290,7 +294,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn for_each_batch(&self, mut visit: impl FnMut(usize, &[Activation])) -> Result<(), TraceError> {
+    pub fn for_each_batch(&self, mut visit: impl FnMut(usize, &[Activation])) -> Result<(), Error> {
         self.walk(|part| {
             if let Part::Rows(task, rows) = part {
                 visit(task, rows);
@@ -302,7 +306,7 @@ impl JournalReader {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), TraceError> {
+    pub fn for_each_slice(&self, mut visit: impl FnMut(&Slice)) -> Result<(), Error> {
         self.walk(|part| {
             if let Part::Slice(slice) = part {
                 visit(&slice);
@@ -314,20 +318,18 @@ impl JournalReader {
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
-    pub fn causes(&self) -> Result<Option<RunCauses>, TraceError> {
+    pub fn causes(&self) -> Result<Option<RunCauses>, Error> {
         let mut last = None;
         self.walk(|part| {
             if let Part::Causes(bytes) = part {
                 last = Some(bytes.to_vec());
             }
         })?;
-        last.map(|bytes| causes::decode(&bytes))
-            .transpose()
-            .map_err(|e| TraceError::Damaged { path: self.path.clone(), why: Damage::Causes(e) })
+        last.map(|bytes| causes::decode(&bytes)).transpose().map_err(|e| bad_causes(&self.path, e))
     }
 
-    fn walk(&self, mut visit: impl FnMut(Part<'_>)) -> Result<(), TraceError> {
-        let file = File::open(&self.path).map_err(TraceError::io("open", &self.path))?;
+    fn walk(&self, mut visit: impl FnMut(Part<'_>)) -> Result<(), Error> {
+        let file = File::open(&self.path).map_err(Error::file("open", &self.path))?;
         let mut walk = Walk::begin(&file, &self.path)?;
         // A run that goes on has recorded more since it was opened; it stays what it was then.
         let mut left = self.rows.clone();

@@ -5,11 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{Activation, RunCauses, RunInfo};
+use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
 
-use crate::TraceError;
 use crate::causes;
 use crate::convert::close_journal;
+use crate::error::{FileProblem, being_recorded, exists, not_closed};
 use crate::journal::Journal;
 use crate::paths::{journal_path, sync_directory};
 use crate::place::{Holds, check_free, holds};
@@ -50,7 +50,7 @@ impl RunWriter {
     /// # Errors
     /// The directory is missing or not writable, or `path` or its journal exists already: a measurement is never
     /// overwritten.
-    pub fn create(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
+    pub fn create(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, Error> {
         let path = path.as_ref();
         check_free(path)?;
         let journal = journal_path(path);
@@ -58,13 +58,13 @@ impl RunWriter {
         // not supported there is none.
         let file = match File::options().read(true).write(true).create_new(true).open(&journal) {
             Ok(file) => match file.try_lock() {
-                Err(TryLockError::WouldBlock) => return Err(TraceError::BeingRecorded(path.into())),
+                Err(TryLockError::WouldBlock) => return Err(being_recorded(path)),
                 _ => file,
             },
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 left_empty(&journal).ok_or_else(|| taken(path, &journal))?
             }
-            Err(e) => return Err(TraceError::io("create", &journal)(e)),
+            Err(e) => return Err(Error::file("create", &journal)(e)),
         };
         // A run of the same name may have ended between the first look and the journal.
         let recorder = check_free(path)
@@ -82,16 +82,12 @@ impl RunWriter {
     ///
     /// # Errors
     /// As [`RunWriter::create`].
-    pub fn create_numbered(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, TraceError> {
+    pub fn create_numbered(path: impl AsRef<Path>, info: &RunInfo) -> Result<Self, Error> {
         let path = path.as_ref();
         let mut number = 1;
         loop {
             match Self::create(numbered(path, number), info) {
-                Err(TraceError::Exists(_) | TraceError::JournalExists(_) | TraceError::BeingRecorded(_))
-                    if number < 1000 =>
-                {
-                    number += 1;
-                }
+                Err(error) if number < 1000 && is_taken(&error) => number += 1,
                 begun => return begun,
             }
         }
@@ -103,7 +99,7 @@ impl RunWriter {
     /// # Errors
     /// Tells once that recording ended, because the disk is full or failed. What was recorded is kept; later calls
     /// do nothing, and [`RunWriter::finish`] closes the file as usual. A number of no task is an error every time.
-    pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), TraceError> {
+    pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), Error> {
         self.recorder.append(task, rows)
     }
 
@@ -116,8 +112,8 @@ impl RunWriter {
     ///
     /// # Errors
     /// It cannot be compressed: never in practice.
-    pub fn causes(&mut self, causes: &RunCauses) -> Result<(), TraceError> {
-        let bytes = causes::encode(causes).map_err(TraceError::io("write the causes into", &self.path))?;
+    pub fn causes(&mut self, causes: &RunCauses) -> Result<(), Error> {
+        let bytes = causes::encode(causes).map_err(Error::file("write the causes into", &self.path))?;
         self.recorder.causes(&bytes);
         Ok(())
     }
@@ -133,7 +129,7 @@ impl RunWriter {
     /// # Errors
     /// The run file could not be written, for want of room for instance: then the journal stays and
     /// [`recover`](crate::recover) can do it later.
-    pub fn finish(self, info: RunInfo) -> Result<FinishedRun, TraceError> {
+    pub fn finish(self, info: RunInfo) -> Result<FinishedRun, Error> {
         self.finish_with(info, |_, _| ())
     }
 
@@ -145,15 +141,15 @@ impl RunWriter {
         self,
         mut info: RunInfo,
         progress: impl FnMut(u64, u64),
-    ) -> Result<FinishedRun, TraceError> {
+    ) -> Result<FinishedRun, Error> {
         let RunWriter { path, recorder } = self;
         let journal_name = journal_path(&path);
         let Some(recorded) = recorder.stop() else {
-            return Err(TraceError::NotClosed {
-                path,
-                source: Box::new(TraceError::WriterDied),
-                journal: journal_name,
-            });
+            return Err(not_closed(
+                &path,
+                &journal_name,
+                Error::not_measured("the thread that writes the journal died"),
+            ));
         };
         let mut journal = recorded.journal;
         let is_said = info.warnings.iter().any(|w| matches!(w, Warning::RecordingEnded { .. }));
@@ -166,11 +162,19 @@ impl RunWriter {
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
         let closed = close_journal(&journal, &path, info, progress);
-        closed.map(|closed| FinishedRun { ended, ..closed }).map_err(|error| match error {
-            written @ (TraceError::JournalLeft { .. } | TraceError::Lost { .. }) => written,
-            error => TraceError::NotClosed { path, journal: journal_name, source: Box::new(error) },
+        closed.map(|closed| FinishedRun { ended, ..closed }).map_err(|error| {
+            match error.is(FileProblem::JournalLeft) || error.is(FileProblem::Lost) {
+                true => error,
+                false => not_closed(&path, &journal_name, error),
+            }
         })
     }
+}
+
+/// Whether the name is taken, so that another may be free.
+fn is_taken(error: &Error) -> bool {
+    let taken = [FileProblem::Exists, FileProblem::JournalExists, FileProblem::BeingRecorded];
+    taken.into_iter().any(|problem| error.is(problem))
 }
 
 /// The name with a number before its ending; the first has none.
@@ -198,10 +202,17 @@ fn left_empty(journal: &Path) -> Option<File> {
 }
 
 /// Why there is a file where the journal of `path` is to begin.
-fn taken(path: &Path, journal: &Path) -> TraceError {
+fn taken(path: &Path, journal: &Path) -> Error {
     match holds(journal) {
-        Holds::LiveJournal => TraceError::BeingRecorded(path.into()),
-        Holds::Journal => TraceError::JournalExists(journal.into()),
-        _ => TraceError::Exists(journal.into()),
+        Holds::LiveJournal => being_recorded(path),
+        Holds::Journal => {
+            Error::refused(format!("{} holds what an unfinished run measured", journal.display()))
+                .remedy(format!(
+                    "recover it with `jitterlab recover {}`, or remove it if it is no longer needed",
+                    journal.display()
+                ))
+                .case(FileProblem::JournalExists)
+        }
+        _ => exists(journal),
     }
 }

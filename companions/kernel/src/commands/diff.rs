@@ -3,18 +3,16 @@
 use std::path::Path;
 
 use crate::results::{KernelDiff, PathsOfTask};
-use anyhow::{Context as _, Result, anyhow};
-use jitterlab_console::exit::{Ending, Failure, Status};
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_console::output::OutputArgs;
 use jitterlab_kernel::{GuestTime, KernelChoice};
-use jitterlab_model::RunCauses;
 use jitterlab_model::units::parse_duration_ns;
+use jitterlab_model::{Error, RunCauses};
 use jitterlab_runs::Run;
 
 use super::guests::{RUN_STEP, boot, run, step};
 use super::machine::MachineArgs;
-use crate::error::CommandError;
 
 /// Tell which code paths appeared, moved or vanished from one kernel to another
 ///
@@ -51,7 +49,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(run: &Run) -> Result<Self> {
+    fn of(run: &Run) -> Result<Self, Error> {
         Ok(Side { latencies: run.latencies()?, causes: run.causes().ok() })
     }
 }
@@ -59,7 +57,7 @@ impl Side {
 /// Compares, booting what is not measured yet.
 pub fn execute(args: &Args) -> Ending {
     if args.machine.time() == GuestTime::Real {
-        return Err(Failure::bad_use(CommandError::PathsInRealTime));
+        return Err(Error::bad_use("code paths show in virtual time only").remedy("leave --time real out"));
     }
     let step = step(&args.measure)?;
     let mut sides: [Option<Side>; 2] = [None, None];
@@ -70,7 +68,7 @@ pub fn execute(args: &Args) -> Ending {
             run.check_virtual_time()?;
             *side = Some(Side::of(&run)?);
         } else {
-            kernels.push(name.parse::<KernelChoice>().map_err(Failure::bad_use)?);
+            kernels.push(name.parse::<KernelChoice>()?);
         }
     }
     args.machine.without_turns()?;
@@ -80,9 +78,9 @@ pub fn execute(args: &Args) -> Ending {
     });
     let missing = sides.iter_mut().filter(|side| side.is_none());
     for ((side, kernel), measured) in missing.zip(&kernels).zip(booted) {
-        *side = Some(measured.with_context(|| kernel.to_string())?);
+        *side = Some(measured.map_err(|error| error.within(kernel))?);
     }
-    let [Some(old), Some(new)] = sides else { return Err(anyhow!("a kernel was not measured").into()) };
+    let [Some(old), Some(new)] = sides else { return Err(Error::not_measured("a kernel was not measured")) };
     compare(args, old, new)
 }
 
@@ -99,9 +97,10 @@ fn compare(args: &Args, old: Side, new: Side) -> Ending {
             let paths = PathsOfTask::of(name, old, new);
             Ok(of_task(number, paths.clone()).unwrap_or(paths))
         }
-        false => Err(CommandError::DifferentTasks(name.clone(), other.clone()).into()),
+        false => Err(Error::bad_use(format!("the runs have different tasks, {name} and {other}"))
+            .remedy("measure the same on both")),
     });
-    let tasks = tasks.collect::<Result<Vec<_>>>()?;
+    let tasks = tasks.collect::<Result<Vec<_>, Error>>()?;
     let differs = tasks.iter().any(|task| task.different(args.tolerance) > 0);
     args.output.show(&KernelDiff {
         old: args.old.clone(),

@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::Result;
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_console::exit::Failure;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
-use jitterlab_model::RunInfo;
-use jitterlab_runs::{Hints, Run, RunsError};
+use jitterlab_model::{Error, RunInfo};
+use jitterlab_runs::{Hints, Run};
 
 use super::progress::Board;
 
@@ -18,7 +16,7 @@ use super::progress::Board;
 pub const RUN_STEP: &str = "run";
 
 /// The step that measures this. What a run here would refuse does not cost a boot.
-pub fn step(measure: &MeasureArgs) -> Result<Step, Failure> {
+pub fn step(measure: &MeasureArgs) -> Result<Step, Error> {
     measure.request()?;
     Ok(run_step(RUN_STEP, &measure.words()))
 }
@@ -30,8 +28,8 @@ pub fn boot<T: Send>(
     kernels: &[KernelChoice],
     jobs: Option<u16>,
     quiet: bool,
-    each: impl Fn(usize, GuestRun) -> Result<T> + Sync,
-) -> Vec<Result<T>> {
+    each: impl Fn(usize, GuestRun) -> Result<T, Error> + Sync,
+) -> Vec<Result<T, Error>> {
     let board = Board::new(kernels.iter().map(ToString::to_string).collect(), quiet);
     let answers = session.on_each(kernels, jobs, &board, &each);
     board.finish();
@@ -39,12 +37,12 @@ pub fn boot<T: Send>(
 }
 
 /// A run file.
-pub fn run(path: &Path) -> Result<Run, RunsError> {
+pub fn run(path: &Path) -> Result<Run, Error> {
     Run::open(path, &Hints::default())
 }
 
 /// What a guest measured, described as what it is; its run file is not kept.
-pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun> {
+pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun, Error> {
     let file = guest.run_file(RUN_STEP)?;
     let run = run(file.path())?;
     let (stats, warnings) = run.timing()?.into_parts();

@@ -3,13 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jitterlab_console::exit::Failure;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
 use jitterlab_kernel::{GuestTime, KernelSession, Machine, programs};
+use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
-
-use crate::error::CommandError;
 
 /// The emulated machine.
 #[derive(clap::Args)]
@@ -53,14 +51,22 @@ impl MachineArgs {
     ///
     /// # Errors
     /// They would.
-    pub fn without_turns(&self) -> Result<(), Failure> {
+    pub fn without_turns(&self) -> Result<(), Error> {
         let turns = self.cpus > 1 && self.time != GuestTime::Real;
-        if turns { Err(Failure::bad_use(CommandError::TurnsBlur)) } else { Ok(()) }
+        if turns {
+            Err(Error::bad_use(
+                "several processors of counted time take turns, which blurs code paths and \
+                 tools of nanoseconds",
+            )
+            .remedy("leave --cpus out, or use kernel run"))
+        } else {
+            Ok(())
+        }
     }
 
     /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
     /// guest.
-    pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Failure> {
+    pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Error> {
         let mut session = KernelSession {
             machine: Machine {
                 qemu: self.qemu.clone(),

@@ -1,9 +1,8 @@
 //! `jitterlab kernel peers`: other tools beside jitterlab in the same boot.
 
 use crate::results::{KernelPeers, PeersOnKernel, ToolResult};
-use anyhow::{Result, anyhow};
 use jitterlab_analysis::Summary;
-use jitterlab_console::exit::{Ending, Failure, Status};
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::OutputArgs;
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::Step;
@@ -11,11 +10,10 @@ use jitterlab_kernel::peers::{Measures, PEERS, PeerTask};
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_model::units::{Exact, parse_period_ns};
-use jitterlab_model::{TaskRun, TaskSpec, TimingStats};
+use jitterlab_model::{Error, TaskRun, TaskSpec, TimingStats};
 
 use super::guests::{RUN_STEP, boot, figures};
 use super::machine::MachineArgs;
-use crate::error::CommandError;
 
 /// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
 ///
@@ -50,7 +48,11 @@ pub struct Args {
 /// Boots and compares.
 pub fn execute(args: &Args) -> Ending {
     if args.period % 1_000 != 0 {
-        return Err(Failure::bad_use(CommandError::TooFineForPeers(args.period)));
+        return Err(Error::bad_use(format!(
+            "a period of {} is not a whole number of microseconds, and cyclictest and rtla \
+             know nothing finer",
+            Exact(args.period)
+        )));
     }
     let task = PeerTask { period_ns: args.period, priority: args.priority, cpu: 0, count: args.count };
     let mut steps = vec![own_step(&task)];
@@ -60,9 +62,8 @@ pub fn execute(args: &Args) -> Ending {
     session.peers = &PEERS;
     if let Some(command) = &args.background {
         let words = shlex::split(command).filter(|words| !words.is_empty());
-        let words = words.ok_or_else(|| {
-            Failure::bad_use(CommandError::NoCommandLine { option: "--background", command: command.clone() })
-        })?;
+        let words =
+            words.ok_or_else(|| Error::bad_use(format!("--background {command:?} is no command line")))?;
         session.background = Some(words);
     }
     let mut kernels = Vec::new();
@@ -75,7 +76,7 @@ pub fn execute(args: &Args) -> Ending {
     for (kernel, on_kernel) in args.kernels.iter().zip(booted) {
         match on_kernel {
             Ok(on_kernel) => kernels.push(on_kernel),
-            Err(error) => failures.push(format!("{kernel}: {error:#}")),
+            Err(error) => failures.push(format!("{kernel}: {error}")),
         }
     }
     if !kernels.is_empty() {
@@ -89,7 +90,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     match failures.is_empty() {
         true => Ok(Status::Fine),
-        false => Err(anyhow!(failures.join("\n")).into()),
+        false => Err(Error::not_measured(failures.join("\n"))),
     }
 }
 
@@ -103,7 +104,7 @@ fn own_step(task: &PeerTask) -> Step {
 }
 
 /// A row for each tool, jitterlab first.
-fn rows(args: &Args, task: &PeerTask, measured: &GuestRun) -> Result<Vec<ToolResult>> {
+fn rows(args: &Args, task: &PeerTask, measured: &GuestRun) -> Result<Vec<ToolResult>, Error> {
     let own = figures(measured, args.machine.time())?;
     let mut tools: Vec<ToolResult> = own
         .summaries()

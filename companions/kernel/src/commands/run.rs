@@ -5,19 +5,18 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use crate::results::{AlsoRan, KernelRun, RunOnKernel};
-use anyhow::anyhow;
-use jitterlab_console::exit::{Ending, Failure, Status};
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::{Step, StepResult};
 use jitterlab_kernel::{GuestRun, KernelChoice};
+use jitterlab_model::Error;
 use jitterlab_trace::Parts;
 
 use super::guests::{RUN_STEP, boot, figures, run, step};
 use super::machine::MachineArgs;
-use crate::error::CommandError;
 
 /// Run the same tasks and loads on kernel images, and compare
 #[derive(clap::Args)]
@@ -53,9 +52,8 @@ pub fn execute(args: &Args) -> Ending {
     let mut steps = vec![step(&args.measure)?];
     for (name, command) in also_steps(&args.also).zip(&args.also) {
         let words = shlex::split(command).filter(|words| !words.is_empty());
-        let command = words.ok_or_else(|| {
-            Failure::bad_use(CommandError::NoCommandLine { option: "--also", command: command.clone() })
-        })?;
+        let command =
+            words.ok_or_else(|| Error::bad_use(format!("--also {command:?} is no command line")))?;
         steps.push(Step { name, command });
     }
     let session = args.machine.session(steps, Some(&args.measure))?;
@@ -91,7 +89,7 @@ pub fn execute(args: &Args) -> Ending {
             }
             Err(error) => error,
         };
-        failures.push(format!("{kernel}: {error:#}"));
+        failures.push(format!("{kernel}: {error}"));
     }
     let (done, kernels): (Vec<_>, Vec<_>) =
         done.into_values().map(|(also, files, measured)| ((also, files), measured)).unzip();
@@ -104,7 +102,7 @@ pub fn execute(args: &Args) -> Ending {
     kept_parts::close(failures.is_empty(), |complete| parts.close(complete));
     match failures.is_empty() {
         true => Ok(Status::Fine),
-        false => Err(anyhow!(failures.join("\n")).into()),
+        false => Err(Error::not_measured(failures.join("\n"))),
     }
 }
 
@@ -118,7 +116,7 @@ impl Args {
         kernel: &KernelChoice,
         guest: GuestRun,
         files: &mut Vec<PathBuf>,
-    ) -> anyhow::Result<RunOnKernel> {
+    ) -> Result<RunOnKernel, Error> {
         let (time, named) = (self.machine.time(), kernel.to_string());
         let kept = (!self.no_file).then(|| guest.keep(RUN_STEP, time, &self.output, &named));
         if kept.is_some() {

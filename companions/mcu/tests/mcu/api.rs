@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use jitterlab_mcu::{Board, Compiler, Firmware, McuError, Program, Setup, Strategy, simulate};
+use jitterlab_mcu::{Board, Compiler, Firmware, Program, Setup, Strategy, simulate};
+use jitterlab_model::Error;
 
 use super::{bench, test_source};
 
@@ -112,7 +113,7 @@ fn build_for(
     mcu: &str,
     (timer, unit): (&str, &str),
     vector: &str,
-) -> Result<Firmware, McuError> {
+) -> Result<Firmware, Error> {
     let eight_bits = timer == "2";
     let (header, device) = match eight_bits {
         true => ("avr_timer2", "AVR_Timer2".to_owned()),
@@ -121,22 +122,22 @@ fn build_for(
     let program = format!(
         "#include <mcu/device/{header}.h>\n#include <mcu/services.h>\n\
          struct Board : mcu::Default_Traits {{\n\
-             static constexpr uint32_t CLOCK = F_CPU, MAX_PERIOD = 10000;\n\
-             static constexpr uint16_t PRESCALER = 64;\n\
-             static constexpr bool TIME_STAMPS = true;\n\
-             typedef mcu::{device}<PRESCALER> Device;\n\
-             template <class Traits> using Strategy = mcu::Anchored<Traits>;\n\
+         static constexpr uint32_t CLOCK = F_CPU, MAX_PERIOD = 10000;\n\
+         static constexpr uint16_t PRESCALER = 64;\n\
+         static constexpr bool TIME_STAMPS = true;\n\
+         typedef mcu::{device}<PRESCALER> Device;\n\
+         template <class Traits> using Strategy = mcu::Anchored<Traits>;\n\
          }};\n\
          typedef mcu::Services<Board> Time;\n\
          MCU_INTERRUPTS_OF(Time, {vector}_vect, TIMER{timer}_OVF_vect);\n\
          static void pulse() {{ PORTB |= 1; PORTB &= 0xfe; }}\n\
          int main() {{\n\
-             DDRB = 1;\n\
-             Time::start();\n\
-             mcu::Handler_Function handler(&pulse);\n\
-             Time::Alarm alarm(1000, &handler, 100);\n\
-             Time::Alarm::delay(10000);\n\
-             for (;;) {{}}\n\
+         DDRB = 1;\n\
+         Time::start();\n\
+         mcu::Handler_Function handler(&pulse);\n\
+         Time::Alarm alarm(1000, &handler, 100);\n\
+         Time::Alarm::delay(10000);\n\
+         for (;;) {{}}\n\
          }}\n"
     );
     let directory = tempfile::tempdir().unwrap();

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use jitterlab_mcu::{
-    Board, Compiler, Firmware, Length, McuError, Program, Recording, Setup, StimulusSpec, Strategy, simulate,
-    sweep,
+    Board, Compiler, Firmware, Length, Program, Recording, Setup, StimulusSpec, Strategy, is_missing,
+    simulate, sweep,
 };
 
 use super::skip;
@@ -20,7 +20,7 @@ fn board(strategy: Strategy, period_us: u32, clock_hz: u32) -> Board {
 fn bench() -> Option<Compiler> {
     match Compiler::of(&board(Strategy::Anchored, 1_000, HZ)) {
         Ok(compiler) => Some(compiler),
-        Err(error @ McuError::Missing { .. }) => skip(&error.to_string()),
+        Err(error) if is_missing(&error) => skip(&error.to_string()),
         Err(error) => panic!("{error}"),
     }
 }

@@ -1,6 +1,6 @@
 //! What the library costs: flash, RAM, cycles; and that it is less than what most firmware does instead.
 
-use jitterlab_mcu::{Board, McuError, Program, Setup, Strategy, cost, simulate};
+use jitterlab_mcu::{Board, Program, Setup, Strategy, cost, is_missing, simulate};
 
 use super::{bench, skip};
 
@@ -19,7 +19,7 @@ fn the_library_with_one_alarm_is_small_and_programs_the_timer_fast() {
     assert!((shot.interrupts_per_s - 50.0).abs() < 1.0, "{shot:?}");
 
     let arduino = match cost::measure_arduino(cost::OF_THE_PAPER, &compiler) {
-        Err(error @ McuError::Missing { .. }) => return skip(&error.to_string()).unwrap_or_default(),
+        Err(error) if is_missing(&error) => return skip(&error.to_string()).unwrap_or_default(),
         other => other.unwrap(),
     };
     let anchored = all.iter().find(|c| c.name == "anchored, up to 20 ms").unwrap();

@@ -19,7 +19,7 @@ mod threads;
 mod together;
 mod user;
 
-use jitterlab_mcu::{Compiler, McuError};
+use jitterlab_mcu::{Compiler, is_missing};
 
 /// Whether a missing tool is a failure: on continuous integration, or when asked for.
 fn all_required() -> bool {
@@ -37,7 +37,7 @@ fn skip<T>(reason: &str) -> Option<T> {
 fn bench() -> Option<Compiler> {
     match Compiler::new() {
         Ok(compiler) => Some(compiler),
-        Err(error @ McuError::Missing { .. }) => skip(&error.to_string()),
+        Err(error) if is_missing(&error) => skip(&error.to_string()),
         Err(error) => panic!("{error}"),
     }
 }

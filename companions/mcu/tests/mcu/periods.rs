@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jitterlab_mcu::{
-    Board, Compiler, Firmware, Length, McuError, Program, Setup, Strategy, TimerKind, firmware, simulate,
+    Board, Compiler, Firmware, Length, Program, Setup, Strategy, TimerKind, Trouble, firmware, simulate,
 };
+use jitterlab_model::Error;
 
 use super::{bench, test_source};
 
@@ -54,7 +55,7 @@ impl Way {
         interrupts > 10_000.0
     }
 
-    fn build(&self, compiler: &Compiler) -> Result<Firmware, McuError> {
+    fn build(&self, compiler: &Compiler) -> Result<Firmware, Error> {
         let directory = tempfile::tempdir().unwrap();
         let source = directory.path().join("interval.cc");
         let interval = test_source("interval");
@@ -184,7 +185,8 @@ fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refuse
     let intervals = intervals(way, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     match way.build(compiler) {
         // A tick that is no whole number of counts or not within a quarter of the range, a range that an event takes a quarter of.
-        Err(McuError::Compile { message, .. }) => {
+        Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
+            let message = error.to_string();
             assert!(
                 message.contains("choose another TICK") || message.contains("choose a larger prescaler"),
                 "{message}"

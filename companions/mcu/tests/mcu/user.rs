@@ -3,7 +3,7 @@
 use std::fs;
 
 use jitterlab_mcu::run::Reading;
-use jitterlab_mcu::{Board, McuError, McuRun, Pin, Program, Setup, Strategy, simulate};
+use jitterlab_mcu::{Board, McuRun, Pin, Program, Setup, Strategy, Trouble, simulate};
 use jitterlab_model::firmware::Finding;
 use jitterlab_model::{EdgeKind, Warning};
 
@@ -33,7 +33,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
     assert!(run.activations.len() > 1_900);
 
     let silent = McuRun::new(&recording, "B0".parse().unwrap(), &Reading { pin: 1, ..Reading::default() });
-    assert!(matches!(silent, Err(McuError::Silent { .. })));
+    assert!(silent.is_err_and(|e| matches!(e.case_of(), Some(Trouble::Silent(_)))));
     let message = |setup: Setup| simulate(&setup).unwrap_err().to_string();
     let unknown = message(Setup { mcu: Some("atmega9999".into()), ..setup.clone() });
     assert!(unknown.contains("atmega9999") && unknown.contains("atmega328p"), "{unknown}");
@@ -86,7 +86,7 @@ fn a_crash_is_told() {
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();
     let setup = Setup { mcu: Some("atmega328p".into()), ..Setup::new(&firmware.elf, 1_000_000) };
     let error = simulate(&Setup { clock_hz: Some(8_000_000), ..setup }).unwrap_err();
-    assert!(matches!(error, McuError::Crashed { .. }), "{error}");
+    assert!(matches!(error.case_of(), Some(Trouble::Crashed)), "{error}");
     assert!(error.to_string().contains("no code"), "{error}");
 }
 
@@ -113,7 +113,7 @@ fn a_silent_pin_says_where_the_program_was() {
             ..Setup::new(&firmware.elf, 1_600_000)
         };
         let error = McuRun::new(&simulate(&setup).unwrap(), pin, &Reading::default()).err().unwrap();
-        let McuError::Silent { warnings, .. } = &error else { panic!("{error}") };
+        let Some(Trouble::Silent(warnings)) = error.case_of() else { panic!("{error}") };
         let found = warnings
             .iter()
             .filter_map(|w| if let Warning::Firmware(finding) = w { Some(finding.clone()) } else { None });
@@ -129,7 +129,7 @@ fn a_silent_pin_says_where_the_program_was() {
     assert!(found.is_empty());
     let (error, found) = silent(
         "ISR(TIMER1_OVF_vect) { PORTB ^= 1; }\nint main() { DDRB = 1; TIMSK1 = 1; TCCR1B = 1; \
-                                 set_sleep_mode(SLEEP_MODE_PWR_DOWN); sleep_enable(); sei(); sleep_cpu(); for (;;) {} }",
+         set_sleep_mode(SLEEP_MODE_PWR_DOWN); sleep_enable(); sei(); sleep_cpu(); for (;;) {} }",
     );
     assert!(matches!(found[..], [Finding::AsleepForEver { .. }]), "{error} {found:?}");
     let (_, found) = silent("void (*volatile nowhere)() = 0;\nint main() { nowhere(); }");
@@ -145,7 +145,7 @@ fn a_silent_pin_says_where_the_program_was() {
     assert!(too_large.contains("memory for its variables, atmega328p has 2048 bytes"), "{too_large}");
     let too_large = build(
         "#define F(n) const char a##n[20000] PROGMEM = {n};\n#include <avr/pgmspace.h>\nF(1) F(2)\n\
-                           int main() { for (;;) PORTB = pgm_read_byte(a1 + TCNT1) + pgm_read_byte(a2 + TCNT1); }",
+         int main() { for (;;) PORTB = pgm_read_byte(a1 + TCNT1) + pgm_read_byte(a2 + TCNT1); }",
     );
     let too_large = too_large.unwrap_err().to_string();
     assert!(too_large.contains("more flash than there is, atmega328p has 32768 bytes"), "{too_large}");

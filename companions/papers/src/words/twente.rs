@@ -7,8 +7,8 @@ use crate::claims::twente::{
 use jitterlab_analysis::median_interval::MedianInterval;
 
 use super::{PaperFigure, Said, claims, each, intervals};
-use jitterlab_model::Quantity;
-use jitterlab_report::figure::{Figure, FigureError};
+use jitterlab_model::{Error, Quantity};
+use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::emulated;
@@ -78,7 +78,7 @@ pub(super) fn section(found: &TwenteHost) -> Section {
 ///
 /// # Errors
 /// A run holds nothing to draw.
-pub fn run_figures(cases: &[TwenteCase], runs: &[PageRun]) -> Result<Vec<PaperFigure>, FigureError> {
+pub fn run_figures(cases: &[TwenteCase], runs: &[PageRun]) -> Result<Vec<PaperFigure>, Error> {
     let mut figures = Vec::new();
     for (case, run) in cases.iter().zip(runs) {
         for (name, number) in [(Figure::SERIES, case.figure), (Figure::HISTOGRAM, case.figure + 1)] {

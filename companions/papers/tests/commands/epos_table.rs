@@ -1,7 +1,7 @@
 //! The paper's table 1 and figure 7, and the bars that the third strategy has to pass.
 
 use jitterlab_mcu::sweep::{self, CellResult};
-use jitterlab_mcu::{AlarmFigures, Board, Compiler, McuError, Program, Setup, Strategy, leds, simulate};
+use jitterlab_mcu::{AlarmFigures, Board, Compiler, Program, Setup, Strategy, is_missing, leds, simulate};
 use jitterlab_model::Warning;
 use jitterlab_papers::claims::epos as paper;
 
@@ -9,7 +9,7 @@ use jitterlab_papers::claims::epos as paper;
 fn bench() -> Option<Compiler> {
     match Compiler::new() {
         Ok(compiler) => Some(compiler),
-        Err(error @ McuError::Missing { .. }) => {
+        Err(error) if is_missing(&error) => {
             assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{error}");
             println!("skipped: {error}");
             None

@@ -3,11 +3,10 @@
 use jitterlab_host::check::{check, cpus_to_check};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::topology::check_cpu;
-use jitterlab_model::CpuSet;
+use jitterlab_model::{CpuSet, Error};
 use jitterlab_report::check::script;
 
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 
 /// Check whether this machine is set up for real time
@@ -34,11 +33,14 @@ pub fn execute(args: &Args) -> Ending {
         None => cpus_to_check(&facts),
     };
     for cpu in cpus.iter() {
-        check_cpu(&facts, cpu).map_err(Failure::bad_use)?;
+        check_cpu(&facts, cpu)?;
     }
     let report = check(&facts, &cpus);
     if args.script {
-        let script = script::of(&report).ok_or(CliError::NothingToUndo)?;
+        let script = script::of(&report).ok_or_else(|| {
+            Error::not_measured("nothing here is put right by a change that can be taken back")
+                .remedy("see jitterlab check --details")
+        })?;
         output::print(&script)?;
         return Ok(Status::Fine);
     }

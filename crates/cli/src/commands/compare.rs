@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use jitterlab_model::Error;
 use jitterlab_report::comparison;
-use jitterlab_runs::{CompareError, CompareOptions, Run, align, compare};
+use jitterlab_runs::{CompareOptions, Run, align, compare};
 
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 use crate::values;
@@ -73,10 +73,7 @@ pub fn execute(args: &Args) -> Ending {
         twente: args.preset == Some(Preset::Twente),
         anyway: args.anyway,
     };
-    let compared = compare(&runs, &of_other_setting, options).map_err(|error| match error {
-        CompareError::Runs(error) => Failure::from(error),
-        misuse => Failure::bad_use(misuse),
-    })?;
+    let compared = compare(&runs, &of_other_setting, options)?;
     let compared = compared.tolerating(args.fail_if_worse);
     if let (Some(file), Some(judged)) = (&args.junit, &compared.tolerated) {
         output::write_file(file, comparison::junit(judged).as_bytes())?;
@@ -89,7 +86,12 @@ pub fn execute(args: &Args) -> Ending {
 }
 
 fn aligned(args: &Args) -> Ending {
-    let [run, witness] = args.files.as_slice() else { return Err(CliError::NotTwoToAlign.into()) };
+    let [run, witness] = args.files.as_slice() else {
+        return Err(Error::bad_use(
+            "--align takes two files: the run and the capture, as in jitterlab compare \
+             --align RUN CAPTURE",
+        ));
+    };
     let (run, witness) = (args.run.open(run)?, args.run.open_edges(witness)?);
     let aligned = align(&run, args.run.task.as_deref(), &witness)?;
     Ok(Status::of(args.output.show(&aligned)?))

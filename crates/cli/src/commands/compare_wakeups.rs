@@ -1,9 +1,8 @@
 //! `jitterlab compare-wakeups`: every way to wait, measured in turns.
 
-use jitterlab_console::error::ConsoleError;
 use jitterlab_host::ways::{compare, ways};
 use jitterlab_host::{DmaLatency, Stage};
-use jitterlab_model::TaskSpec;
+use jitterlab_model::{Error, TaskSpec};
 
 use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
@@ -42,7 +41,9 @@ pub struct Args {
 /// Measures and prints.
 pub fn execute(args: &Args) -> Ending {
     if args.duration <= 0 {
-        return Err(ConsoleError::MeasuresNothing("duration").into());
+        return Err(
+            Error::bad_use("a duration of 0 measures nothing").remedy("leave --duration out or raise it")
+        );
     }
     let task = args.task.one(TaskSpec::default())?;
     // Understood before anything is prepared.

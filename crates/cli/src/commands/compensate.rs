@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
 use jitterlab_host::{self as host, DmaLatency, Session, TrialPlan};
-use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
+use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
 use jitterlab_report::figure::{self, load};
 use jitterlab_trace::Parts;
 
 use crate::countdown::Countdown;
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
 use crate::{interrupt, kept_parts, mistakes, values};
@@ -62,11 +61,16 @@ pub struct Args {
 const METHODS: [WakeMethod; 3] = [WakeMethod::Nanosleep, WakeMethod::Timerfd, WakeMethod::TimerSignal];
 
 impl Args {
-    fn task(&self) -> Result<TaskSpec, Failure> {
+    fn task(&self) -> Result<TaskSpec, Error> {
         let usual = TaskSpec { name: "compensated".into(), period_ns: 500_000, ..TaskSpec::default() };
         let task = self.task.one(usual)?;
         let chooses = task.compensate == Compensation::None;
-        if chooses { Ok(task) } else { Err(CliError::ChoosesMargin.into()) }
+        if chooses {
+            Ok(task)
+        } else {
+            Err(Error::bad_use("compensate finds out how early to wake")
+                .remedy("leave --compensate and compensate= out"))
+        }
     }
 
     fn plan(&self) -> TrialPlan {
@@ -93,12 +97,13 @@ impl Args {
     }
 
     /// What cannot work is found before a minute of measuring.
-    fn check(&self, task: &TaskSpec, plan: &TrialPlan) -> Result<(), Failure> {
+    fn check(&self, task: &TaskSpec, plan: &TrialPlan) -> Result<(), Error> {
         if let Some(path) = &self.figure {
             output::check_figure(path, "--figure")?;
         }
         if let Some(path) = plan.files.iter().flatten().find(|path| path.exists()) {
-            return Err(CliError::Exists(path.clone()).into());
+            return Err(Error::bad_use(format!("{} exists already", path.display()))
+                .remedy("remove it, or choose another --output"));
         }
         Ok(plan.check(task)?)
     }

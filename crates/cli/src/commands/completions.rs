@@ -19,6 +19,6 @@ pub struct Args {
 pub fn execute(args: &Args, mut command: Command) -> Ending {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, "jitterlab", &mut script);
-    output::print(&String::from_utf8(script)?)?;
+    output::print(&String::from_utf8_lossy(&script))?;
     Ok(Status::Fine)
 }

@@ -1,15 +1,14 @@
 //! `jitterlab export`: a run as what other tools read.
-
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::require::Requirement;
+use jitterlab_model::Error;
 use jitterlab_motion::catalog;
 use jitterlab_motion::stepper::Drive;
-use jitterlab_report::export::{self, Asked, ExportError, Format};
+use jitterlab_report::export::{self, Asked, Format};
 
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output;
 use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
@@ -62,21 +61,24 @@ pub fn execute(args: &Args) -> Ending {
     output::deliver_by(output, args.force.force, |out| {
         let (exported, warnings) = format.write(&run, &tasks, &asked, out)?.into_parts();
         judged = exported.judged;
-        Ok::<_, ExportError>(export::text(*format, &exported, &warnings))
+        Ok::<_, Error>(export::text(*format, &exported, &warnings))
     })?;
     Ok(Status::of(judged))
 }
 
 impl Args {
     /// What the format is to say beyond the run itself.
-    fn asked(&self) -> Result<Asked, Failure> {
+    fn asked(&self) -> Result<Asked, Error> {
         let decides = self.wanted.purpose.is_some() || !self.requirements.is_empty();
         for (option, given, taken) in [
             ("--require and --for", decides, self.format.decides()),
             ("--drive", self.drive.is_some(), self.format == Format::LinuxCnc),
         ] {
             if given && !taken {
-                return Err(CliError::NotOfFormat { option, format: self.format }.into());
+                return Err(Error::bad_use(format!(
+                    "--as {} takes no {option}: verdicts are of junit, drives of linuxcnc",
+                    self.format
+                )));
             }
         }
         Ok(Asked {

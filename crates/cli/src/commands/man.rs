@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Command;
 use clap_mangen::Man;
+use jitterlab_model::Error;
 
 use crate::exit::{Ending, Status};
 use crate::output;
@@ -42,8 +43,8 @@ fn pages(command: &Command, name: &str) -> Vec<(String, Command)> {
     std::iter::once(own).chain(below).collect()
 }
 
-fn page(name: &str, command: Command) -> Result<String, anyhow::Error> {
+fn page(name: &str, command: Command) -> Result<String, Error> {
     let mut text = Vec::new();
     Man::new(command).title(name).render(&mut text)?;
-    Ok(String::from_utf8(text)?)
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }

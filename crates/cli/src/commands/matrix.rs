@@ -1,17 +1,14 @@
 //! `jitterlab matrix`: where should my threads run?
-
 use std::path::PathBuf;
 
 use jitterlab_analysis::matrix::{MatrixIndex, MatrixResult, Proposal};
-use jitterlab_console::error::ConsoleError;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
-use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 use jitterlab_report::matrix::{self as words, CellStep};
 
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::mistakes;
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
@@ -63,26 +60,31 @@ pub struct Args {
 }
 
 impl Args {
-    fn tasks(&self) -> Result<Vec<TaskSpec>, Failure> {
+    fn tasks(&self) -> Result<Vec<TaskSpec>, Error> {
         let task =
             |name: &str, period_ns: i64| TaskSpec { name: name.into(), period_ns, ..TaskSpec::default() };
         let tasks = self.task.specs(vec![task("servo", 1_000_000), task("base", 100_000)]);
         match tasks.iter().find(|task| task.cpu.is_some()) {
-            Some(placed) => Err(Failure::bad_use(CliError::MatrixChooses(placed.name.clone()))),
+            Some(placed) => Err(Error::bad_use(format!(
+                "task {}: the matrix chooses the CPUs, leave --cpu and cpu= out",
+                placed.name
+            ))),
             None => Ok(tasks),
         }
     }
 
     /// The index of this matrix: the one in the directory, or a new one.
-    fn index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Failure> {
+    fn index(&self, facts: &SystemFacts) -> Result<MatrixIndex, Error> {
         if let Some(index) = matrix::read(&self.output)? {
             return Ok(index);
         }
         if self.show {
-            return Err(Failure::bad_use(CliError::NoMatrix(self.output.clone())));
+            return Err(Error::bad_use(format!("there is no matrix in {}", self.output.display())));
         }
         if self.duration <= 0 {
-            return Err(Failure::bad_use(ConsoleError::MeasuresNothing("duration")));
+            return Err(
+                Error::bad_use("a duration of 0 measures nothing").remedy("leave --duration out or raise it")
+            );
         }
         let none = ["none".to_owned()];
         let request = MatrixRequest {

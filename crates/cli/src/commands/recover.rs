@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
+use jitterlab_model::Error;
 use jitterlab_model::warning::Warning;
 use jitterlab_report::recovery;
 use jitterlab_trace::FinishedRun;
 
-use crate::error::CliError;
 use crate::exit::{Ending, Status};
 use crate::output;
 
@@ -26,7 +26,7 @@ pub struct Args {
 /// Recovers each file; one that cannot be recovered does not keep the others from it.
 pub fn execute(args: &Args) -> Ending {
     if args.output.is_some() && args.files.len() > 1 {
-        return Err(CliError::OutputForSeveral.into());
+        return Err(Error::bad_use("--output is for one journal").remedy("recover each by itself"));
     }
     let (mut failed, mut whole) = (None, true);
     for path in &args.files {
@@ -47,7 +47,7 @@ pub fn execute(args: &Args) -> Ending {
         }
     }
     match failed {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None if whole => Ok(Status::Fine),
         None => Ok(Status::RequirementFailed),
     }

@@ -2,14 +2,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use anyhow::anyhow;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_host::{self as host, Measurement, Request, load};
-use jitterlab_model::StopReason;
+use jitterlab_model::{Error, StopReason};
 use jitterlab_trace::RunWriter;
 
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::measure_args::MeasureArgs;
 use crate::purpose_args::PurposeArgs;
 use crate::record_args::RecordArgs;
@@ -37,12 +35,12 @@ impl Args {
         measurement: Measurement,
         writer: Option<RunWriter>,
         interrupted: &AtomicBool,
-    ) -> Result<MeasuredRun, Failure> {
+    ) -> Result<MeasuredRun, Error> {
         let mut progress = self.record.progress(measurement.info(), false);
         let measured =
             host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
         drop(progress);
-        Ok(measured?)
+        measured
     }
 }
 
@@ -73,10 +71,10 @@ pub fn execute(args: &Args) -> Ending {
     args.record.saved(result.file.as_deref());
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
-        Some(StopReason::Overloaded { overload, .. }) => Err(anyhow!(overload).into()),
+        Some(StopReason::Overloaded { overload, .. }) => Err(overload.into()),
         Some(StopReason::WaitFailed { task, why }) => {
             let task = tasks.get(task).map_or_else(String::new, |task| task.spec.name.clone());
-            Err(CliError::WaitFailed { task, why }.into())
+            Err(Error::refused(format!("{task} could not wait any more: {why}")))
         }
         _ => Ok(status),
     }

@@ -44,7 +44,7 @@ fn words_live_in_report_and_in_errors() {
             let before = before.trim_end();
             // A shell's loop is a command to be run, not a sentence.
             let excused =
-                before.ends_with("#[error(") || before.ends_with("reason =") || literal.contains("; do ");
+                source::is_of_an_error(before) || before.ends_with("reason =") || literal.contains("; do ");
             if words(&literal) >= PROSE && !excused {
                 found.entry(path.clone()).or_default().push(literal);
             }
@@ -52,7 +52,7 @@ fn words_live_in_report_and_in_errors() {
     }
     assert!(
         found.is_empty(),
-        "prose belongs into crates/report, a companion's words, or into #[error(...)] and files named error.rs:\n{found:#?}"
+        "prose belongs into crates/report, a companion's words, an Error's calls or files named error.rs:\n{found:#?}"
     );
 }
 

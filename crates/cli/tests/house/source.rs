@@ -103,6 +103,27 @@ pub fn literals(text: &str) -> Vec<(&str, String)> {
     found
 }
 
+/// Whether what stands before a literal makes it a sentence of an error: `Error::bad_use(`, `.remedy(format!(`.
+pub fn is_of_an_error(before: &str) -> bool {
+    const CALLS: [&str; 10] = [
+        "#[error",
+        "::bad_use",
+        "::not_measured",
+        "::refused",
+        "::damaged",
+        "::defect",
+        "damage",
+        ".while_at",
+        ".remedy",
+        ".within",
+    ];
+    let mut call = before.trim_end();
+    while let Some(outer) = call.strip_suffix('(') {
+        call = outer.trim_end_matches("format!").trim_end();
+    }
+    CALLS.iter().any(|end| call.ends_with(end))
+}
+
 /// Lines of code that are neither blank, nor attributes, nor fields of arguments, nor imports.
 pub fn statements(text: &str) -> usize {
     let mut in_arguments = false;

@@ -3,31 +3,11 @@
 use std::io;
 
 use jitterlab_model::warning::{Isolated, LeftBehind};
-use jitterlab_model::{CpuSet, Policy};
+use jitterlab_model::{CpuSet, Error, Policy};
 
 use super::journal::{Journal, chosen};
-use super::{IsolateError, cpuset, kernel, opened, others, thread, threads};
+use super::{cpuset, kernel, opened, others, thread, threads};
 use crate::facts::Root;
-
-/// Why something was not changed.
-#[derive(Debug, thiserror::Error)]
-enum NotChanged {
-    /// A file of the kernel holds something else than what it took.
-    #[error("it took {value:?} and holds {now:?}")]
-    Other { value: String, now: String },
-    /// Nothing could be moved.
-    #[error("there was none")]
-    NoneMoved,
-    /// A control group holds whole programs.
-    #[error("the control group of a program that is only watched would be limited")]
-    Watched,
-    /// Control groups refused.
-    #[error("{0}")]
-    Groups(String),
-    /// There is nowhere to move anything to.
-    #[error("there is no other CPU")]
-    NoOther,
-}
 
 /// Changes that last as long as this lives. After a crash, `restore` puts them back.
 #[derive(Debug)]
@@ -42,12 +22,7 @@ pub(crate) struct Alteration {
 impl Alteration {
     /// Changes nothing yet. They are for these CPUs; what is moved off them goes to the others that are `usable`, but for
     /// what our own process and those `spared` have started.
-    pub(crate) fn begin(
-        root: &Root,
-        cpus: &CpuSet,
-        usable: &CpuSet,
-        spared: &[u32],
-    ) -> Result<Self, IsolateError> {
+    pub(crate) fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet, spared: &[u32]) -> Result<Self, Error> {
         let (turn, journal) = opened(root, cpus, &|_| false)?;
         drop(turn);
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
@@ -68,14 +43,14 @@ impl Alteration {
             return Ok(());
         }
         let now = root.text(name).unwrap_or_default();
-        Err(io::Error::other(NotChanged::Other { value: value.into(), now }))
+        Err(io::Error::other(format!("it took {value:?} and holds {now:?}")))
     }
 
     /// Sends devices' interrupts elsewhere.
     pub(crate) fn move_interrupts(&mut self) -> io::Result<()> {
         let mut report = self.report()?;
         kernel::move_interrupts(&mut self.journal, &self.others, &mut report);
-        if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
+        if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other("there was none")) }
     }
 
     /// Moves the threads of other programs, and those of the kernel that can be. What this program and those that
@@ -98,13 +73,15 @@ impl Alteration {
     pub(crate) fn confine(&mut self) -> io::Result<()> {
         let mut report = self.report()?;
         if self.spared.len() > 1 && !cpuset::moves_single_programs(self.journal.root()) {
-            return Err(io::Error::other(NotChanged::Watched));
+            return Err(io::Error::other(Error::refused(
+                "the control group of a program that is only watched would be limited",
+            )));
         }
         let spared = self.spared();
         let wanted = &|process: u32| !others::descends(process, &spared);
         cpuset::confine(&mut self.journal, &self.others, wanted, &mut report);
         match report.left.pop() {
-            Some(LeftBehind::Chore { error, .. }) => Err(io::Error::other(NotChanged::Groups(error))),
+            Some(LeftBehind::Chore { error, .. }) => Err(io::Error::other(error)),
             _ => Ok(()),
         }
     }
@@ -125,7 +102,7 @@ impl Alteration {
             self.journal.schedule(&thread, lower)?;
             lowered += 1;
         }
-        if lowered > 0 { Ok(()) } else { Err(io::Error::other(NotChanged::NoneMoved)) }
+        if lowered > 0 { Ok(()) } else { Err(io::Error::other("there was none")) }
     }
 
     /// Processes whose threads stay where they are, another jitterlab that measures there among them.
@@ -140,7 +117,7 @@ impl Alteration {
 
     fn report(&self) -> io::Result<Isolated> {
         if self.others.is_empty() {
-            return Err(io::Error::other(NotChanged::NoOther));
+            return Err(io::Error::other(Error::refused("there is no other CPU")));
         }
         Ok(Isolated { cpus: self.cpus.clone(), ..Isolated::default() })
     }

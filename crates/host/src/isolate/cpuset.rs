@@ -3,27 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_model::CpuSet;
 use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
+use jitterlab_model::{CpuSet, Error};
 
 use super::journal::Journal;
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
-
-/// Why control groups cannot be used.
-#[derive(Debug, thiserror::Error)]
-enum CpusetError {
-    #[error("version 2 is mounted without its cpuset controller")]
-    NoController,
-    #[error("this process is in no group")]
-    NoGroup,
-}
-
-impl From<CpusetError> for io::Error {
-    fn from(error: CpusetError) -> Self {
-        io::Error::other(error)
-    }
-}
 
 const V1: &str = "sys/fs/cgroup/cpuset";
 const V2: &str = "sys/fs/cgroup";
@@ -104,7 +89,7 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let available = root.text(&format!("{V2}/cgroup.controllers")).unwrap_or_default();
     let has = |list: &str| list.split_whitespace().any(|c| c == "cpuset");
     if !has(&available) {
-        return Err(CpusetError::NoController.into());
+        return Err(io::Error::other(Error::refused("version 2 is mounted without its cpuset controller")));
     }
     if !has(&enabled) {
         // Left on afterwards: taking it away again would take the limits of groups made meanwhile.
@@ -125,7 +110,7 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
         .find_map(|line| {
             line.strip_prefix("0::").map(|path| root.path(V2).join(path.trim_start_matches('/')))
         })
-        .ok_or(CpusetError::NoGroup)?;
+        .ok_or_else(|| io::Error::other(Error::refused("this process is in no group")))?;
     journal.move_process(own, &from.join("cgroup.procs"), &group.join("cgroup.procs"))?;
     let mut moved = 0;
     for name in siblings {

@@ -1,10 +1,8 @@
 //! Isolation without a restart: everything movable is moved off the measured CPUs while they are measured, and
 //! back afterwards, after a crash as well.
 
-use std::io;
-
-use jitterlab_model::CpuSet;
 use jitterlab_model::warning::Isolated;
+use jitterlab_model::{CpuSet, Error};
 
 use super::facts::Root;
 use journal::Journal;
@@ -23,47 +21,6 @@ pub(super) use journal::chosen;
 pub use journal::{Restored, restore};
 pub(super) use thread::may_wait;
 
-/// Why isolation could not begin. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-pub enum IsolateError {
-    /// All CPUs, or none.
-    #[error("cannot isolate {cpus} of the CPUs {usable}: leave at least one for everything else")]
-    NothingLeft {
-        /// What was to be isolated.
-        cpus: CpuSet,
-        /// What there is.
-        usable: CpuSet,
-    },
-    /// Another jitterlab isolates some of these CPUs.
-    #[error(
-        "another jitterlab (process {process}) keeps CPU {cpus} free right now, and would move this one: wait for its end, or isolate other CPUs"
-    )]
-    Taken {
-        /// The other.
-        process: u32,
-        /// Its CPUs.
-        cpus: CpuSet,
-    },
-    /// Another jitterlab measures on some of these CPUs.
-    #[error(
-        "another jitterlab (process {process}) measures on CPU {cpus} right now, and would be moved: wait for its end, or isolate other CPUs"
-    )]
-    Measuring {
-        /// The other.
-        process: u32,
-        /// Its CPUs.
-        cpus: CpuSet,
-    },
-    /// No place to note what is changed, without which nothing is.
-    #[error("isolation needs root, and a place to note what it changes ({path}: {error}): run with sudo")]
-    NoJournal {
-        /// Where it would be noted.
-        path: String,
-        /// The system's words.
-        error: io::Error,
-    },
-}
-
 /// CPUs that are kept free as long as this lives.
 #[derive(Debug)]
 pub struct Isolation {
@@ -78,7 +35,7 @@ impl Isolation {
     /// # Errors
     /// No CPU left for the rest, no permission to note what is changed, or another jitterlab in the way. What cannot be
     /// moved is no error but listed in the [report](Self::report).
-    pub fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, IsolateError> {
+    pub fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, Error> {
         Self::begin_for(root, cpus, usable, &|_| true)
     }
 
@@ -88,8 +45,11 @@ impl Isolation {
         cpus: &CpuSet,
         usable: &CpuSet,
         wanted: &dyn Fn(u32) -> bool,
-    ) -> Result<Self, IsolateError> {
-        let nothing_left = || Err(IsolateError::NothingLeft { cpus: cpus.clone(), usable: usable.clone() });
+    ) -> Result<Self, Error> {
+        let nothing_left = || {
+            Err(Error::bad_use(format!("cannot isolate {cpus} of the CPUs {usable}"))
+                .remedy("leave at least one for everything else"))
+        };
         if cpus.is_empty() || usable.without(cpus).is_empty() {
             return nothing_left();
         }
@@ -133,15 +93,27 @@ impl Drop for Isolation {
 
 /// The turn to change something for these CPUs and a journal for it, after what a crashed run left is restored. No `wanted`
 /// process is another jitterlab that measures there.
-fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(Turn, Journal), IsolateError> {
-    let no_journal = |path: String, error| IsolateError::NoJournal { path, error };
+fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(Turn, Journal), Error> {
+    let no_journal = |path: String, error| {
+        Error::refused(format!("isolation needs root, and a place to note what it changes ({path}: {error})"))
+            .remedy("run with sudo")
+    };
     let turn = Turn::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
     journal::restore_in(&turn, root);
     if let Some(other) = journal::living_others(root).into_iter().find(|other| other.cpus.overlaps(cpus)) {
-        return Err(IsolateError::Taken { process: other.process.id, cpus: other.cpus });
+        return Err(Error::refused(format!(
+            "another jitterlab (process {}) keeps CPU {} free right now, and would move \
+             this one",
+            other.process.id, other.cpus
+        ))
+        .remedy("wait for its end, or isolate other CPUs"));
     }
     if let Some(Measuring { process, cpus }) = others::measuring_on(cpus, wanted) {
-        return Err(IsolateError::Measuring { process, cpus });
+        return Err(Error::refused(format!(
+            "another jitterlab (process {process}) measures on CPU {cpus} right now, and \
+             would be moved"
+        ))
+        .remedy("wait for its end, or isolate other CPUs"));
     }
     let journal = Journal::create(&turn, root, cpus)
         .map_err(|(path, error)| no_journal(path.display().to_string(), error))?;

@@ -4,7 +4,6 @@
 use std::path::Path;
 
 use jitterlab_analysis::tune::{KnobLeft, LeftOut, Offered, Step};
-use jitterlab_model::task::TaskError;
 use jitterlab_model::{CpuSet, Knob, SystemFacts, TaskSpec};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
@@ -177,7 +176,7 @@ pub(super) fn touches_machine(offered: &Offered) -> bool {
 }
 
 /// The task with what a knob sets of it.
-pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, TaskError> {
+pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, jitterlab_model::Error> {
     let mut parts = offered.steps.iter().filter_map(|step| match step {
         Step::Task { parts } => Some(parts),
         _ => None,

@@ -1,5 +1,4 @@
 //! `stress-ng` and `exec`: programs of others.
-
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
@@ -8,11 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_model::Error;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, waitpid};
 
-use super::error::{ArgumentError, Ended};
+use super::error::Ended;
 use super::{Kind, Share, Work};
 use crate::child::{EndsWithUs, end_descendants};
 use crate::scratch::Scratch;
@@ -22,7 +22,7 @@ pub(super) const STRESS_NG: Kind = Kind {
     usage: "stress-ng:ARGS",
     unit: None,
     share: |arguments, _| match arguments.trim() {
-        "" => Err(ArgumentError::Missing("arguments")),
+        "" => Err(Error::bad_use("it needs arguments")),
         arguments => Ok(Share { workers: 1, told: arguments.into() }),
     },
     begin: |told| {
@@ -41,7 +41,7 @@ pub(super) const EXEC: Kind = Kind {
     usage: "exec:COMMAND",
     unit: None,
     share: |arguments, _| match arguments.trim() {
-        "" => Err(ArgumentError::Missing("a command")),
+        "" => Err(Error::bad_use("it needs a command")),
         command => Ok(Share { workers: 1, told: command.into() }),
     },
     begin: |told| Ok(Box::new(Running::new(told)?)),

@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_model::load::LoadUnit;
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
 
-use super::error::ArgumentError;
 use super::{Kind, Share, Work, workers};
 
 pub(super) const KIND: Kind = Kind {
@@ -19,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
         let (n, folder) = arguments.split_once(',').unwrap_or((arguments, "."));
         let workers = workers(n, 1)?;
         if !Path::new(folder).is_dir() {
-            return Err(ArgumentError::NotAFolder(folder.into()));
+            return Err(Error::bad_use(format!("{folder:?} is not a folder")));
         }
         Ok(Share { workers, told: folder.into() })
     },

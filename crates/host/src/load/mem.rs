@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::io;
 
+use jitterlab_model::Error;
 use jitterlab_model::load::LoadUnit;
 
-use super::error::ArgumentError;
 use super::{Kind, Share, Work, bytes, workers};
 
 /// What `stress -m` takes.
@@ -21,7 +21,10 @@ pub(super) const KIND: Kind = Kind {
         let size = if size.is_empty() { DEFAULT_BYTES } else { bytes(size)? };
         let available = place.facts.memory.available_bytes.unwrap_or(u64::MAX);
         if size.saturating_mul(u64::from(workers)) > available / 10 * 9 {
-            return Err(ArgumentError::TooMuchMemory { workers, mib: size >> 20 });
+            return Err(Error::bad_use(format!(
+                "{workers} x {} MiB is more memory than there is",
+                size >> 20
+            )));
         }
         Ok(Share { workers, told: size.to_string() })
     },

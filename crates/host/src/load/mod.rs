@@ -3,13 +3,12 @@
 //! Every worker is a process of its own, so that its page faults and its memory map are not the measured
 //! process's. It is this program again, started with [`WORKER`] as its first argument, and it ends when it is told
 //! to, when it fails, and when whoever started it is gone, for whatever reason.
-
 use std::time::{Duration, Instant};
 
 use jitterlab_model::load::{Load, LoadRun, LoadSpec, LoadUnit, Placement};
-use jitterlab_model::{CpuSet, SystemFacts, Warning};
+use jitterlab_model::{CpuSet, Error, SystemFacts, Warning};
 
-use self::error::MOST_WORKERS;
+use self::error::{MOST_WORKERS, not_a_number, not_started};
 use self::process::WorkerProcess;
 use super::topology;
 
@@ -28,7 +27,6 @@ mod proc;
 mod process;
 mod worker;
 
-pub use error::{ArgumentError, LoadError};
 pub use preset::{PRESETS, Preset, parse_loads};
 pub use worker::{WORKER, run_if_worker};
 
@@ -56,7 +54,7 @@ pub(super) struct Kind {
     /// What it counts.
     unit: Option<LoadUnit>,
     /// How many workers its arguments ask for, and what each of them is told.
-    share: fn(&str, &Place<'_>) -> Result<Share, ArgumentError>,
+    share: fn(&str, &Place<'_>) -> Result<Share, Error>,
     /// Makes a worker ready; `told` is what [`Share::told`] says.
     begin: fn(told: &str) -> std::io::Result<Box<dyn Work>>,
 }
@@ -80,19 +78,19 @@ pub(super) trait Work {
 }
 
 /// Reads `N`, or takes the default where there is nothing.
-fn workers(text: &str, default: u32) -> Result<u32, ArgumentError> {
+fn workers(text: &str, default: u32) -> Result<u32, Error> {
     match text.trim() {
         "" => Ok(default),
         n => match n.parse() {
             Ok(n @ 1..=MOST_WORKERS) => Ok(n),
-            _ => Err(ArgumentError::NotANumber(n.into())),
+            _ => Err(not_a_number(n)),
         },
     }
 }
 
 /// Reads a size such as `256M`, `64k` or `1G` into bytes above zero.
-fn bytes(text: &str) -> Result<u64, ArgumentError> {
-    let bad = || ArgumentError::NotASize(text.into());
+fn bytes(text: &str) -> Result<u64, Error> {
+    let bad = || Error::bad_use(format!("{text:?} is not a size such as 256M or 1G"));
     let (number, shift) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
         Some((at, 'm' | 'M')) => (&text[..at], 20),
@@ -114,11 +112,14 @@ fn known() -> String {
     KINDS.iter().map(|kind| kind.usage).chain(presets).collect::<Vec<_>>().join(", ")
 }
 
-fn kind(spec: &LoadSpec) -> Result<&'static Kind, LoadError> {
-    KINDS
-        .iter()
-        .find(|kind| kind.name == spec.kind)
-        .ok_or_else(|| LoadError::UnknownKind { kind: spec.kind.clone(), known: known() })
+fn kind(spec: &LoadSpec) -> Result<&'static Kind, Error> {
+    KINDS.iter().find(|kind| kind.name == spec.kind).ok_or_else(|| {
+        Error::bad_use(format!(
+            "{:?} is not a load; there are {} (--load help describes them)",
+            spec.kind,
+            known()
+        ))
+    })
 }
 
 /// The program of others that a load runs by way of the shell; whether an `exec:` means a program by its first
@@ -163,22 +164,26 @@ impl Loads {
         measured: &CpuSet,
         housekeeping: &CpuSet,
         duration: Option<Duration>,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, Error> {
         let mut loads = Vec::new();
         for spec in specs {
             let kind = kind(spec)?;
             let cpus = cpus_of(spec, facts, measured, housekeeping)?;
             let share = (kind.share)(&spec.arguments, &Place { cpus: &cpus, facts }).map_err(|problem| {
-                LoadError::BadArguments { spec: spec.to_string(), problem, usage: kind.usage }
+                problem.within(format!("load {spec}")).remedy(format!("write {}", kind.usage))
             })?;
             let start_after = match (spec.start_percent, duration) {
                 (0, _) => Duration::ZERO,
                 (percent, Some(duration)) => duration * u32::from(percent) / 100,
-                (_, None) => return Err(LoadError::NeedsDuration(spec.to_string())),
+                (_, None) => {
+                    return Err(Error::bad_use(format!("load {spec} starts at a share of the run's length"))
+                        .remedy("give the run a --duration"));
+                }
             };
-            let not_started = |reason: String| LoadError::NotStarted { spec: spec.to_string(), reason };
             let workers = (0..share.workers)
-                .map(|_| WorkerProcess::spawn(kind.name, &share.told, &cpus).map_err(not_started))
+                .map(|_| {
+                    WorkerProcess::spawn(kind.name, &share.told, &cpus).map_err(|why| not_started(spec, &why))
+                })
                 .collect::<Result<Vec<_>, _>>()?;
             loads.push(Running {
                 spec: spec.clone(),
@@ -191,9 +196,7 @@ impl Loads {
         }
         for load in &mut loads {
             for worker in &mut load.workers {
-                worker
-                    .wait_until_ready()
-                    .map_err(|reason| LoadError::NotStarted { spec: load.spec.to_string(), reason })?;
+                worker.wait_until_ready().map_err(|why| not_started(&load.spec, &why))?;
             }
         }
         Ok(Loads { loads, begun: None })
@@ -278,7 +281,7 @@ fn cpus_of(
     facts: &SystemFacts,
     measured: &CpuSet,
     housekeeping: &CpuSet,
-) -> Result<CpuSet, LoadError> {
+) -> Result<CpuSet, Error> {
     match &spec.placement {
         Placement::All => Ok(facts.usable()),
         Placement::Housekeeping if !housekeeping.without(measured).is_empty() => {
@@ -287,12 +290,12 @@ fn cpus_of(
         // Whoever asks for a load where there is but one CPU can mean no other.
         Placement::Housekeeping if facts.usable().len() == 1 => Ok(facts.usable()),
         Placement::Housekeeping => {
-            Err(LoadError::NoCpuLeft { spec: spec.to_string(), measured: measured.clone() })
+            Err(Error::bad_use(format!("load {spec}: no CPU is left beside the measured {measured}"))
+                .remedy(format!("write {spec}@{measured} to let it run there all the same")))
         }
         Placement::Cpus(cpus) => {
             for cpu in cpus.iter() {
-                topology::check_cpu(facts, cpu)
-                    .map_err(|error| LoadError::Cpu { spec: spec.to_string(), error })?;
+                topology::check_cpu(facts, cpu).map_err(|error| error.within(format!("load {spec}")))?;
             }
             Ok(cpus.clone())
         }

@@ -1,8 +1,8 @@
 //! Loads by a name: the papers', OSADL's, and `stress` as it is called.
 
+use super::error::not_a_number;
+use jitterlab_model::Error;
 use jitterlab_model::load::{LoadSpec, Placement};
-
-use super::error::{ArgumentError, LoadError};
 
 /// Loads that go by one name; the report says where each comes from.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub const PRESETS: &[Preset] = &[
 ///
 /// # Errors
 /// Something that is none of these.
-pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, LoadError> {
+pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, Error> {
     let text = text.trim();
     if text == "none" {
         return Ok(Vec::new());
@@ -55,13 +55,10 @@ pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, LoadError> {
 }
 
 /// The options of stress(1) that have a load here.
-fn stress(options: &str) -> Result<Vec<LoadSpec>, LoadError> {
+fn stress(options: &str) -> Result<Vec<LoadSpec>, Error> {
     const USAGE: &str = "stress [-c N] [-m N] [-d N] [-i N]";
-    let bad = |problem: ArgumentError| LoadError::BadArguments {
-        spec: format!("stress {options}"),
-        problem,
-        usage: USAGE,
-    };
+    let bad =
+        |problem: Error| problem.within(format!("load stress {options}")).remedy(format!("write {USAGE}"));
     let (options_only, placement) = match options.rsplit_once('@') {
         Some((before, place)) => (before, format!("@{place}")),
         None => (options, String::new()),
@@ -74,15 +71,15 @@ fn stress(options: &str) -> Result<Vec<LoadSpec>, LoadError> {
             "-m" | "--vm" => "mem",
             // Both write to the disk; stress -i calls sync() without writing anything itself.
             "-d" | "--hdd" | "-i" | "--io" => "disk",
-            other => return Err(bad(ArgumentError::NotAnOption(other.into()))),
+            other => return Err(bad(Error::bad_use(format!("{other:?} is not one of its options here")))),
         };
-        let n = words.next().ok_or_else(|| bad(ArgumentError::NoNumber(option.into())))?;
+        let n = words.next().ok_or_else(|| bad(Error::bad_use(format!("{option} needs a number"))))?;
         if !matches!(n.parse::<u32>(), Ok(1..)) {
-            return Err(bad(ArgumentError::NotANumber(n.into())));
+            return Err(bad(not_a_number(n)));
         }
         loads.push(format!("{kind}:{n}{placement}").parse()?);
     }
-    if loads.is_empty() { Err(bad(ArgumentError::Nothing)) } else { Ok(loads) }
+    if loads.is_empty() { Err(bad(Error::bad_use("nothing is asked for"))) } else { Ok(loads) }
 }
 
 #[cfg(test)]

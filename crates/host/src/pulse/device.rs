@@ -7,12 +7,12 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use jitterlab_model::{Pulse, PulsePin, SerialLine};
+use jitterlab_model::{Error, Pulse, PulsePin, SerialLine};
 use nix::libc;
 
 use super::Level;
 use super::dump::Dump;
-use super::error::{PulseError, Remedies};
+use super::error::{Remedies, takes_no_pulses};
 
 /// The user interface of GPIO chips, version 2 (linux/gpio.h).
 #[repr(C)]
@@ -81,7 +81,7 @@ enum How {
 type Opened = Box<dyn Level>;
 
 /// Opens the pin of a pulse, for this program alone, and makes it low; and that of its direction, which is high.
-pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), PulseError> {
+pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), Error> {
     let direction = pulse.steps.as_ref().and_then(|steps| steps.direction.as_ref());
     if let (PulsePin::Parallel { port, bit }, Some(PulsePin::Parallel { port: same, bit: held })) =
         (&pulse.pin, direction)
@@ -92,16 +92,15 @@ pub(super) fn open(pulse: &Pulse) -> Result<(Opened, Option<Opened>), PulseError
     }
     let high = |of: &PulsePin| {
         let mut opened = pin(of)?;
-        let refused =
-            |error| PulseError::Refused { path: of.to_string().into(), error, remedy: Remedies::NOT_HELD };
+        let refused = |error| takes_no_pulses(Path::new(&of.to_string()), error, Remedies::NOT_HELD);
         opened.set(true, 0).map_err(refused)?;
-        Ok(opened)
+        Ok::<_, Error>(opened)
     };
     let direction = direction.map(high).transpose()?;
     Ok((pin(&pulse.pin)?, direction))
 }
 
-fn pin(pin: &PulsePin) -> Result<Opened, PulseError> {
+fn pin(pin: &PulsePin) -> Result<Opened, Error> {
     Ok(match pin {
         PulsePin::File(path) => Box::new(Dump::create(Path::new(path))?),
         PulsePin::Gpio { chip, line } => Box::new(Pin::open(chip, &Remedies::GPIO, |chip| {
@@ -115,7 +114,7 @@ fn pin(pin: &PulsePin) -> Result<Opened, PulseError> {
     })
 }
 
-fn parallel(port: &str, moves: u8, held: u8) -> Result<Pin, PulseError> {
+fn parallel(port: &str, moves: u8, held: u8) -> Result<Pin, Error> {
     Pin::open(port, &Remedies::PARALLEL, |port| {
         claim(&port)?;
         Ok(Pin { file: port.into(), how: How::Parallel { moves, held } })
@@ -127,7 +126,7 @@ impl Pin {
         device: &str,
         remedies: &Remedies,
         take: impl FnOnce(File) -> io::Result<Pin>,
-    ) -> Result<Self, PulseError> {
+    ) -> Result<Self, Error> {
         let path = Path::new("/dev").join(device);
         // A serial port without a partner would wait for one.
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;

@@ -1,12 +1,13 @@
 //! Pulses into a file, to try what needs a capture without a pin: a value change dump by the task's own clock.
-
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use jitterlab_model::Error;
+
 use super::Level;
-use super::error::{PulseError, Remedies};
+use super::error::Remedies;
 
 /// Longest line of a dump: sign, digits, value and line feeds.
 const LINE: usize = 32;
@@ -33,7 +34,7 @@ pub(super) struct Dump {
 
 impl Dump {
     /// Begins a dump in a new file.
-    pub(super) fn create(path: &Path) -> Result<Self, PulseError> {
+    pub(super) fn create(path: &Path) -> Result<Self, Error> {
         let refused = |error| Remedies::FILE.told(path, error);
         let mut file = place(path).map_err(refused)?;
         file.write_all(OURS).and_then(|()| file.write_all(HEAD.join("\n").as_bytes())).map_err(refused)?;

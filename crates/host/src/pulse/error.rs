@@ -1,33 +1,11 @@
 //! Why a pin cannot be moved, as sentences with the remedy.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use nix::errno::Errno;
 
-/// Why a pin cannot be moved. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PulseError {
-    /// It does not exist, or its driver is not there.
-    #[error("there is no {} for pulses: {remedy}", path.display())]
-    Missing {
-        /// The device.
-        path: PathBuf,
-        /// What may bring it.
-        remedy: &'static str,
-    },
-    /// It belongs to others, is in use, or is something else.
-    #[error("{} takes no pulses ({error}): {remedy}", path.display())]
-    Refused {
-        /// The device.
-        path: PathBuf,
-        /// The system's words.
-        error: io::Error,
-        /// What may help.
-        remedy: &'static str,
-    },
-}
+use jitterlab_model::Error;
 
 /// What helps with a kind of device.
 pub(super) struct Remedies {
@@ -67,16 +45,21 @@ impl Remedies {
     pub(super) const NOT_HELD: &str = "take another pin for the direction";
 
     /// What the system refused, and what helps.
-    pub(super) fn told(&self, path: &Path, error: io::Error) -> PulseError {
-        let path = PathBuf::from(path);
+    pub(super) fn told(&self, path: &Path, error: io::Error) -> Error {
         let remedy = match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT | Errno::ENXIO | Errno::ENODEV) => {
-                return PulseError::Missing { path, remedy: self.missing };
+                return Error::refused(format!("there is no {} for pulses", path.display()))
+                    .remedy(self.missing);
             }
             Some(Errno::EACCES | Errno::EPERM) => self.forbidden,
             Some(Errno::EBUSY) => self.busy,
             _ => self.refused,
         };
-        PulseError::Refused { path, error, remedy }
+        takes_no_pulses(path, error, remedy)
     }
+}
+
+/// A device that belongs to others, is in use, or is something else.
+pub(super) fn takes_no_pulses(path: &Path, error: io::Error, remedy: &str) -> Error {
+    Error::refused(format!("{} takes no pulses", path.display())).because(error).remedy(remedy)
 }

@@ -11,10 +11,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use jitterlab_model::{OwnWork, Pulse, PulseAt, TaskSpec, Warning};
+use jitterlab_model::{Error, OwnWork, Pulse, PulseAt, TaskSpec, Warning};
 use jitterlab_rt::Workload;
-
-pub use error::PulseError;
 
 /// Something that is high or low. Low again once it is dropped.
 trait Level: Send {
@@ -79,7 +77,7 @@ impl EdgeTimes {
 type Around = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
 /// The work of a task with its pulses around it, and what they take; the work itself where it gives none.
-pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, PulseError> {
+pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;
     let times = Arc::new(EdgeTimes::new());

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Name, Names, What};
+use jitterlab_model::Error;
 
 use super::calls;
-use super::error::TraceEventsError;
+use super::error::not_understood;
 use super::format::{Field, Format};
 use super::page::PageLayout;
 use super::symbols::Symbols;
@@ -130,13 +131,13 @@ impl Decoder {
         layout: PageLayout,
         sources: impl Iterator<Item = &'a Source>,
         names: &mut Names,
-    ) -> Result<Self, TraceEventsError> {
+    ) -> Result<Self, Error> {
         let path = events.join("sched/sched_switch/format");
         let text = fs::read_to_string(&path).unwrap_or_default();
         let common = Format::parse(&text);
         let field = |name: &str| {
             let found = common.as_ref().and_then(|format| format.field(name));
-            found.ok_or_else(|| TraceEventsError::Format { path: path.clone() })
+            found.ok_or_else(|| not_understood(&path))
         };
         Ok(Decoder {
             records: sources.map(|source| (source.id, source.record.clone())).collect(),

@@ -1,60 +1,29 @@
 //! Why the kernel's events cannot be read.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
-use jitterlab_model::Refusal;
+use jitterlab_model::Error;
 use nix::unistd::geteuid;
 
-/// Why the kernel's events cannot be read. The message says what to do.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TraceEventsError {
-    /// There is no tracefs, and none can be mounted.
-    #[error(
-        "the kernel's trace events cannot be reached ({error}): {help}, or mount them: mount -t tracefs tracefs /sys/kernel/tracing", error = .0, help = remedy(.0)
-    )]
-    NoTraceFs(io::Error),
-    /// Only root may trace.
-    #[error("{path} cannot be used ({error}): {}", remedy(error))]
-    NotPermitted {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's words.
-        error: io::Error,
-    },
-    /// The kernel lacks events without which nothing can be said.
-    #[error("this kernel has no event {0}: it was built without CONFIG_EVENT_TRACING")]
-    NoEvent(&'static str),
-    /// A file of the kernel that reads otherwise than expected.
-    #[error("{path} of this kernel cannot be understood; please report this with its content")]
-    Format {
-        /// The file.
-        path: PathBuf,
-    },
+/// There is no tracefs, and none can be mounted.
+pub(super) fn no_tracefs(cause: io::Error) -> Error {
+    let remedy = remedy(&cause);
+    Error::refused("the kernel's trace events cannot be reached")
+        .because(cause)
+        .remedy(format!("{remedy}, or mount them: mount -t tracefs tracefs /sys/kernel/tracing"))
 }
 
-impl TraceEventsError {
-    /// What is noted of it in a run that goes on without.
-    #[must_use]
-    pub fn refusal(&self) -> Refusal {
-        let (why, remedy) = match self {
-            TraceEventsError::NoTraceFs(error) => (
-                error.to_string(),
-                format!("{}, or: mount -t tracefs tracefs /sys/kernel/tracing", remedy(error)),
-            ),
-            TraceEventsError::NotPermitted { path, error } => {
-                (format!("{}: {error}", path.display()), remedy(error).to_owned())
-            }
-            TraceEventsError::NoEvent(_) => {
-                (self.to_string(), "use a kernel with CONFIG_EVENT_TRACING".to_owned())
-            }
-            TraceEventsError::Format { .. } => {
-                (self.to_string(), "report it with the content of that file".to_owned())
-            }
-        };
-        Refusal { what: "the kernel's trace events".into(), why, remedy }
-    }
+/// Only root may use this file or folder.
+pub(super) fn not_permitted(path: &Path, cause: io::Error) -> Error {
+    let remedy = remedy(&cause);
+    Error::refused(format!("{} cannot be used", path.display())).because(cause).remedy(remedy)
+}
+
+/// A file of the kernel that reads otherwise than expected.
+pub(super) fn not_understood(path: &Path) -> Error {
+    Error::refused(format!("{} of this kernel cannot be understood", path.display()))
+        .remedy("report it with the content of that file")
 }
 
 /// What helps. Root may trace, unless a container or a kernel that is locked down takes that away.

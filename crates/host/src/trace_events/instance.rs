@@ -6,10 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use jitterlab_model::CpuSet;
+use jitterlab_model::{CpuSet, Error};
 use nix::libc;
 
-use super::error::TraceEventsError;
+use super::error::not_permitted;
 use super::place::TraceFs;
 
 /// Our instances begin with this; the process's number follows.
@@ -26,7 +26,7 @@ pub(super) struct Instance {
 
 impl Instance {
     /// Makes an instance for these processors that records nothing yet; what killed processes left is taken away first.
-    pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, TraceEventsError> {
+    pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, Error> {
         let fs = TraceFs::find()?;
         remove_stale(fs.path());
         let instances = fs.path().join("instances");
@@ -72,23 +72,23 @@ impl Instance {
     }
 
     /// Writes to a file of the instance.
-    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), TraceEventsError> {
+    pub(super) fn set(&self, name: &str, value: &str) -> Result<(), Error> {
         let path = self.path(name);
         write(&path, value).map_err(refused(&path))
     }
 
     /// Records events of these processors only.
-    pub(super) fn record_on(&self, cpus: &CpuSet) -> Result<(), TraceEventsError> {
+    pub(super) fn record_on(&self, cpus: &CpuSet) -> Result<(), Error> {
         self.set("tracing_cpumask", &cpus.to_mask())
     }
 
     /// Switches an event on or off.
-    pub(super) fn enable(&self, event: &str, on: bool) -> Result<(), TraceEventsError> {
+    pub(super) fn enable(&self, event: &str, on: bool) -> Result<(), Error> {
         self.set(&format!("events/{event}/enable"), if on { "1" } else { "0" })
     }
 
     /// Records events of these threads, too; of all threads only until the first call of this.
-    pub(super) fn follow(&self, threads: &[i32]) -> Result<(), TraceEventsError> {
+    pub(super) fn follow(&self, threads: &[i32]) -> Result<(), Error> {
         let path = self.path("set_event_pid");
         let mut file = OpenOptions::new().append(true).open(&path).map_err(refused(&path))?;
         for thread in threads {
@@ -99,7 +99,7 @@ impl Instance {
     }
 
     /// Records an event only where this holds.
-    pub(super) fn filter(&self, event: &str, condition: &str) -> Result<(), TraceEventsError> {
+    pub(super) fn filter(&self, event: &str, condition: &str) -> Result<(), Error> {
         self.set(&format!("events/{event}/filter"), condition)
     }
 }
@@ -131,8 +131,8 @@ fn write(path: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(path)?.write_all(value.as_bytes())
 }
 
-fn refused(path: &Path) -> impl Fn(io::Error) -> TraceEventsError {
-    move |error| TraceEventsError::NotPermitted { path: path.into(), error }
+fn refused(path: &Path) -> impl Fn(io::Error) -> Error {
+    move |error| not_permitted(path, error)
 }
 
 /// Takes an instance away: events and triggers in it go with it. One whose buffers somebody reads is busy.

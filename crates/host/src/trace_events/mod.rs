@@ -13,6 +13,5 @@ mod place;
 mod reader;
 mod symbols;
 
-pub use error::TraceEventsError;
 pub use instance::sweep;
 pub use reader::{Detail, TraceEvents};

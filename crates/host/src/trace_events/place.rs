@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use nix::libc;
 
-use super::error::TraceEventsError;
+use super::error::no_tracefs;
+use jitterlab_model::Error;
 
 /// A tracefs.
 #[derive(Debug)]
@@ -20,12 +21,12 @@ pub(super) struct TraceFs {
 
 impl TraceFs {
     /// The one that the system has mounted, else a mount of our own that has no place in the file system.
-    pub(super) fn find() -> Result<Self, TraceEventsError> {
+    pub(super) fn find() -> Result<Self, Error> {
         let usual = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"].map(PathBuf::from);
         if let Some(path) = usual.into_iter().find(|path| path.join("trace_clock").exists()) {
             return Ok(TraceFs { path, _mount: None });
         }
-        let mount = mount_detached(c"tracefs").map_err(TraceEventsError::NoTraceFs)?;
+        let mount = mount_detached(c"tracefs").map_err(no_tracefs)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
         Ok(TraceFs { path, _mount: Some(mount) })
     }

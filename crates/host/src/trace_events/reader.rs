@@ -7,14 +7,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use jitterlab_analysis::causes::{Event, Names, What};
-use jitterlab_model::CpuSet;
 use jitterlab_model::causes::Tracer;
+use jitterlab_model::{CpuSet, Error};
 use jitterlab_rt::sys::{sched, usage};
 use jitterlab_rt::{Linux, System};
 
 use super::calls;
 use super::decode::{Decoder, Source, TIMER_DEVICE};
-use super::error::TraceEventsError;
+use super::error::{not_permitted, not_understood};
 use super::instance::Instance;
 use super::page::PageLayout;
 use super::place::TraceFs;
@@ -81,7 +81,7 @@ impl TraceEvents {
     ///
     /// # Errors
     /// No permission, or a kernel without these events.
-    pub fn open(names: &mut Names) -> Result<Self, TraceEventsError> {
+    pub fn open(names: &mut Names) -> Result<Self, Error> {
         let fs = TraceFs::find()?;
         let events = fs.path().join("events");
         let path = events.join("header_page");
@@ -89,12 +89,9 @@ impl TraceEvents {
         if layout.is_none()
             && fs::read_dir(&events).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
         {
-            return Err(TraceEventsError::NotPermitted {
-                path: events,
-                error: std::io::ErrorKind::PermissionDenied.into(),
-            });
+            return Err(not_permitted(&events, std::io::ErrorKind::PermissionDenied.into()));
         }
-        let layout = layout.ok_or(TraceEventsError::Format { path })?;
+        let layout = layout.ok_or_else(|| not_understood(&path))?;
         let idle = Path::new(IDLE_STATES).exists().then_some(IDLE);
         let known = NEEDED.into_iter().chain(USEFUL).chain(idle).chain([FAULT, STACK]).chain(CALLS);
         let mut sources = BTreeMap::new();
@@ -106,7 +103,8 @@ impl TraceEvents {
             }
         }
         if let Some(needed) = NEEDED.into_iter().find(|name| !sources.contains_key(*name)) {
-            return Err(TraceEventsError::NoEvent(needed));
+            return Err(Error::refused(format!("this kernel has no event {needed}"))
+                .remedy("use a kernel with CONFIG_EVENT_TRACING"));
         }
         let decoder = Decoder::new(&events, layout, sources.values(), names)?;
         let page = vec![0; layout.size];
@@ -119,12 +117,7 @@ impl TraceEvents {
     ///
     /// # Errors
     /// No permission.
-    pub fn record_everything(
-        &mut self,
-        cpus: &CpuSet,
-        threads: &[i32],
-        rate_hz: f64,
-    ) -> Result<(), TraceEventsError> {
+    pub fn record_everything(&mut self, cpus: &CpuSet, threads: &[i32], rate_hz: f64) -> Result<(), Error> {
         let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
         let buffer_bytes = room.min(LARGEST_BUFFER);
         let instance = Instance::create(cpus, buffer_bytes)?;
@@ -160,12 +153,7 @@ impl TraceEvents {
     ///
     /// # Errors
     /// No permission.
-    pub fn record_threads(
-        &mut self,
-        detail: Detail,
-        cpus: &CpuSet,
-        threads: &[i32],
-    ) -> Result<(), TraceEventsError> {
+    pub fn record_threads(&mut self, detail: Detail, cpus: &CpuSet, threads: &[i32]) -> Result<(), Error> {
         let room = if detail == Detail::Calls { BUFFER_BYTES } else { SMALL_BUFFER };
         let instance = Instance::create(cpus, room)?;
         let _ = instance.set("options/event-fork", "1");
@@ -190,7 +178,7 @@ impl TraceEvents {
     ///
     /// # Errors
     /// No permission.
-    pub fn follow(&self, threads: &[i32]) -> Result<(), TraceEventsError> {
+    pub fn follow(&self, threads: &[i32]) -> Result<(), Error> {
         let mut following = self.instances.iter().filter(|(detail, _)| *detail != Detail::Everything);
         following.try_for_each(|(_, instance)| instance.follow(threads))
     }
@@ -199,7 +187,7 @@ impl TraceEvents {
     ///
     /// # Errors
     /// No permission.
-    pub fn restrict_threads(&self, cpus: &CpuSet) -> Result<(), TraceEventsError> {
+    pub fn restrict_threads(&self, cpus: &CpuSet) -> Result<(), Error> {
         let mut restricted = self.instances.iter().filter(|(detail, _)| *detail == Detail::Threads);
         restricted.try_for_each(|(_, instance)| instance.record_on(cpus))
     }

@@ -1,30 +1,15 @@
 //! Why knobs cannot be tried. The message says what to do.
 
-use jitterlab_model::Knob;
-use jitterlab_model::task::TaskError;
 use jitterlab_model::units::Exact;
-use jitterlab_trace::TraceError;
-
-use crate::error::{PrepareError, RecordError};
-use crate::isolate::IsolateError;
-use crate::watch::WatchError;
+use jitterlab_model::{Error, Knob};
 
 /// Why an experiment over knobs came to nothing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TuneError {
-    /// The task cannot be measured here.
+    /// Any other failure.
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
-    /// A block cannot be measured.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// The machine cannot be changed.
-    #[error(transparent)]
-    Isolate(#[from] IsolateError),
-    /// The thread cannot be watched.
-    #[error(transparent)]
-    Watch(#[from] WatchError),
+    Failed(#[from] Error),
     /// There is not one periodic thread of a name.
     #[error(
         "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
@@ -35,9 +20,6 @@ pub enum TuneError {
         /// How many there are.
         found: usize,
     },
-    /// A knob contradicts the task.
-    #[error(transparent)]
-    Task(#[from] TaskError),
     /// A knob that was set before is refused.
     #[error("{knob} could be set before, and now it cannot ({error}): leave it out with --only")]
     Refused {
@@ -79,25 +61,14 @@ pub enum TuneError {
         "two other ways to start this machine are being compared here: start it as one of them, or begin anew in another directory"
     )]
     ThirdWay,
-    /// What was measured cannot be kept, or not be removed.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
 }
 
-impl TuneError {
-    /// Whether the request itself is at fault, rather than the system.
-    #[must_use]
-    pub fn is_bad_use(&self) -> bool {
-        match self {
-            TuneError::Prepare(error) | TuneError::Record(RecordError::Prepare(error)) => error.is_bad_use(),
-            TuneError::Watch(error) => error.is_bad_use(),
-            TuneError::Task(_)
-            | TuneError::Budget { .. }
-            | TuneError::StartBudget { .. }
-            | TuneError::SameStart { .. }
-            | TuneError::ThirdWay
-            | TuneError::Threads { .. } => true,
-            _ => false,
+impl From<TuneError> for Error {
+    fn from(error: TuneError) -> Self {
+        match error {
+            TuneError::Failed(error) => error,
+            TuneError::Refused { .. } | TuneError::UnknownStart { .. } => Error::refused(error.to_string()),
+            other => Error::bad_use(other.to_string()),
         }
     }
 }

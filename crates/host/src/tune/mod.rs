@@ -21,7 +21,7 @@ use super::measure::{Measurement, Request};
 use super::prepare;
 use super::record::record;
 use super::session::SessionProgress;
-use super::watch::WatchError;
+use super::watch::NotWatched;
 
 mod applied;
 mod course;
@@ -297,7 +297,7 @@ impl Tuning {
     fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
         let begin = Instant::now();
         let figures = match self.block(on, interrupted) {
-            Err(TuneError::Watch(WatchError::Interrupted)) => return Ok(None),
+            Err(TuneError::Failed(error)) if error.is(NotWatched::Interrupted) => return Ok(None),
             figures => figures?,
         };
         Ok((!interrupted.load(Ordering::Relaxed)).then(|| (figures, nanoseconds(begin))))

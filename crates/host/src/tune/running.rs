@@ -7,7 +7,7 @@ use jitterlab_model::{CpuSet, TaskRun, TaskSpec, Watched};
 
 use super::TuneError;
 use crate::record::record_watched;
-use crate::watch::{Target, Watch, WatchError, WatchRequest};
+use crate::watch::{NotWatched, Target, Watch, WatchRequest};
 
 /// Periodic threads are looked for so long at first, and for so many of their periods in each block.
 const FIND_NS: i64 = 2_000_000_000;
@@ -49,7 +49,7 @@ impl Running {
         let mut tries = 1;
         let watch = loop {
             match Watch::find(&request, interrupted) {
-                Err(WatchError::NotPeriodic { .. }) if tries < TRIES => tries += 1,
+                Err(error) if error.is(NotWatched::NotPeriodic) && tries < TRIES => tries += 1,
                 found => break found?,
             }
         };

@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+pub use error::NotWatched;
 use jitterlab_analysis::causes::{Event, Explainer, Names, What};
 use jitterlab_analysis::watch::{Follower, Pass, Passes, find};
-use jitterlab_model::{Activation, Bench, CpuSet, Keep, RunInfo, StopReason, TaskResult};
+
+use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 
 use super::facts::{self, Root};
 use super::measure::{Finished, Sink};
@@ -24,7 +26,6 @@ use super::why;
 use crate::child::end_descendants;
 use threads::ThreadOf;
 
-pub use error::WatchError;
 pub use target::Target;
 
 /// What to watch.
@@ -102,7 +103,7 @@ impl Watch {
     ///
     /// # Errors
     /// No permission, nothing to watch, or nothing periodic in it.
-    pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, WatchError> {
+    pub fn find(request: &WatchRequest, interrupted: &AtomicBool) -> Result<Self, Error> {
         let root = Root::system();
         let facts = facts::read(&root);
         let mut names = Names::default();
@@ -113,7 +114,7 @@ impl Watch {
         let returns = returns::measure(&mut events, &mut names, &seen.cpus);
         let return_ns = returns.map_or(0, |returns| returns.taken_ns);
         let mut loops = Vec::new();
-        let passes_seen = seen.threads.values().map(|seen| seen.waits.len()).sum();
+        let passes_seen: usize = seen.threads.values().map(|seen| seen.waits.len()).sum();
         let threads_seen = seen.threads.len();
         for (_, thread) in seen.threads {
             let Some(found) = find(&thread.waits) else { continue };
@@ -130,7 +131,12 @@ impl Watch {
         }
         if loops.is_empty() {
             let seconds = request.find_ns as f64 / 1e9;
-            return Err(WatchError::NotPeriodic { threads: threads_seen, seconds, passes: passes_seen });
+            return Err(Error::not_measured(format!(
+                "none of {threads_seen} threads seen in {seconds:.0} s waits periodically \
+                 ({passes_seen} waits in all)"
+            ))
+            .remedy("look longer with --find, or at another program")
+            .case(NotWatched::NotPeriodic));
         }
         loops.sort_by(|a, b| a.follower.found().period_ns.total_cmp(&b.follower.found().period_ns));
 
@@ -294,14 +300,15 @@ fn look(
     command: &mut Started,
     cpus: &CpuSet,
     interrupted: &AtomicBool,
-) -> Result<Seen, WatchError> {
+) -> Result<Seen, Error> {
     let to_monotonic_ns = found::realtime_to_monotonic_ns();
     let mut seen = Seen { threads: BTreeMap::new(), cpus: CpuSet::new() };
     let begun = Instant::now();
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());
     while begun.elapsed() < length && !command.has_ended() {
         if interrupted.load(Ordering::Relaxed) {
-            return Err(WatchError::Interrupted);
+            return Err(Error::not_measured("interrupted before a periodic thread was found")
+                .case(NotWatched::Interrupted));
         }
         let now = request.target.threads(command.0.as_ref())?;
         let news: Vec<ThreadOf> = now.into_iter().filter(|t| !seen.threads.contains_key(&t.thread)).collect();

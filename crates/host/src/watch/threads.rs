@@ -1,14 +1,14 @@
 //! The threads of what is watched: those of a process, of a name, of a unit or container, or of a command that is started.
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use jitterlab_model::Error;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::Signal;
 
-use super::error::WatchError;
+use super::error::named;
 use super::target::Target;
 use crate::child::{EndsWithUs, family};
 
@@ -23,20 +23,25 @@ pub(super) struct ThreadOf {
 
 impl Target {
     /// Starts what has to be started.
-    pub(super) fn start(&self) -> Result<Option<Child>, WatchError> {
+    pub(super) fn start(&self) -> Result<Option<Child>, Error> {
         let Target::Command(words) = self else { return Ok(None) };
-        let (program, arguments) = words.split_first().ok_or(WatchError::NoCommand)?;
+        let (program, arguments) = words
+            .split_first()
+            .ok_or_else(|| Error::bad_use("no command to start").remedy("write it after --"))?;
         // What it prints stays out of the result, which has standard output for itself.
         let (nothing, notes) = (Stdio::null(), Stdio::from(io::stderr()));
         let mut command = Command::new(program);
         command.args(arguments).stdin(nothing).stdout(notes).ends_with_us(Signal::SIGTERM);
         // What it starts is found, and ended, also where its own parent has ended.
         let _ = set_child_subreaper(true);
-        command.spawn().map(Some).map_err(|error| WatchError::NotStarted { program: program.clone(), error })
+        command
+            .spawn()
+            .map(Some)
+            .map_err(|error| Error::refused(format!("{program} cannot be started")).because(error))
     }
 
     /// The threads that are there now; `child` is the command's process.
-    pub(super) fn threads(&self, child: Option<&Child>) -> Result<Vec<ThreadOf>, WatchError> {
+    pub(super) fn threads(&self, child: Option<&Child>) -> Result<Vec<ThreadOf>, Error> {
         let found = match self {
             Target::Process(process) => threads_of(*process),
             Target::Command(_) => {
@@ -64,7 +69,7 @@ impl Target {
         let own = std::process::id() as i32;
         let found: Vec<ThreadOf> = found.into_iter().filter(|thread| thread.process != own).collect();
         if found.is_empty() && child.is_none() {
-            Err(WatchError::NoSuchThing(self.clone()))
+            Err(Error::bad_use(format!("there is no {}", named(self))))
         } else {
             Ok(found)
         }

@@ -1,7 +1,7 @@
 //! What `stepper` answers: an axis, what a run's timing means for it, and the motor driven by that timing.
 
-use jitterlab_model::{Activation, Overrun, TimingStats};
-use jitterlab_runs::{OneTask, RunsError};
+use jitterlab_model::{Activation, Error, Overrun, TimingStats};
+use jitterlab_runs::OneTask;
 use serde::Serialize;
 
 use super::StepperError;
@@ -115,7 +115,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    fn around_worst(of: &OneTask, half: u64) -> Result<Self, RunsError> {
+    fn around_worst(of: &OneTask, half: u64) -> Result<Self, Error> {
         let activations = of.activations(of.rows_around_worst(half, half)?)?;
         Ok(Recorded { name: of.run().label(), period_ns: of.stats.period_ns(), activations })
     }

@@ -1,8 +1,8 @@
 //! A chart as SVG: white, with axes, units and its caption, as a paper wants it.
 
-use std::error::Error;
 use std::ops::Range;
 
+use jitterlab_model::Error;
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -10,7 +10,6 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::range::rows;
 use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Span, Stroke, wrapped};
-use crate::figure::FigureError;
 use crate::printable::printable_drawing;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -49,7 +48,7 @@ impl ValueFormatter<f64> for Placed {
     }
 }
 
-type Drawn = Result<(), Box<dyn Error>>;
+type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 const FONT: &str = "sans-serif";
 /// Colours that stay apart for colour-blind people and in print (Okabe and Ito, darkened).
@@ -81,7 +80,7 @@ const KEY: u32 = 84;
 ///
 /// # Errors
 /// The plotting library gives up.
-pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
+pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
     let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.with_bars(BARS)).collect();
     let captions: Vec<Vec<String>> =
         charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
@@ -108,7 +107,7 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, FigureError> {
         rest.present()?;
         Ok(())
     };
-    draw(&mut text).map_err(|e| FigureError::Drawing(e.to_string()))?;
+    draw(&mut text).map_err(|e| Error::defect("the figure could not be drawn").because(e.to_string()))?;
     Ok(printable_drawing(&text).into_owned())
 }
 

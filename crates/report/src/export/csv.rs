@@ -3,10 +3,10 @@
 
 use std::io::Write;
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Run, Told};
 
-use super::{ExportError, Exported, rows};
+use super::{Exported, rows};
 
 /// A column: its name, whether a source tells it, its cell.
 type Column = (&'static str, fn(&Told) -> bool, fn(&Activation) -> i64);
@@ -21,7 +21,7 @@ const COLUMNS: [Column; 7] = [
     ("flags", |told| told.cpu, |a| a.flags.0.into()),
 ];
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let told: Vec<Told> = (0..run.info().tasks.len()).map(|task| run.told(task)).collect();
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();

@@ -4,15 +4,16 @@
 
 use std::io::Write;
 
+use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
 use super::latencies::{Latencies, each};
-use super::{ExportError, Exported, Loss};
+use super::{Exported, Loss};
 
 /// The largest histogram that cyclictest makes, in microseconds.
 const LIMIT_US: i64 = 1_000_000;
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut exported = Exported::default();
     let of = Latencies::of(run, tasks, &mut exported)?;
     let column = |task: usize| of.iter().position(|one| one.task == task).unwrap_or(0);

@@ -9,11 +9,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
 use super::latencies::{Latencies, Seen, each};
 use super::started::started;
-use super::{ExportError, Exported, Loss};
+use super::{Exported, Loss};
 
 const SECOND_NS: i64 = 1_000_000_000;
 const DIGITS: u8 = 3;
@@ -80,7 +81,7 @@ fn tags(run: &Run, tasks: &[usize], exported: &mut Exported) -> BTreeMap<usize, 
     tags
 }
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut exported = Exported::default();
     let of = Latencies::of(run, tasks, &mut exported)?;
     let mut log = Log::default();
@@ -92,10 +93,8 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         }
     })?;
     let closed = of.iter().try_for_each(|one| log.close(one.task));
-    outcome.and(closed).map_err(|why| ExportError::Refused {
-        path: run.path().into(),
-        format: "hdr",
-        why,
+    outcome.and(closed).map_err(|why| {
+        Error::not_measured(format!("{} cannot be written as hdr: {why}", run.path().display()))
     })?;
     exported.lose(negative, |count| Loss::Negative { count });
 

@@ -3,9 +3,10 @@
 
 use std::io::Write;
 
+use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
-use super::{Asked, ExportError, Exported, verdicts};
+use super::{Asked, Exported, verdicts};
 use crate::junit;
 
 pub(super) fn write(
@@ -13,7 +14,7 @@ pub(super) fn write(
     tasks: &[usize],
     asked: &Asked,
     out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
+) -> Result<Exported, Error> {
     let cases = verdicts::cases(run, tasks, asked)?;
     out.write_all(junit::suite(&run.label(), &cases).as_bytes())?;
     Ok(Exported::decided(&cases, asked))

@@ -1,10 +1,10 @@
 //! The latencies of tasks, for the formats that hold histograms.
 
 use jitterlab_analysis::Summary;
-use jitterlab_model::{Distribution, Quantity};
+use jitterlab_model::{Distribution, Error, Quantity};
 use jitterlab_runs::{Columns, Run};
 
-use super::{ExportError, Exported, Loss};
+use super::{Exported, Loss};
 
 const US_NS: i64 = 1_000;
 
@@ -20,11 +20,7 @@ pub(super) struct Latencies {
 
 impl Latencies {
     /// Those of each of these tasks, as far as their histograms are known.
-    pub(super) fn of(
-        run: &Run,
-        tasks: &[usize],
-        exported: &mut Exported,
-    ) -> Result<Vec<Latencies>, ExportError> {
+    pub(super) fn of(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
         // The warnings of the run go with what was exported.
         let (stats, _) = run.timing()?.into_parts();
         let mut known = Vec::new();
@@ -42,7 +38,15 @@ impl Latencies {
                 exported.losses.push(Loss::LeftOut { task: of.spec.name.clone() });
             }
         }
-        if known.is_empty() { Err(ExportError::NoHistogram(run.path().into())) } else { Ok(known) }
+        if known.is_empty() {
+            Err(Error::not_measured(format!(
+                "{}: no histogram of latencies is known, only extremes or a part",
+                run.path().display()
+            ))
+            .remedy("take the output of a run with a histogram, or measure with `jitterlab run`"))
+        } else {
+            Ok(known)
+        }
     }
 }
 
@@ -56,7 +60,7 @@ pub(super) struct Seen {
 
 /// Hands every latency of these tasks to `see`, each task's in order of time: exact where activations are kept, else the upper
 /// edge of its bin, as for percentiles.
-pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Result<(), ExportError> {
+pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Result<(), Error> {
     let wanted = |task: usize| of.iter().any(|one| one.task == task);
     let kept = |task: usize| wanted(task) && run.keeps_all(task);
     run.for_each_batch(Columns::TIMING, |task, rows| {

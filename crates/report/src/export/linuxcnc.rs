@@ -4,12 +4,12 @@
 use std::io::Write;
 
 use jitterlab_analysis::purposes::Purpose;
-use jitterlab_model::{Bench, Fitness, TaskRun};
+use jitterlab_model::{Bench, Error, Fitness, TaskRun};
 use jitterlab_motion::catalog;
 use jitterlab_motion::stepper::{BaseThread, Drive};
 use jitterlab_runs::{OneTask, Run};
 
-use super::{Asked, ExportError, Exported, Loss, words};
+use super::{Asked, Exported, Loss, words};
 use crate::{head, purpose};
 
 /// Its usual servo thread.
@@ -20,7 +20,7 @@ pub(super) fn write(
     tasks: &[usize],
     asked: &Asked,
     out: &mut dyn Write,
-) -> Result<Exported, ExportError> {
+) -> Result<Exported, Error> {
     let drive = match &asked.drive {
         Some(drive) => drive.clone(),
         None => catalog::known("stepconf")?,
@@ -34,7 +34,11 @@ pub(super) fn write(
     if exported.values == 0 {
         let mut why: Vec<String> = [base.err(), servo.err()].into_iter().flatten().collect();
         why.dedup();
-        return Err(ExportError::NoThreads { path: run.path().into(), why });
+        return Err(Error::not_measured(format!(
+            "{}: no period for LinuxCNC's threads follows from it. {}",
+            run.path().display(),
+            why.join(" ")
+        )));
     }
 
     writeln!(out, "# {}", words::from(run))?;
@@ -68,7 +72,7 @@ pub(super) fn write(
 }
 
 /// The thread that makes the steps, or why the run has none.
-fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, ExportError> {
+fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, String>, Error> {
     let task = match thread(run, tasks, BaseThread::is_of, words::NO_BASE) {
         Ok(task) => task,
         Err(why) => return Ok(Err(why)),
@@ -79,7 +83,7 @@ fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, 
 }
 
 /// The period of the thread that moves the axes and what speaks for it, or why the run has none.
-fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, ExportError> {
+fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Error> {
     let Some(purpose) = Purpose::named(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
     let task = match thread(run, tasks, |ns| purpose.is_tested_by(ns), words::NO_SERVO) {
         Ok(task) => task,

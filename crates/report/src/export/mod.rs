@@ -2,7 +2,6 @@
 
 mod csv;
 mod cyclictest;
-mod error;
 mod hdr;
 mod junit;
 mod latencies;
@@ -18,12 +17,11 @@ use std::fmt;
 use std::io::{BufWriter, Write};
 use std::str::FromStr;
 
-pub use error::{ExportError, NotAFormat};
 pub use words::{about, text};
 
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::require::Requirement;
-use jitterlab_model::Fitness;
+use jitterlab_model::{Error, Fitness};
 use jitterlab_motion::stepper::Drive;
 use jitterlab_runs::{Run, Warned};
 
@@ -62,7 +60,7 @@ pub struct Asked {
 }
 
 /// How a format is written.
-type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, ExportError>;
+type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
 
 /// Every format, what it is called, and who writes it.
 const EXPORTERS: [(Format, &str, Exporter); 7] = [
@@ -179,13 +177,14 @@ impl Format {
         tasks: &[usize],
         asked: &Asked,
         out: &mut dyn Write,
-    ) -> Result<Warned<Exported>, ExportError> {
+    ) -> Result<Warned<Exported>, Error> {
         let mut out = BufWriter::new(out);
         let mut exported = Exported::default();
         for (_, _, write) in EXPORTERS.iter().filter(|(format, ..)| *format == self) {
-            exported = write(run, tasks, asked, &mut out)?;
+            exported = write(run, tasks, asked, &mut out)
+                .map_err(|e| e.while_at("cannot write the whole export"))?;
         }
-        out.flush()?;
+        out.flush().map_err(|e| Error::from(e).while_at("cannot write the whole export"))?;
         Ok(run.warned(exported))
     }
 }
@@ -198,13 +197,13 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = NotAFormat;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, NotAFormat> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let found = EXPORTERS.iter().find(|(_, name, _)| *name == text);
-        found.map(|(format, ..)| *format).ok_or_else(|| NotAFormat {
-            asked: text.into(),
-            known: EXPORTERS.map(|(_, name, _)| name).join(", "),
+        found.map(|(format, ..)| *format).ok_or_else(|| {
+            Error::bad_use(format!("{text:?} is no format that is written"))
+                .remedy(format!("choose one of {}", EXPORTERS.map(|(_, name, _)| name).join(", ")))
         })
     }
 }

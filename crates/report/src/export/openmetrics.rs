@@ -2,16 +2,15 @@
 //! latency's histogram. What is not known has no sample.
 //!
 //! Samples carry the time of the run's end where that is known, so that `promtool tsdb create-blocks-from openmetrics` takes them.
-
 use std::io::{self, Write};
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::Statistics;
-use jitterlab_model::{Distribution, Known};
+use jitterlab_model::{Distribution, Error, Known};
 use jitterlab_runs::Run;
 
+use super::Exported;
 use super::started::started;
-use super::{ExportError, Exported};
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
@@ -42,7 +41,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let info = run.info();
     // The warnings of the run go with what was exported.
     let (stats, _) = run.timing()?.into_parts();

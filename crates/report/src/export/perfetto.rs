@@ -1,17 +1,16 @@
 //! The activations of a run on a time line, or what ran around the latest where that is known, as ui.perfetto.dev and
 //! chrome://tracing open them: JSON trace events.
-
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use jitterlab_model::Activation;
 use jitterlab_model::causes::{Lane, TaskCauses};
-use jitterlab_runs::{Run, RunsError, Told};
+use jitterlab_model::{Activation, Error};
+use jitterlab_runs::{Missing, Run, Told};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{ExportError, Exported, Loss, rows};
+use super::{Exported, Loss, rows};
 
 /// Lanes of a processor, in their order on the screen.
 const LANES: [(Lane, &str); 4] = [
@@ -31,10 +30,10 @@ const FIRST_TRACK: u64 = 10;
 /// Writes what ran around the latest activations, where that is known: a track for each lane of a processor, and one for each
 /// task with its latest starts. Of other runs a track for each task with all its activations, one with their due times, and
 /// their latency as a curve.
-pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, ExportError> {
+pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut events = Events { out, written: 0, line: Vec::new() };
     let exported = match run.causes() {
-        Err(RunsError::NoCauses(_)) => activations(run, tasks, &mut events)?,
+        Err(error) if error.is(Missing::Causes) => activations(run, tasks, &mut events)?,
         causes => {
             let causes = causes?;
             let names = run.info().tasks.iter().map(|task| task.spec.name.as_str());
@@ -54,7 +53,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     Ok(exported)
 }
 
-fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Exported, ExportError> {
+fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Exported, Error> {
     let losses = rows::losses(run, tasks)?;
     events.write(&Event::name("process_name", ACTIVATIONS, 0, "tasks"))?;
     for task in tasks {

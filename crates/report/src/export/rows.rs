@@ -1,18 +1,18 @@
 //! Activations one by one, for the formats that hold each.
 
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Columns, Run};
 
-use super::{ExportError, Exported, Loss};
+use super::{Exported, Loss};
 
 /// What is not among the kept activations of these tasks.
-pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, ExportError> {
+pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     let mut exported = Exported::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
     let bare: Vec<usize> =
         tasks.iter().copied().filter(|task| run.rows(*task) == 0 && !run.keeps_all(*task)).collect();
     if bare.len() == tasks.len() {
-        return Err(run.needs_activations().into());
+        return Err(run.needs_activations());
     }
     exported.losses.extend(bare.into_iter().map(|task| Loss::LeftOut { task: name(task) }));
     if tasks.iter().any(|task| run.rows(*task) > 0 && !run.keeps_all(*task)) {
@@ -27,8 +27,8 @@ pub(super) fn each(
     run: &Run,
     tasks: &[usize],
     mut exported: Exported,
-    mut write: impl FnMut(usize, &[Activation]) -> Result<(), ExportError>,
-) -> Result<Exported, ExportError> {
+    mut write: impl FnMut(usize, &[Activation]) -> Result<(), Error>,
+) -> Result<Exported, Error> {
     let mut outcome = Ok(());
     run.for_each_batch(Columns::ALL, |task, rows| {
         if outcome.is_ok() && tasks.contains(&task) {

@@ -1,14 +1,15 @@
 //! What a run decides, as test cases: requirements, and purposes that it serves or not.
 
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
+use jitterlab_model::Error;
 use jitterlab_runs::{Ahead, Run};
 
-use super::{Asked, ExportError};
+use super::Asked;
 use crate::junit::Case;
 use crate::{head, purpose, requirement};
 
 /// A case for each requirement and task, and for each purpose. At least one.
-pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Case>, ExportError> {
+pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Case>, Error> {
     let all = run.info().tasks.len();
     let task = tasks.first().filter(|_| tasks.len() < all).map(|task| &*run.info().tasks[*task].spec.name);
     let mut cases = Vec::new();
@@ -36,5 +37,14 @@ pub(super) fn cases(run: &Run, tasks: &[usize], asked: &Asked) -> Result<Vec<Cas
         };
         cases.extend(wanted.map(case));
     }
-    if cases.is_empty() { Err(ExportError::NothingToDecide(run.path().into())) } else { Ok(cases) }
+    if cases.is_empty() {
+        Err(Error::not_measured(format!(
+            "{}: nothing to decide: no task has the period of a usual purpose, or its time \
+             is a simulated one",
+            run.path().display()
+        ))
+        .remedy("say what is required, as --require \"p99.9 < 80us\""))
+    } else {
+        Ok(cases)
+    }
 }

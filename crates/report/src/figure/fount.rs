@@ -1,23 +1,30 @@
 //! Text as outlines: letters side by side, closer where the fount says so. Scripts that need more than that have no letters in
 //! it anyway, and show as empty boxes.
 
+use std::fmt;
+
 use tiny_skia::PathBuilder;
 use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-use super::FigureError;
+use jitterlab_model::Error;
 
 /// A fount whose letters can be drawn.
 pub(super) struct Fount(Face<'static>);
+
+pub(super) fn no_png(why: impl fmt::Display) -> Error {
+    Error::not_measured(format!("the figure could not be turned into PNG ({why}); SVG works"))
+        .remedy("name the file .svg")
+}
 
 impl Fount {
     /// The one that comes with the program.
     ///
     /// # Errors
     /// It cannot be read: never in practice.
-    pub(super) fn ours() -> Result<Self, FigureError> {
+    pub(super) fn ours() -> Result<Self, Error> {
         let face = Face::parse(epaint_default_fonts::UBUNTU_LIGHT, 0);
-        Ok(Fount(face.map_err(|error| FigureError::Png(error.to_string()))?))
+        Ok(Fount(face.map_err(no_png)?))
     }
 
     /// How wide a text is at this size.

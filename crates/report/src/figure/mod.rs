@@ -24,7 +24,7 @@ mod time_error;
 use std::fmt;
 use std::str::FromStr;
 
-use jitterlab_model::Quantity;
+use jitterlab_model::{Error, Quantity};
 
 use crate::chart::{self, Chart};
 use crate::document::Document;
@@ -133,7 +133,7 @@ impl Figure {
         quantity: Quantity,
         runs: &[PageRun],
         documents: &[Document],
-    ) -> Result<Vec<Chart>, FigureError> {
+    ) -> Result<Vec<Chart>, Error> {
         let named = |sections: &mut dyn Iterator<Item = &Section>| -> Vec<Chart> {
             let all = sections.flat_map(Section::charts);
             all.filter(|chart| chart.name == self.name).cloned().collect()
@@ -144,7 +144,7 @@ impl Figure {
             Source::Result => named(&mut documents.iter().flat_map(|document| &document.sections)),
         };
         if charts.is_empty() {
-            return Err(FigureError::Nothing { figure: self.name, needs: self.needs });
+            return Err(Error::not_measured(format!("nothing to draw: {} needs {}", self.name, self.needs)));
         }
         Ok(charts)
     }
@@ -163,54 +163,26 @@ impl fmt::Display for Figure {
 }
 
 impl FromStr for Figure {
-    type Err = FigureError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, FigureError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let found = FIGURES.iter().find(|figure| figure.name == text);
         // A beginning that is that of one figure only.
         let mut begun = FIGURES.iter().filter(|figure| !text.is_empty() && figure.name.starts_with(text));
         match (found, begun.next(), begun.next()) {
             (Some(found), ..) => Ok(*found),
-            (None, Some(meant), None) => Err(FigureError::Begun { given: text.into(), meant: meant.name }),
-            _ => Err(FigureError::Unknown(text.into())),
+            (None, Some(meant), None) => Err(Error::bad_use(format!("{text:?} is not a figure"))
+                .remedy(format!("did you mean {}?", meant.name))),
+            _ => Err(Error::bad_use(format!("{text:?} is not a figure"))
+                .remedy(format!("choose one of {}", Figure::list()))),
         }
     }
-}
-
-/// Why there is no figure.
-#[derive(Debug, thiserror::Error)]
-pub enum FigureError {
-    /// No figure is called so.
-    #[error("{0:?} is not a figure: choose one of {list}", list = Figure::list())]
-    Unknown(String),
-    /// One is, if that is gone on with.
-    #[error("{given:?} is not a figure: did you mean {meant}?")]
-    Begun {
-        /// What was given.
-        given: String,
-        /// The figure that begins so.
-        meant: &'static str,
-    },
-    /// There is no data for it.
-    #[error("nothing to draw: {figure} needs {needs}")]
-    Nothing {
-        /// Its name.
-        figure: &'static str,
-        /// What would do.
-        needs: &'static str,
-    },
-    /// The plotting library gave up.
-    #[error("the figure could not be drawn ({0}); please report this")]
-    Drawing(String),
-    /// The SVG could not be turned into pixels.
-    #[error("the figure could not be turned into PNG ({0}); SVG works: name the file .svg")]
-    Png(String),
 }
 
 /// The charts below each other as SVG, 900 pixels wide, white, with axes, units and captions that say what they rest on.
 ///
 /// # Errors
 /// The plotting library gives up.
-pub fn svg(charts: &[Chart]) -> Result<String, FigureError> {
+pub fn svg(charts: &[Chart]) -> Result<String, Error> {
     chart::svg::svg(charts)
 }

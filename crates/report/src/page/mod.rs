@@ -14,7 +14,6 @@ mod tests;
 mod words;
 
 use std::collections::BTreeSet;
-use std::io;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -27,6 +26,7 @@ use crate::document::Document;
 use crate::printable::printable_drawing;
 use crate::section::{Piece, Section};
 pub use crate::shown::{PageRun, PageTask, read};
+use jitterlab_model::Error;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPTS: [&str; 6] = [
@@ -44,25 +44,15 @@ const FOLDED: [&str; 6] = ["patterns", "pairs", "autocorrelation", "spectrum", "
 /// What a section's name begins with that is the answer itself, and stands before all others.
 const FIRST: &str = "doctor-";
 
-/// Why there is no page.
-#[derive(Debug, thiserror::Error)]
-pub enum PageError {
-    /// Nothing was given.
-    #[error("a report needs at least one run or result")]
-    Nothing,
-    /// A figure that JSON cannot hold.
-    #[error("the page's data could not be written ({0}); please report this")]
-    Json(#[from] serde_json::Error),
-    /// The data could not be compressed.
-    #[error("the page's data could not be compressed ({0}); please report this")]
-    Compression(#[from] io::Error),
+fn not_written(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::defect("the page's data could not be written").because(cause)
 }
 
 /// The page as HTML: what the runs themselves show, then the further results.
 ///
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
-pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageError> {
+pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error> {
     let (details, own): (Vec<Section>, Vec<Section>) = crate::figure::sections(runs)
         .into_iter()
         .chain(crate::patterns::section(runs))
@@ -71,7 +61,7 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageEr
     let is_first = |section: &Section| section.id.starts_with(FIRST);
     let given = || documents.iter().flat_map(|document| &document.sections);
     let title = match (runs, given().next()) {
-        ([], None) => return Err(PageError::Nothing),
+        ([], None) => return Err(Error::bad_use("a report needs at least one run or result")),
         (_, Some(first)) if is_first(first) => first.title.clone(),
         ([], Some(first)) => format!("{}: timing report", first.title),
         ([only], _) => format!("{}: timing report", only.label),
@@ -115,7 +105,7 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, PageEr
         details = folded(&details),
         machine = machine(runs),
         commands = words.iter().map(words::RunWords::reproduced).collect::<Html>(),
-        documents = Html::as_it_is(in_script(&serde_json::to_string(&measured)?)),
+        documents = Html::as_it_is(in_script(&serde_json::to_string(&measured).map_err(not_written)?)),
         charts = Html::as_it_is(plots.charts),
         columns = Html::as_it_is(plots.columns),
         script = Html::as_it_is(script)

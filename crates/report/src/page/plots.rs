@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::not_written;
 use super::pack::{Column, Packer, compressed};
-use super::{PageError, PageRun, PageTask};
+use super::{PageRun, PageTask};
 use crate::chart::{Chart, SHADES};
 use crate::figure::STATUS;
 use crate::section::{Detail, Piece, Section};
 use jitterlab_analysis::scan::series::{COLUMNS, ExactRow, Extent, Step};
+use jitterlab_model::Error;
 
 /// Everything the script needs, the packed columns beside it.
 #[derive(Debug, Serialize)]
@@ -87,7 +89,7 @@ fn figures<'a>(name: &str, pieces: &'a [Piece]) -> Vec<Figure<'a>> {
 }
 
 /// The script's data.
-pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, PageError> {
+pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, Error> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {
         let tasks = run.tasks.iter().map(|task| self::task(run, task, &mut packer));
@@ -97,7 +99,11 @@ pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, PageError>
     let figures: Vec<Figure<'_>> =
         sections.iter().flat_map(|section| figures(&section.id, &section.pieces)).collect();
     let all = serde_json::json!({ "figures": figures, "runs": runs, "shades": SHADES, "status": STATUS });
-    Ok(Plots { charts: compressed(&serde_json::to_vec(&all)?)?, columns: packer.finish()? })
+    let charts = serde_json::to_vec(&all).map_err(not_written)?;
+    Ok(Plots {
+        charts: compressed(&charts).map_err(not_written)?,
+        columns: packer.finish().map_err(not_written)?,
+    })
 }
 
 fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {

@@ -1,7 +1,8 @@
 //! Runs as a page or a figure shows them: every question answered from one pass over each file.
 
 use jitterlab_analysis::causes::Told;
-use jitterlab_runs::{Run, RunsError};
+use jitterlab_model::Error;
+use jitterlab_runs::{Missing, Run};
 
 use super::{PageRun, PageTask};
 
@@ -9,13 +10,13 @@ use super::{PageRun, PageTask};
 ///
 /// # Errors
 /// A file cannot be read, or a run has no task of this name.
-pub fn read(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, RunsError> {
+pub fn read(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error> {
     let sizes = runs.iter().map(Run::series_rows).collect::<Result<Vec<_>, _>>()?;
     let total = sizes.iter().flatten().sum();
     runs.iter().map(|run| page_run(run, total, task)).collect()
 }
 
-fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, RunsError> {
+fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, Error> {
     let wanted = run.tasks(task)?;
     let (seen, warnings) = run.scan_with_series(total)?.into_parts();
     let mut info = run.info().clone();
@@ -33,7 +34,7 @@ fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, RunsEr
     let tasks = tasks.collect();
     let why = match run.why(task, Told::Latest(usize::MAX)) {
         Ok(why) => Some(why),
-        Err(RunsError::NoCauses(_)) => None,
+        Err(error) if error.is(Missing::Causes) => None,
         Err(error) => return Err(error),
     };
     Ok(PageRun { label: run.label(), file: run.path().into(), info, checks: None, tasks, why })

@@ -6,10 +6,9 @@
 
 use std::io;
 
-use jitterlab_model::{Policy, SleepClock};
+use jitterlab_model::{Error, Policy, SleepClock};
 
 use super::{Arrival, Wake, WakeUp};
-use crate::error::WakeError;
 use crate::system::{Kernel, Sleep, Slept, System};
 
 /// Waits for the kernel's next period.
@@ -23,10 +22,12 @@ impl Deadline {
     ///
     /// # Errors
     /// A thread that is not under SCHED_DEADLINE: it would not be held back at all.
-    pub fn new<S: System>(system: &S) -> Result<Self, WakeError> {
+    pub fn new<S: System>(system: &S) -> Result<Self, Error> {
         match system.kernel().policy()? {
             Policy::Deadline { .. } => Ok(Deadline { released: false }),
-            _ => Err(WakeError::NotReleased),
+            _ => Err(Error::bad_use(
+                "the thread does not run under SCHED_DEADLINE, which alone could release it",
+            )),
         }
     }
 }

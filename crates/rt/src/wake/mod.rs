@@ -23,9 +23,8 @@ pub use xenomai::Xenomai;
 
 use std::io;
 
-use jitterlab_model::{MarginUsed, SleepClock, WakeMethod};
+use jitterlab_model::{Error, MarginUsed, SleepClock, WakeMethod};
 
-use crate::error::WakeError;
 use crate::system::{System, TimerKind};
 use crate::xenomai::Core;
 
@@ -96,7 +95,7 @@ pub struct WakeReport {
 /// let every = std::time::Duration::from_millis(1);
 /// let mut task = PeriodicLoop::every_on(FakeSystem::new(0), every).wake_by(Box::new(Never)).build()?;
 /// assert!(task.wait().is_none() && task.end().is_some());
-/// # Ok::<(), jitterlab_rt::BuildError>(())
+/// # Ok::<(), jitterlab_model::Error>(())
 /// ```
 pub trait WakeUp<S: System>: Send {
     /// Waits until the clock shows `due_ns`, or a signal arrives.
@@ -121,9 +120,11 @@ pub fn of_method<S: System>(
     method: WakeMethod,
     clock: SleepClock,
     interval_ns: i64,
-) -> Result<Box<dyn WakeUp<S>>, WakeError> {
+) -> Result<Box<dyn WakeUp<S>>, Error> {
     if method.traits().core && system.report().core.is_none() {
-        return Err(WakeError::NotOnCore(method));
+        return Err(Error::bad_use(format!(
+            "the thread is not attached to a Xenomai core, whose sleep wake={method} is"
+        )));
     }
     Ok(match method {
         WakeMethod::Nanosleep => Box::new(Nanosleep::on(clock)),
@@ -136,6 +137,8 @@ pub fn of_method<S: System>(
         WakeMethod::Spin => Box::new(Spin::default()),
         WakeMethod::Cobalt => Box::new(Xenomai::new(Core::Cobalt)),
         WakeMethod::Evl => Box::new(Xenomai::new(Core::Evl)),
-        other => return Err(WakeError::NotMade(other)),
+        other => {
+            return Err(Error::not_measured(format!("this release of jitterlab-rt has no wake={other}")));
+        }
     })
 }

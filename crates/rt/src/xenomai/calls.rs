@@ -1,10 +1,10 @@
 //! Loading the cores' libraries, once for the process.
-
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use jitterlab_model::Error;
+
 use super::core::Core;
-use super::error::XenomaiError;
 use super::{cobalt, evl};
 
 /// A core's library, ready for use.
@@ -26,12 +26,12 @@ static PREPARING: Mutex<()> = Mutex::new(());
 ///
 /// # Errors
 /// What exactly is missing, and what to do about it.
-pub fn prepare(core: Core) -> Result<(), XenomaiError> {
+pub fn prepare(core: Core) -> Result<(), Error> {
     prepare_below(Path::new("/"), core)
 }
 
 /// As [`prepare`], with /proc and /dev below `root`.
-pub(super) fn prepare_below(root: &Path, core: Core) -> Result<(), XenomaiError> {
+pub(super) fn prepare_below(root: &Path, core: Core) -> Result<(), Error> {
     let _one_at_a_time = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
     match core {
         Core::Cobalt if COBALT.get().is_none() => {
@@ -48,10 +48,15 @@ pub(super) fn prepare_below(root: &Path, core: Core) -> Result<(), XenomaiError>
 }
 
 /// A core's library, if it was prepared.
-pub(super) fn of(core: Core) -> Result<Calls, XenomaiError> {
+pub(super) fn of(core: Core) -> Result<Calls, Error> {
     let calls = match core {
         Core::Cobalt => COBALT.get().map(Calls::Cobalt),
         Core::Evl => EVL.get().map(Calls::Evl),
     };
-    calls.ok_or(XenomaiError::NotPrepared { core })
+    calls.ok_or_else(|| {
+        Error::refused(format!(
+            "{core} is not prepared in this process: that is done before the first task's \
+             thread is made"
+        ))
+    })
 }

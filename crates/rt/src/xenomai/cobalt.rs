@@ -8,10 +8,10 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr;
 
-use jitterlab_model::Policy;
+use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
-use super::error::{self, XenomaiError};
+use super::error::{self, no_core, no_policy, not_attached, not_initialised};
 use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
@@ -58,15 +58,10 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn prepare(root: &Path) -> Result<Self, XenomaiError> {
+    pub(super) fn prepare(root: &Path) -> Result<Self, Error> {
         let version = root.join("proc/xenomai/version");
         if fs::metadata(&version).is_err() {
-            return Err(XenomaiError::NoCore {
-                core: Core::Cobalt,
-                missing: "/proc/xenomai/version".into(),
-                option: "CONFIG_XENOMAI",
-                parameter: "xenomai.state",
-            });
+            return Err(no_core(Core::Cobalt, "/proc/xenomai/version", "CONFIG_XENOMAI", "xenomai.state"));
         }
         let calls = Self::load()?;
         // The initialisation ends the process when it does not like something, so a child goes first.
@@ -74,17 +69,19 @@ impl Calls {
             calls.initialise();
             0
         })
-        .map_err(|said| XenomaiError::NotInitialised {
-            library: calls.library.name().into(),
-            said: said.to_string(),
-            remedy: format!("{}. {}", error::COBALT_PERMISSION, error::COBALT_MEMORY),
+        .map_err(|said| {
+            not_initialised(
+                calls.library.name(),
+                &said.to_string(),
+                &format!("{}. {}", error::COBALT_PERMISSION, error::COBALT_MEMORY),
+            )
         })?;
         calls.initialise();
         Ok(calls)
     }
 
     #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one for each function")]
-    fn load() -> Result<Self, XenomaiError> {
+    fn load() -> Result<Self, Error> {
         let library = library::load(Core::Cobalt, error::COBALT_RELEASE)?;
         // SAFETY: each type is the one libcobalt's headers declare for that function.
         unsafe {
@@ -118,22 +115,17 @@ impl Calls {
         unsafe { (self.init)(&raw mut count, &raw mut words) };
     }
 
-    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), XenomaiError> {
+    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), Error> {
         let (number, priority) = match policy {
             Policy::Fifo(priority) => (libc::SCHED_FIFO, priority),
             Policy::RoundRobin(priority) => (libc::SCHED_RR, priority),
             Policy::Other => (libc::SCHED_OTHER, 0),
-            _ => return Err(XenomaiError::Policy { core: Core::Cobalt, policy }),
+            _ => return Err(no_policy(Core::Cobalt, policy)),
         };
         // Without this the core's warnings would end the process.
-        signal::count_stage_switches().map_err(|error| XenomaiError::NotAttached {
-            core: Core::Cobalt,
-            call: "sigaction",
-            error,
-            remedy: error::SIGACTION,
-        })?;
-        let refused =
-            |call, remedy| move |error| XenomaiError::NotAttached { core: Core::Cobalt, call, error, remedy };
+        signal::count_stage_switches()
+            .map_err(|error| not_attached(Core::Cobalt, "sigaction", error, error::SIGACTION))?;
+        let refused = |call, remedy| move |error| not_attached(Core::Cobalt, call, error, remedy);
         // SAFETY: an all-zero sched_param is a valid one.
         let mut parameter = unsafe { MaybeUninit::<libc::sched_param>::zeroed().assume_init() };
         parameter.sched_priority = i32::from(priority);

@@ -4,126 +4,9 @@
 
 use std::io;
 
-use jitterlab_model::Policy;
+use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
-
-/// Why a task cannot run on a Xenomai core. Each message ends with the remedy.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum XenomaiError {
-    /// The program knows nothing of Xenomai.
-    #[error(
-        "this program was built without Xenomai, which {core} needs: build it with the cargo feature xenomai of jitterlab-rt"
-    )]
-    NotBuilt {
-        /// The core.
-        core: Core,
-    },
-    /// The kernel has no such core.
-    #[error(
-        "this kernel has no running {core} core ({missing} does not exist): boot a kernel built with {option}, and not with {parameter} turned off"
-    )]
-    NoCore {
-        /// The core.
-        core: Core,
-        /// What shows that.
-        missing: String,
-        /// The kernel's build option.
-        option: &'static str,
-        /// The kernel parameter that turns it on and off.
-        parameter: &'static str,
-    },
-    /// The kernel has the core, and it was stopped.
-    #[error("the {core} core of this kernel does not run, it is {state}: {remedy}")]
-    Stopped {
-        /// The core.
-        core: Core,
-        /// As the core names its state.
-        state: String,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// The library and the kernel do not fit each other.
-    #[error(
-        "{library} is made for ABI {wanted} of the EVL core, and this kernel has ABI {}: use the libevl that belongs to this kernel, or the kernel that belongs to it",
-        abi.map_or("unknown".into(), |abi| abi.to_string())
-    )]
-    Abi {
-        /// The library's file name.
-        library: String,
-        /// The ABI that the library is made for.
-        wanted: i32,
-        /// The newest one that the kernel has, where it says so.
-        abi: Option<i32>,
-    },
-    /// The library is not there, or does not load.
-    #[error(
-        "{library} cannot be loaded ({said}): install Xenomai's user space, and name its directory in LD_LIBRARY_PATH or /etc/ld.so.conf if it is neither the linker's nor Xenomai's own"
-    )]
-    NoLibrary {
-        /// Its file name.
-        library: String,
-        /// The dynamic linker's answer.
-        said: String,
-    },
-    /// The library has to be preloaded, and that did not help.
-    #[error(
-        "{library} refuses to be loaded by a running program, and preloading it did not help ({said}): build Xenomai with --enable-dlopen-libs, or start with LD_PRELOAD={library} (a program with file capabilities ignores that: run it as root instead)"
-    )]
-    NotPreloaded {
-        /// Its file name.
-        library: String,
-        /// What happened.
-        said: String,
-    },
-    /// A function the library should have.
-    #[error("{library} has no {symbol}: {needed}")]
-    NoSymbol {
-        /// Its file name.
-        library: String,
-        /// The function.
-        symbol: String,
-        /// Which release has it.
-        needed: &'static str,
-    },
-    /// The library's initialisation fails; it was tried in a child so that it could not end this process.
-    #[error("{library} cannot be initialised: {said}. {remedy}")]
-    NotInitialised {
-        /// Its file name.
-        library: String,
-        /// What it said.
-        said: String,
-        /// What to do.
-        remedy: String,
-    },
-    /// A scheduling policy that the core does not have.
-    #[error("{core} has no policy {policy}: use policy=fifo:N or policy=rr:N")]
-    Policy {
-        /// The core.
-        core: Core,
-        /// What was asked for.
-        policy: Policy,
-    },
-    /// The core did not take the thread.
-    #[error("{core} does not take the thread ({call}: {error}): {remedy}")]
-    NotAttached {
-        /// The core.
-        core: Core,
-        /// The function that failed.
-        call: &'static str,
-        /// Its answer.
-        error: io::Error,
-        /// What to do.
-        remedy: &'static str,
-    },
-    /// A thread before its process.
-    #[error("{core} is not prepared in this process: that is done before the first task's thread is made")]
-    NotPrepared {
-        /// The core.
-        core: Core,
-    },
-}
 
 pub(super) const COBALT_RELEASE: &str = "Xenomai 3.0.5 or newer is needed";
 pub(super) const COBALT_PERMISSION: &str = "If that is about permission: give the kernel the parameter xenomai.allowed_group=GID, join that group, and let it read and write /dev/rtdm/*; or run as root. If the core is stopped: xenomai.state=enabled";
@@ -138,28 +21,46 @@ pub(super) const REFUSES: &str = "cannot be dlopen()ed";
 /// What it says of a library that is in none of its folders.
 pub(super) const NOWHERE: &str = "cannot open shared object file: No such file or directory";
 
-/// How an attempt in a child failed that said nothing itself.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Attempt {
-    #[error("it could not be tried: {0}")]
-    NotMade(#[from] io::Error),
-    #[error("it ends the process with status {0}")]
-    Status(i32),
-    #[error("it is ended by signal {0}")]
-    Signal(i32),
-    #[error("{said}")]
-    Said { said: String, status: Option<i32> },
+/// An attempt in a child ended the process with this status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Status(pub i32);
+
+/// The program was built without Xenomai.
+#[cfg(not(feature = "xenomai"))]
+pub(crate) fn not_built(core: Core) -> Error {
+    Error::refused(format!("this program was built without Xenomai, which {core} needs"))
+        .remedy("build it with the cargo feature xenomai of jitterlab-rt")
 }
 
-impl Attempt {
-    /// What it came back with, if it came back.
-    pub(super) fn status(&self) -> Option<i32> {
-        match self {
-            Attempt::Status(status) => Some(*status),
-            Attempt::Said { status, .. } => *status,
-            _ => None,
-        }
-    }
+/// The kernel has no such core: what shows that, its build option, and the parameter that turns it on and off.
+pub(super) fn no_core(core: Core, missing: &str, option: &str, parameter: &str) -> Error {
+    Error::refused(format!("this kernel has no running {core} core ({missing} does not exist)"))
+        .remedy(format!("boot a kernel built with {option}, and not with {parameter} turned off"))
+}
+
+/// The library has to be preloaded, and that did not help.
+pub(super) fn not_preloaded(library: &str, said: &str) -> Error {
+    Error::refused(format!(
+        "{library} refuses to be loaded by a running program, and preloading it did not help ({said})"
+    ))
+    .remedy(format!(
+        "build Xenomai with --enable-dlopen-libs, or start with LD_PRELOAD={library} (a program with file capabilities \
+         ignores that: run it as root instead)"
+    ))
+}
+
+/// The library's initialisation fails; it was tried in a child so that it could not end this process.
+pub(super) fn not_initialised(library: &str, said: &str, remedy: &str) -> Error {
+    Error::refused(format!("{library} cannot be initialised: {said}. {remedy}"))
+}
+
+pub(super) fn no_policy(core: Core, policy: Policy) -> Error {
+    Error::bad_use(format!("{core} has no policy {policy}")).remedy("use policy=fifo:N or policy=rr:N")
+}
+
+/// The core did not take the thread: the function that failed, and its answer.
+pub(super) fn not_attached(core: Core, call: &str, error: io::Error, remedy: &str) -> Error {
+    Error::refused(format!("{core} does not take the thread ({call})")).because(error).remedy(remedy)
 }
 
 /// What moved the thread to Linux's side, in words (SIGDEBUG_* of Cobalt, EVL_HMDIAG_* of EVL).

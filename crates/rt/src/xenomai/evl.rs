@@ -7,10 +7,10 @@ use std::io;
 use std::path::Path;
 use std::ptr;
 
-use jitterlab_model::Policy;
+use jitterlab_model::{Error, Policy};
 
 use super::core::Core;
-use super::error::{self, XenomaiError};
+use super::error::{self, Status, no_core, no_policy, not_attached, not_initialised};
 use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
@@ -48,30 +48,25 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    pub(super) fn prepare(root: &Path) -> Result<Self, XenomaiError> {
+    pub(super) fn prepare(root: &Path) -> Result<Self, Error> {
         if fs::metadata(root.join("dev/evl/control")).is_err() {
-            return Err(XenomaiError::NoCore {
-                core: Core::Evl,
-                missing: "/dev/evl/control".into(),
-                option: "CONFIG_EVL",
-                parameter: "evl.state",
-            });
+            return Err(no_core(Core::Evl, "/dev/evl/control", "CONFIG_EVL", "evl.state"));
         }
         let control = |file: &str| fs::read_to_string(root.join(CONTROL).join(file)).ok();
         let state = control("state").map(|state| state.trim().to_owned());
         if let Some(state) = state.filter(|state| state != "running") {
-            return Err(XenomaiError::Stopped { core: Core::Evl, state, remedy: error::EVL_START });
+            return Err(Error::refused(format!(
+                "the {} core of this kernel does not run, it is {state}: {}",
+                Core::Evl,
+                error::EVL_START
+            )));
         }
         let calls = Self::load()?;
         let library = calls.library.name();
         // SAFETY: takes nothing.
         let wanted = unsafe { (calls.version)() }.abi;
         let abi = control("abi").and_then(|abi| abi.trim().parse::<libc::c_int>().ok());
-        let failed = |said: String| XenomaiError::NotInitialised {
-            library: library.into(),
-            said,
-            remedy: error::EVL_PERMISSION.into(),
-        };
+        let failed = |said: &str| not_initialised(library, said, error::EVL_PERMISSION);
         // libevl answers an error number; a child goes first all the same, since initialising locks all memory.
         probe::in_child(|| {
             calls.initialise().map_or_else(
@@ -82,16 +77,20 @@ impl Calls {
                 |()| 0,
             )
         })
-        .map_err(|attempt| match attempt.status() {
-            Some(libc::ENOEXEC) => XenomaiError::Abi { library: library.into(), wanted, abi },
-            _ => failed(attempt.to_string()),
+        .map_err(|attempt| match attempt.is(Status(libc::ENOEXEC)) {
+            true => Error::refused(format!(
+                "{library} is made for ABI {wanted} of the EVL core, and this kernel has ABI {}",
+                abi.map_or("unknown".into(), |abi| abi.to_string())
+            ))
+            .remedy("use the libevl that belongs to this kernel, or the kernel that belongs to it"),
+            false => failed(&attempt.to_string()),
         })?;
-        calls.initialise().map_err(|error| failed(format!("evl_init: {error}")))?;
+        calls.initialise().map_err(|error| failed(&format!("evl_init: {error}")))?;
         Ok(calls)
     }
 
     #[expect(clippy::multiple_unsafe_ops_per_block, reason = "one for each function")]
-    fn load() -> Result<Self, XenomaiError> {
+    fn load() -> Result<Self, Error> {
         let library = library::load(Core::Evl, error::EVL_RELEASE)?;
         // SAFETY: each type is the one libevl's headers declare for that function.
         unsafe {
@@ -116,26 +115,15 @@ impl Calls {
     }
 
     /// The thread keeps the policy it has: EVL takes SCHED_FIFO and SCHED_RR over from Linux.
-    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), XenomaiError> {
+    pub(super) fn attach(&self, policy: Policy, name: &str) -> Result<(), Error> {
         match policy {
             Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Other => {}
-            _ => return Err(XenomaiError::Policy { core: Core::Evl, policy }),
+            _ => return Err(no_policy(Core::Evl, policy)),
         }
         // Without this the core's warnings would end the process.
-        signal::count_stage_switches().map_err(|error| XenomaiError::NotAttached {
-            core: Core::Evl,
-            call: "sigaction",
-            error,
-            remedy: error::SIGACTION,
-        })?;
-        let refused = |call| {
-            move |error| XenomaiError::NotAttached {
-                core: Core::Evl,
-                call,
-                error,
-                remedy: error::EVL_PERMISSION,
-            }
-        };
+        signal::count_stage_switches()
+            .map_err(|error| not_attached(Core::Evl, "sigaction", error, error::SIGACTION))?;
+        let refused = |call| move |error| not_attached(Core::Evl, call, error, error::EVL_PERMISSION);
         // SAFETY: takes nothing.
         let thread = unsafe { libc::gettid() };
         // A slash at the beginning would make the thread's file public. The number makes the name unique.

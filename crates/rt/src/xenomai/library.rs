@@ -1,16 +1,16 @@
 //! Loading a shared library at run time and finding its functions.
 #![expect(unsafe_code, reason = "a C library")]
-
 use std::env;
 use std::ffi::CString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use jitterlab_model::Error;
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use super::core::Core;
-use super::error::{NOWHERE, REFUSES, XenomaiError};
+use super::error::{NOWHERE, REFUSES, not_preloaded};
 
 /// Set in the program that was begun anew, so that it does not begin anew for ever.
 const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
@@ -25,7 +25,7 @@ pub(super) struct Loaded {
 
 /// Loads a core's library for the rest of the process. One that refuses is preloaded: then this process begins anew.
 /// `needed` says which release is needed if a function is missing.
-pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, XenomaiError> {
+pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, Error> {
     let mut said = Vec::new();
     for name in names(core) {
         if begun_anew_with(&name) {
@@ -38,14 +38,17 @@ pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, XenomaiEr
         // unloaded, because its functions outlive every thread.
         match unsafe { Library::open(Some(&name), RTLD_NOW | RTLD_GLOBAL) } {
             Ok(library) => return Ok(Loaded { name, library, needed }),
-            Err(error) if error.to_string().contains(REFUSES) => return Err(begin_anew(name)),
+            Err(error) if error.to_string().contains(REFUSES) => return Err(begin_anew(&name)),
             Err(error) => said.push(error.to_string()),
         }
     }
     // One that is there and does not load says more than one that is nowhere.
     let telling = said.iter().find(|said| !said.ends_with(NOWHERE)).or(said.first()).cloned();
     let library = core.libraries().join(" or ");
-    Err(XenomaiError::NoLibrary { library, said: telling.unwrap_or_default() })
+    Err(Error::refused(format!("{library} cannot be loaded ({})", telling.unwrap_or_default())).remedy(
+        "install Xenomai's user space, and name its directory in LD_LIBRARY_PATH or \
+         /etc/ld.so.conf if it is neither the linker's nor Xenomai's own",
+    ))
 }
 
 /// What a core's library is looked for as: by its names where the dynamic linker looks, then where the core's own build
@@ -63,16 +66,16 @@ fn begun_anew_with(name: &str) -> bool {
 
 /// Replaces this program by itself with the library preloaded; comes back only if that failed. What else was
 /// preloaded is left out: a foreign library's calls would move the thread to Linux's side.
-fn begin_anew(library: String) -> XenomaiError {
+fn begin_anew(library: &str) -> Error {
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_default();
     let error = Command::new("/proc/self/exe")
         .arg0(name)
         .args(arguments)
-        .env("LD_PRELOAD", &library)
-        .env(BEGUN_ANEW, &library)
+        .env("LD_PRELOAD", library)
+        .env(BEGUN_ANEW, library)
         .exec();
-    XenomaiError::NotPreloaded { library, said: error.to_string() }
+    not_preloaded(library, &error.to_string())
 }
 
 impl Loaded {
@@ -85,13 +88,13 @@ impl Loaded {
     ///
     /// # Safety
     /// `F` must be its type: an `unsafe extern "C" fn` pointer.
-    pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> Result<F, XenomaiError> {
+    pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> Result<F, Error> {
         let missing = |said: String| {
             let library = self.name.clone();
             if begun_anew_with(&library) {
-                return XenomaiError::NotPreloaded { library, said };
+                return not_preloaded(&library, &said);
             }
-            XenomaiError::NoSymbol { library, symbol: symbol.into(), needed: self.needed }
+            Error::refused(format!("{library} has no {symbol}: {}", self.needed))
         };
         let name = CString::new(symbol).map_err(|error| missing(error.to_string()))?;
         // SAFETY: the caller answers for the type.

@@ -27,18 +27,22 @@ mod probe;
 mod tests;
 
 pub use core::Core;
-pub use error::XenomaiError;
+#[cfg(not(feature = "xenomai"))]
+pub(crate) use error::not_built;
 
 #[cfg(feature = "xenomai")]
 pub use calls::prepare;
 #[cfg(feature = "xenomai")]
 pub use on_core::{OnCore, attach};
 
+#[cfg(not(feature = "xenomai"))]
+use jitterlab_model::Error;
+
 /// Refuses: this program was built without Xenomai.
 ///
 /// # Errors
 /// Always.
 #[cfg(not(feature = "xenomai"))]
-pub fn prepare(core: Core) -> Result<(), XenomaiError> {
-    Err(XenomaiError::NotBuilt { core })
+pub fn prepare(core: Core) -> Result<(), Error> {
+    Err(not_built(core))
 }

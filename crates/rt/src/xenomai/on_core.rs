@@ -2,11 +2,11 @@
 
 use std::io;
 
-use jitterlab_model::{CoreUse, Policy, SleepClock};
+use jitterlab_model::{CoreUse, Error, Policy, SleepClock};
 
 use super::calls::{self, Calls};
 use super::core::Core;
-use super::error::{XenomaiError, cause_name};
+use super::error::cause_name;
 use crate::linux::Linux;
 use crate::sys::signal;
 use crate::system::{Kernel, Sleep, Slept, System, SystemReport};
@@ -47,7 +47,7 @@ fn ns(time: libc::timespec) -> i64 {
 ///
 /// # Errors
 /// A core that was not [`calls::prepare`]d, a policy it does not have, or its own refusal.
-pub fn attach(core: Core, policy: Policy, name: &str) -> Result<OnCore, XenomaiError> {
+pub fn attach(core: Core, policy: Policy, name: &str) -> Result<OnCore, Error> {
     let calls = calls::of(core)?;
     match calls {
         Calls::Cobalt(calls) => calls.attach(policy, name)?,

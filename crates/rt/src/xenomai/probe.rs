@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use super::error::Attempt;
+use jitterlab_model::Error;
+
+use super::error::Status;
 
 /// Runs `attempt` in a forked child. `Ok` if it came back with 0; otherwise what it wrote to standard error, or
 /// how it ended. Of its answer the low byte counts.
-pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Attempt> {
+pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Error> {
     let (reading, writing) = pipe()?;
     // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt
     // and leaves by _exit, without running anything of this program's end.
@@ -45,9 +47,17 @@ pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Attempt> {
     let said = String::from_utf8_lossy(&said).trim().replace('\n', "; ");
     let status = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)).ok_or(libc::WTERMSIG(status));
     Err(match (said.as_str(), status) {
-        ("", Ok(status)) => Attempt::Status(status),
-        ("", Err(signal)) => Attempt::Signal(signal),
-        (_, status) => Attempt::Said { said, status: status.ok() },
+        ("", Ok(status)) => {
+            Error::refused(format!("it ends the process with status {status}")).case(Status(status))
+        }
+        ("", Err(signal)) => Error::refused(format!("it is ended by signal {signal}")),
+        (_, status) => {
+            let error = Error::refused(said);
+            match status {
+                Ok(status) => error.case(Status(status)),
+                Err(_) => error,
+            }
+        }
     })
 }
 

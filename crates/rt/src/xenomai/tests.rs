@@ -10,11 +10,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use jitterlab_model::{Activation, Flags, Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Activation, Error, Flags, Policy, TaskSpec, WakeMethod};
 
 use super::Core;
 use super::calls::prepare_below;
-use crate::{BuildError, Linux, System, TaskThread, ThreadOptions};
+use crate::{Linux, System, TaskThread, ThreadOptions};
 
 const EVL_STATE: &str = "sys/devices/virtual/evl/control/state";
 const EVL_ABI: &str = "sys/devices/virtual/evl/control/abi";
@@ -98,7 +98,7 @@ fn child() {
     println!("\nreport: {report}{}", if foreign { " foreign" } else { "" });
 }
 
-fn run_task(wake: WakeMethod) -> Result<String, BuildError> {
+fn run_task(wake: WakeMethod) -> Result<String, Error> {
     let spec = TaskSpec {
         name: "servo".into(),
         period_ns: PERIOD_NS,

@@ -40,12 +40,12 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use jitterlab_model::bounds::{self, Impossible};
-use jitterlab_model::{Activation, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
+use jitterlab_model::bounds;
+use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
-pub use self::capture::{CaptureHints, PacketFilter, PacketFilterError, Threshold, ThresholdError};
+pub use self::capture::{CaptureHints, PacketFilter, Threshold};
 use self::told::{Period, Told};
-use crate::error::{TraceError, Unreadable, Wanted};
+use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long};
 use crate::role::{Column, Role};
 use crate::table::{FinishedRun, RunFileWriter};
 
@@ -196,7 +196,7 @@ impl Unreadable {
 /// # Errors
 /// The file cannot be read, is of no known format, holds more than one measurement, or contradicts the format it seems to
 /// have.
-pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, TraceError> {
+pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, Error> {
     let path = path.as_ref();
     let inside = ["samples.raw", "results.json"].map(|name| path.join(name)).into_iter().find(|p| p.exists());
     let path = inside.as_deref().unwrap_or(path);
@@ -205,15 +205,15 @@ pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, TraceErro
     let taken = if path == Path::new(STANDARD_INPUT) {
         take(&mut std::io::stdin())
     } else {
-        let kind = std::fs::metadata(path).map_err(TraceError::io("read", path))?.file_type();
+        let kind = std::fs::metadata(path).map_err(Error::file("read", path))?.file_type();
         if !kind.is_file() && !kind.is_fifo() && !kind.is_dir() {
-            return Err(TraceError::NoFile(path.into()));
+            return Err(no_file(path));
         }
         File::open(path).and_then(|mut file| take(&mut file))
     };
-    taken.map_err(TraceError::io("read", path))?;
+    taken.map_err(Error::file("read", path))?;
     if bytes.len() as u64 > LONGEST {
-        return Err(TraceError::TooLong { path: path.into(), most: LONGEST });
+        return Err(too_long(path, LONGEST));
     }
     read(path, path.parent(), &bytes, hints)
 }
@@ -229,7 +229,7 @@ pub const STANDARD_INPUT: &str = "-";
 ///
 /// # Errors
 /// As [`import`].
-pub fn import_bytes(path: impl AsRef<Path>, bytes: &[u8], hints: &Hints) -> Result<Import, TraceError> {
+pub fn import_bytes(path: impl AsRef<Path>, bytes: &[u8], hints: &Hints) -> Result<Import, Error> {
     read(path.as_ref(), None, bytes, hints)
 }
 
@@ -244,12 +244,14 @@ pub fn import_columns(
     columns: &[(Role, Vec<i64>)],
     overrun: Option<Overrun>,
     hints: &Hints,
-) -> Result<Import, TraceError> {
+) -> Result<Import, Error> {
     let imported = csv::columns(task, columns, hints).and_then(checked);
-    let mut import = imported.map_err(|Mistake { line, why }| TraceError::UnreadableColumns {
-        path: path.as_ref().into(),
-        row: line,
-        why: Box::new(why),
+    let mut import = imported.map_err(|Mistake { line, why }| {
+        Error::damaged(format!(
+            "{} cannot be made: {}{why}",
+            path.as_ref().display(),
+            line.map_or_else(String::new, |row| format!("row {row}: "))
+        ))
     })?;
     if let (Some(overrun), Some(task)) = (overrun, import.info.tasks.first_mut()) {
         task.spec.overrun = overrun;
@@ -263,20 +265,27 @@ impl Import {
     ///
     /// # Errors
     /// Only distributions are known of a task; the file exists already, or cannot be written.
-    pub fn write(&self, path: impl AsRef<Path>) -> Result<FinishedRun, TraceError> {
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
         let path = path.as_ref();
         let mut file = RunFileWriter::create(path, self.tasks.len())?;
         for (number, measured) in self.tasks.iter().enumerate() {
             match measured {
                 Measured::Rows(rows) => file.append(number, rows)?,
-                Measured::Distributions(_) => return Err(TraceError::NoActivations(path.into())),
+                Measured::Distributions(_) => {
+                    return Err(Error::damaged(format!(
+                        "{} cannot be made: the times do not lie on one grid, so which due time each is \
+                         of is not known",
+                        path.display()
+                    ))
+                    .remedy("say the due times, too"));
+                }
             }
         }
         file.finish(&RunInfo { stop: Some(StopReason::Closed), ..self.info.clone() })
     }
 }
 
-fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Result<Import, TraceError> {
+fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Result<Import, Error> {
     let unpacked = unpack::gunzip(path, bytes)?;
     let bytes = unpacked.as_deref().unwrap_or(bytes);
     let printed = unpack::text_of(bytes);
@@ -287,17 +296,26 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     let without_times = stripped.as_deref().map(|text| Input { text, ..as_printed });
     for input in without_times.iter().chain([&as_printed]) {
         if let Some(peer) = peer_of(path, input)? {
-            let unreadable = |Mistake { line, why }| TraceError::UnreadableOutput {
-                path: path.into(),
-                tool: peer.name,
-                line,
-                why: Box::new(why),
+            let unreadable = |Mistake { line, why }| {
+                Error::damaged(format!(
+                    "{} looks like the output of {}, but cannot be read: {}{why}",
+                    path.display(),
+                    peer.name,
+                    line.map_or_else(String::new, |line| format!("line {line}: "))
+                ))
             };
             let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
             return parsed.map(told_apart).and_then(checked).map_err(unreadable);
         }
     }
-    Err(TraceError::UnknownOutput { path: path.into() })
+    Err(Error::damaged(format!(
+        "{} is not an output that jitterlab can import: it reads what cyclictest, rtla, \
+         oslat, jitterdebugger, LinuxCNC, Xenomai, EVL and Zephyr print, captures (VCD, \
+         sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. Of a \
+         table, say which column is what: --columns latency=2:us",
+        path.display()
+    ))
+    .case(FileProblem::UnknownOutput))
 }
 
 /// Gives tasks of one name different ones: whatever reads an export tells tasks apart by their names.
@@ -339,7 +357,7 @@ fn checked(import: Import) -> Result<Import, Mistake> {
     Ok(import)
 }
 
-fn possible(measured: &Measured) -> Result<(), Impossible> {
+fn possible(measured: &Measured) -> Result<(), Error> {
     match measured {
         Measured::Rows(rows) => {
             bounds::check_times(rows)?;
@@ -368,7 +386,7 @@ fn ends(text: &str) -> Option<String> {
 }
 
 /// Whose output it is.
-fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, TraceError> {
+fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, Error> {
     let by = |text: &str| -> Vec<&Peer> {
         PEERS.iter().filter(|peer| (peer.recognise)(&Input { text, ..*input })).collect()
     };
@@ -377,7 +395,13 @@ fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, TraceErr
     match found.as_slice() {
         [] => Ok(None),
         [peer] => Ok(Some(peer)),
-        _ => Err(TraceError::SeveralOutputs { path: path.into(), tools: names(found) }),
+        _ => Err(Error::damaged(format!(
+            "{} looks like the output of several tools: {}",
+            path.display(),
+            names(found)
+        ))
+        .remedy("split it, so that each file is of one")
+        .case(FileProblem::SeveralOutputs)),
     }
 }
 

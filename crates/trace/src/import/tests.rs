@@ -1,7 +1,8 @@
 //! Every fixture against every importer: whose output it is must not be guessed wrongly, whatever is put around it.
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
+
+use jitterlab_model::Error;
 
 use super::*;
 
@@ -94,7 +95,7 @@ fn hints(fixture: &str) -> Hints {
     }
 }
 
-fn read_bytes(fixture: &str, bytes: &[u8]) -> Result<Import, TraceError> {
+fn read_bytes(fixture: &str, bytes: &[u8]) -> Result<Import, Error> {
     // LinuxCNC's file is told by its name.
     let name = fixture.strip_prefix("dot").unwrap_or(fixture);
     import_bytes(name, bytes, &hints(fixture))
@@ -149,7 +150,7 @@ fn what_is_not_listed_is_of_nobody() {
         "\0\0\0\0",
     ] {
         let error = import_bytes("x", text.as_bytes(), &Hints::default()).unwrap_err();
-        assert!(matches!(error, TraceError::UnknownOutput { .. }), "{text:?}: {error}");
+        assert!(error.is(FileProblem::UnknownOutput), "{text:?}: {error}");
     }
 }
 
@@ -163,7 +164,7 @@ fn long_texts_are_known_by_their_ends_or_else_by_all() {
     assert_eq!(import.tasks[0].stats(&import.info.tasks[0]).executed(), 200_000);
     let other = String::from_utf8(content("rtla-timerlat-hist.txt")).unwrap();
     let both = read(&(table.clone() + &other)).unwrap_err();
-    assert!(matches!(both, TraceError::SeveralOutputs { .. }), "{both}");
+    assert!(both.is(FileProblem::SeveralOutputs), "{both}");
     let letters = "Dear Sir\n".repeat(LONG / 8);
     let hidden = read(&[&letters, "\n", &other, "\n", &letters].concat()).unwrap();
     assert_eq!(figures(&hidden), figures(&read(&other).unwrap()));

@@ -1,20 +1,20 @@
 //! What was put around a tool's output on its way here: compression, a terminal's control sequences, a build server's time
 //! before each line.
-
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use jitterlab_model::Error;
 
 use super::LONGEST;
-use crate::TraceError;
+use crate::error::too_long;
 
 /// The content of a gzip file; `None` if it is none. A small file can be made that would fill any memory.
 ///
 /// # Errors
 /// It is damaged, or too long.
-pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, TraceError> {
+pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, Error> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(None);
     }
@@ -22,9 +22,9 @@ pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, Trace
     MultiGzDecoder::new(bytes)
         .take(LONGEST + 1)
         .read_to_end(&mut unpacked)
-        .map_err(TraceError::io("unpack", path))?;
+        .map_err(Error::file("unpack", path))?;
     if unpacked.len() as u64 > LONGEST {
-        return Err(TraceError::TooLong { path: path.into(), most: LONGEST });
+        return Err(too_long(path, LONGEST));
     }
     Ok(Some(unpacked))
 }

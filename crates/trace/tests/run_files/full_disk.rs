@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{all_rows, closed, info, row};
 use jitterlab_model::Keep;
-use jitterlab_trace::{RunReader, RunWriter, TraceError, journal_path, recover};
+use jitterlab_trace::{Error, FileProblem, RunReader, RunWriter, journal_path, recover};
 
 /// A disk of a few megabytes in memory.
 struct SmallDisk(tempfile::TempDir);
@@ -38,7 +38,7 @@ impl Drop for SmallDisk {
 }
 
 /// Appends until recording ends, and a little on; returns the error and how many rows were appended before it.
-fn append_until_it_ends(writer: &mut RunWriter, mut fill: impl FnMut(u64)) -> (TraceError, u64) {
+fn append_until_it_ends(writer: &mut RunWriter, mut fill: impl FnMut(u64)) -> (Error, u64) {
     let begin = Instant::now();
     for k in (0..).step_by(1_000) {
         let rows: Vec<_> = (k..k + 1_000).map(|k| row(0, k)).collect();
@@ -68,7 +68,7 @@ fn recording_ends_while_the_file_can_still_be_closed() {
     let path = disk.path().join("run.parquet");
     let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
     let (error, appended) = append_until_it_ends(&mut writer, |_| ());
-    assert!(matches!(error, TraceError::DiskFull { .. }), "{error}");
+    assert!(error.is(FileProblem::DiskFull), "{error}");
     assert!(error.to_string().contains("the run goes on"));
     let finished = writer.finish(closed(Keep::All)).unwrap();
     assert_eq!(finished.rows, check_rows(&path, appended) as u64);
@@ -88,7 +88,7 @@ fn a_disk_that_others_fill_keeps_the_journal_for_recover() {
             let _ = std::fs::write(&filler, vec![1u8; 16 << 20]);
         }
     });
-    assert!(matches!(error, TraceError::DiskFull { .. }), "{error}");
+    assert!(error.is(FileProblem::DiskFull), "{error}");
     let error = writer.finish(closed(Keep::All)).unwrap_err();
     assert!(error.to_string().contains("jitterlab recover"), "{error}");
     assert!(journal_path(&path).exists() && !path.exists());

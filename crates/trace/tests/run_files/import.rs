@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::quick_directory;
 use jitterlab_model::{Gap, Known, Overrun, TimingStats, Warning};
-use jitterlab_trace::{Hints, Import, Measured, TraceError, import};
+use jitterlab_trace::{Error, FileProblem, Hints, Import, Measured, import};
 use proptest::prelude::*;
 
 const US: i64 = 1_000;
@@ -21,7 +21,7 @@ fn read(path: &Path) -> Import {
     import(path, &Hints::default()).unwrap()
 }
 
-fn read_text(name: &str, text: impl AsRef<[u8]>) -> Result<Import, TraceError> {
+fn read_text(name: &str, text: impl AsRef<[u8]>) -> Result<Import, Error> {
     let directory = quick_directory();
     let path = directory.path().join(name);
     std::fs::write(&path, text).unwrap();
@@ -374,7 +374,7 @@ fn with_columns(columns: &[&str], period_ns: Option<i64>) -> Hints {
     Hints { periods_ns: period_ns.into_iter().collect(), columns, ..Hints::default() }
 }
 
-fn table(text: &str, hints: &Hints) -> Result<Import, TraceError> {
+fn table(text: &str, hints: &Hints) -> Result<Import, Error> {
     jitterlab_trace::import_bytes("table.csv", text.as_bytes(), hints)
 }
 
@@ -533,9 +533,7 @@ fn extremes_and_a_mean_give_no_percentile_no_deviation_and_no_misses() {
 #[test]
 fn what_is_not_known_or_wrong_is_said() {
     let error = read_text("letter", "Dear Sir").unwrap_err();
-    assert!(
-        matches!(error, TraceError::UnknownOutput { .. }) && error.to_string().contains("cyclictest, rtla")
-    );
+    assert!(error.is(FileProblem::UnknownOutput) && error.to_string().contains("cyclictest, rtla"));
     let error =
         read_text("rttest", "iteration timestamp latency\n0 0 5012\n1 x 3\n").unwrap_err().to_string();
     assert!(error.contains("rttest") && error.contains("line 3"), "{error}");

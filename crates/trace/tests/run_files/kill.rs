@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{all_rows, info, row};
 use jitterlab_model::{Keep, StopReason};
-use jitterlab_trace::{RunReader, RunWriter, TraceError, journal_path, recover};
+use jitterlab_trace::{FileProblem, RunReader, RunWriter, journal_path, recover};
 
 const CHILD: &str = "JITTERLAB_TEST_CHILD";
 
@@ -102,7 +102,7 @@ fn what_a_run_left_that_was_killed_before_its_first_byte_is_taken_over_once() {
     let journal = journal_path(&path);
     std::fs::write(&journal, "").unwrap();
     let writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
-    assert!(matches!(RunWriter::create(&path, &info(Keep::All)), Err(TraceError::BeingRecorded(_))));
+    assert!(RunWriter::create(&path, &info(Keep::All)).is_err_and(|e| e.is(FileProblem::BeingRecorded)));
     writer.finish(info(Keep::All)).unwrap();
     assert!(path.exists() && !journal.exists());
     // Whose it is that is locked is not known, and a file with one byte is not empty.
@@ -112,6 +112,6 @@ fn what_a_run_left_that_was_killed_before_its_first_byte_is_taken_over_once() {
     assert!(RunWriter::create(&other, &info(Keep::All)).is_err());
     drop(held);
     std::fs::write(journal_path(&other), "x").unwrap();
-    assert!(matches!(RunWriter::create(&other, &info(Keep::All)), Err(TraceError::Exists(_))));
+    assert!(RunWriter::create(&other, &info(Keep::All)).is_err_and(|e| e.is(FileProblem::Exists)));
     assert_eq!(std::fs::read(journal_path(&other)).unwrap(), b"x");
 }

@@ -4,7 +4,7 @@ mod model;
 
 use std::path::Path;
 
-use jitterlab_mcu::{Board, Pin, Program, Setup, Strategy, simulate};
+use jitterlab_mcu::{Board, Pin, Program, Setup, Strategy, is_missing, simulate};
 
 use super::{bench, skip, test_source};
 use model::Model;
@@ -34,7 +34,7 @@ fn build(name: &str, mcu: &str, program: &Program) -> Option<jitterlab_mcu::Firm
     let compiler = bench()?;
     let board = Board::ideal(Strategy::Anchored, 64, 1_000).on(mcu, 16_000_000);
     let firmware = match compiler.build_file(&test_source(name), program, &board) {
-        Err(error) if error.is_missing() => return skip(&error.to_string()),
+        Err(error) if is_missing(&error) => return skip(&error.to_string()),
         other => other.unwrap(),
     };
     // The file lives as long as the compiler.

@@ -4,6 +4,7 @@ use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_report::document::Document;
 use jitterlab_report::page::render;
@@ -11,11 +12,10 @@ use jitterlab_report::tune::kept;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::{Parts, place};
 
-use crate::exit::Failure;
 use crate::{kept_files, run_args};
 
 /// Where files go: here, or where nothing can be written, a new directory among the temporary ones.
-pub fn folder(parts: &Parts) -> Result<PathBuf, Failure> {
+pub fn folder(parts: &Parts) -> Result<PathBuf, Error> {
     if parts.path().is_some() {
         return Ok(PathBuf::new());
     }
@@ -25,7 +25,7 @@ pub fn folder(parts: &Parts) -> Result<PathBuf, Failure> {
 }
 
 /// Writes the settings that are worth keeping beside the page, as files to look at and to copy; gives their directory.
-pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Failure> {
+pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
     let Some(tuned) = result.tuned.as_ref().filter(|_| result.worth_keeping()) else { return Ok(None) };
     let folder = page.with_extension("settings");
     let files = kept::files(tuned);
@@ -34,12 +34,12 @@ pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, F
 }
 
 /// Writes the page.
-pub fn page(page: &Path, force: bool, found: &DoctorResult) -> Result<(), Failure> {
+pub fn page(page: &Path, force: bool, found: &DoctorResult) -> Result<(), Error> {
     let files = [Some(&found.before), found.after.as_ref()]
         .into_iter()
         .flatten()
         .filter_map(|run| run.file.as_deref());
     let runs = files.map(|file| Run::open(file, &Hints::default())).collect::<Result<Vec<_>, _>>()?;
     let html = render(&run_args::page_runs(&runs, None)?, &[Document::new(found)])?;
-    Ok(place::write(page, html.as_bytes(), force)?)
+    place::write(page, html.as_bytes(), force)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_model::Error;
 use jitterlab_motion::doctor::Way;
 use jitterlab_motion::servo::{Plant, Question, ServoResult, Wishes};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, StepperQuestion, StepperResult};
@@ -11,7 +12,6 @@ use jitterlab_runs::{Hints, OneTask, Run};
 
 use crate::commands::stepper;
 use crate::commands::stepper::axis::AxisArgs;
-use crate::exit::Failure;
 
 /// A motor that is usual where none is named: NEMA 23, 1.9 N m, on a screw of 5 mm.
 const FRAME: u32 = 23;
@@ -25,12 +25,12 @@ pub fn judge(
     way: &Way,
     axis: &AxisArgs,
     run: &MeasuredRun,
-) -> Result<(Option<StepperResult>, Option<ServoResult>), Failure> {
+) -> Result<(Option<StepperResult>, Option<ServoResult>), Error> {
     let (mut steps, mut turns) = (None, None);
     let Some(file) = &run.file else { return Ok((None, None)) };
     for purpose in way.served() {
         let task = Way::task(purpose).name;
-        let open = |path: &Path| Ok(OneTask::of(Run::open(path, &Hints::default())?, Some(&task), |_| 0)?);
+        let open = |path: &Path| OneTask::of(Run::open(path, &Hints::default())?, Some(&task), |_| 0);
         if purpose.name.starts_with("step-") && steps.is_none() {
             let question = StepperQuestion::new(usual(axis)?, None, None)?;
             steps = Some(stepper::under_run(question, &open, (file, None), SIMULATE_NS)?);
@@ -48,7 +48,7 @@ pub fn judge(
 }
 
 /// The axis that options describe, or a usual one.
-fn usual(axis: &AxisArgs) -> Result<Axis, Failure> {
+fn usual(axis: &AxisArgs) -> Result<Axis, Error> {
     if axis.names_a_motor() {
         return Ok(axis.axis()?);
     }

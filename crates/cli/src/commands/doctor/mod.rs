@@ -11,13 +11,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::facts::{self, Root};
+use jitterlab_model::Error;
 use jitterlab_motion::doctor::{DoctorAsked, DoctorPlan, DoctorResult, JOBS, Job, LEAST_NS};
 use jitterlab_report::doctor::words;
 
 use self::session::Session;
 use super::stepper::axis::AxisArgs;
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, ForceArgs, OutputArgs};
 use crate::{interrupt, kept_parts, mistakes};
 
@@ -71,7 +71,13 @@ pub fn execute(args: &Args) -> Ending {
     let mut parts = kept_parts::open("doctor", &());
     let answers = questions::answers(args, &mut parts)?;
     let plan = DoctorPlan::of(answers.budget_ns);
-    let plan = plan.ok_or_else(|| Failure::bad_use(CliError::DoctorBudget(answers.budget_ns, LEAST_NS)))?;
+    let plan = plan.ok_or_else(|| {
+        Error::bad_use(format!(
+            "--budget {} is too short for any answer",
+            jitterlab_model::units::Exact(answers.budget_ns)
+        ))
+        .remedy(format!("give {} or more", jitterlab_model::units::Exact(LEAST_NS)))
+    })?;
     let facts = facts::read(&Root::system());
     let privileged = facts.process.user_id == Some(0);
     let asked = DoctorAsked { job: answers.job, way: answers.way, plan, privileged };

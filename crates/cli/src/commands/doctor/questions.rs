@@ -1,15 +1,12 @@
 //! What `doctor` asks a person, where no option says it.
-
 use std::io::{self, BufRead as _, IsTerminal as _};
 
-use jitterlab_model::LoadSpec;
+use jitterlab_model::{Error, LoadSpec};
 use jitterlab_motion::doctor::{JOBS, Job, Way};
 use jitterlab_report::doctor::words::{self, Question};
 use jitterlab_trace::Parts;
 
 use super::Args;
-use crate::error::CliError;
-use crate::exit::Failure;
 use crate::{kept_parts, measure_args, output};
 
 /// What was answered.
@@ -27,10 +24,16 @@ const BUDGETS: [i64; 3] = [10 * MINUTE_NS, 30 * MINUTE_NS, 480 * MINUTE_NS];
 const LOADS: [&[&str]; 2] = [&["cpu", "mem:1,64M", "net:1"], &["cpu:1"]];
 
 /// The answers by options, by an earlier call, by a person, or by default, in this order.
-pub fn answers(args: &Args, parts: &mut Parts) -> Result<Answers, Failure> {
+pub fn answers(args: &Args, parts: &mut Parts) -> Result<Answers, Error> {
     let given = |text: &String| {
         let job = args.job.unwrap_or(&JOBS[0]);
-        job.way(text).ok_or_else(|| Failure::bad_use(CliError::NoWay { way: text.clone(), job }))
+        job.way(text).ok_or_else(|| {
+            Error::bad_use(format!(
+                "--by {text:?} is no way for {}: {}",
+                job.name,
+                job.ways.iter().map(|way| way.name).collect::<Vec<_>>().join(", ")
+            ))
+        })
     };
     let by = args.by.as_ref().map(given).transpose()?;
     let before: Option<[usize; 4]> = parts.next_kept().map(|(answers, _)| answers);

@@ -5,13 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::tune::{Offered, TuneResult};
 use jitterlab_host::check::{check, cpus_to_check};
-use jitterlab_model::{LoadSpec, SystemFacts, TaskSpec};
+use jitterlab_model::{Error, LoadSpec, SystemFacts, TaskSpec};
 use jitterlab_motion::doctor::{DoctorAsked, DoctorFindings, DoctorStep, Skipped, StepTaken};
 use jitterlab_report::doctor::words;
 use jitterlab_trace::Parts;
 
 use super::{Args, judging};
-use crate::exit::Failure;
 use crate::{kept_parts, output};
 
 /// An examination that goes on.
@@ -42,7 +41,7 @@ impl<'a> Session<'a> {
         &mut self,
         facts: &SystemFacts,
         parts: &mut Parts,
-    ) -> Result<Option<DoctorFindings>, Failure> {
+    ) -> Result<Option<DoctorFindings>, Error> {
         self.begins(DoctorStep::Check);
         let cpus = cpus_to_check(facts);
         // All tasks share a processor, as those of a control program do, and the others are for the rest.
@@ -114,8 +113,8 @@ impl<'a> Session<'a> {
     pub(super) fn kept<T: serde::Serialize + serde::de::DeserializeOwned>(
         &mut self,
         parts: &mut Parts,
-        find: impl FnOnce(&mut Self) -> Result<T, Failure>,
-    ) -> Result<Option<T>, Failure> {
+        find: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
         if let Some((found, _)) = parts.next_kept() {
             return Ok(Some(found));
         }

@@ -6,7 +6,7 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, TuneResult};
 use jitterlab_host::tune::{Recording, TuneError, TuneRequest, Tuning, record_with};
 use jitterlab_host::{self as host, Measurement, Request, default_name, keep_by_default};
-use jitterlab_model::{Knob, RunInfo, TaskSpec};
+use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
 use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
 use jitterlab_report::doctor::words;
 use jitterlab_trace::{Parts, RunWriter};
@@ -14,7 +14,6 @@ use jitterlab_trace::{Parts, RunWriter};
 use super::progress::Progress;
 use super::session::Session;
 use crate::countdown::Countdown;
-use crate::exit::Failure;
 use crate::{kept_parts, output};
 
 impl Session<'_> {
@@ -24,7 +23,7 @@ impl Session<'_> {
         parts: &mut Parts,
         step: DoctorStep,
         settings: &[Offered],
-    ) -> Result<Option<MeasuredRun>, Failure> {
+    ) -> Result<Option<MeasuredRun>, Error> {
         let run = self.kept(parts, |session| session.measured(step, settings))?;
         let gone = |run: &MeasuredRun| run.file.as_ref().is_some_and(|file| !file.exists());
         let run = match run {
@@ -44,7 +43,7 @@ impl Session<'_> {
         }
     }
 
-    fn measured(&mut self, step: DoctorStep, settings: &[Offered]) -> Result<MeasuredRun, Failure> {
+    fn measured(&mut self, step: DoctorStep, settings: &[Offered]) -> Result<MeasuredRun, Error> {
         self.begins(step);
         let what = if step == DoctorStep::Prove { "after" } else { "before" };
         let request = self.request(self.asked.plan.measure_ns);
@@ -65,7 +64,7 @@ impl Session<'_> {
     }
 
     /// Records the kernel's events, if that is permitted.
-    pub(super) fn explained(&mut self) -> Result<(Option<MeasuredRun>, Option<Skipped>), Failure> {
+    pub(super) fn explained(&mut self) -> Result<(Option<MeasuredRun>, Option<Skipped>), Error> {
         let Some(why_ns) = self.asked.plan.why_ns else { return Ok((None, Some(Skipped::NoTime))) };
         let measurement = Measurement::prepare(Request { why: true, ..self.request(why_ns) })?;
         if !measurement.explains() {
@@ -83,7 +82,7 @@ impl Session<'_> {
     pub(super) fn tuned(
         &mut self,
         why: Option<&MeasuredRun>,
-    ) -> Result<(Option<TuneResult>, Option<Skipped>), Failure> {
+    ) -> Result<(Option<TuneResult>, Option<Skipped>), Error> {
         let nothing = |why| Ok((None, Some(why)));
         if self.args.no_tune {
             return nothing(Skipped::NotWanted);

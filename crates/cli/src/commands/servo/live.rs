@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_host::ways::ways;
 use jitterlab_host::{Measurement, Request, record};
-use jitterlab_model::{LoadSpec, OwnWork, TaskSpec};
+use jitterlab_model::{Error, LoadSpec, OwnWork, TaskSpec};
 use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};
 use jitterlab_report::progress;
 use jitterlab_trace::Parts;
 
-use crate::exit::Failure;
 use crate::measure_args::loads;
 use crate::mistakes;
 use crate::task_args::WaitArgs;
@@ -53,7 +52,7 @@ impl Here {
 }
 
 impl LiveBench for Here {
-    type Error = anyhow::Error;
+    type Error = Error;
 
     fn begins(&mut self, way: &LiveWay, left_ns: f64) {
         output::note(&progress::live_way(&way.name(), &way.load, left_ns));
@@ -71,8 +70,8 @@ impl LiveBench for Here {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> anyhow::Result<()> {
-        Ok(Measurement::prepare(self.request(task, loads)).map(drop)?)
+    fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Error> {
+        Measurement::prepare(self.request(task, loads)).map(drop)
     }
 
     fn run(
@@ -80,9 +79,9 @@ impl LiveBench for Here {
         task: &TaskSpec,
         loads: &[LoadSpec],
         work: Box<dyn OwnWork>,
-    ) -> anyhow::Result<MeasuredRun> {
+    ) -> Result<MeasuredRun, Error> {
         let measurement = Measurement::prepare_with(self.request(task, loads), Some(work))?;
-        Ok(record(measurement, None, &mut |_| (), &self.interrupted)?)
+        record(measurement, None, &mut |_| (), &self.interrupted)
     }
 }
 
@@ -92,7 +91,7 @@ impl LiveArgs {
         &self,
         question: &Question,
         references: &[Reference],
-    ) -> Result<(ServoLive, Parts), Failure> {
+    ) -> Result<(ServoLive, Parts), Error> {
         let overrun = question.overrun.try_into()?;
         let usual =
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };

@@ -6,6 +6,7 @@ mod several;
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::servo::{
     Actuation, AtMost, Design, Judged, OverrunAction, Plant, Question, Redesign, Reference, Sampling,
@@ -16,7 +17,7 @@ use jitterlab_report::chart::Chart;
 use jitterlab_report::{figure, motion};
 
 use self::live::LiveArgs;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::kept_parts;
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
@@ -160,7 +161,7 @@ impl Args {
     }
 
     /// A loop under a run.
-    fn under_run(&self, path: &Path) -> Result<ServoResult, Failure> {
+    fn under_run(&self, path: &Path) -> Result<ServoResult, Error> {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
@@ -168,7 +169,7 @@ impl Args {
     }
 
     /// Draws responses where that is asked for.
-    fn draw(&self, responses: &[Chart]) -> Result<(), Failure> {
+    fn draw(&self, responses: &[Chart]) -> Result<(), Error> {
         match &self.figure {
             Some(_) if responses.is_empty() => Err(MotionError::from(ServoError::NoResponse).into()),
             Some(file) => Ok(output::write_figure(file, &figure::svg(responses)?)?),
@@ -177,13 +178,13 @@ impl Args {
     }
 
     /// Writes the numbers of controllers designed anew, of each plant, where that is asked for.
-    fn write_gains(&self, of_plants: &[&[Redesign]]) -> Result<(), Failure> {
+    fn write_gains(&self, of_plants: &[&[Redesign]]) -> Result<(), Error> {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         let text = motion::servo_redesign::file(of_plants, &extension);
         let text =
             text.ok_or_else(|| MotionError::from(ServoError::NoSuchGains(extension.clone().into_owned())))?;
-        Ok(output::write_file(file, text.as_bytes())?)
+        output::write_file(file, text.as_bytes())
     }
 
     fn wishes(&self) -> Wishes {

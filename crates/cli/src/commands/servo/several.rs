@@ -1,6 +1,6 @@
 //! `jitterlab servo` with a plant for each task, or a plant that several tasks close.
 
-use jitterlab_model::TaskSpec;
+use jitterlab_model::{Error, TaskSpec};
 use jitterlab_motion::servo::{
     GivenTimes, Late, Plant, PlantAsked, PlantOfLoops, Schedule, ServoError, ServoLoops, Several, TaskThere,
     control,
@@ -9,7 +9,6 @@ use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_runs::OneTask;
 
 use super::Args;
-use crate::exit::Failure;
 
 /// The plants that are judged together; `None` where it is one plant with one controller.
 pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
@@ -44,7 +43,7 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
 }
 
 /// What the loops stand, and what the run or the given execution times do to them.
-pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Failure> {
+pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
     let Some(path) = &args.run else { return Ok(without_run(args, plants)?) };
     let there: Vec<TaskThere> =
         args.read.open(path)?.info().tasks.iter().map(|task| there(&task.spec)).collect();

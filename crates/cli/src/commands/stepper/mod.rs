@@ -4,6 +4,7 @@ pub mod axis;
 
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use jitterlab_motion::stepper::{
     StepperDevices, StepperError, StepperQuestion, StepperResult, checked_simulation_ns,
@@ -12,7 +13,7 @@ use jitterlab_motion::{JudgedRun, MotionError};
 use jitterlab_runs::OneTask;
 
 use self::axis::AxisArgs;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 use crate::run_args::RunArgs;
 
@@ -84,10 +85,10 @@ pub fn execute(args: &Args) -> Ending {
 /// What a run does to an axis, with a second one beside it if there is one.
 pub fn under_run(
     question: StepperQuestion,
-    open: &dyn Fn(&Path) -> Result<OneTask, Failure>,
+    open: &dyn Fn(&Path) -> Result<OneTask, Error>,
     (path, beside): (&Path, Option<&Path>),
     simulate_ns: i64,
-) -> Result<StepperResult, Failure> {
+) -> Result<StepperResult, Error> {
     let run = open(path)?;
     let beside = beside.map(open).transpose()?;
     let mut result = question.under_run(JudgedRun::of(&run), &run.stats)?;

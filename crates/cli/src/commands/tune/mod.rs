@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_host::tune::{TuneRequest, Tuning, find_causes};
-use jitterlab_model::Knob;
+use jitterlab_model::{Error, Knob};
 use jitterlab_report::progress;
 use jitterlab_report::tune as words;
 use jitterlab_trace::Parts;
 
 use crate::countdown::Countdown;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::output::{self, OutputArgs};
 use crate::purpose_args::PurposeArgs;
 use crate::task_args::TaskArgs;
@@ -65,9 +65,9 @@ pub struct Args {
 }
 
 impl Args {
-    fn request_within(&self, usual_ns: i64) -> Result<TuneRequest, Failure> {
+    fn request_within(&self, usual_ns: i64) -> Result<TuneRequest, Error> {
         let task = self.task.one(self.purpose.task())?;
-        task.validate().map_err(Failure::bad_use)?;
+        task.validate()?;
         Ok(TuneRequest {
             task,
             watch: self.watch.clone(),
@@ -82,11 +82,7 @@ impl Args {
 
     /// The request with what makes the task late, as far as that is permitted; `None` when it was interrupted. Settings that
     /// were named are tried whatever the causes are.
-    fn with_causes(
-        &self,
-        found: &mut Parts,
-        interrupted: &AtomicBool,
-    ) -> Result<Option<TuneRequest>, Failure> {
+    fn with_causes(&self, found: &mut Parts, interrupted: &AtomicBool) -> Result<Option<TuneRequest>, Error> {
         let mut request = self.request_within(BUDGET_NS)?;
         if !self.only.is_empty() {
             return Ok(Some(request));

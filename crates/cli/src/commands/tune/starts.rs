@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
-use jitterlab_model::TaskSpec;
+use jitterlab_model::{Error, TaskSpec};
+use jitterlab_report::document;
 use jitterlab_report::tune::starts::{self as words, FILE};
-use jitterlab_trace::{TraceError, place};
+use jitterlab_trace::place;
 
 use super::Args;
 use crate::countdown::Countdown;
-use crate::error::CliError;
-use crate::exit::{Ending, Failure, Status};
+use crate::exit::{Ending, Status};
 use crate::{interrupt, measure_args, output};
 
 /// The time for each start, where none is given.
@@ -21,20 +21,23 @@ const START_NS: i64 = 120_000_000_000;
 /// Blocks of some hundred starts are smaller.
 const LARGEST_BYTES: u64 = 16 << 20;
 
+fn broken(why: &impl std::fmt::Display) -> Error {
+    Error::damaged(format!("{FILE}: {why}")).remedy("remove it to begin anew")
+}
+
 /// What earlier starts left in this directory.
-fn read() -> Result<Option<Kept>, CliError> {
-    let broken = |error: String| CliError::StartsUnreadable { path: FILE.into(), error };
+fn read() -> Result<Option<Kept>, Error> {
     let text = match fs::metadata(FILE) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(found) if found.len() > LARGEST_BYTES => return Err(broken(format!("{} bytes", found.len()))),
-        _ => fs::read_to_string(FILE).map_err(|error| broken(error.to_string()))?,
+        Ok(found) if found.len() > LARGEST_BYTES => return Err(broken(&format!("{} bytes", found.len()))),
+        _ => fs::read_to_string(FILE).map_err(|error| broken(&error))?,
     };
-    serde_json::from_str(&text).map(Some).map_err(|error| broken(error.to_string()))
+    serde_json::from_str(&text).map(Some).map_err(|error| broken(&error))
 }
 
 impl Args {
     /// What is measured at each start: what the first call was asked for, which later ones need not repeat.
-    fn of_each_start(&self, kept: Option<Kept>) -> Result<(TuneRequest, Kept), Failure> {
+    fn of_each_start(&self, kept: Option<Kept>) -> Result<(TuneRequest, Kept), Error> {
         let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_within(START_NS)? };
         let Some(kept) = kept else {
             let begun = Kept::begin(&given);
@@ -49,13 +52,13 @@ impl Args {
         };
         let nothing_given = Kept::begin(&usual) == Kept::begin(&given);
         if !nothing_given && !kept.is_of(&given) {
-            return Err(CliError::OtherStarts(FILE.into()).into());
+            return Err(Error::bad_use(format!(
+                "{} holds starts that were measured with another task, load or --budget",
+                FILE
+            ))
+            .remedy("give the same, or none of them, or begin anew in another directory"));
         }
-        let unreadable = |error: String| CliError::StartsUnreadable { path: FILE.into(), error };
-        let task = kept
-            .task
-            .parse()
-            .map_err(|error: jitterlab_model::task::TaskError| unreadable(error.to_string()))?;
+        let task = kept.task.parse().map_err(|error: Error| broken(&error))?;
         let loads = measure_args::loads(&kept.loads)?;
         let request =
             TuneRequest { task, watch: kept.watch.clone(), loads, budget_ns: kept.budget_ns, ..given };
@@ -76,8 +79,7 @@ pub(super) fn execute(args: &Args) -> Ending {
     let mut progress = Countdown::new(budget_ns, args.quiet);
     let mut keep = |kept: &Kept| -> Result<(), TuneError> {
         let path = Path::new(FILE);
-        let unwritten = |error| TraceError::Io { action: "write", path: path.into(), source: error };
-        let text = serde_json::to_string(kept).map_err(|error| unwritten(error.into()))?;
+        let text = serde_json::to_string(kept).map_err(document::not_written)?;
         Ok(place::write(path, text.as_bytes(), false)?)
     };
     let result =

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jitterlab_model::bounds::{COUNT, INDEX, LATEST_NS, SPAN_NS};
 use jitterlab_model::{
-    Activation, Bench, Flags, Keep, MarginUsed, RunInfo, TaskResult, TaskRun, TaskSpec, Warning,
+    Activation, Bench, Error, Flags, Keep, MarginUsed, RunInfo, TaskResult, TaskRun, TaskSpec, Warning,
 };
 use jitterlab_trace::{RunFileWriter, RunWriter};
 
@@ -228,7 +228,7 @@ pub fn write(folder: &Path, name: &str, run: &Described) -> bool {
     taken && writer.finish(&run.info).is_ok()
 }
 
-fn record(folder: &Path, name: &str, run: &Described) -> Result<RunWriter, jitterlab_trace::TraceError> {
+fn record(folder: &Path, name: &str, run: &Described) -> Result<RunWriter, Error> {
     let mut writer = RunWriter::create(folder.join(name), &run.info)?;
     for (task, rows) in run.rows.iter().enumerate() {
         writer.append(task, rows)?;

@@ -2,7 +2,7 @@
 
 use std::arch::asm;
 
-use crate::error::Unusable;
+use jitterlab_model::Error;
 
 pub(super) const NAME: &str = "virtual counter";
 
@@ -15,6 +15,6 @@ pub(super) fn read() -> i64 {
 }
 
 /// The architecture promises a constant rate.
-pub(super) fn unusable() -> Option<Unusable> {
+pub(super) fn unusable() -> Option<Error> {
     None
 }

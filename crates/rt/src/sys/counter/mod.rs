@@ -1,11 +1,11 @@
 //! The processor's own counter of time: one small file per processor, and a fallback for all others.
 
-use crate::error::Unusable;
-
 #[cfg_attr(target_arch = "x86_64", path = "x86_64.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "portable.rs")]
 mod processor;
+
+use jitterlab_model::Error;
 
 /// Reads the counter, not before the instructions that come before have been executed.
 #[inline]
@@ -17,6 +17,6 @@ pub fn read() -> i64 {
 pub const NAME: &str = processor::NAME;
 
 /// Why the counter cannot serve as a clock on this machine; `None` if it can.
-pub fn unusable() -> Option<Unusable> {
+pub fn unusable() -> Option<Error> {
     processor::unusable()
 }

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::{__cpuid, _mm_lfence, _rdtsc};
 
-use crate::error::Unusable;
+use jitterlab_model::Error;
 
 pub(super) const NAME: &str = "time stamp counter";
 
@@ -15,8 +15,11 @@ pub(super) fn read() -> i64 {
 }
 
 /// CPUID leaf 8000_0007h, EDX bit 8: the counter runs at a constant rate in all power states.
-pub(super) fn unusable() -> Option<Unusable> {
+pub(super) fn unusable() -> Option<Error> {
     let advanced = __cpuid(0x8000_0000).eax >= 0x8000_0007;
     let invariant = advanced && __cpuid(0x8000_0007).edx & (1 << 8) != 0;
-    (!invariant).then_some(Unusable::NotConstant)
+    (!invariant).then_some(Error::not_measured(
+        "the processor does not promise that its time stamp counter runs at a constant \
+         rate",
+    ))
 }

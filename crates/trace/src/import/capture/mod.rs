@@ -21,8 +21,8 @@ use super::starts::{self, Span};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
 use crate::error::Unreadable;
 
-pub use packets::{PacketFilter, PacketFilterError};
-pub use threshold::{Threshold, ThresholdError};
+pub use packets::PacketFilter;
+pub use threshold::Threshold;
 
 pub(in crate::import) use pcap::{PCAP, PCAPNG};
 pub(in crate::import) use saleae::PEER as SALEAE;

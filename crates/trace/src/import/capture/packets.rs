@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jitterlab_model::Error;
+
 /// Which packets begin and end an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketFilter {
@@ -14,15 +16,10 @@ pub enum PacketFilter {
     Udp(u16),
 }
 
-/// Why a text is no filter of packets.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} names no packets: write ethertype:0x88a4, mac:00:11:22:33:44:55 or udp:27181")]
-pub struct PacketFilterError(String);
-
 impl FromStr for PacketFilter {
-    type Err = PacketFilterError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, PacketFilterError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let read = || match text.split_once(':')? {
             ("ethertype", number) => {
                 u16::from_str_radix(number.strip_prefix("0x")?, 16).ok().map(PacketFilter::EtherType)
@@ -34,7 +31,10 @@ impl FromStr for PacketFilter {
             }
             _ => None,
         };
-        read().ok_or_else(|| PacketFilterError(text.into()))
+        read().ok_or_else(|| {
+            Error::bad_use(format!("{text:?} names no packets"))
+                .remedy("write ethertype:0x88a4, mac:00:11:22:33:44:55 or udp:27181")
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use jitterlab_model::Warning;
+use jitterlab_model::{Error, Warning};
 
 use super::super::Import;
 use super::Channel;
@@ -17,22 +17,20 @@ pub struct Threshold {
     pub high: f64,
 }
 
-/// Why a text is no threshold.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no threshold: write volts, such as 1.5V, or what is low and what is high, 0.8V..2V")]
-pub struct ThresholdError(String);
-
 impl FromStr for Threshold {
-    type Err = ThresholdError;
+    type Err = Error;
 
-    fn from_str(text: &str) -> Result<Self, ThresholdError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let volts = |text: &str| {
             let number = text.trim().trim_end_matches(['V', 'v']).trim().parse::<f64>().ok();
             number.filter(|volts| volts.is_finite())
         };
         let (low, high) = text.split_once("..").unwrap_or((text, text));
         let both = volts(low).zip(volts(high)).filter(|(low, high)| low <= high);
-        both.map(|(low, high)| Threshold { low, high }).ok_or_else(|| ThresholdError(text.into()))
+        both.map(|(low, high)| Threshold { low, high }).ok_or_else(|| {
+            Error::bad_use(format!("{text:?} is no threshold"))
+                .remedy("write volts, such as 1.5V, or what is low and what is high, 0.8V..2V")
+        })
     }
 }
 
