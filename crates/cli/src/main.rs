@@ -4,6 +4,7 @@ mod commands;
 mod companions;
 mod countdown;
 mod error;
+mod experiment;
 mod inputs;
 mod kept_files;
 mod purpose_args;

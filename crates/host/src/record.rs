@@ -46,13 +46,13 @@ impl Sink for Counter<'_> {
 }
 
 /// A measurement that goes on.
-pub struct Underway<'a> {
+pub struct RunInProgress<'a> {
     measurement: (&'a [String], Option<i64>),
     counted: &'a Mutex<Counted>,
     elapsed_ns: i64,
 }
 
-impl Underway<'_> {
+impl RunInProgress<'_> {
     /// What was counted so far.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
@@ -79,7 +79,7 @@ impl Underway<'_> {
 pub fn record(
     measurement: Measurement,
     writer: Option<RunWriter>,
-    watch: &mut dyn FnMut(&Underway<'_>),
+    watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
 ) -> Result<MeasuredRun, RecordError> {
     let info = measurement.info().clone();
@@ -93,7 +93,7 @@ pub fn record(
 pub fn record_watched(
     watched: Watch,
     writer: Option<RunWriter>,
-    watch: &mut dyn FnMut(&Underway<'_>),
+    watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
 ) -> Result<MeasuredRun, RecordError> {
     let info = watched.info().clone();
@@ -104,7 +104,7 @@ pub fn record_watched(
 fn recorded(
     info: &RunInfo,
     writer: Option<RunWriter>,
-    watch: &mut dyn FnMut(&Underway<'_>),
+    watch: &mut dyn FnMut(&RunInProgress<'_>),
     run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, RecordError>,
 ) -> Result<MeasuredRun, RecordError> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
@@ -114,7 +114,7 @@ fn recorded(
     let counted = Mutex::new(Counted { stats, failure: None });
     let mut counter = Counter { counted: &counted, writer };
     let mut look = |elapsed_ns| {
-        watch(&Underway { measurement: (&names, planned_ns), counted: &counted, elapsed_ns });
+        watch(&RunInProgress { measurement: (&names, planned_ns), counted: &counted, elapsed_ns });
     };
     let Finished { mut info, above, causes } = run(&mut counter, &mut look)?;
     let writer = counter.writer.take();

@@ -1,20 +1,19 @@
 //! `jitterlab tune --continue`: what needs a restart, compared over starts of the machine.
 
-use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
+use jitterlab_host::Experiment;
 use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
 use jitterlab_model::TaskSpec;
 use jitterlab_report::tune::starts::{self as words, FILE};
-use jitterlab_trace::{TraceError, place};
+use jitterlab_trace::{Parts, TraceError, place, source};
 
 use super::Args;
-use crate::countdown::Countdown;
 use crate::error::CliError;
 use crate::exit::{Ending, Failure, Status};
-use crate::{interrupt, measure_args, output};
+use crate::experiment::conduct;
+use crate::{measure_args, output};
 
 /// The time for each start, where none is given.
 const START_NS: i64 = 120_000_000_000;
@@ -24,12 +23,11 @@ const LARGEST_BYTES: u64 = 16 << 20;
 /// What earlier starts left in this directory.
 fn read() -> Result<Option<Kept>, CliError> {
     let broken = |error: String| CliError::StartsUnreadable { path: FILE.into(), error };
-    let text = match fs::metadata(FILE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(found) if found.len() > LARGEST_BYTES => return Err(broken(format!("{} bytes", found.len()))),
-        _ => fs::read_to_string(FILE).map_err(|error| broken(error.to_string()))?,
-    };
-    serde_json::from_str(&text).map(Some).map_err(|error| broken(error.to_string()))
+    match source::read_text(Path::new(FILE), LARGEST_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken(error.to_string())),
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| broken(error.to_string())),
+    }
 }
 
 impl Args {
@@ -63,29 +61,32 @@ impl Args {
     }
 }
 
+/// Keeps all starts.
+fn keep(kept: &Kept) -> Result<(), TuneError> {
+    let path = Path::new(FILE);
+    let unwritten = |error| TraceError::Io { action: "write", path: path.into(), source: error };
+    let text = serde_json::to_string(kept).map_err(|error| unwritten(error.into()))?;
+    Ok(place::write(path, text.as_bytes(), false)?)
+}
+
 /// Measures this start, keeps it and says what all of them say.
 pub(super) fn execute(args: &Args) -> Ending {
-    let interrupted = interrupt::requested()?;
     let (request, mut kept) = args.of_each_start(read()?)?;
     let this = ThisStart::now(args.way.as_deref())?;
-    let budget_ns = request.budget_ns;
-    let tuning = Tuning::prepare(request, &interrupted)?;
-    if !args.quiet {
-        output::note(&words::outset(kept.starts.len()));
-    }
-    let mut progress = Countdown::new(budget_ns, args.quiet);
-    let mut keep = |kept: &Kept| -> Result<(), TuneError> {
-        let path = Path::new(FILE);
-        let unwritten = |error| TraceError::Io { action: "write", path: path.into(), source: error };
-        let text = serde_json::to_string(kept).map_err(|error| unwritten(error.into()))?;
-        Ok(place::write(path, text.as_bytes(), false)?)
+    let measure = |experiment: &mut Experiment<'_>| {
+        let tuning = Tuning::prepare(request, experiment.interrupted())?;
+        if !args.quiet {
+            output::note(&words::outset(kept.starts.len()));
+        }
+        let result = tuning.measure_start(&this, &mut kept, &mut keep, experiment)?;
+        Ok(Some((result, experiment.is_interrupted())))
     };
-    let result =
-        tuning.measure_start(&this, &mut kept, &mut keep, &mut |told| progress.tell(told), &interrupted)?;
-    drop(progress);
-    args.output.show(&result)?;
-    if interrupted.load(Ordering::Relaxed) {
-        output::note(words::GOES_ON);
-    }
-    Ok(Status::Fine)
+    // The file of the starts keeps them over restarts.
+    conduct(Parts::nowhere, args.quiet, measure, |(result, interrupted)| {
+        args.output.show(&result)?;
+        if interrupted {
+            output::note(words::GOES_ON);
+        }
+        Ok(Status::Fine)
+    })
 }
