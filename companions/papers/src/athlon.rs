@@ -9,15 +9,16 @@ use crate::words::{Found, Step};
 use jitterlab_analysis::matrix::{CellSetting, MatrixIndex, Proposal, propose};
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::load::parse_loads;
-use jitterlab_host::matrix::{self as cells, OVERHEAD_NS};
+use jitterlab_host::matrix as cells;
+use jitterlab_host::{Experiment, Progress};
 use jitterlab_kernel::job::Step as JobStep;
 use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskSpec};
-use jitterlab_report::matrix::CellStep;
 use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::Parts;
 
 use crate::systems::{self, Kernels};
 use crate::{Workplace, nist};
@@ -60,9 +61,13 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
         }
     };
     let tell = &mut at.tell;
-    cells::measure_cells(&mut index, at.directory, at.interrupted, &mut |index, number| {
-        tell(&Step::Cell(CellStep::of(index, number, OVERHEAD_NS)));
-    })?;
+    let mut progress = |now: &Progress| {
+        if now.begins {
+            tell(&Step::Trial(now.clone()));
+        }
+    };
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
+    cells::measure_cells(&mut index, at.directory, &mut experiment)?;
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
     let mut found =
         AthlonReproduction::of(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());

@@ -4,14 +4,17 @@
 use crate::claims::nist::{NistJitter, PERIOD_NS, PRINTED};
 use crate::early_calls;
 use crate::words::Step;
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_analysis::deviations::Deviations;
 use jitterlab_analysis::expectation::latency_law;
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::proof::Proof;
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
+use jitterlab_analysis::summary::P50;
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_host::{Block, DmaLatency, Session, SessionProgress};
+use jitterlab_host::experiment::compensate::{late_ns, load_curve, service};
+use jitterlab_host::{Block, DmaLatency, Experiment, Progress, TaskBench};
 use jitterlab_model::{Activation, Compensation, Error, ReadClock, TaskSpec};
 use jitterlab_trace::Parts;
 
@@ -51,42 +54,44 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     at.make()?;
     let duration_ns = at.duration_ns;
     let tell = &mut *at.tell;
-    let mut progress = |progress| {
-        if let SessionProgress::Begins(step) = progress {
-            tell(&Step::Trial(step));
+    let mut progress = |now: &Progress| {
+        if now.begins {
+            tell(&Step::Trial(now.clone()));
         }
     };
     let task =
         TaskSpec { name: "nist".into(), period_ns: PERIOD_NS, read: ReadClock::Tsc, ..TaskSpec::default() };
     let block_ns = PERIOD_NS * (SHORT * SERIES_PER_BLOCK) as i64;
-    let mut session =
-        Session::prepare(task, DmaLatency::default(), Parts::nowhere(), &mut progress, at.interrupted)?;
-    let plain = session.spec.clone();
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
+    let mut bench = TaskBench::prepare(task, DmaLatency::default(), &mut experiment)?;
+    let plain = bench.spec.clone();
+    let clock_floor = Statistics::of(&bench.clock_floor()?);
+    let floor_ns = clock_floor.at(P50).exactly().unwrap_or(1).max(1);
 
-    session.step(TrialStep::NistSeries);
-    let short = session.measure(&plain, PERIOD_NS * SHORT as i64)?;
-    let long = [session.measure(&plain, duration_ns.max(3 * PERIOD_NS))?];
+    bench.begin(TrialStep::NistSeries);
+    let short = bench.block(&plain, PERIOD_NS * SHORT as i64)?;
+    let long = [bench.block(&plain, duration_ns.max(3 * PERIOD_NS))?];
     let (first, second) =
         (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
 
-    session.step(TrialStep::NistCalls);
+    bench.begin(TrialStep::NistCalls);
     let early_calls = early_calls::measure(&plain, PRINTED.least_load_every_ns)?;
 
-    session.step(TrialStep::NistLoad);
-    let service = session.service(&long)?;
-    let load_curve = session.load_curve(&service, &long)?;
+    bench.begin(TrialStep::NistLoad);
+    let service = service(&mut bench, &long)?;
+    let (load_curve, missing) = load_curve(&mut bench, &service, &long)?;
 
-    session.step(TrialStep::NistTurns);
+    bench.begin(TrialStep::NistTurns);
     let recommendation =
         recommend(&latency_law(&Block::views(PERIOD_NS, &long)), PERIOD_NS, DEFAULT_WISH, service.often_ns)
             .ok_or_else(too_few)?;
     let margin_ns = recommendation.margin_ns;
-    let compensated = session.compensated(Compensation::Margin { margin_ns });
-    let blocks = session.turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
+    let compensated = bench.compensated(Compensation::Margin { margin_ns });
+    let blocks = bench.whole_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
     let proof = Proof::of(
         &Block::views(PERIOD_NS, &blocks[0]),
         &Block::views(PERIOD_NS, &blocks[1]),
-        3 * session.floor_ns,
+        late_ns(&clock_floor),
     );
     let (shown_plain, shown_compensated) = (typical(&blocks[0])?, typical(&blocks[1])?);
     let jitters: Vec<(f64, f64)> =
@@ -96,7 +101,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         printed: PRINTED,
         period_ns: PERIOD_NS,
         clock_fit: long[0].result.clock_fit,
-        floor_ns: session.floor_ns,
+        floor_ns,
         short_clusters: latency_clusters(&first.distribution()),
         long_clusters: latency_clusters(&second.distribution()),
         short: first,
@@ -119,14 +124,13 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     ];
     for (spec, blocks, name) in files {
         let path = at.directory.join(format!("{name}.parquet"));
-        session.save(spec, blocks, &path).map_err(|error| {
+        bench.save(spec, blocks, &path).map_err(|error| {
             Error::refused(format!("cannot write {}", path.display()))
                 .because(error)
                 .remedy("choose another directory with --output")
         })?;
     }
-    let notes = std::mem::take(&mut session.notes);
-    for note in notes {
+    for note in missing {
         (at.tell)(&Step::Lacking(note));
     }
     Ok(result)

@@ -25,6 +25,13 @@ impl Random {
         ((u64::from(self.0.next_u32()) * limit as u64) >> 32) as usize
     }
 
+    /// Puts items in random order (Fisher and Yates, as in Knuth, volume 2, algorithm 3.4.2P).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for i in (1..items.len()).rev() {
+            items.swap(i, self.below(i + 1));
+        }
+    }
+
     /// An exponential number with this mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {

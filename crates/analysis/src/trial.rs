@@ -74,8 +74,8 @@ pub enum TrialNote {
     },
 }
 
-/// What is being measured, in a session of several steps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is being measured, in an experiment of several steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialStep {
     /// Latencies of early sleeps, for each wake-up method.
     EarlySleeps,
@@ -108,6 +108,17 @@ pub enum TrialStep {
     },
     /// This start of the machine.
     ThisStart,
+    /// A cell of a matrix.
+    Cell {
+        /// Its number in the plan, from 0.
+        number: usize,
+        /// The number of cells.
+        of: usize,
+        /// The CPU of each task.
+        cpus: Vec<u16>,
+        /// What runs next to the tasks, and whether they are isolated.
+        condition: String,
+    },
     /// NIST, figures 1 and 2.
     NistSeries,
     /// NIST, figure 4.

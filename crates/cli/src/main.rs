@@ -3,6 +3,7 @@
 mod commands;
 mod companions;
 mod countdown;
+mod experiment;
 mod help;
 mod inputs;
 mod kept_files;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use jitterlab_host::{self as host, Underway};
+use jitterlab_host::{self as host, RunInProgress};
 use jitterlab_model::{Error, RunInfo};
 use jitterlab_report::progress;
 use jitterlab_trace::RunWriter;
@@ -62,19 +62,7 @@ impl RecordArgs {
     /// Shows how far a measurement is, unless nothing is to be printed; `beside_prints` where another program prints, too.
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
         let line = if beside_prints { StatusLine::of_lines() } else { StatusLine::new() };
-        let tenth = Duration::from_nanos(info.duration_ns.map_or(0, |ns| ns.unsigned_abs() / 10));
-        let every = match (line.is_redrawn(), info.duration_ns) {
-            (true, _) => Progress::REDRAW_EVERY,
-            (false, Some(_)) => tenth.max(Progress::LINE_EVERY),
-            (false, None) => Progress::LINE_EVERY_UNPLANNED,
-        };
-        Progress {
-            line: (!self.quiet).then_some(line),
-            show: self.show,
-            every,
-            next: Instant::now() + every,
-            recording_ended: false,
-        }
+        Progress::begin((!self.quiet).then_some(line), self.show, info.duration_ns)
     }
 }
 
@@ -94,8 +82,24 @@ impl Progress {
     /// Where nobody knows how long it takes.
     const LINE_EVERY_UNPLANNED: Duration = Duration::from_secs(10);
 
+    /// Shows a measurement of this length in this line, if in any.
+    pub fn begin(line: Option<StatusLine>, show: OutputArgs, duration_ns: Option<i64>) -> Self {
+        let tenth = Duration::from_nanos(duration_ns.map_or(0, |ns| ns.unsigned_abs() / 10));
+        let every = match duration_ns {
+            _ if line.as_ref().is_some_and(StatusLine::is_redrawn) => Progress::REDRAW_EVERY,
+            Some(_) => tenth.max(Progress::LINE_EVERY),
+            None => Progress::LINE_EVERY_UNPLANNED,
+        };
+        Progress { line, show, every, next: Instant::now() + every, recording_ended: false }
+    }
+
+    /// The same where a person watches, and nothing elsewhere.
+    pub fn for_people(show: OutputArgs, duration_ns: i64) -> Self {
+        Progress::begin(Some(StatusLine::new()).filter(StatusLine::is_redrawn), show, Some(duration_ns))
+    }
+
     /// Shows it if it is time to, and says once if nothing is recorded any more.
-    pub fn look(&mut self, underway: &Underway<'_>) {
+    pub fn look(&mut self, underway: &RunInProgress<'_>) {
         if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
             self.recording_ended = true;
             self.line.iter().for_each(StatusLine::clear);

@@ -45,13 +45,13 @@ impl Sink for Counter<'_> {
 }
 
 /// A measurement that goes on.
-pub struct Underway<'a> {
+pub struct RunInProgress<'a> {
     measurement: (&'a [String], Option<i64>),
     counted: &'a Mutex<Counted>,
     elapsed_ns: i64,
 }
 
-impl Underway<'_> {
+impl RunInProgress<'_> {
     /// What was counted so far.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
@@ -78,7 +78,7 @@ impl Underway<'_> {
 pub fn record(
     measurement: Measurement,
     writer: Option<RunWriter>,
-    watch: &mut dyn FnMut(&Underway<'_>),
+    watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
 ) -> Result<MeasuredRun, Error> {
     let info = measurement.info().clone();
@@ -92,7 +92,7 @@ pub fn record(
 pub fn record_watched(
     watched: Watch,
     writer: Option<RunWriter>,
-    watch: &mut dyn FnMut(&Underway<'_>),
+    watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
 ) -> Result<MeasuredRun, Error> {
     let info = watched.info().clone();
@@ -103,7 +103,7 @@ pub fn record_watched(
 fn recorded(
     info: &RunInfo,
     writer: Option<RunWriter>,
-    watch: &mut dyn FnMut(&Underway<'_>),
+    watch: &mut dyn FnMut(&RunInProgress<'_>),
     run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, Error>,
 ) -> Result<MeasuredRun, Error> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
@@ -113,7 +113,7 @@ fn recorded(
     let counted = Mutex::new(Counted { stats, failure: None });
     let mut counter = Counter { counted: &counted, writer };
     let mut look = |elapsed_ns| {
-        watch(&Underway { measurement: (&names, planned_ns), counted: &counted, elapsed_ns });
+        watch(&RunInProgress { measurement: (&names, planned_ns), counted: &counted, elapsed_ns });
     };
     let Finished { mut info, above, causes } = run(&mut counter, &mut look)?;
     let writer = counter.writer.take();

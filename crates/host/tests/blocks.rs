@@ -4,24 +4,27 @@
 
 use std::sync::atomic::AtomicBool;
 
-use jitterlab_host::{DmaLatency, Stage};
-use jitterlab_model::{Compensation, Flags, TaskSpec};
+use jitterlab_host::{DmaLatency, Experiment, Progress, TaskBench};
+use jitterlab_model::{Compensation, Flags};
 use jitterlab_trace::Parts;
+
+fn prepare<'e, 'a>(experiment: &'e mut Experiment<'a>) -> TaskBench<'e, 'a> {
+    TaskBench::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), experiment).unwrap()
+}
 
 #[test]
 fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
-    let stage =
-        Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), Parts::nowhere())
-            .unwrap();
-    let plain = stage.spec().clone();
-    let early = TaskSpec { compensate: Compensation::Margin { margin_ns: 100_000 }, ..plain.clone() };
-    let mut told = Vec::new();
+    let mut left_ms = Vec::new();
+    let mut tell = |now: &Progress| left_ms.extend(now.left_ns.map(|ns| ns / 1_000_000));
     let interrupted = AtomicBool::new(false);
-    let ways = [plain, early];
-    let blocks = stage.interleave(&ways, 3, 30_000_000, &mut |n| told.push(n), &interrupted).unwrap();
-    assert_eq!(told, [1, 2, 3, 4, 5, 6]);
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
+    experiment.plan(180_000_000);
+    let mut bench = prepare(&mut experiment);
+    let plain = bench.spec.clone();
+    let ways = [plain, bench.compensated(Compensation::Margin { margin_ns: 100_000 })];
+    let blocks = bench.turns(&ways, 3, 30_000_000).unwrap();
     for (spec, blocks) in ways.iter().zip(&blocks) {
-        let (info, rows) = stage.as_run(spec, blocks);
+        let (info, rows) = bench.as_run(spec, blocks);
         assert_eq!((blocks.len(), rows.len()), (3, 90));
         let result = info.tasks[0].result.as_ref().unwrap();
         assert_eq!(result.executed, 90);
@@ -36,24 +39,23 @@ fn blocks_of_two_ways_lie_on_one_grid_and_join_to_runs() {
     let first = |way: usize, round: usize| blocks[way][round].result.first_due_ns;
     assert!((0..3).all(|round| first(0, round) < first(1, round)));
     assert!((0..2).all(|round| first(1, round) < first(0, round + 1)));
+    drop(bench);
+    assert_eq!(left_ms, [150, 120, 90, 60, 30, 0]);
 }
 
 #[test]
 fn an_interruption_leaves_whole_rounds() {
-    let stage =
-        Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), Parts::nowhere())
-            .unwrap();
-    let ways = [stage.spec().clone(), stage.spec().clone()];
-    let interrupted = AtomicBool::new(true);
-    let blocks = stage.interleave(&ways, 3, 30_000_000, &mut |_| {}, &interrupted).unwrap();
-    assert!(blocks.iter().all(Vec::is_empty));
+    let (mut tell, interrupted) = (|_: &Progress| (), AtomicBool::new(true));
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
+    let mut bench = prepare(&mut experiment);
+    let ways = [bench.spec.clone(), bench.spec.clone()];
+    assert!(bench.turns(&ways, 3, 30_000_000).unwrap().iter().all(Vec::is_empty));
 }
 
 #[test]
 fn the_clock_has_a_floor() {
-    let stage =
-        Stage::prepare("period=1ms,policy=other".parse().unwrap(), DmaLatency::default(), Parts::nowhere())
-            .unwrap();
-    let floor = stage.clock_floor().unwrap();
+    let (mut tell, interrupted) = (|_: &Progress| (), AtomicBool::new(false));
+    let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
+    let floor = prepare(&mut experiment).clock_floor().unwrap();
     assert!(floor.count() > 10_000 && floor.min_ns() >= Some(0));
 }

@@ -1,28 +1,86 @@
-//! What compensating the jitter of a task costs and brings on a machine: measured, recommended, proven.
+//! Words of `compensate`: the proof, the recommended margin, and its cost.
 
 mod figures;
 
-pub use figures::sections;
-
-use std::fmt::Write as _;
-
+use jitterlab_analysis::Statistics;
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::proof::Proof;
+use jitterlab_analysis::proof::{InBlocks, Proof};
 use jitterlab_analysis::recommendation::NistChoice;
-use jitterlab_analysis::summary::{P50, P90, P99, P99_9};
+use jitterlab_analysis::summary::{P50, P90, P99, P99_9, Percentile};
 use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::Fitness;
-use jitterlab_model::units::{Exact, Human};
+use jitterlab_model::units::Exact;
 
-use crate::chart::Terminal;
+use crate::document::Present;
+use crate::figure::load;
 use crate::head::Head;
-use crate::table;
-use crate::wakeups::time;
+use crate::section::{Cell, Piece, Section};
 use crate::warnings;
-use crate::words::{exact, share};
-use crate::wrap::{wrap, wrap_indented};
+use crate::words::{exact, share, time};
+
+impl Present for CompensationTrial {
+    const KIND: &'static str = "compensation";
+
+    fn head(&self) -> Option<Head> {
+        let Candidate { wake, choice, .. } = self.candidates.get(self.chosen)?;
+        let factor = self.proof.as_ref().and_then(|proof| proof.p99_factor);
+        let (fitness, way) = match factor.map(|factor| factor.interval) {
+            Some(Some((low, _))) if low > 1.0 => (Fitness::Good, "BETTER"),
+            Some(Some((_, high))) if high < 1.0 => (Fitness::Unfit, "WORSE"),
+            Some(_) => (Fitness::CannotTell, "NO CHANGE SHOWN"),
+            None => (Fitness::CannotTell, "NOT PROVED"),
+        };
+        let margin = Exact(choice.margin_ns);
+        let extra = self.proof.as_ref().and_then(|proof| proof.extra_load);
+        let cost = match extra {
+            Some(load) => format!("it takes {} of a processor more", interval(Some(load), share)),
+            None => format!("it would poll {} of a processor", share(choice.expected_load)),
+        };
+        let next = match fitness {
+            Fitness::Good => format!("jitterlab run --wake {wake} --compensate margin:{margin}"),
+            Fitness::Unfit => "leave it out: it makes this machine worse".into(),
+            _ => "the same with more --rounds".into(),
+        };
+        Some(Head {
+            fitness,
+            asked: false,
+            verdict: format!("{way}: waking {} early and polling.", time(choice.margin_ns as f64)),
+            number: format!(
+                "p99: {}; {cost}, {} of the starts are expected late.",
+                change(factor),
+                share(choice.expected_late)
+            ),
+            next,
+        })
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces: Vec<Piece> = self.proof.iter().flat_map(|proof| proven(self, proof)).collect();
+        pieces.extend(recommended(self));
+        pieces.extend(self.notes.iter().map(|found| Piece::note(note(found))));
+        let mut folded = costs(self);
+        folded.extend(load_curve(&self.load_curve, &self.service, self.period_ns));
+        if !self.load_curve.is_empty() {
+            folded.push(Piece::Figure(load::curve(
+                self.period_ns,
+                self.service.often_ns,
+                &self.load_curve,
+                None,
+            )));
+        }
+        folded.extend(margins(self));
+        pieces.push(Piece::details("What a wake-up costs, and what margins and early wake-ups poll", folded));
+        pieces.extend(self.files.iter().map(|file| Piece::said(format!("written: {file}"))));
+        vec![Section {
+            id: "compensation".into(),
+            title: "Compensation".into(),
+            lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor.".into(),
+            pieces,
+        }]
+    }
+}
 
 /// A median with its interval, for people.
 pub fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> String {
@@ -64,106 +122,36 @@ fn change(factor: Option<MedianInterval>) -> String {
     }
 }
 
-/// The three lines: whether compensating is shown to help, what it costs, how to use it.
-pub(crate) fn head(trial: &CompensationTrial) -> Option<Head> {
-    let Candidate { wake, choice, .. } = trial.candidates.get(trial.chosen)?;
-    let factor = trial.proof.as_ref().and_then(|proof| proof.p99_factor);
-    let (fitness, way) = match factor.map(|factor| factor.interval) {
-        Some(Some((low, _))) if low > 1.0 => (Fitness::Good, "BETTER"),
-        Some(Some((_, high))) if high < 1.0 => (Fitness::Unfit, "WORSE"),
-        Some(_) => (Fitness::CannotTell, "NO CHANGE SHOWN"),
-        None => (Fitness::CannotTell, "NOT PROVED"),
-    };
-    let margin = Exact(choice.margin_ns);
-    let extra = trial.proof.as_ref().and_then(|proof| proof.extra_load);
-    let cost = match extra {
-        Some(load) => format!("it takes {} of a processor more", interval(Some(load), share)),
-        None => format!("it would poll {} of a processor", share(choice.expected_load)),
-    };
-    let next = match fitness {
-        Fitness::Good => format!("jitterlab run --wake {wake} --compensate margin:{margin}"),
-        Fitness::Unfit => "leave it out: it makes this machine worse".into(),
-        _ => "the same with more --rounds".into(),
-    };
-    Some(Head {
-        fitness,
-        asked: false,
-        verdict: format!("{way}: waking {} early and polling.", Human(choice.margin_ns as f64)),
-        number: format!(
-            "p99: {}; {cost}, {} of the starts are expected late.",
-            change(factor),
-            share(choice.expected_late)
-        ),
-        next,
-    })
-}
-
-const BAR: usize = 28;
-
-/// Measured load as a bar, with a mark where equation 1 lies; both end at `most`.
-fn load_bar(point: &LoadPoint, most: f64, ascii: bool) -> String {
-    let at = |load: f64| ((load / most).clamp(0.0, 1.0) * (BAR - 1) as f64).round() as usize;
-    let (bar, mark) = if ascii { ('#', '|') } else { ('█', '│') };
-    let filled = at(point.measured.max(0.0));
-    let cells = (0..BAR).map(|i| match i {
-        i if i == at(point.equation_1) => mark,
-        i if i <= filled => bar,
-        _ => ' ',
-    });
-    cells.collect()
-}
-
-/// The load curve as a table with bars.
-pub fn load_table(points: &[LoadPoint], service: &ServiceTime, period_ns: i64, ascii: bool) -> String {
-    let nist = NistChoice::of(service.often_ns, period_ns);
-    let most = points.iter().map(|p| p.measured.max(p.equation_1)).fold(f64::MIN_POSITIVE, f64::max).min(1.0);
-    let rows = points.iter().map(|p| {
-        vec![
-            exact(p.every_ns),
-            share(p.measured),
-            share(p.polled),
-            share(p.equation_1),
-            share(p.mean_poll),
-            load_bar(p, most, ascii),
-        ]
-    });
-    let mut out = table::columns(&["A", "measured", "polled", "eq. 1", "mean poll", ""], rows);
-    let _ = write!(
-        out,
-        "  bar: measured; mark: equation 1 with S = {}. Least by equations 2 and 3:\n  \
-         A = {}, {}; with half of the last A polled: A = {}, {}.\n",
-        Human(nist.service_ns),
-        Human(nist.every_ns),
-        share(nist.load),
-        Human(nist.mean_poll_every_ns),
-        share(nist.mean_poll_load),
-    );
-    if let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) {
-        let _ =
-            writeln!(out, "  Least as measured: A = {}, {}.", exact(least.every_ns), share(least.measured));
-    }
-    out
-}
-
-/// For people, at 80 columns.
+/// Extra load of waking every A and polling in the last A, measured and by the paper's equations.
 #[must_use]
-pub fn text(trial: &CompensationTrial, terminal: Terminal) -> String {
-    let mut out = String::new();
-    write_what_is(trial, &mut out);
-    write_load_curve(trial, &mut out, terminal.ascii);
-    write_margins(trial, &mut out);
-    write_recommendation(trial, &mut out);
-    write_proof(trial, &mut out, terminal);
-    for found in &trial.notes {
-        let _ = writeln!(out, "note: {}", note(found));
-    }
-    for file in &trial.files {
-        let _ = writeln!(out, "written: {file}");
-    }
-    out
+pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -> Vec<Piece> {
+    let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) else {
+        return Vec::new();
+    };
+    let nist = NistChoice::of(service.often_ns, period_ns);
+    let rows = points.iter().map(|p| {
+        let shares = [p.measured, p.polled, p.equation_1, p.mean_poll].map(Cell::Share);
+        std::iter::once(Cell::Text(exact(p.every_ns))).chain(shares).collect()
+    });
+    let caption = "waking every A and polling in the last A (the NIST paper): extra processor load";
+    let equations = format!(
+        "Equation 1 with S = {}. Least by equations 2 and 3: A = {}, {}; with half of the last A polled: A = {}, {}. Least \
+         as measured: A = {}, {}.",
+        time(nist.service_ns),
+        time(nist.every_ns),
+        share(nist.load),
+        time(nist.mean_poll_every_ns),
+        share(nist.mean_poll_load),
+        exact(least.every_ns),
+        share(least.measured)
+    );
+    vec![
+        Piece::table(caption, &["A", "measured", "polled", "eq. 1", "mean poll"], rows),
+        Piece::said(equations),
+    ]
 }
 
-/// What a reader has to know, as a clause.
+/// A note on the trial, as a clause.
 #[must_use]
 pub fn note(note: &TrialNote) -> String {
     match note {
@@ -180,173 +168,191 @@ pub fn note(note: &TrialNote) -> String {
     }
 }
 
-fn write_what_is(trial: &CompensationTrial, out: &mut String) {
+/// A time in ns where it is known.
+fn ns(value: Option<i64>) -> Cell {
+    Cell::of(value, |ns| Cell::time(ns as f64))
+}
+
+fn at(of: &Statistics, percentile: Percentile) -> Cell {
+    ns(of.at(percentile).exactly())
+}
+
+/// Cost of a wake-up, and the latencies of early sleeps with the margin that follows from them.
+fn costs(trial: &CompensationTrial) -> Vec<Piece> {
     let ServiceTime { inside_ns, outside_ns, often_every_ns, often_ns } = trial.service;
-    let _ = write!(
-        out,
-        "period {}; the clock read twice in a row: median {}, p99 {}\n\n\
-         a wake-up costs (S)\n  \
-         {:>8}  by the clock, from the due time to the next wait: interrupt,\n            \
-         leaving idle, switch to the task, its own code; not the switch back\n  \
-         {:>8}  of processor time of the thread: its code, its system calls and\n            \
-         the switches as far as the kernel counts them; not the interrupt\n  \
-         {:>8}  the same if it wakes every {}: nothing has time to cool down\n\n",
-        exact(trial.period_ns),
-        time(trial.clock_floor.at(P50).exactly()),
-        time(trial.clock_floor.at(P99).exactly()),
-        Human(inside_ns).to_string(),
-        Human(outside_ns).to_string(),
-        Human(often_ns).to_string(),
-        exact(often_every_ns),
-    );
-    out.push_str("latency of an early sleep, and the margin that follows from it\n");
-    let rows = trial.candidates.iter().map(|c| {
-        let (f, r) = (&c.early_latency, &c.choice);
-        vec![
-            c.wake.to_string(),
-            time(f.at(P50).exactly()),
-            time(f.at(P99).exactly()),
-            time(f.at(P99_9).exactly()),
-            time(f.max_ns),
-            Human(r.margin_ns as f64).to_string(),
-            share(r.expected_load),
-            share(r.expected_late),
-        ]
-    });
-    let header = ["", "p50", "p99", "p99.9", "max", "margin", "polls", "late"];
-    out.push_str(&table::columns(&header, rows));
-    out.push('\n');
-}
-
-fn write_load_curve(trial: &CompensationTrial, out: &mut String, ascii: bool) {
-    if trial.load_curve.is_empty() {
-        return;
-    }
-    out.push_str("waking every A and polling in the last A (the NIST paper): extra processor load\n");
-    out.push_str(&load_table(&trial.load_curve, &trial.service, trial.period_ns, ascii));
-    out.push('\n');
-}
-
-fn write_margins(trial: &CompensationTrial, out: &mut String) {
-    if trial.margins.is_empty() {
-        return;
-    }
-    out.push_str(&wrap(
-        "one early sleep, then polling: as latencies measured in turns foretell, and measured",
-    ));
-    let rows = trial.margins.iter().map(|p| {
-        vec![
-            exact(p.margin_ns),
-            share(p.expected_polled),
-            share(p.measured_polled),
-            share(p.expected_late),
-            share(p.measured_late),
-        ]
-    });
-    out.push_str(&table::columns(&["margin", "polls", "measured", "late", "measured"], rows));
-    out.push('\n');
-}
-
-fn write_recommendation(trial: &CompensationTrial, out: &mut String) {
-    let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
-        return;
+    let clock = |percentile| {
+        trial.clock_floor.at(percentile).exactly().map_or_else(|| "-".into(), |ns| time(ns as f64))
     };
-    out.push_str(&wrap(&format!(
+    let facts = [
+        (
+            "by the clock",
+            format!(
+                "{} from the due time to the next wait: interrupt, leaving idle, switch to the task, its own code; not the \
+                 switch back",
+                time(inside_ns)
+            ),
+        ),
+        (
+            "processor time",
+            format!(
+                "{} of the thread: its code, its system calls and the switches as far as the kernel counts them; not the \
+                 interrupt",
+                time(outside_ns)
+            ),
+        ),
+        (
+            "done often",
+            format!(
+                "{} if it wakes every {}: nothing has time to cool down",
+                time(often_ns),
+                exact(often_every_ns)
+            ),
+        ),
+        ("period", exact(trial.period_ns)),
+        ("clock", format!("two readings in a row: median {}, p99 {}", clock(P50), clock(P99))),
+    ];
+    let rows = trial.candidates.iter().map(|Candidate { wake, early_latency: f, choice: r }| {
+        vec![
+            Cell::Text(wake.to_string()),
+            at(f, P50),
+            at(f, P99),
+            at(f, P99_9),
+            ns(f.max_ns),
+            ns(Some(r.margin_ns)),
+            Cell::Share(r.expected_load),
+            Cell::Share(r.expected_late),
+        ]
+    });
+    vec![
+        Piece::Facts {
+            caption: "cost of a wake-up (S)".into(),
+            facts: facts.map(|(name, value)| (name.into(), value)).into(),
+        },
+        Piece::table(
+            "latency of an early sleep, and the margin that follows from it",
+            &["µs", "p50", "p99", "p99.9", "max", "margin", "polls", "late"],
+            rows,
+        ),
+    ]
+}
+
+fn margins(trial: &CompensationTrial) -> Vec<Piece> {
+    let Some(figure) = figures::margins(trial) else { return Vec::new() };
+    let rows = trial.margins.iter().map(|p| {
+        let shares =
+            [p.expected_polled, p.measured_polled, p.expected_late, p.measured_late].map(Cell::Share);
+        std::iter::once(Cell::Text(exact(p.margin_ns))).chain(shares).collect()
+    });
+    let caption = "one early sleep, then polling: as latencies measured in turns predict, and measured";
+    vec![
+        Piece::table(caption, &["margin", "polls", "measured", "late", "measured"], rows),
+        Piece::Figure(figure),
+    ]
+}
+
+/// The way to use, and what limits it.
+fn recommended(trial: &CompensationTrial) -> Vec<Piece> {
+    let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
+        return Vec::new();
+    };
+    let mut said = format!(
         "use wake={wake},compensate=margin:{}: polls {} of a processor and leaves {} of the starts late, by {} latencies",
         Exact(r.margin_ns),
         share(r.expected_load),
         share(r.expected_late),
         r.samples
-    )));
+    );
     if r.limited_by_budget {
-        out.push_str("  the budget allows no longer margin; fewer late starts cost more polling\n");
+        said += "; the budget allows no longer margin, and fewer late starts cost more polling";
     }
     if let Some(late) = r.supported_late {
-        out.push_str(&wrap_indented(&format!(
-            "so few latencies support no rarer late starts than {}: raise --rounds for less",
+        said += &format!(
+            "; so few latencies support no rarer late starts than {}: raise --rounds for less",
             share(late)
-        )));
+        );
     }
-    out.push('\n');
+    vec![Piece::said(said)]
 }
 
-fn write_proof(trial: &CompensationTrial, out: &mut String, terminal: Terminal) {
-    let Some(proof) = &trial.proof else { return };
-    let _ = writeln!(out, "proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
+fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     let row = |name: &str, way: &WayFigures| {
         let d = &way.deviation;
         let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
-        vec![
-            name.into(),
-            time(d.at(P50).exactly()),
-            time(d.at(P90).exactly()),
-            time(d.at(P99).exactly()),
-            time(d.at(P99_9).exactly()),
-            time(jitter),
-            way.load.map_or_else(|| "-".into(), share),
-        ]
+        let load = Cell::of(way.load, Cell::Share);
+        vec![Cell::from(name), at(d, P50), at(d, P90), at(d, P99), at(d, P99_9), ns(jitter), load]
     };
-    out.push_str(&table::columns(
-        &["", "p50", "p90", "p99", "p99.9", "max - min", "load"],
-        [row("uncompensated", &proof.before), row("compensated", &proof.after)],
-    ));
-    for (what, blocks, factor) in
-        [("p99", proof.p99_ns, proof.p99_factor), ("max - min", proof.jitter_ns, proof.jitter_factor)]
-    {
-        let ns = |ns: f64| Human(ns).to_string();
-        out.push_str(&wrap_indented(&format!(
-            "{what} of a block: {} before, {} after; {}",
-            interval(blocks.before, ns),
-            interval(blocks.after, ns),
-            change(factor)
-        )));
-    }
-    out.push_str(&wrap_indented(&format!("extra processor load {}", interval(proof.extra_load, share))));
-    write_floor(trial, out, proof);
-    out.push('\n');
-    out.push_str(&terminal.figures(&Some(figures::before_and_after(trial.period_ns, proof))));
-    out.push('\n');
+    let caption = format!("proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
+    let header = ["µs", "p50", "p90", "p99", "p99.9", "max - min", "load"];
+    let rows = [row("uncompensated", &proof.before), row("compensated", &proof.after)];
+    let of_blocks = |(name, blocks, factor): (&str, InBlocks, _)| {
+        let (before, after) = (interval(blocks.before, time), interval(blocks.after, time));
+        (name.to_owned(), format!("{before} before, {after} after; {}", change(factor)))
+    };
+    let mut facts = [
+        ("p99 of a block", proof.p99_ns, proof.p99_factor),
+        ("max - min of a block", proof.jitter_ns, proof.jitter_factor),
+    ]
+    .map(of_blocks)
+    .to_vec();
+    facts.push(("extra processor load".into(), interval(proof.extra_load, share)));
+    facts.extend(limits(trial, proof).into_iter().map(|(name, value)| (name.to_owned(), value)));
+    vec![
+        Piece::table(caption, &header, rows),
+        Piece::Facts { caption: String::new(), facts },
+        Piece::Figure(figures::before_and_after(trial.period_ns, proof)),
+    ]
 }
 
-/// What sets the limit: the clock, the sleep, interrupts, the host.
-fn write_floor(trial: &CompensationTrial, out: &mut String, proof: &Proof) {
-    let floor_ns = trial.clock_floor.at(P50).exactly().unwrap_or(0).max(1);
+/// Limits of the compensation: the clock, the sleep, interrupts, the host.
+fn limits(trial: &CompensationTrial, proof: &Proof) -> Vec<(&'static str, String)> {
+    let mut facts = Vec::new();
+    let floor_ns = trial.clock_floor.at(P50).exactly().unwrap_or(0).max(1) as f64;
     if let Some(p90) = proof.after.deviation.at(P90).exactly() {
-        out.push_str(&wrap_indented(&format!(
-            "p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more exactly than the clock \
-             can be read",
-            p90 as f64 / floor_ns as f64,
-            Human(floor_ns as f64),
-        )));
+        facts.push((
+            "limit of the clock",
+            format!(
+                "p90 of the compensated task is {:.1} readings of the clock ({}); it cannot start more exactly than the clock \
+                 can be read",
+                p90 as f64 / floor_ns,
+                time(floor_ns)
+            ),
+        ));
     }
     let late = &proof.late;
     if late.overslept > 0 {
-        out.push_str(&wrap_indented(&format!(
-            "{} of {} starts were late because the sleep took longer than the margin, by up to {}",
-            late.overslept,
-            late.starts,
-            Human(late.worst_overslept_ns as f64)
-        )));
+        facts.push((
+            "margin too short",
+            format!(
+                "{} of {} starts were late because the sleep took longer than the margin, by up to {}",
+                late.overslept,
+                late.starts,
+                time(late.worst_overslept_ns as f64)
+            ),
+        ));
     }
     if late.torn > 0 {
-        out.push_str(&wrap_indented(&format!(
-            "{} were late although the task polled, by up to {}: an interrupt or the host had the processor at that \
-             moment, which no margin can help",
-            late.torn,
-            Human(late.worst_torn_ns as f64)
-        )));
+        facts.push((
+            "late all the same",
+            format!(
+                "{} were late although the task polled, by up to {}: an interrupt or the host had the processor at that moment, \
+                 which no margin can help",
+                late.torn,
+                time(late.worst_torn_ns as f64)
+            ),
+        ));
     }
     let Disturbance { steal, interrupts } = trial.disturbance;
-    let mut seen = vec![format!("the longest hole in a poll was {}", Human(trial.longest_hole_ns as f64))];
+    let mut seen = vec![format!("the longest hole in a poll was {}", time(trial.longest_hole_ns as f64))];
     seen.extend(interrupts.map(|n| format!("the processor took {n} interrupts")));
     seen.extend(steal.map(|stolen| format!("the hypervisor took {} of its time", share(stolen))));
-    out.push_str(&wrap_indented(&format!("meanwhile {}", seen.join(", "))));
+    facts.push(("meanwhile", seen.join(", ")));
+    facts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::Statistics;
+    use crate::chart::Terminal;
     use jitterlab_analysis::compensation::EmpiricalLaw;
     use jitterlab_analysis::expectation::MarginPoint;
     use jitterlab_analysis::recommendation::{DEFAULT_WISH, recommend};
@@ -420,14 +426,19 @@ mod tests {
         }
     }
 
+    /// Everything at 80 columns.
+    fn text(trial: &CompensationTrial, ascii: bool) -> String {
+        trial.sections()[0].text(Terminal { columns: 80, ascii, colour: false })
+    }
+
     #[test]
     fn every_part_is_told_within_the_width_of_a_terminal() {
         let report = report();
         for ascii in [true, false] {
-            let text = text(&report, Terminal { columns: 80, ascii, colour: false });
+            let text = text(&report, ascii);
             for part in [
                 "period 500 µs",
-                "5 µs  the same if it wakes every 50 µs",
+                "5 µs if it wakes every 50 µs",
                 "17 %",
                 "19 %",
                 "1.2 %",
@@ -440,10 +451,10 @@ mod tests {
                 "took 77 interrupts",
                 "took 2.0 % of its time",
                 "written: a.parquet",
-                "note: interrupted: the proof rests on",
+                "interrupted: the proof rests on",
             ] {
-                let unbroken = text.replace("\n  ", " ");
-                assert!(text.contains(part) || unbroken.contains(part), "{part} in {text}");
+                let unbroken = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(unbroken.contains(part), "{part} in {text}");
             }
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         }
@@ -451,29 +462,26 @@ mod tests {
 
     #[test]
     fn the_head_says_what_was_shown() {
-        let said = head(&report()).unwrap();
+        let said = report().head().unwrap();
         assert!(
             said.verdict == "BETTER: waking 23 µs early and polling."
                 && said.number.starts_with("p99: smaller by a factor of 100"),
             "{said:?}"
         );
         assert_eq!(said.next, "jitterlab run --wake timerfd --compensate margin:22980ns");
-        let said = head(&CompensationTrial { proof: None, ..report() }).unwrap();
+        let said = CompensationTrial { proof: None, ..report() }.head().unwrap();
         assert!(said.fitness == Fitness::CannotTell && said.verdict.starts_with("NOT PROVED"), "{said:?}");
     }
 
     #[test]
     fn without_a_proof_nothing_is_claimed() {
-        let text = text(
-            &CompensationTrial { proof: None, ..report() },
-            Terminal { columns: 80, ascii: true, colour: false },
-        );
+        let text = text(&CompensationTrial { proof: None, ..report() }, true);
         assert!(!text.contains("factor") && !text.contains("late although"), "{text}");
     }
 
     #[test]
     fn the_page_shows_before_and_after() {
-        let sections = sections(&report());
+        let sections = report().sections();
         let names: Vec<&str> = sections[0].charts().iter().map(|chart| chart.name.as_ref()).collect();
         assert_eq!(names, ["compensation", "load-curve", "margin"]);
     }

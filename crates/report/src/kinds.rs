@@ -1,17 +1,12 @@
 //! Every kind of result with its head, its sections and, where the terminal still has words of its own, those.
 
-use jitterlab_analysis::matrix::MatrixResult;
-use jitterlab_analysis::trial::CompensationTrial;
-use jitterlab_analysis::tune::{StartsResult, TuneResult};
-use jitterlab_analysis::wakeup::WaysCompared;
-use jitterlab_motion::doctor::DoctorResult;
 use jitterlab_motion::servo::{ServoLive, ServoLoops, ServoResult};
 
 use crate::chart::Terminal;
 use crate::document::{Extent, Present};
 use crate::head::Head;
+use crate::motion;
 use crate::section::Section;
-use crate::{compensation, doctor, matrix, motion, tune, wakeups};
 
 /// The words of a kind of result: for the answer, and for everything.
 type Words<R> = (fn(&R, Terminal) -> Option<String>, fn(&R, Terminal) -> String);
@@ -65,25 +60,3 @@ present!(
     |live| vec![motion::servo_live::section(live)],
     (|_, _| None, |live, _| motion::servo_live::text(live))
 );
-present!(
-    CompensationTrial,
-    "compensation",
-    compensation::head,
-    compensation::sections,
-    (|_, _| None, compensation::text)
-);
-present!(
-    DoctorResult,
-    "doctor",
-    |result| Some(doctor::head(result)),
-    doctor::sections,
-    (|result, terminal| Some(doctor::answer(result, terminal)), doctor::text)
-);
-present!(TuneResult, "tune", |result| Some(tune::head(result)), |result| vec![tune::section(result)]);
-present!(StartsResult, "starts", |result| Some(tune::starts::head(result)), |result| vec![
-    tune::starts::section(result)
-]);
-present!(WaysCompared, "compare-wakeups", |compared| Some(wakeups::head(compared)), |compared| vec![
-    wakeups::section(compared)
-]);
-present!(MatrixResult, "matrix", matrix::head, matrix::sections, (|_, _| None, matrix::text));

@@ -1,4 +1,4 @@
-//! Where threads should run: the recommendation and how sure it is, and what every cell was like.
+//! Words of `matrix`: the recommended placement, how sure it is, and every cell.
 
 mod grid;
 
@@ -10,33 +10,45 @@ use jitterlab_analysis::matrix::{
 use jitterlab_model::facts::Sharing;
 use jitterlab_model::{Error, Fitness, StopReason, TaskSpec};
 
-use crate::chart::{Chart, Terminal};
+use crate::chart::Chart;
+use crate::document::Present;
 use crate::head::Head;
 use crate::section::{Piece, Section};
 use crate::warnings;
 use crate::words::{count, plural, share, time};
-use crate::wrap::wrap;
 use grid::name;
 pub use grid::{charts, tables};
 
-/// What the measurements show: the recommendation first, then the tables of every condition. Cells are coloured on a
-/// terminal, from green for the best of a table to red for the worst.
-#[must_use]
-pub fn text(result: &MatrixResult, terminal: Terminal) -> String {
-    let mut text: String = sentences(result).iter().map(|sentence| wrap(sentence)).collect();
-    text.push_str(&tables(&result.matrix, &LATENCIES, terminal.colour));
-    if text.is_empty() {
-        text.push_str("nothing was measured yet\n");
-    }
-    text.extend(cautions(&result.index).iter().map(|caution| wrap(&format!("warning: {caution}"))));
-    if result.index.left() > 0 && result.recommendation.is_none() {
-        text.push_str(&wrap(&left(result.index.left())));
-    }
-    text
-}
+impl Present for MatrixResult {
+    const KIND: &'static str = "matrix";
 
-const LATENCIES: [(&str, CellStatistic); 2] =
-    [("largest latency", CellStatistic::Max), ("p99.9, median of the repetitions", CellStatistic::P999)];
+    fn head(&self) -> Option<Head> {
+        head(self)
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces: Vec<Piece> = sentences(self).into_iter().map(Piece::said).collect();
+        if self.matrix.measurements.is_empty() {
+            pieces.push(Piece::said("nothing was measured yet"));
+        }
+        pieces.extend(tables(&self.matrix, "p99.9, median of the repetitions,", CellStatistic::P999));
+        pieces.extend(result_charts(self).into_iter().map(Piece::Figure));
+        pieces.extend(cautions(&self.index).into_iter().map(Piece::note));
+        let largest = tables(&self.matrix, "largest latency", CellStatistic::Max);
+        if !largest.is_empty() {
+            pieces.push(Piece::details("Largest latency of each cell", largest));
+        }
+        // The head says it where there is one.
+        let unfinished = Some(self.index.left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
+        pieces.extend(unfinished.map(left).map(Piece::said));
+        vec![Section {
+            id: "matrix".into(),
+            title: "Which processors".into(),
+            lead: "The same tasks on every choice of processors. Dark cells of the picture are the ones to avoid.".into(),
+            pieces,
+        }]
+    }
+}
 
 /// The cells that are still to be measured.
 #[must_use]
@@ -45,7 +57,7 @@ pub fn left(cells: usize) -> String {
     format!("{} {verb} left: repeat the command to go on.", plural(cells as u64, "cell"))
 }
 
-/// What the cells' readers have to know, each once.
+/// Warnings of all cells, each once.
 fn cautions(index: &MatrixIndex) -> Vec<String> {
     let ended = index.done.iter().filter_map(|done| match done.stop.as_ref()? {
         StopReason::Overloaded { overload, .. } => Some(overload.to_string()),
@@ -62,7 +74,7 @@ fn cautions(index: &MatrixIndex) -> Vec<String> {
     all
 }
 
-/// What is to be measured, before it begins, and whether that takes longer than it may; each cell takes `overhead_ns` beside its
+/// Cells to measure and the time that takes, and whether it exceeds the budget; each cell takes `overhead_ns` more than its
 /// length.
 #[must_use]
 pub fn outset(index: &MatrixIndex, overhead_ns: i64, budget_ns: i64, folder: &Path) -> String {
@@ -87,48 +99,7 @@ fn remaining_ns(index: &MatrixIndex, overhead_ns: i64) -> f64 {
     index.left() as f64 * (index.duration_ns + overhead_ns) as f64
 }
 
-/// A cell whose measurement begins.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CellStep {
-    /// Its number in the plan, from 0.
-    number: usize,
-    /// The number of cells.
-    of: usize,
-    cpus: Vec<u16>,
-    condition: String,
-    remaining_ns: f64,
-}
-
-impl CellStep {
-    /// The cell of this number in the plan; `overhead_ns` is what each takes beside its length.
-    #[must_use]
-    pub fn of(index: &MatrixIndex, number: usize, overhead_ns: i64) -> Self {
-        let cell = index.plan.cells.get(number);
-        CellStep {
-            number,
-            of: index.plan.cells.len(),
-            cpus: cell.map_or(Vec::new(), |cell| cell.cpus.clone()),
-            condition: cell.map_or(String::new(), |cell| cell.condition.clone()),
-            remaining_ns: remaining_ns(index, overhead_ns),
-        }
-    }
-}
-
-/// A cell whose measurement begins, in a line.
-#[must_use]
-pub fn cell_step(step: &CellStep) -> String {
-    let cpus: Vec<String> = step.cpus.iter().map(ToString::to_string).collect();
-    format!(
-        "{}/{}  CPUs {}  {}  {} left",
-        step.number + 1,
-        step.of,
-        cpus.join("/"),
-        step.condition,
-        time(step.remaining_ns)
-    )
-}
-
-/// How near two CPUs are to each other.
+/// Cores and caches that two CPUs share.
 fn placed(sharing: Sharing) -> String {
     match sharing {
         Sharing::Same => "the same CPU".into(),
@@ -139,10 +110,10 @@ fn placed(sharing: Sharing) -> String {
     }
 }
 
-/// What to do where a proposal leaves CPUs out, from the command itself.
+/// Remedy of a proposal that leaves CPUs out.
 pub const MORE_CPUS: &str = "name others with --cpus, or raise --budget";
 
-/// Which CPUs are measured where not all are, and why these; `remedy` says how to take others.
+/// The CPUs that are measured where not all are, and why these; `remedy` says how to take others.
 #[must_use]
 pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
     format!(
@@ -196,7 +167,7 @@ fn placement(tasks: &[String], cpus: &[u16]) -> String {
 }
 
 /// The three lines; `None` before anything was measured.
-pub(crate) fn head(result: &MatrixResult) -> Option<Head> {
+fn head(result: &MatrixResult) -> Option<Head> {
     let found = result.recommendation.as_ref()?;
     let matrix = &result.matrix;
     let fitness = match (found.probability, found.candidates.len()) {
@@ -258,7 +229,7 @@ fn how_sure(found: &Recommendation, matrix: &Matrix) -> String {
     text + "."
 }
 
-/// What the machine's topology says of the choice.
+/// Shared cores, isolation and siblings of the chosen CPUs.
 fn topology(found: &Recommendation) -> Vec<String> {
     let Some(facts) = &found.facts else { return Vec::new() };
     let sharing = facts.sharing.map(|sharing| format!("The tasks are on {}.", placed(sharing)));
@@ -275,7 +246,7 @@ fn topology(found: &Recommendation) -> Vec<String> {
     [sharing, isolated, siblings].into_iter().flatten().collect()
 }
 
-/// What a matrix rests on: its tasks, and what was measured of them.
+/// Caption of a matrix: its tasks, cells and activations.
 #[must_use]
 pub fn caption(tasks: &[TaskSpec], duration_ns: i64, matrix: &Matrix) -> String {
     let task = |task: &TaskSpec| {
@@ -307,20 +278,6 @@ fn result_charts(result: &MatrixResult) -> Vec<Chart> {
 /// Nothing was measured.
 pub fn svg(result: &MatrixResult) -> Result<String, Error> {
     crate::figure::svg(&result_charts(result))
-}
-
-/// What the page shows of it.
-#[must_use]
-pub fn sections(result: &MatrixResult) -> Vec<Section> {
-    let unfinished = Some(result.index.left()).filter(|cells| *cells > 0).map(left);
-    let said = sentences(result).into_iter().chain(cautions(&result.index)).chain(unfinished);
-    let said = said.map(|text| Piece::Text { text });
-    vec![Section {
-        id: "matrix".into(),
-        title: "Which processors".into(),
-        lead: "The same tasks on every choice of processors: the largest latency of each cell. Dark cells are the ones to avoid.".into(),
-        pieces: said.chain(result_charts(result).into_iter().map(Piece::Figure)).collect(),
-    }]
 }
 
 #[cfg(test)]

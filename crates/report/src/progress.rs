@@ -37,10 +37,12 @@ pub fn measured(so_far: &SoFar) -> String {
     text + &format!(", {} missed", count(missed))
 }
 
-/// A step and how long, in seconds, all will still take.
+/// A step, and about how long all will still take, where that is known.
 #[must_use]
-pub fn left(step: &str, left_s: f64) -> String {
-    format!("{step}, about {left_s:.0} s left")
+pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {
+    let whole_s = |ns: i64| (ns as f64 / 1e9).ceil() * 1e9;
+    let left = left_ns.map_or_else(String::new, |ns| format!(", about {} left", time(whole_s(ns))));
+    step(of) + &left
 }
 
 /// A way to wait, tried with a control loop; all will still take `left_ns`.
@@ -62,9 +64,9 @@ pub fn goes_on(parts: usize, file: &Path) -> String {
 /// What it says when it is stopped.
 pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
 
-/// A step of a session of measurements.
+/// A step of an experiment.
 #[must_use]
-pub fn step(step: TrialStep) -> String {
+pub fn step(step: &TrialStep) -> String {
     match step {
         TrialStep::EarlySleeps => "measuring latencies of early sleeps".into(),
         TrialStep::WakeUpCost => "measuring what waking early costs".into(),
@@ -76,9 +78,13 @@ pub fn step(step: TrialStep) -> String {
         TrialStep::KnobRound { round, of } => {
             format!("trying settings in turns, round {round} of at most {of}")
         }
+        TrialStep::Cell { number, of, cpus, condition } => {
+            let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
+            format!("cell {} of {of}: CPU {}, load {}", number + 1, cpus.join("/"), printable(condition))
+        }
         TrialStep::ThisStart => "this start of the machine".into(),
         TrialStep::KnobProof { knobs } => {
-            format!("proving {} against the start in turns", plural(knobs as u64, "setting"))
+            format!("proving {} against the start in turns", plural(*knobs as u64, "setting"))
         }
         TrialStep::NistSeries => "figures 1 and 2: series of the time stamp counter".into(),
         TrialStep::NistCalls => "figure 4: one activation with its early calls".into(),

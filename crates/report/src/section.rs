@@ -156,6 +156,13 @@ pub enum Cell {
         /// The words.
         text: String,
     },
+    /// A value that is written already, coloured by how good it is among those of its table.
+    Shaded {
+        /// From 0 for the best to 1 for the worst.
+        shade: f64,
+        /// The value.
+        text: String,
+    },
     /// A whole number of things.
     Count(u64),
     /// A time; tables show microseconds.
@@ -189,7 +196,7 @@ impl Cell {
     pub fn written(&self) -> String {
         match self {
             Cell::Nothing => "-".into(),
-            Cell::Text(text) | Cell::Verdict { text, .. } => text.clone(),
+            Cell::Text(text) | Cell::Verdict { text, .. } | Cell::Shaded { text, .. } => text.clone(),
             Cell::Count(number) => count(*number),
             Cell::Time { ns, bin_ns } => microseconds_of_bins(*ns, *bin_ns),
             Cell::Share(value) => share(*value),

@@ -3,6 +3,7 @@
 use jitterlab_model::Fitness;
 
 use crate::chart::{Chart, Terminal};
+use crate::printable::SHADES;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::table::{fact, fitted};
 use crate::wrap::{self, width, wrap};
@@ -142,6 +143,10 @@ impl Show {
         match cell {
             Cell::Verdict { fitness, .. } if self.terminal.colour => {
                 format!("\x1b[{}m{text}\x1b[0m", colour(*fitness))
+            }
+            Cell::Shaded { shade, .. } if self.terminal.colour => {
+                let colour = SHADES[((shade * 4.0).round() as usize).min(4)];
+                format!("\x1b[30;48;5;{colour}m{text}\x1b[0m")
             }
             _ => text,
         }

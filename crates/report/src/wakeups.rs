@@ -1,22 +1,13 @@
-//! Ways to wait, beside one another.
+//! Words of `compare-wakeups`: the best way to wait, and the figures of each.
 
 use jitterlab_analysis::summary::{P50, P99};
 use jitterlab_analysis::wakeup::{BestWay, WayToWait, WayTrouble, WaysCompared};
-use jitterlab_model::units::Human;
 use jitterlab_model::{Fitness, WakeMethod};
 
+use crate::document::Present;
 use crate::head::Head;
-use crate::section::{Piece, Section};
-use crate::words::{exact, list, plural};
-
-/// A time, or a dash where there is none.
-pub(crate) fn time(ns: Option<i64>) -> String {
-    ns.map_or_else(|| "-".into(), |ns| Human(ns as f64).to_string())
-}
-
-fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "-".into(), |v| format!("{v:.decimals$}"))
-}
+use crate::section::{Cell, Piece, Section};
+use crate::words::{exact, list, plural, time};
 
 /// Why a way was not measured, as a clause.
 fn trouble(trouble: &WayTrouble) -> String {
@@ -27,8 +18,20 @@ fn trouble(trouble: &WayTrouble) -> String {
     }
 }
 
+impl Present for WaysCompared {
+    const KIND: &'static str = "compare-wakeups";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
+    }
+}
+
 /// The three lines: the way to take of those that sleep.
-pub(crate) fn head(compared: &WaysCompared) -> Head {
+fn head(compared: &WaysCompared) -> Head {
     let Some(best) = compared.best() else { return untold(compared) };
     let BestWay { way, alike, misses_fewer, worst } = best;
     let again = |why: &str| format!("the same with --rounds {}{why}", compared.rounds.max(5) * 2);
@@ -60,10 +63,10 @@ pub(crate) fn head(compared: &WaysCompared) -> Head {
     Head { fitness, asked: false, verdict, number: format!("{}.", said.join("; ")), next }
 }
 
-/// What a way is ranked by, and what it missed.
+/// The figure that ranks a way, and its missed due times.
 fn deciding(way: &WayToWait) -> Option<String> {
     let figures = way.figures.as_ref()?;
-    let (p99, missed) = (Human(figures.usual_p99_ns()?), plural(figures.missed, "due time"));
+    let (p99, missed) = (time(figures.usual_p99_ns()?), plural(figures.missed, "due time"));
     Some(format!("{}: p99 {p99}, {missed} missed", way.name))
 }
 
@@ -95,37 +98,44 @@ fn untold(compared: &WaysCompared) -> Head {
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;
+        let time = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+        let number = |value: Option<f64>, decimals: usize| {
+            Cell::of(value, |value| Cell::Text(format!("{value:.decimals$}")))
+        };
         Some(vec![
-            way.name.clone(),
+            Cell::from(way.name.as_str()),
             time(f.latency.at(P50).exactly()),
             time(f.latency.at(P99).exactly()),
             time(f.latency.max_ns),
             number(f.drift_ppm, 0),
-            f.cpu_per_activation_ns.map_or_else(|| "-".into(), |ns| Human(ns).to_string()),
+            Cell::of(f.cpu_per_activation_ns, Cell::time),
             number(f.voluntary_switches, 2),
-            f.missed.to_string(),
+            Cell::Count(f.missed),
         ])
     });
-    let header = ["", "p50", "p99", "max", "drift", "CPU", "switch", "missed"];
+    let header = ["µs", "p50", "p99", "max", "drift", "CPU", "switch", "missed"];
     let caption = format!("waiting for a due time every {}, in turns", exact(compared.period_ns));
     let columns = "p50, p99, max: latency. drift: how much slower than it should be, in millionths. CPU, switch: processor time \
         and context switches of the thread per activation; what interrupts and switching cost the rest of the machine is \
         only partly in it.";
     let mut pieces = vec![Piece::table(caption, &header, rows), Piece::said(columns)];
-    for way in &compared.ways {
-        if let Some(hole) = way.figures.as_ref().map(|f| f.longest_hole_ns).filter(|hole| *hole > 0) {
-            let (name, hole) = (&way.name, Human(hole as f64));
-            pieces.push(Piece::said(format!(
-                "{name}: while it polled, the longest hole in its processor was {hole}."
-            )));
-        }
-        pieces.extend(
-            way.trouble.as_ref().map(|found| Piece::said(format!("{}: {}", way.name, trouble(found)))),
-        );
-    }
+    pieces.extend(
+        compared
+            .ways
+            .iter()
+            .filter_map(|way| Some(Piece::note(format!("{}: {}", way.name, trouble(way.trouble.as_ref()?))))),
+    );
     if compared.interrupted {
-        pieces.push(Piece::said("interrupted: the figures rest on the whole rounds until then"));
+        pieces.push(Piece::note("interrupted: the figures rest on the whole rounds until then"));
     }
+    pieces.extend(compared.ways.iter().filter_map(|way| {
+        let hole_ns = way.figures.as_ref().map(|f| f.longest_hole_ns).filter(|hole_ns| *hole_ns > 0)?;
+        let hole = time(hole_ns as f64);
+        Some(Piece::note(format!(
+            "{}: while it polled, the longest hole in its processor was {hole}.",
+            way.name
+        )))
+    }));
     Section {
         id: "ways-to-wait".into(),
         title: "Ways to wait".into(),
@@ -163,9 +173,9 @@ mod tests {
         let compared =
             compared(vec![way("nanosleep", Some(figures), None), way("deadline", None, Some(why))]);
         let text = section(&compared).text(Terminal { columns: 80, ascii: false, colour: false });
-        assert!(text.contains("nanosleep  2.30 µs"), "{text}");
+        assert!(text.contains("nanosleep  2.30"), "{text}");
         assert!(
-            text.contains("4 µs")
+            text.contains("4.00")
                 && text.contains("1.00")
                 && text.contains("hole in its processor was 77 µs")
         );

@@ -9,21 +9,16 @@ use jitterlab_report::matrix::{caption, charts, left, observation, tables};
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::words::{list, plural, time};
 
-/// What LinuxCNC's latency test calls max jitter.
-const PERIOD_ERROR: [(&str, CellStatistic); 1] =
-    [("largest period error (max jitter)", CellStatistic::PeriodError)];
-
 const REPORT: &str = "The report: Athlon II X4 640, 3 GHz, Linux 3.2.21 with Xenomai, one measurement of two minutes for each cell.";
 
 pub(super) fn section(found: &AthlonReproduction) -> Section {
     let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
     let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found.left)));
     let mut pieces: Vec<Piece> = paragraphs.map(|text| Piece::Text { text }).collect();
-    let table = |heading: &str, matrix| Piece::Verbatim {
-        heading: heading.into(),
-        text: tables(matrix, &PERIOD_ERROR, false),
-    };
-    pieces.extend([table("This machine", &found.today), table("The report", &found.printed)]);
+    // What LinuxCNC's latency test calls max jitter.
+    let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");
+    pieces.extend(tables(&found.today, &max_jitter("on this machine"), CellStatistic::PeriodError));
+    pieces.extend(tables(&found.printed, &max_jitter("in the report"), CellStatistic::PeriodError));
     pieces.extend(found.nist_figure_3.iter().flat_map(nist::loads_pieces));
     super::section(
         "athlon",

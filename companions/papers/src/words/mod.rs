@@ -22,7 +22,8 @@ use crate::claims::twente::{TwenteHost, TwenteVirtual};
 use crate::claims::{Standing, Tested};
 use jitterlab_analysis::matrix::Proposal;
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::trial::{TrialNote, TrialStep};
+use jitterlab_analysis::trial::TrialNote;
+use jitterlab_host::Progress;
 use serde::Serialize;
 
 pub use twente::run_figures as twente_run_figures;
@@ -30,7 +31,6 @@ pub use twente::run_figures as twente_run_figures;
 use jitterlab_report::chart::Chart;
 use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
-use jitterlab_report::matrix::{CellStep, cell_step};
 use jitterlab_report::section::{Piece, Section};
 
 /// A source document's experiments, repeated.
@@ -106,13 +106,11 @@ pub enum Step {
     },
     /// Not all pairs of CPUs are measured, and which instead.
     Chosen(Proposal),
-    /// A cell of a matrix is measured.
-    Cell(CellStep),
     /// Something that a boot needs first, in its own words.
     Preparing(String),
-    /// A part of a session of measurements begins.
-    Trial(TrialStep),
-    /// What a session could not measure.
+    /// A step of an experiment begins.
+    Trial(Progress),
+    /// What an experiment could not measure.
     Lacking(TrialNote),
 }
 
@@ -126,9 +124,8 @@ pub fn step(step: &Step) -> String {
         Step::Chosen(proposal) => {
             jitterlab_report::matrix::proposal(proposal, "`jitterlab matrix` takes others")
         }
-        Step::Cell(step) => cell_step(step),
         Step::Preparing(words) => words.clone(),
-        Step::Trial(step) => jitterlab_report::progress::step(*step),
+        Step::Trial(step) => jitterlab_report::progress::left(&step.step, step.left_ns),
         Step::Lacking(note) => jitterlab_report::compensation::note(note),
     }
 }

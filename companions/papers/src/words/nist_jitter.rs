@@ -10,7 +10,7 @@ use jitterlab_model::ReadClock;
 use super::PaperFigure;
 use super::nist_figures::{figure_1, figure_2, figure_4, figure_6};
 use jitterlab_report::chart::Terminal;
-use jitterlab_report::compensation::{interval, load_table};
+use jitterlab_report::compensation::{interval, load_curve};
 use jitterlab_report::figure::load;
 use jitterlab_report::table;
 use jitterlab_report::waiting::clock;
@@ -68,7 +68,8 @@ pub(super) fn numbers(found: &NistJitter, terminal: Terminal) -> String {
         share(printed.least_load),
         exact(printed.least_load_every_ns)
     )));
-    out.push_str(&load_table(&found.load_curve, &found.service, found.period_ns, terminal.ascii));
+    let load = load_curve(&found.load_curve, &found.service, found.period_ns);
+    out.push_str(&super::section("", "", "", load).text(terminal));
     out.push_str(&compensation(found));
     for (name, series) in [("uncompensated", &found.uncompensated), ("compensated", &found.compensated)] {
         let jitter = time(series.residual.peak_to_peak());

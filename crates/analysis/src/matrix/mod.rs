@@ -160,22 +160,5 @@ fn score(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
     Some(logs.iter().sum::<f64>() / logs.len() as f64)
 }
 
-/// Random numbers that are the same in every run (Marsaglia, "Xorshift RNGs", 2003).
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Random(seed ^ 0x9E37_79B9_7F4A_7C15)
-    }
-
-    /// A number from 0 to below `n`.
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((u128::from(self.0) * n as u128) >> 64) as usize
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use jitterlab_model::facts::Sharing;
 use jitterlab_model::{CpuSet, SystemFacts};
 use serde::{Deserialize, Serialize};
 
-use super::Random;
+use crate::random::Random;
 
 /// One measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,10 +38,7 @@ impl CellPlan {
                 .flat_map(|cpus| conditions.iter().map(move |condition| (cpus.clone(), condition.clone())))
                 .map(|(cpus, condition)| Cell { cpus, condition, repetition })
                 .collect();
-            // Fisher and Yates, as in Knuth, volume 2, algorithm 3.4.2P.
-            for i in (1..round.len()).rev() {
-                round.swap(i, random.below(i + 1));
-            }
+            random.shuffle(&mut round);
             cells.extend(round);
         }
         CellPlan { cells, seed }

@@ -4,8 +4,9 @@ use jitterlab_model::facts::Sharing;
 use jitterlab_model::{CpuSet, SystemFacts};
 use serde::Serialize;
 
-use super::{CellStatistic, Matrix, Random, score};
+use super::{CellStatistic, Matrix, score};
 use crate::line::median;
+use crate::random::Random;
 
 /// How often the repetitions are drawn anew.
 const DRAWS: usize = 2_000;

@@ -7,6 +7,7 @@ use jitterlab_model::{CpuSet, SystemFacts};
 use proptest::prelude::*;
 
 use super::*;
+use crate::random::Random;
 
 /// A matrix of one task on CPUs 0 to 2: level and spread of each, in nanoseconds.
 fn one_task(levels: [(f64, f64); 3], repetitions: u32) -> Matrix {

@@ -45,7 +45,7 @@ impl Round {
         let tried: Vec<usize> = (0..roles.len()).filter(|knob| roles[*knob] == Role::Tried).collect();
         let count = halves(tried.len());
         let mut columns: Vec<usize> = (1..count).collect();
-        shuffle(&mut columns, random);
+        random.shuffle(&mut columns);
         let turned: Vec<bool> = tried.iter().map(|_| random.below(2) == 1).collect();
         let mut rows: Vec<Row> = (0..count)
             .map(|row| {
@@ -59,15 +59,8 @@ impl Round {
         if rows.iter().all(|row| row.on.contains(&true)) {
             rows.push(Row { on: vec![false; roles.len()], counts: false });
         }
-        shuffle(&mut rows, random);
+        random.shuffle(&mut rows);
         Round { rows }
-    }
-}
-
-/// Fisher and Yates, as in Knuth, volume 2, algorithm 3.4.2P.
-fn shuffle<T>(items: &mut [T], random: &mut Random) {
-    for i in (1..items.len()).rev() {
-        items.swap(i, random.below(i + 1));
     }
 }
 

@@ -1,14 +1,15 @@
 //! `jitterlab compare-wakeups`: every way to wait, measured in turns.
 
-use jitterlab_host::ways::{compare, ways};
-use jitterlab_host::{DmaLatency, Stage};
+use jitterlab_analysis::wakeup::WaysCompared;
+use jitterlab_host::wakeups::{compare, ways};
+use jitterlab_host::{DmaLatency, Experiment, TaskBench};
 use jitterlab_model::{Error, TaskSpec};
 
-use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
+use crate::experiment::conduct;
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
-use crate::{interrupt, kept_parts, mistakes};
+use crate::{kept_parts, mistakes};
 
 /// Compare the ways in which a task can wait
 ///
@@ -47,16 +48,19 @@ pub fn execute(args: &Args) -> Ending {
     }
     let task = args.task.one(TaskSpec::default())?;
     // Understood before anything is prepared.
-    let count = ways(&task, args.task.wake(), &args.ways)?.len();
-    let interrupted = interrupt::requested()?;
-    let stage = Stage::prepare(task, args.cpu_dma_latency, kept_parts::open("compare-wakeups", &()))?;
-    let ways = ways(stage.spec(), args.task.wake(), &args.ways)?;
-    let mut progress = Countdown::new(i64::from(args.rounds) * count as i64 * args.duration, args.quiet);
-    let mut tell = |told| progress.tell(told);
-    let compared = compare(&stage, ways, args.rounds, args.duration, &mut tell, &interrupted)?;
-    // Ends the line of the progress first.
-    drop(progress);
-    args.output.show(&compared)?;
-    kept_parts::close(true, |complete| stage.close(complete));
-    Ok(Status::Fine)
+    ways(&task, args.task.wake(), &args.ways)?;
+    let measure = |experiment: &mut Experiment<'_>| {
+        let mut bench = TaskBench::prepare(task, args.cpu_dma_latency, experiment)?;
+        let ways = ways(&bench.spec, args.task.wake(), &args.ways)?;
+        Ok(Some(compare(&mut bench, ways, args.rounds, args.duration)?))
+    };
+    conduct(
+        || kept_parts::open("compare-wakeups", &()),
+        args.quiet,
+        measure,
+        |compared: WaysCompared| {
+            args.output.show(&compared)?;
+            Ok(Status::Fine)
+        },
+    )
 }

@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
-use jitterlab_host::{self as host, DmaLatency, Session, TrialPlan};
+use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_host::{self as host, CompensationPlan, DmaLatency, Experiment, TaskBench};
 use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
 use jitterlab_report::figure::{self, load};
 use jitterlab_trace::Parts;
 
-use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
+use crate::experiment::conduct;
 use crate::output::{self, OutputArgs};
 use crate::task_args::TaskArgs;
-use crate::{interrupt, kept_parts, mistakes, values};
+use crate::{kept_parts, mistakes, values};
 
 /// Wake early and poll: how early, what it costs, what it brings
 ///
@@ -73,12 +74,12 @@ impl Args {
         }
     }
 
-    fn plan(&self) -> TrialPlan {
+    fn plan(&self) -> CompensationPlan {
         let wish = match (self.late, self.polling) {
             (None, None) => DEFAULT_WISH,
             (late, polling) => Wish { late, budget: polling },
         };
-        TrialPlan {
+        CompensationPlan {
             methods: self.task.wake().map_or_else(|| METHODS.to_vec(), |wake| vec![wake]),
             wish,
             rounds: self.rounds as usize,
@@ -97,7 +98,7 @@ impl Args {
     }
 
     /// What cannot work is found before a minute of measuring.
-    fn check(&self, task: &TaskSpec, plan: &TrialPlan) -> Result<(), Error> {
+    fn check(&self, task: &TaskSpec, plan: &CompensationPlan) -> Result<(), Error> {
         if let Some(path) = &self.figure {
             output::check_figure(path, "--figure")?;
         }
@@ -113,31 +114,21 @@ impl Args {
 pub fn execute(args: &Args) -> Ending {
     let (task, plan) = (args.task()?, args.plan());
     args.check(&task, &plan)?;
-    let interrupted = interrupt::requested()?;
-    let parts = match args.no_file {
+    let open = || match args.no_file {
         true => Parts::nowhere(),
         false => kept_parts::open("compensate", &()),
     };
-    let mut progress = Countdown::new(plan.planned_ns(task.period_ns), args.quiet);
-    let mut tell = |told| progress.tell(told);
-    let mut session = Session::prepare(task, args.cpu_dma_latency, parts, &mut tell, &interrupted)?;
-    let measured = plan.measure(&mut session);
-    let stage = session.stage;
-    let mut trial = match measured {
-        Ok(trial) => trial,
-        Err(error) => {
-            kept_parts::close(false, |complete| stage.close(complete));
-            return Err(error.into());
-        }
+    let measure = |experiment: &mut Experiment<'_>| {
+        let mut bench = TaskBench::prepare(task, args.cpu_dma_latency, experiment)?;
+        Ok(Some(plan.measure(&mut bench)?))
     };
-    if let Some(path) = &args.figure {
-        let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
-        output::write_figure(path, &figure::svg(&[chart])?)?;
-        trial.files.push(path.display().to_string());
-    }
-    // Ends the line of the progress first.
-    drop(progress);
-    args.shown.show(&trial)?;
-    kept_parts::close(true, |complete| stage.close(complete));
-    Ok(Status::Fine)
+    conduct(open, args.quiet, measure, |mut trial: CompensationTrial| {
+        if let Some(path) = &args.figure {
+            let chart = load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None);
+            output::write_figure(path, &figure::svg(&[chart])?)?;
+            trial.files.push(path.display().to_string());
+        }
+        args.shown.show(&trial)?;
+        Ok(Status::Fine)
+    })
 }

@@ -2,17 +2,20 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::matrix::{MatrixIndex, MatrixResult, Proposal};
+use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_host::matrix::{self, MatrixRequest, OVERHEAD_NS};
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
-use jitterlab_report::matrix::{self as words, CellStep};
+use jitterlab_report::matrix as words;
+use jitterlab_trace::Parts;
 
 use crate::exit::{Ending, Status};
+use crate::experiment::conduct;
 use crate::mistakes;
+use crate::output;
 use crate::output::OutputArgs;
 use crate::task_args::TaskArgs;
-use crate::{interrupt, output};
 
 /// Find the CPUs that tasks should run on, under which load
 ///
@@ -117,17 +120,18 @@ pub fn execute(args: &Args) -> Ending {
     if args.plan {
         return Ok(Status::Fine);
     }
-    if !args.show && index.left() > 0 {
-        let interrupted = interrupt::requested()?;
-        let mut begins = |index: &MatrixIndex, number| {
-            output::note(&words::cell_step(&CellStep::of(index, number, OVERHEAD_NS)));
-        };
-        matrix::measure_cells(&mut index, &args.output, &interrupted, &mut begins)?;
-    }
-    let result = MatrixResult::of(index, Some(&facts));
-    if let Some(path) = &args.figure {
-        output::write_figure(path, &words::svg(&result)?)?;
-    }
-    args.result.show(&result)?;
-    Ok(Status::Fine)
+    let measure = |experiment: &mut Experiment<'_>| {
+        if !args.show && index.left() > 0 {
+            matrix::measure_cells(&mut index, &args.output, experiment)?;
+        }
+        Ok(Some(MatrixResult::of(index, Some(&facts))))
+    };
+    // What is measured is kept by the index.
+    conduct(Parts::nowhere, false, measure, |result: MatrixResult| {
+        if let Some(path) = &args.figure {
+            output::write_figure(path, &words::svg(&result)?)?;
+        }
+        args.result.show(&result)?;
+        Ok(Status::Fine)
+    })
 }

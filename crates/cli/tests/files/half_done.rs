@@ -7,7 +7,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -38,18 +40,43 @@ fn a_matrix_goes_on_behind_its_finished_cell() {
     assert!(matrix.join("cell-0001.parquet").exists() && matrix.join("cell-0002.parquet").exists());
 }
 
+/// The same words as the tune was begun with.
+fn tune(folder: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_jitterlab"))
+        .args(["tune", "-q", "--budget", "10m", "--policy", "other", "--period", "20ms", "--load", "none"])
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The causes that were found, by the name that they have at this start of the machine: what was measured before a restart is
+/// not gone on with.
+fn as_of_this_start(folder: &Path) {
+    let causes = || {
+        let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("jitterlab-tune-causes-"))
+    };
+    let recorded = folder.join("recorded");
+    fs::rename(causes().unwrap(), &recorded).unwrap();
+    let mut begun = tune(folder);
+    let began = Instant::now();
+    while causes().is_none() && began.elapsed() < Duration::from_secs(60) {
+        sleep(Duration::from_millis(1));
+    }
+    begun.kill().unwrap();
+    begun.wait().unwrap();
+    fs::rename(recorded, causes().unwrap()).unwrap();
+}
+
 #[test]
 fn a_tune_goes_on_behind_the_causes_it_had_found() {
     let folder = TempDir::new().unwrap();
     copy(folder.path());
-    // The same words as it was begun with.
-    let mut tune = Command::new(env!("CARGO_BIN_EXE_jitterlab"))
-        .args(["tune", "-q", "--budget", "10m", "--policy", "other", "--period", "20ms", "--load", "none"])
-        .current_dir(folder.path().join("half-done/tune"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let folder = folder.path().join("half-done/tune");
+    as_of_this_start(&folder);
+    let mut tune = tune(&folder);
     let mut said = BufReader::new(tune.stderr.take().unwrap());
     let mut first = String::new();
     said.read_line(&mut first).unwrap();

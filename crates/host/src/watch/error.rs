@@ -7,8 +7,6 @@ use super::target::Target;
 pub enum NotWatched {
     /// No thread waits periodically.
     NotPeriodic,
-    /// Somebody asked for an end too early.
-    Interrupted,
 }
 
 pub(super) fn named(target: &Target) -> String {

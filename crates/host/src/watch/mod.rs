@@ -307,8 +307,7 @@ fn look(
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());
     while begun.elapsed() < length && !command.has_ended() {
         if interrupted.load(Ordering::Relaxed) {
-            return Err(Error::not_measured("interrupted before a periodic thread was found")
-                .case(NotWatched::Interrupted));
+            return Err(Error::not_measured("interrupted before a periodic thread was found"));
         }
         let now = request.target.threads(command.0.as_ref())?;
         let news: Vec<ThreadOf> = now.into_iter().filter(|t| !seen.threads.contains_key(&t.thread)).collect();

@@ -57,11 +57,11 @@ const LONG_NS: i64 = 300_000_000_000;
 /// What to do about what was found.
 pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let good = found.fitness == Fitness::Good;
-    let facts = &found.check.machine;
+    let facts = &found.found.check.machine;
     let is_virtual = facts.virtualisation.virtual_machine == Some(true);
     let mut all = Vec::new();
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
-    let refused = found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
+    let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
     add(!found.privileged && (found.fitness == Fitness::CannotTell || refused || !good), Advice::AsRoot);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
@@ -72,7 +72,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     // Behind a host, what this kernel would do better is hidden.
     let own = !is_virtual && !good;
     let lacks = |id: &str| {
-        let check = found.check.checks.iter().find(|check| check.id == id);
+        let check = found.found.check.checks.iter().find(|check| check.id == id);
         check.is_some_and(|check| matches!(check.status, Status::Fail | Status::Warn))
     };
     let real_time = facts.kernel.preemption == Some(Preemption::RealTime);
@@ -80,16 +80,17 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     if let Some((task, cause)) = found.main_cause().filter(|_| !good) {
         add(true, Advice::Cause { task: task.task.clone(), cause: cause.clone() });
     }
-    let (parameters, place) = (found.check.kernel_parameters.clone(), found.check.kernel_parameters_place);
+    let (parameters, place) =
+        (found.found.check.kernel_parameters.clone(), found.found.check.kernel_parameters_place);
     add(own && !parameters.is_empty(), Advice::KernelParameters { parameters, place });
-    let faults = found.check.faults();
+    let faults = found.found.check.faults();
     let by_hand = |check: &&&jitterlab_model::check::Check| {
         check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Machine)
     };
     let checks: Vec<String> = faults.iter().filter(by_hand).map(|check| check.id.clone()).collect();
     let outside = found.main_cause().is_some_and(|(_, cause)| cause.class == CauseClass::Outside);
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
-    let measured_ns = found.before.run.measured_ns().unwrap_or(0);
+    let measured_ns = found.found.before.run.measured_ns().unwrap_or(0);
     // What was too late once stays so.
     let open = !matches!(found.fitness, Fitness::CannotTell | Fitness::Unfit);
     add(open && !too_short && measured_ns < LONG_NS, Advice::Longer);
@@ -102,7 +103,7 @@ impl DoctorResult {
     /// What delayed the latest starts most, of the task that it delayed most.
     #[must_use]
     pub fn main_cause(&self) -> Option<(&TaskWhy, &Cause)> {
-        let why = self.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
+        let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // That one task of a control program comes before the other is meant so.
         let own = |cause: &Cause| {
             let is = |name: &str| why.run.tasks.iter().any(|task| task.spec.name == name);
@@ -119,7 +120,7 @@ impl DoctorResult {
     /// Whether settings were proven that are worth keeping.
     #[must_use]
     pub fn worth_keeping(&self) -> bool {
-        self.tuned.as_ref().is_some_and(|tuned| tuned.worth().next().is_some())
+        self.found.tuned.as_ref().is_some_and(|tuned| tuned.worth().next().is_some())
     }
 
     /// Whether step pulses by software are not good, and a card would take them over.
@@ -132,6 +133,6 @@ impl DoctorResult {
     /// What became of a step; `None` where it was done.
     #[must_use]
     pub fn skipped(&self, step: DoctorStep) -> Option<&Skipped> {
-        self.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
+        self.found.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()
     }
 }

@@ -117,24 +117,29 @@ pub struct DoctorAsked {
 }
 
 /// What the steps brought.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct DoctorFindings {
-    /// What `check` says.
-    pub check: CheckReport,
-    /// The tasks beside a load, as the computer was.
-    pub before: MeasuredRun,
-    /// The same with the kernel's events recorded, where that was possible.
-    pub why: Option<MeasuredRun>,
-    /// What the timing does to a stepper axis, as the computer was and as it is with what helped.
-    pub stepper: Vec<StepperResult>,
-    /// The same to a control loop.
-    pub servo: Vec<ServoResult>,
-    /// Which settings help.
-    pub tuned: Option<TuneResult>,
-    /// The tasks measured again with what helped.
-    pub after: Option<MeasuredRun>,
     /// What became of each step.
     pub steps: Vec<StepTaken>,
+    /// What `check` says.
+    pub check: CheckReport,
+    /// The tasks next to a load, as the computer was.
+    pub before: MeasuredRun,
+    /// The same with the kernel's events recorded, where that was possible.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<MeasuredRun>,
+    /// What the timing does to a stepper axis: as the computer was, then with what helped.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stepper: Vec<StepperResult>,
+    /// The same to a control loop.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servo: Vec<ServoResult>,
+    /// Which settings help.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuned: Option<TuneResult>,
+    /// The tasks measured again with what helped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<MeasuredRun>,
 }
 
 /// What `doctor` found.
@@ -156,27 +161,9 @@ pub struct DoctorResult {
     pub purposes: Vec<PurposeFound>,
     /// What to do next, the most useful first.
     pub advice: Vec<Advice>,
-    /// What became of each step.
-    pub steps: Vec<StepTaken>,
-    /// What `check` says.
-    pub check: CheckReport,
-    /// The tasks beside a load, as the computer was.
-    pub before: MeasuredRun,
-    /// The same with the kernel's events recorded.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<MeasuredRun>,
-    /// What the timing does to a stepper axis: as the computer was, then with what helped.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stepper: Vec<StepperResult>,
-    /// The same to a control loop.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub servo: Vec<ServoResult>,
-    /// Which settings help.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tuned: Option<TuneResult>,
-    /// The tasks measured again with what helped.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<MeasuredRun>,
+    /// What the steps brought.
+    #[serde(flatten)]
+    pub found: DoctorFindings,
 }
 
 impl DoctorResult {
@@ -196,7 +183,6 @@ impl DoctorResult {
             .collect();
         let each = purposes.iter().map(|found| found.last().fitness);
         let fitness = if asked.way.any { each.min() } else { each.max() }.unwrap_or(Fitness::CannotTell);
-        let DoctorFindings { check, before, why, stepper, servo, tuned, after, steps } = found;
         let mut result = DoctorResult {
             job: asked.job.name.into(),
             way: asked.way.name.into(),
@@ -206,14 +192,7 @@ impl DoctorResult {
             fitness,
             purposes,
             advice: Vec::new(),
-            steps,
-            check,
-            before,
-            why,
-            stepper,
-            servo,
-            tuned,
-            after,
+            found,
         };
         result.advice = advice::advice(&result);
         result

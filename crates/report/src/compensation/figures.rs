@@ -1,4 +1,4 @@
-//! What the page shows of a compensation: before and after, the load curve, the margins.
+//! Figures of a compensation: before and after, the margins.
 
 use crate::words::{exact, share};
 use jitterlab_analysis::Statistics;
@@ -8,29 +8,7 @@ use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::units::Human;
 
-use super::note;
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke, time_unit};
-use crate::figure::load;
-use crate::section::{Piece, Section};
-
-/// What the page shows of it.
-#[must_use]
-pub fn sections(trial: &CompensationTrial) -> Vec<Section> {
-    let mut charts: Vec<Chart> = Vec::new();
-    charts.extend(trial.proof.as_ref().map(|proof| before_and_after(trial.period_ns, proof)));
-    if !trial.load_curve.is_empty() {
-        charts.push(load::curve(trial.period_ns, trial.service.often_ns, &trial.load_curve, None));
-    }
-    charts.extend(margins(trial));
-    let notes = trial.notes.iter().map(|found| Piece::Text { text: note(found) });
-    vec![Section {
-        id: "compensation".into(),
-        title: "Compensation".into(),
-        lead: "Waking early and polling to the due time: what it brings, and what it costs of the processor."
-            .into(),
-        pieces: charts.into_iter().map(Piece::Figure).chain(notes).collect(),
-    }]
-}
 
 /// Distances of starts from their due times, before and after.
 pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
@@ -65,7 +43,8 @@ pub(super) fn before_and_after(period_ns: i64, proof: &Proof) -> Chart {
     }
 }
 
-fn margins(trial: &CompensationTrial) -> Option<Chart> {
+/// Polling and late starts by margin, expected and measured; `None` where no margin was measured.
+pub(super) fn margins(trial: &CompensationTrial) -> Option<Chart> {
     let longest = trial.margins.iter().map(|p| p.margin_ns).max()?;
     let (per, unit) = time_unit(longest as f64);
     let curve = |of: fn(&MarginPoint) -> f64| {

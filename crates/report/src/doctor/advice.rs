@@ -1,4 +1,4 @@
-//! What to do next, in plain words.
+//! Advice of `doctor` as sentences.
 
 use jitterlab_model::facts::Preemption;
 use jitterlab_motion::doctor::{Advice, DoctorResult};
@@ -22,7 +22,7 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
                 .into()
         }
         Advice::Keep => {
-            let tuned = result.tuned.as_ref();
+            let tuned = result.found.tuned.as_ref();
             let files = tuned.is_some_and(|tuned| !kept::files(tuned).is_empty());
             let copy = files.then(|| "look at the files beside the page, copy them below /, and restart".to_owned());
             let by_hand = tuned.map(kept::by_hand).unwrap_or_default();
@@ -35,24 +35,24 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
         }
         Advice::RealTimeKernel => format!(
             "Install a real-time kernel: {}",
-            match result.check.machine.kernel.distribution_family.as_deref() {
+            match result.found.check.machine.kernel.distribution_family.as_deref() {
                 Some(family) if family.contains("debian") => "apt install linux-image-rt-amd64, then restart",
                 _ => "the package of your distribution for PREEMPT_RT, then restart",
             }
         ),
         Advice::Cause { task, cause: of } => {
-            let run = result.why.as_ref().map_or(&result.before.run, |why| &why.run);
+            let run = result.found.why.as_ref().map_or(&result.found.before.run, |why| &why.run);
             format!("What made {task} late most was {}: {}", cause(of), remedy(of, run))
         }
         Advice::KernelParameters { parameters, place } => {
             format!(
-                "Give the kernel these words at its start: {parameters} ({}); whether that helps is said by jitterlab tune --continue, called before \
-                 and after restarts",
+                "Add to the kernel command line: {parameters} ({}); jitterlab tune --continue, called before and after restarts, shows whether \
+                 that helps",
                 how_to_set_parameters(*place)
             )
         }
         Advice::Firmware { checks: ids } => {
-            let found = result.check.checks.iter().filter(|check| ids.contains(&check.id));
+            let found = result.found.check.checks.iter().filter(|check| ids.contains(&check.id));
             let titles: Vec<String> = found.map(|check| checks::title(check).to_lowercase()).collect();
             let which = if titles.is_empty() {
                 "power saving, turbo, hyper-threading and USB legacy support off".into()
@@ -72,11 +72,11 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
     }
 }
 
-/// Whether the kernel is a real-time kernel, in a clause.
+/// The kind of kernel, in a clause.
 pub(super) fn kernel(result: &DoctorResult) -> &'static str {
-    match result.check.machine.kernel.preemption {
+    match result.found.check.machine.kernel.preemption {
         Some(Preemption::RealTime) => "a real-time kernel",
         Some(_) => "an ordinary kernel, not one for real time",
-        None => "a kernel that does not say whether it is one for real time",
+        None => "a kernel without a PREEMPT_RT flag",
     }
 }

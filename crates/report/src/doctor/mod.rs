@@ -1,4 +1,4 @@
-//! Whether a computer is fit for what it is to drive, in plain words: the answer first, then why, what helped, what to do.
+//! Words of `doctor`: fitness for each purpose, next steps, settings that helped, causes.
 
 mod advice;
 pub mod words;
@@ -9,38 +9,62 @@ use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::{Fitness, RunInfo};
 use jitterlab_motion::doctor::{DoctorResult, DoctorStep, PurposeFound, Skipped};
 
-use crate::chart::Terminal;
+use crate::document::Present;
 use crate::head::{self, Head};
 use crate::motion::{servo_verdict, stepper_head};
 use crate::purpose;
 use crate::section::{Piece, Section};
 use crate::words::{list, plural, time};
-use crate::wrap::wrap;
 use crate::{tune, why};
 
-/// The three lines.
-pub(crate) fn head(result: &DoctorResult) -> Head {
-    let mut found: Vec<&PurposeFound> = result.purposes.iter().collect();
-    // Where one is enough, the best is the answer; else the worst.
-    found.sort_by_key(|found| found.last().fitness);
-    if !result.any {
-        found.reverse();
+impl Present for DoctorResult {
+    const KIND: &'static str = "doctor";
+
+    fn head(&self) -> Option<Head> {
+        let mut found: Vec<&PurposeFound> = self.purposes.iter().collect();
+        // Where one is enough, the best is the answer; else the worst.
+        found.sort_by_key(|found| found.last().fitness);
+        if !self.any {
+            found.reverse();
+        }
+        let each: Vec<String> = found
+            .iter()
+            .map(|found| {
+                let verdict = found.last();
+                format!("{} for {}", head::word(verdict.fitness), purpose::title(&verdict.purpose))
+            })
+            .collect();
+        let settings = if self.found.after.is_some() { ", with the settings that helped" } else { "" };
+        let verdict = format!("{}{}{settings}.", each.join("; "), measured(&self.found.before.run));
+        let number = found.first().map_or_else(String::new, |found| decided(found.last()));
+        let next = self
+            .advice
+            .first()
+            .map_or_else(|| "what stands on the page".into(), |first| small(&advice::sentence(self, first)));
+        Some(Head { fitness: self.fitness, asked: true, verdict, number, next })
     }
-    let each: Vec<String> = found
-        .iter()
-        .map(|found| {
-            let verdict = found.last();
-            format!("{} for {}", head::word(verdict.fitness), purpose::title(&verdict.purpose))
-        })
-        .collect();
-    let settings = if result.after.is_some() { ", with the settings that helped" } else { "" };
-    let verdict = format!("{}{}{settings}.", each.join("; "), measured(&result.before.run));
-    let number = found.first().map_or_else(String::new, |found| decided(found.last()));
-    let next = result
-        .advice
-        .first()
-        .map_or_else(|| "what stands on the page".into(), |first| small(&advice::sentence(result, first)));
-    Head { fitness: result.fitness, asked: true, verdict, number, next }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut sections = vec![fit(self), next(self), changed(self)];
+        sections.extend(undo(self));
+        sections.extend(left_out(self));
+        sections.extend(late(self));
+        let evidence = [
+            self.found.tuned.as_ref().map(|tuned| tuned.sections()),
+            self.found.stepper.last().map(|axis| vec![crate::motion::stepper::section(axis)]),
+            self.found
+                .servo
+                .last()
+                .filter(|_| is_tested(self))
+                .map(|servo| vec![crate::motion::servo::section(servo)]),
+        ];
+        let folded = |section: Section| Section {
+            pieces: vec![Piece::details(section.title.clone(), section.pieces)],
+            ..section
+        };
+        sections.extend(evidence.into_iter().flatten().flatten().map(folded));
+        sections
+    }
 }
 
 fn measured(run: &RunInfo) -> String {
@@ -50,7 +74,7 @@ fn measured(run: &RunInfo) -> String {
     format!(", as seen {length} {beside}")
 }
 
-/// What decides about a purpose, or why that cannot be told.
+/// The number that decides about a purpose, or why it is unknown.
 fn decided(verdict: &PurposeVerdict) -> String {
     match (&verdict.decided_by, verdict.untested) {
         (_, Some(Untested::Policy)) => {
@@ -64,52 +88,8 @@ fn decided(verdict: &PurposeVerdict) -> String {
     }
 }
 
-/// The answer on the terminal, without the tables.
-pub(crate) fn answer(result: &DoctorResult, terminal: Terminal) -> String {
-    let mut told = told(result);
-    told.iter_mut().for_each(|section| section.pieces.retain(|piece| matches!(piece, Piece::Text { .. })));
-    text_of(&told, terminal)
-}
-
-/// The whole answer on the terminal.
-pub(crate) fn text(result: &DoctorResult, terminal: Terminal) -> String {
-    let further = sections(result).into_iter().skip(told(result).len());
-    let further: String = further.map(|section| format!("\n{}", section.text(terminal))).collect();
-    text_of(&told(result), terminal) + &further
-}
-
-fn text_of(told: &[Section], terminal: Terminal) -> String {
-    let each = told.iter().map(|section| {
-        format!("\n{}\n{}{}", section.title.to_uppercase(), wrap(&section.lead), section.text(terminal))
-    });
-    each.collect::<String>().trim_start_matches('\n').to_owned()
-}
-
-/// The same on the page, with everything that it rests on.
-pub(crate) fn sections(result: &DoctorResult) -> Vec<Section> {
-    let mut sections = told(result);
-    sections.extend(result.tuned.as_ref().map(tune::section));
-    sections.extend(result.stepper.last().map(crate::motion::stepper::section));
-    sections.extend(result.servo.last().filter(|_| is_tested(result)).map(crate::motion::servo::section));
-    sections
-}
-
 fn section(id: &str, title: &str, lead: impl Into<String>, pieces: Vec<Piece>) -> Section {
     Section { id: format!("doctor-{id}"), title: title.into(), lead: lead.into(), pieces }
-}
-
-fn told(result: &DoctorResult) -> Vec<Section> {
-    [
-        Some(fit(result)),
-        Some(next(result)),
-        Some(changed(result)),
-        undo(result),
-        left_out(result),
-        late(result),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
 /// Whether what was measured says anything of the purposes: under an ordinary policy a loop would be judged by that alone.
@@ -119,40 +99,38 @@ fn is_tested(result: &DoctorResult) -> bool {
 
 /// For what it is fit, and how fast.
 fn fit(result: &DoctorResult) -> Section {
-    let mut pieces: Vec<Piece> = result
-        .purposes
-        .iter()
-        .map(|found| {
-            let of =
-                |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
-            let title = capital(purpose::title(&found.before.purpose));
-            Piece::said(match &found.after {
-                None => format!("{title}: {}", of(&found.before)),
-                Some(after) => format!(
-                    "{title}: before {} With the settings that helped: {}",
-                    of(&found.before),
-                    of(after)
-                ),
-            })
-        })
-        .collect();
-    let when = ["As it is", "With the settings that helped"];
-    pieces.extend(result.stepper.iter().zip(when).map(|(axis, when)| {
+    let of = |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
+    let purpose = |found: &PurposeFound| {
+        let title = capital(purpose::title(&found.before.purpose));
+        let verdict = match &found.after {
+            None => of(&found.before),
+            Some(after) => {
+                format!("before {} With the settings that helped: {}", of(&found.before), of(after))
+            }
+        };
+        (title, verdict)
+    };
+    let mut facts: Vec<(String, String)> = result.purposes.iter().map(purpose).collect();
+    let when = ["as it is", "with the settings that helped"];
+    facts.extend(result.found.stepper.iter().zip(when).map(|(axis, when)| {
         let head = stepper_head::head(axis);
-        Piece::said(format!("How fast, stepped by software. {when}: {} {}", head.verdict, head.number))
+        (format!("Speed, stepped by software, {when}"), format!("{} {}", head.verdict, head.number))
     }));
-    pieces.extend(result.servo.iter().filter(|_| is_tested(result)).zip(when).filter_map(|(servo, when)| {
-        let head = servo_verdict::head(servo)?;
-        Some(Piece::said(format!("The control loop. {when}: {} {}", head.verdict, head.number)))
-    }));
-    let is_virtual = result.check.machine.virtualisation.virtual_machine == Some(true);
-    let lead = format!(
+    facts.extend(result.found.servo.iter().filter(|_| is_tested(result)).zip(when).filter_map(
+        |(servo, when)| {
+            let head = servo_verdict::head(servo)?;
+            Some((format!("Control loop, {when}"), format!("{} {}", head.verdict, head.number)))
+        },
+    ));
+    let is_virtual = result.found.check.machine.virtualisation.virtual_machine == Some(true);
+    let caption = format!(
         "{}, under {}{}.",
         capital(&words::asked(&result.job, &result.way)),
         advice::kernel(result),
         if is_virtual { ", in a virtual machine: its host takes part in every figure" } else { "" }
     );
-    section("decision", "Is this computer fit?", lead, pieces)
+    let lead = "Each purpose, and what decides it.";
+    section("decision", "Is this computer fit?", lead, vec![Piece::Facts { caption, facts }])
 }
 
 fn small(text: &str) -> String {
@@ -167,7 +145,7 @@ fn capital(text: &str) -> String {
 
 /// Why it is late, where that was found out.
 fn late(result: &DoctorResult) -> Option<Section> {
-    let run = result.why.as_ref()?;
+    let run = result.found.why.as_ref()?;
     // That one task of a control program comes before the other is meant so.
     let own = |of: &&TaskWhy| {
         let who = of.main_cause().and_then(|main| main.cause.who.as_deref());
@@ -176,27 +154,35 @@ fn late(result: &DoctorResult) -> Option<Section> {
     let pieces = run.why.iter().filter(|of| !own(of)).flat_map(|of| {
         let said = why::head(of, &run.run).into_iter();
         let said = said.map(|sentence| Piece::said(format!("{}: {sentence}", of.task)));
-        said.chain(why::piece(of)).collect::<Vec<_>>()
+        let causes =
+            why::piece(of).map(|table| Piece::details(format!("Causes of {}", of.task), vec![table]));
+        said.chain(causes).collect::<Vec<_>>()
     });
     let lead = "What the kernel itself noted while starts were late.";
     Some(section("why", "Why is it late?", lead, pieces.collect()))
 }
 
-/// What was tried, and by how much it helped.
+/// Settings that were tried, and their effects.
 fn changed(result: &DoctorResult) -> Section {
-    let lead = match (&result.tuned, result.skipped(DoctorStep::Tune)) {
-        (Some(tuned), _) => tried(tuned, result.after.is_some()),
+    let said = match (&result.found.tuned, result.skipped(DoctorStep::Tune)) {
+        (Some(tuned), _) => tried(tuned, result.found.after.is_some()),
         (None, Some(why)) => format!("No setting was tried: {}.", words::left_out(why)),
         (None, None) => "No setting was tried.".into(),
     };
-    let worth: Vec<_> = result.tuned.iter().flat_map(TuneResult::worth).collect();
-    let pieces = worth.iter().map(|found| {
-        let effect = found.effect(Figure::Tail).map_or_else(String::new, |effect| {
-            format!(" ({} in its own measurements)", tune::change(Figure::Tail, effect.change))
-        });
-        Piece::said(format!("- {}{effect}", tune::words::does(found.offered.knob)))
+    let worth = result.found.tuned.iter().flat_map(TuneResult::worth).map(|found| {
+        let effect = found.effect(Figure::Tail).map_or_else(
+            || "-".into(),
+            |effect| format!("{} in its own measurements", tune::change(Figure::Tail, effect.change)),
+        );
+        (capital(tune::words::does(found.offered.knob)), effect)
     });
-    section("changes", "What was tried, and did it help?", lead, pieces.collect())
+    let facts: Vec<(String, String)> = worth.collect();
+    let mut pieces = vec![Piece::said(said)];
+    if !facts.is_empty() {
+        pieces.push(Piece::Facts { caption: String::new(), facts });
+    }
+    let lead = "Settings were tried in turns; what helped was proven together.";
+    section("changes", "What was tried, and did it help?", lead, pieces)
 }
 
 fn tried(tuned: &TuneResult, measured_again: bool) -> String {
@@ -254,59 +240,52 @@ fn figures(tuned: &TuneResult) -> String {
     }
 }
 
-/// What to do next.
+/// Advice, the most useful first.
 fn next(result: &DoctorResult) -> Section {
-    let each = result.advice.iter().enumerate();
-    let pieces =
-        each.map(|(n, advice)| Piece::said(format!("{}. {}.", n + 1, advice::sentence(result, advice))));
-    section("next", "What to do next", "The most useful first.", pieces.collect())
+    let sentence = |advice| Piece::note(format!("{}.", advice::sentence(result, advice)));
+    let pieces = result.advice.iter().map(sentence).collect();
+    section("next", "What to do next", "The most useful first.", pieces)
 }
 
-/// How to undo what was changed.
+/// Undoing of the settings.
 fn undo(result: &DoctorResult) -> Option<Section> {
-    result.tuned.as_ref()?;
-    let pieces = result.worth_keeping().then(|| {
-        Piece::said(
-            "If you copied the settings below / and want them gone: sudo jitterlab tune --revert /, then restart.",
-        )
-    });
-    let lead = "Nothing was left changed: each setting was put back as soon as its measurement was over. If this program was \
-                killed: sudo jitterlab restore.";
-    Some(section("undo", "How to undo it", lead, pieces.into_iter().collect()))
+    result.found.tuned.as_ref()?;
+    let mut said = "Nothing was left changed: each setting was put back as soon as its measurement was over. If this program \
+                    was killed: sudo jitterlab restore."
+        .to_owned();
+    if result.worth_keeping() {
+        said += " If you copied the settings below / and want them gone: sudo jitterlab tune --revert /, then restart.";
+    }
+    let lead = "Settings are put back by a journal, after a kill too.";
+    Some(section("undo", "How to undo it", lead, vec![Piece::said(said)]))
 }
 
-/// What was left out, and why.
+/// Steps and settings that were left out, and why.
 fn left_out(result: &DoctorResult) -> Option<Section> {
-    let steps = result.steps.iter().filter_map(|taken| match &taken.skipped {
+    let steps = result.found.steps.iter().filter_map(|taken| match &taken.skipped {
         None | Some(Skipped::Nothing) => None,
-        Some(why) => Some(format!("{}: {}.", capital(words::step(taken.step)), words::left_out(why))),
+        Some(why) => Some((words::step(taken.step).to_owned(), words::left_out(why))),
     });
-    let mut said: Vec<String> = steps.collect();
-    if let Some(tuned) = &result.tuned {
-        let of = |wanted: fn(&LeftOut) -> bool| -> Vec<String> {
-            let left = tuned.left.iter().filter(|left| wanted(&left.why));
-            left.map(|left| tune::words::does(left.knob).to_owned()).collect()
-        };
-        let refused = of(|why| matches!(why, LeftOut::Refused { .. }));
-        if !refused.is_empty() {
-            said.push(format!("Refused, and so not tried: {}.", list(&refused)));
-        }
-        let no_time = of(|why| matches!(why, LeftOut::NoTime));
-        if !no_time.is_empty() {
-            said.push(format!("Not tried for want of time (--budget): {}.", list(&no_time)));
-        }
-    }
-    let refused = result.before.run.refused.iter();
-    said.extend(refused.map(|refused| {
-        format!("Refused while measuring: {} ({}). Remedy: {}.", refused.what, refused.why, refused.remedy)
+    let mut facts: Vec<(String, String)> = steps.collect();
+    let not_tried = |why: &str, wanted: fn(&LeftOut) -> bool| {
+        let left = result.found.tuned.iter().flat_map(|tuned| &tuned.left).filter(|left| wanted(&left.why));
+        let left: Vec<String> = left.map(|left| tune::words::does(left.knob).to_owned()).collect();
+        (!left.is_empty()).then(|| (why.to_owned(), list(&left)))
+    };
+    facts.extend(not_tried("refused, and so not tried", |why| matches!(why, LeftOut::Refused { .. })));
+    facts.extend(not_tried("no time for it (--budget)", |why| matches!(why, LeftOut::NoTime)));
+    let refused = result.found.before.run.refused.iter();
+    facts.extend(refused.map(|refused| {
+        let what = format!("{} (refused while measuring)", refused.what);
+        (what, format!("{}; {}", refused.why, refused.remedy))
     }));
-    if said.is_empty() {
+    if facts.is_empty() {
         return None;
     }
-    let lead = match result.fitness {
-        Fitness::Good => "The answer does not rest on these.",
-        _ => "With these the answer may be another.",
+    let caption = match result.fitness {
+        Fitness::Good => "Left out; the answer does not rest on it:",
+        _ => "Left out; with it the answer may be another:",
     };
-    let pieces = said.into_iter().map(Piece::said).collect();
-    Some(section("left-out", "What was left out", lead, pieces))
+    let facts = Piece::Facts { caption: caption.into(), facts };
+    Some(section("left-out", "What was left out", "What could not be done, and why.", vec![facts]))
 }

@@ -1,4 +1,4 @@
-//! What `doctor` says on its way: questions, steps, what was left out.
+//! Questions, steps and messages of `doctor`.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use jitterlab_motion::doctor::{DoctorAsked, DoctorStep, JOBS, Job, Skipped, TUNE
 use crate::words::list;
 use crate::wrap::wrap;
 
-/// What is asked of a person.
+/// A question to a person.
 #[derive(Debug, Clone, Copy)]
 pub enum Question {
     /// What the computer drives.
@@ -83,7 +83,7 @@ pub fn again(choices: usize) -> String {
     format!("   Please type a number from 1 to {choices}.")
 }
 
-/// Said before the first step.
+/// Message before the first step.
 #[must_use]
 pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
     let purposes: Vec<String> =
@@ -101,20 +101,22 @@ pub fn outset(asked: &DoctorAsked, loads: &[String]) -> String {
             Human(TUNES_FROM_NS as f64)
         ),
     };
+    let busy = match loads {
+        [] => String::new(),
+        loads => format!("The computer is kept busy meanwhile ({}). ", loads.join(", ")),
+    };
     wrap(&format!(
-        "Examining this computer for {}: {}. It takes up to {}. The computer is kept busy meanwhile ({}), so switch the machine's \
-         drives off, and do not use the computer. Ctrl-C is safe at any time: everything is put back, and the same command \
+        "Examining this computer for {}: {}. It takes up to {}. {busy}Switch the machine's drives off, and do not use the computer. Ctrl-C is safe at any time: everything is put back, and the same command \
          goes on from there.{first}{root}",
         job(asked.job.name),
         list(&purposes),
         Human(asked.plan.budget_ns as f64),
-        loads.join(", ")
     ))
     .trim_end()
     .to_owned()
 }
 
-/// What a step is called.
+/// Name of a step.
 #[must_use]
 pub fn step(step: DoctorStep) -> &'static str {
     match step {
@@ -174,7 +176,7 @@ pub fn not_restored(what: &str) -> String {
     format!("could not be put back: {what}; run jitterlab restore as root")
 }
 
-/// Where everything is.
+/// Places of the page and of the settings.
 #[must_use]
 pub fn written(page: &Path, settings: Option<&Path>) -> String {
     let settings = settings.map_or_else(String::new, |folder| {
@@ -184,7 +186,7 @@ pub fn written(page: &Path, settings: Option<&Path>) -> String {
     format!("the page: {}{settings}", page.display())
 }
 
-/// How a way is named in the answer.
+/// A job and its way, as the answer names them.
 pub(super) fn asked(job_name: &str, way_name: &str) -> String {
     format!("{} ({})", job(job_name), way(job_name, way_name))
 }

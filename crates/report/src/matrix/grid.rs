@@ -1,15 +1,12 @@
 //! Every cell of a matrix: tables in the layout of the Athlon report, and heat maps.
 
-use std::fmt::Write as _;
-
 use jitterlab_analysis::matrix::{CellStatistic, Matrix};
 
 use crate::chart::{Axis, Cells, Chart, Layer, Shape};
-use crate::printable::SHADES;
+use crate::section::{Cell, Piece};
 use crate::words::plural;
-use crate::wrap::wrap;
 
-/// What a number of a cell is called.
+/// Name of a number of a cell.
 pub(super) fn name(statistic: CellStatistic) -> &'static str {
     match statistic {
         CellStatistic::P999 => "p99.9",
@@ -24,19 +21,11 @@ fn sentence_case(words: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The tables of every condition, one for each of these numbers with its title. Cells are coloured from green for the best of a table to red for the worst.
-pub fn tables(matrix: &Matrix, statistics: &[(&str, CellStatistic)], colours: bool) -> String {
-    let mut text = String::new();
-    for condition in matrix.conditions() {
-        let repetitions =
-            matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
-        let times = repetitions.max().map_or(0, |last| last + 1);
-        let _ = writeln!(text, "\nload: {condition}, {}", plural(times.into(), "repetition"));
-        for (title, statistic) in statistics {
-            text.push_str(&table(matrix, condition, title, *statistic, colours));
-        }
-    }
-    text
+/// A number of each cell, a table for each condition with its title; several where one would be too wide for 80 columns.
+/// Cells are shaded from the best of a condition to its worst.
+#[must_use]
+pub fn tables(matrix: &Matrix, title: &str, statistic: CellStatistic) -> Vec<Piece> {
+    matrix.conditions().into_iter().flat_map(|condition| table(matrix, condition, title, statistic)).collect()
 }
 
 /// The rows and columns of a table: for one task there is one row.
@@ -80,63 +69,46 @@ fn microseconds(us: f64) -> String {
     }
 }
 
-fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic, colours: bool) -> String {
+fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic) -> Vec<Piece> {
     let (columns, rows) = axes(matrix);
-    let cells: Vec<Option<Vec<f64>>> = rows
-        .iter()
-        .flat_map(|row| columns.iter().map(move |column| (*row, *column)))
-        .map(|(row, column)| values(matrix, condition, column, row, statistic))
-        .collect();
+    let places = rows.iter().flat_map(|row| columns.iter().map(move |column| (*row, *column)));
+    let cells: Vec<Option<Vec<f64>>> =
+        places.map(|(row, column)| values(matrix, condition, column, row, statistic)).collect();
     if cells.iter().all(Option::is_none) {
-        return String::new();
+        return Vec::new();
     }
-    let shades = scale(&cells);
-    let shown: Vec<String> = cells
-        .iter()
-        .map(|cell| match cell {
-            Some(values) => values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join("/"),
-            None => "-".into(),
-        })
-        .collect();
-    let width = shown.iter().map(|cell| cell.chars().count()).max().unwrap_or(1).max(5);
-    let names = matrix.tasks.join(" / ");
-    let mut text = format!("  {title} in µs, {names}");
+    let written = |values: &Vec<f64>| values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join("/");
+    let cell = |(values, shade): (&Option<Vec<f64>>, Option<f64>)| {
+        let shaded = values.as_ref().zip(shade);
+        Cell::of(shaded, |(values, shade)| Cell::Shaded { shade, text: written(values) })
+    };
+    let cells: Vec<Cell> = cells.iter().zip(scale(&cells)).map(cell).collect();
+    let repetitions = matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
+    let repetitions = plural(repetitions.max().map_or(0, |last| last + 1).into(), "repetition");
+    let mut caption =
+        format!("load: {condition}, {repetitions}; {title} in µs, {}", matrix.tasks.join(" / "));
+    let name = |row: u16| match matrix.tasks.as_slice() {
+        [_, _, ..] => row.to_string(),
+        tasks => tasks.concat(),
+    };
     if let [first, second, ..] = matrix.tasks.as_slice() {
-        let _ = write!(text, "; columns: CPU of {first}, rows: CPU of {second}");
+        caption += &format!("; columns: CPU of {first}, rows: CPU of {second}");
     }
-    let mut text = wrap(&text);
-    // As many columns at once as 80 characters hold.
-    let at_once = ((80 - 8) / (width + 2)).max(1);
-    for first in (0..columns.len()).step_by(at_once) {
+    let name_width = rows.iter().map(|row| name(*row).chars().count()).max().unwrap_or(0).max("CPU".len());
+    let width = cells.iter().map(|cell| cell.written().chars().count()).max().unwrap_or(0);
+    let at_once = (80usize.saturating_sub(name_width + 4) / (width + 2)).max(1);
+    let part = |first: usize| {
         let part = first..(first + at_once).min(columns.len());
-        let _ = write!(text, "  {:>4}", "CPU");
-        for column in part.clone() {
-            let _ = write!(text, "  {:>width$}", columns[column]);
-        }
-        text.push('\n');
-        for (r, row) in rows.iter().enumerate() {
-            let head = if matrix.tasks.len() > 1 { row.to_string() } else { String::new() };
-            let _ = write!(text, "  {head:>4}");
-            for column in part.clone() {
-                let at = r * columns.len() + column;
-                let cell = format!("{:>width$}", shown[at]);
-                let _ = write!(text, "  {}", shaded(&cell, shades[at], colours));
-            }
-            text.push('\n');
-        }
-    }
-    text
-}
-
-/// From green over yellow to red, as background.
-fn shaded(cell: &str, shade: Option<f64>, colours: bool) -> String {
-    match shade.filter(|_| colours) {
-        Some(shade) => {
-            let colour = SHADES[((shade * 4.0).round() as usize).min(4)];
-            format!("\x1b[30;48;5;{colour}m{cell}\x1b[0m")
-        }
-        None => cell.into(),
-    }
+        let header: Vec<String> =
+            std::iter::once("CPU".into()).chain(columns[part.clone()].iter().map(u16::to_string)).collect();
+        let row = |(at, row): (usize, &u16)| {
+            let cells = &cells[at * columns.len()..][part.clone()];
+            std::iter::once(Cell::Text(name(*row))).chain(cells.iter().cloned()).collect()
+        };
+        let caption = if first == 0 { caption.clone() } else { String::new() };
+        Piece::table::<Cell>(caption, &header, rows.iter().enumerate().map(row))
+    };
+    (0..columns.len()).step_by(at_once).map(part).collect()
 }
 
 /// A heat map of a number for each condition. `caption` says what it rests on.

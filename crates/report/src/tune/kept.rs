@@ -8,10 +8,10 @@ use jitterlab_model::CpuSet;
 use super::{change, interval, words};
 use crate::printable::printable;
 
-/// What every kept file begins with: files without it are somebody else's.
+/// First line of every kept file: files without it belong to somebody else.
 pub const MARK: &str = "# Written by jitterlab tune --keep; jitterlab tune --revert removes it.";
 
-/// Where files are kept, below the root of the file system: all that there may be.
+/// All places of kept files, below the root of the file system.
 pub const PLACES: [&str; 9] = [
     "etc/sysctl.d/99-jitterlab.conf",
     "etc/tmpfiles.d/jitterlab.conf",
@@ -149,9 +149,9 @@ pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
     PLACES.into_iter().filter_map(of).collect()
 }
 
-/// Said where nothing helped.
+/// Message where nothing helped.
 pub const NOTHING_TO_KEEP: &str = "nothing to keep: no file was written";
-/// Said where there is nothing to remove.
+/// Message where there is nothing to remove.
 pub const NOTHING_KEPT: &str = "nothing was kept there";
 
 /// A file was written.
@@ -166,7 +166,7 @@ pub fn removed(path: &Path, place: &str) -> String {
     format!("removed {}; what it set holds until {}", path.display(), until(place))
 }
 
-/// What is to be done by hand for a kept file to hold.
+/// Command that applies a kept file.
 fn then(place: &str) -> &'static str {
     match place {
         "etc/sysctl.d/99-jitterlab.conf" => "sysctl --system, or a restart",
@@ -183,7 +183,7 @@ fn then(place: &str) -> &'static str {
     }
 }
 
-/// What ends the effect of a file that was removed.
+/// Command that ends the effect of a removed file.
 fn until(place: &str) -> &'static str {
     match place {
         "etc/systemd/system/jitterlab-idle-latency.service" => {

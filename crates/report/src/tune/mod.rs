@@ -1,21 +1,24 @@
-//! Which settings help: before it begins, and what was found.
+//! Words of `tune`: the plan before it begins, and the result.
 
 pub mod kept;
 pub mod starts;
 pub mod words;
 
-use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
+use jitterlab_analysis::tune::{
+    Effect, Figure, Judgement, KnobFound, LeftOut, Proven, TuneNote, TunePlan, TuneResult,
+};
 use jitterlab_model::units::Human;
 use jitterlab_model::{Fitness, Watched};
 
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::document::Present;
 use crate::head::{self, Head};
 use crate::purpose;
-use crate::section::{Piece, Section};
+use crate::section::{Cell, Piece, Section};
 use crate::warnings;
 use crate::words::{count, list, plural, time};
 
-/// Said before a minute of it: what will be done, and what it can show.
+/// The plan, and the least change that it can show.
 #[must_use]
 pub fn outset(plan: &TunePlan, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
@@ -55,10 +58,6 @@ fn interval(effect: &Effect) -> String {
     format!("{low} to {high}")
 }
 
-fn value(figure: Figure, value: f64) -> String {
-    if figure.is_relative() { time(value) } else { format!("{:.2} %", 100.0 * value) }
-}
-
 fn name(result: &TuneResult, figure: Figure) -> &str {
     match figure {
         Figure::Tail => &result.tail,
@@ -67,8 +66,20 @@ fn name(result: &TuneResult, figure: Figure) -> &str {
     }
 }
 
+impl Present for TuneResult {
+    const KIND: &'static str = "tune";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
+    }
+}
+
 /// The three lines.
-pub(crate) fn head(result: &TuneResult) -> Head {
+fn head(result: &TuneResult) -> Head {
     let (usual, finding) = finding(result);
     let (fitness, verdict) = match (result.fitness(), &result.purpose) {
         (Some(fitness), Some(purpose)) => {
@@ -79,7 +90,7 @@ pub(crate) fn head(result: &TuneResult) -> Head {
     Head { fitness, asked: result.purpose.is_some(), verdict, number: number(result), next: next(result) }
 }
 
-/// What came of it, whatever it was for.
+/// The verdict without a purpose.
 pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
     let kept: Vec<String> = result.worth().map(|found| found.offered.knob.to_string()).collect();
     match &result.proven {
@@ -94,7 +105,7 @@ pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
     }
 }
 
-/// Whether the figure that decides is lower for certain.
+/// Whether the deciding figure is lower, by its interval.
 pub(crate) fn is_lower(proven: &Proven) -> bool {
     let effect = proven.change(Figure::Tail).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
@@ -144,84 +155,74 @@ fn next(result: &TuneResult) -> String {
             "the same command with a longer --budget, or jitterlab run --why for what makes it late".into()
         }
         None if !result.restart.is_empty() => {
-            "jitterlab tune --continue, for what needs a restart (see below), or jitterlab run --why".into()
+            "jitterlab tune --continue, for what needs a restart (--details lists it), or jitterlab run --why"
+                .into()
         }
         None => "jitterlab run --why: what makes it late".into(),
     }
 }
 
-/// What was tuned.
+/// The task or thread that was tuned.
 fn subject(result: &TuneResult) -> String {
     let of = |watched: &Watched| format!(" (thread {} of {}, watched)", watched.thread, watched.program);
     format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
 }
 
-/// The table, the proof, and what was not tried.
-#[must_use]
-pub fn section(result: &TuneResult) -> Section {
-    let mut pieces = Vec::new();
+/// The proof, the table, and what was not tried.
+fn section(result: &TuneResult) -> Section {
+    let mut pieces: Vec<Piece> = result.proven.iter().flat_map(|proven| proof(result, proven)).collect();
+    pieces.extend(facts(
+        "Worth keeping",
+        result.worth().map(|KnobFound { offered, .. }| {
+            let steps: Vec<String> = offered.steps.iter().map(words::step).collect();
+            (offered.knob.to_string(), format!("{}: {}", words::does(offered.knob), steps.join(", ")))
+        }),
+    ));
     if !result.knobs.is_empty() {
         let header = ["", &result.tail, "between", "max", "missed", "so it"];
         let rows = result.knobs.iter().map(|found| {
             let cell = |figure: Figure| {
-                found.effect(figure).map_or_else(
-                    || "-".into(),
-                    |effect| {
-                        let mark = if effect.real { "!" } else { "" };
-                        format!("{}{mark}", change(figure, effect.change))
-                    },
-                )
+                Cell::of(found.effect(figure), |effect| {
+                    let mark = if effect.real { "!" } else { "" };
+                    Cell::Text(format!("{}{mark}", change(figure, effect.change)))
+                })
             };
-            let between = found.effect(Figure::Tail).map_or_else(|| "-".into(), interval);
+            let tail = found.effect(Figure::Tail);
             vec![
-                found.offered.knob.to_string(),
-                found.effect(Figure::Tail).map_or_else(|| "-".into(), |e| change(Figure::Tail, e.change)),
-                between,
+                Cell::Text(found.offered.knob.to_string()),
+                Cell::of(tail, |effect| Cell::Text(change(Figure::Tail, effect.change))),
+                Cell::of(tail, |effect| Cell::Text(interval(effect))),
                 cell(Figure::Maximum),
                 cell(Figure::Missed),
-                words::judgement(found.judgement).into(),
+                words::judgement(found.judgement),
             ]
         });
         let caption = format!(
-            "what each setting does to {}, tried together in {} of {} blocks",
+            "what each setting does to {}, tried together in {} of {} blocks; below 0 is better",
             subject(result),
             plural(result.rounds as u64, "round"),
             count(result.blocks as u64)
         );
         pieces.push(Piece::table(caption, &header, rows));
-        pieces.push(Piece::said(format!(
-            "Below 0 is better. Each is a mean over how the other settings are; the intervals of {} hold all at once with \
-             95 %. An exclamation mark: max or missed differ for certain.",
-            result.tail
-        )));
-        pieces.extend(chart(result).map(Piece::Figure));
     }
-    pieces.extend(result.proven.iter().flat_map(|proven| proof(result, proven)));
-    let worth: Vec<_> = result.worth().collect();
-    if !worth.is_empty() {
-        let lines = worth.iter().map(|found| {
-            let steps: Vec<String> = found.offered.steps.iter().map(words::step).collect();
-            format!("{}, {}: {}\n", found.offered.knob, words::does(found.offered.knob), steps.join(", "))
-        });
-        pieces.push(Piece::Verbatim { heading: "Worth keeping".into(), text: lines.collect() });
-    }
-    pieces.extend(result.why.iter().flat_map(|why| {
+    pieces.extend(result.notes.iter().map(|note| Piece::note(self::note(result, note))));
+    let mut folded = vec![Piece::said(format!(
+        "Each change is a mean over how the other settings are; the intervals of {} hold all at once with 95 %. An exclamation \
+         mark: max or missed differ for certain.",
+        result.tail
+    ))];
+    folded.extend(chart(result).map(Piece::Figure));
+    folded.extend(result.why.iter().flat_map(|why| {
         let what = format!(
             "What made {} late before anything was set: settings that bear on none of it were not tried.",
             why.task
         );
         std::iter::once(Piece::said(what)).chain(crate::why::piece(why))
     }));
-    if !result.left.is_empty() {
-        let lines = result.left.iter().map(|left| words::left(left) + "\n");
-        pieces.push(Piece::Verbatim { heading: "Not tried".into(), text: lines.collect() });
-    }
-    if !result.restart.is_empty() {
-        pieces.push(Piece::said(starts::RESTARTS));
-        let text = result.restart.iter().map(|restart| starts::restart(restart) + "\n").collect();
-        pieces.push(Piece::Verbatim { heading: "What needs a restart".into(), text });
-    }
-    pieces.extend(result.notes.iter().map(|note| Piece::said(self::note(result, note))));
+    let left = result.left.iter().map(|left| (left.knob.to_string(), words::left(&left.why)));
+    folded.extend(facts("Not tried", left));
+    folded.extend(facts(starts::RESTARTS, result.restart.iter().map(starts::restart)));
+    pieces.push(Piece::details("How sure each is, and what was not tried", folded));
     Section {
         id: "settings".into(),
         title: "Settings that help".into(),
@@ -232,16 +233,23 @@ pub fn section(result: &TuneResult) -> Section {
     }
 }
 
+/// Facts under a caption, if there are any.
+fn facts(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option<Piece> {
+    let facts: Vec<(String, String)> = facts.collect();
+    (!facts.is_empty()).then(|| Piece::Facts { caption: caption.into(), facts })
+}
+
 fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
     let knobs: Vec<String> = proven.knobs.iter().map(ToString::to_string).collect();
     let rows = proven.changes.iter().map(|of| {
+        let value = |value: f64| if of.figure.is_relative() { Cell::time(value) } else { Cell::Share(value) };
         let effect = of.effect.as_ref();
         vec![
-            name(result, of.figure).to_owned(),
-            value(of.figure, of.start),
-            value(of.figure, of.tuned),
-            effect.map_or_else(|| "-".into(), |effect| change(of.figure, effect.change)),
-            effect.map_or_else(|| "-".into(), interval),
+            Cell::from(name(result, of.figure)),
+            value(of.start),
+            value(of.tuned),
+            Cell::of(effect, |effect| Cell::Text(change(of.figure, effect.change))),
+            Cell::of(effect, |effect| Cell::Text(interval(effect))),
         ]
     });
     let caption = format!(
@@ -249,19 +257,16 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
         list(&knobs),
         plural(proven.pairs as u64, "pair")
     );
-    let header = ["", "before", "after", "change", "between, 95 %"];
+    let header = ["µs", "before", "after", "change", "between, 95 %"];
     let mut pieces = vec![Piece::table(caption, &header, rows)];
-    let verdicts = proven.start_verdict.as_ref().zip(proven.tuned_verdict.as_ref());
-    if let Some((start, tuned)) = verdicts {
-        let of = |verdict: &jitterlab_analysis::verdict::PurposeVerdict| {
-            let why = verdict.decided_by.as_ref();
-            let why = why.map_or_else(String::new, |d| {
-                format!(" ({})", purpose::decision(&verdict.purpose, d, 1).trim_end_matches('.'))
-            });
-            format!("{}{why}", head::word(verdict.fitness))
-        };
-        pieces.push(Piece::said(format!("Worst block before: {}. After: {}.", of(start), of(tuned))));
-    }
+    let verdicts =
+        [("Worst block before", &proven.start_verdict), ("Worst block after", &proven.tuned_verdict)];
+    let said = verdicts.into_iter().filter_map(|(when, verdict)| {
+        let verdict = verdict.as_ref()?;
+        let why = verdict.decided_by.as_ref().map(|by| purpose::decision(&verdict.purpose, by, 1));
+        Some((when.to_owned(), format!("{}. {}", head::word(verdict.fitness), why.unwrap_or_default())))
+    });
+    pieces.extend(facts("", said));
     pieces
 }
 

@@ -3,23 +3,24 @@
 use jitterlab_analysis::tune::{Effect, Figure, Judgement, Restart, StartSeen, StartsResult, Way};
 use jitterlab_model::{Fitness, Watched};
 
-use super::{change, interval};
+use super::{change, facts, interval};
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::document::Present;
 use crate::head::Head;
 use crate::printable::printable;
-use crate::section::{Piece, Section};
-use crate::words::{count, plural, time};
+use crate::section::{Cell, Piece, Section};
+use crate::words::{plural, time};
 
-/// What a person calls the ways.
+/// Names of the two ways.
 const NAMES: [&str; 2] = ["A", "B"];
 
-/// Where starts are kept, in the directory of the call.
+/// File of the starts, in the directory of the call.
 pub const FILE: &str = "jitterlab-starts.json";
 
-/// Said where it was interrupted.
+/// Message after an interruption.
 pub const GOES_ON: &str = "what was measured of this start counts; the same command measures more of it";
 
-/// Said before a start is measured.
+/// Message before a start is measured.
 #[must_use]
 pub fn outset(known: usize) -> String {
     let before = match known {
@@ -29,7 +30,7 @@ pub fn outset(known: usize) -> String {
     format!("measuring this start of the machine, {before}; {FILE} keeps it over restarts")
 }
 
-/// What one way has that the other lacks.
+/// Name, kernel and parameters of one way that the other lacks.
 fn beyond(way: &Way, other: &Way) -> Vec<String> {
     let mut all: Vec<String> = way.name.iter().map(|name| printable(name).into_owned()).collect();
     if way.kernel != other.kernel {
@@ -39,20 +40,37 @@ fn beyond(way: &Way, other: &Way) -> Vec<String> {
     all
 }
 
+/// A way by its difference from the other one.
+fn described(result: &StartsResult, at: usize) -> String {
+    let other = 1 - at.min(1);
+    match (result.ways.get(at), result.ways.get(other)) {
+        (Some(this), Some(that)) => match beyond(this, that) {
+            mine if mine.is_empty() => format!("without what {} has", NAMES[other]),
+            mine => mine.join(" "),
+        },
+        _ => "as it is now".into(),
+    }
+}
+
 /// A way, told apart from the other one.
 fn way(result: &StartsResult, at: usize) -> String {
-    let (Some(this), name) = (result.ways.get(at), NAMES[at.min(1)]) else { return NAMES[at.min(1)].into() };
-    match result.ways.get(1 - at.min(1)) {
-        None => format!("{name} (as it is now)"),
-        Some(other) => match beyond(this, other) {
-            mine if mine.is_empty() => format!("{name} (without what {} has)", NAMES[1 - at.min(1)]),
-            mine => format!("{name} ({})", mine.join(" ")),
-        },
+    format!("{} ({})", NAMES[at.min(1)], described(result, at))
+}
+
+impl Present for StartsResult {
+    const KIND: &'static str = "starts";
+
+    fn head(&self) -> Option<Head> {
+        Some(head(self))
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        vec![section(self)]
     }
 }
 
 /// The three lines.
-pub(crate) fn head(result: &StartsResult) -> Head {
+fn head(result: &StartsResult) -> Head {
     let tail = &result.tail;
     let verdict = match (result.judgement, result.ways.len()) {
         (_, 0 | 1) => "NOTHING TO COMPARE YET: one way to start this machine was measured.".to_owned(),
@@ -124,25 +142,22 @@ fn next(result: &StartsResult) -> String {
 }
 
 /// The starts one by one, and what they say together.
-#[must_use]
-pub fn section(result: &StartsResult) -> Section {
-    let mut pieces = Vec::new();
+fn section(result: &StartsResult) -> Section {
     let row = |(n, start): (usize, &StartSeen)| {
         vec![
-            (n + 1).to_string(),
-            NAMES[start.way.min(1)].into(),
-            start.measured.clone(),
-            count(start.blocks as u64),
-            time(start.figures.tail_ns as f64),
-            time(start.figures.max_ns as f64),
-            count(start.figures.missed),
+            Cell::Text(format!("{} {}", n + 1, NAMES[start.way.min(1)])),
+            Cell::from(start.measured.as_str()),
+            Cell::Count(start.blocks as u64),
+            Cell::time(start.figures.tail_ns as f64),
+            Cell::time(start.figures.max_ns as f64),
+            Cell::Count(start.figures.missed),
         ]
     };
-    let header = ["start", "way", "measured", "blocks", &result.tail, "max", "missed"];
+    let header = ["µs", "measured", "blocks", &result.tail, "max", "missed"];
     let subject = |watched: &Watched| format!("thread {} of {}, watched", watched.thread, watched.program);
     let subject = result.watched.as_ref().map_or_else(|| result.task.clone(), subject);
     let caption = format!("each start of the machine: medians of its blocks of {}", printable(&subject));
-    pieces.push(Piece::table(caption, &header, result.starts.iter().enumerate().map(row)));
+    let mut pieces = vec![Piece::table(caption, &header, result.starts.iter().enumerate().map(row))];
     if !result.effects.is_empty() {
         let rows = result.effects.iter().map(|effect: &Effect| {
             let name = match effect.figure {
@@ -151,12 +166,13 @@ pub fn section(result: &StartsResult) -> Section {
                 Figure::Missed => "missed",
             };
             let decided = if effect.real { "yes" } else { "no" };
-            vec![name.to_owned(), change(effect.figure, effect.change), interval(effect), decided.to_owned()]
+            [name.to_owned(), change(effect.figure, effect.change), interval(effect), decided.to_owned()]
+                .into()
         });
-        pieces.push(Piece::table("from A to B", &["", "change", "between", "differs"], rows));
+        pieces.push(Piece::table::<String>("from A to B", &["", "change", "between", "differs"], rows));
     }
-    let ways = (0..result.ways.len()).map(|at| way(result, at) + "\n").collect();
-    pieces.push(Piece::Verbatim { heading: "The ways".into(), text: ways });
+    let ways = (0..result.ways.len()).map(|at| (NAMES[at.min(1)].to_owned(), described(result, at)));
+    pieces.extend(facts("The ways to start it", ways));
     pieces.extend(chart(result).map(Piece::Figure));
     Section {
         id: "starts".into(),
@@ -188,17 +204,17 @@ fn chart(result: &StartsResult) -> Option<Chart> {
     })
 }
 
-/// Said before what could be tried over restarts.
-pub(super) const RESTARTS: &str = "What needs a restart is tried by jitterlab tune --continue, which compares two ways to start this machine over its starts. What \
-     those marked with * change in the kernel is seen in virtual time, too: jitterlab kernel run --parameter WORD, or with two kernels.";
+/// Caption of the settings that need a restart.
+pub(super) const RESTARTS: &str = "Needs a restart: jitterlab tune --continue compares two ways to start this machine over its starts; jitterlab kernel run \
+     --parameter WORD shows some of it in virtual time, too";
 
-/// What could be tried over restarts, one line each.
-pub(super) fn restart(restart: &Restart) -> String {
-    match restart {
-        Restart::Parameter { word, in_virtual_time: true } => format!("* {}", printable(word)),
-        Restart::Parameter { word, in_virtual_time: false } => format!("  {}", printable(word)),
-        Restart::RealTimeKernel => "* a real-time kernel (PREEMPT_RT)".into(),
-    }
+/// A setting that needs a restart, and whether virtual time shows it.
+pub(super) fn restart(restart: &Restart) -> (String, String) {
+    let (what, in_virtual_time) = match restart {
+        Restart::Parameter { word, in_virtual_time } => (printable(word).into_owned(), *in_virtual_time),
+        Restart::RealTimeKernel => ("a real-time kernel (PREEMPT_RT)".into(), true),
+    };
+    (what, if in_virtual_time { "seen in virtual time, too" } else { "seen after a restart only" }.into())
 }
 
 #[cfg(test)]
@@ -243,8 +259,8 @@ mod tests {
             (Fitness::Good, "BETTER when started as B (isolcpus=1).")
         );
         let terminal = Terminal { columns: 80, ascii: false, colour: false };
-        let text = section(&result).text(terminal);
+        let text = result.sections()[0].text(terminal);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        assert!(text.contains("A (without what B has)") && text.contains("from A to B"), "{text}");
+        assert!(text.contains("A  without what B has") && text.contains("from A to B"), "{text}");
     }
 }

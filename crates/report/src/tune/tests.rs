@@ -71,11 +71,11 @@ fn the_answer_comes_first_and_the_table_fits() {
     assert!(head.verdict.starts_with("BETTER with other-threads"), "{head:?}");
     assert!(head.number.contains("50 µs before, 10 µs after (-80.0 %"), "{head:?}");
     assert!(head.next.contains("--keep"), "{head:?}");
-    let text = section(&result).text(Terminal { columns: 80, ascii: false, colour: false });
+    let text = result.sections()[0].text(Terminal { columns: 80, ascii: false, colour: false });
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(
-        text.contains("governor: not on this machine")
-            && text.contains("* isolcpus=1")
+        text.contains("governor  not on this machine")
+            && text.contains("isolcpus=1  seen in virtual time, too")
             && text.contains("not decided"),
         "{text}"
     );

@@ -1,7 +1,9 @@
 //! Knobs in words.
 
-use jitterlab_analysis::tune::{Judgement, KnobLeft, LeftOut, Step};
-use jitterlab_model::Knob;
+use jitterlab_analysis::tune::{Judgement, LeftOut, Step};
+use jitterlab_model::{Fitness, Knob};
+
+use crate::section::Cell;
 
 /// What setting a knob does, as the end of "setting ...".
 #[must_use]
@@ -52,19 +54,20 @@ pub(super) fn step(step: &Step) -> String {
     }
 }
 
-pub(super) fn judgement(judgement: Judgement) -> &'static str {
-    match judgement {
-        Judgement::Helps => "helps",
-        Judgement::HelpsAndHarms => "helps, HARMS",
-        Judgement::Undecided => "not decided",
-        Judgement::NoMatter => "no matter",
-        Judgement::Harms => "HARMS",
-    }
+pub(super) fn judgement(judgement: Judgement) -> Cell {
+    let (fitness, text) = match judgement {
+        Judgement::Helps => (Fitness::Good, "helps"),
+        Judgement::HelpsAndHarms => (Fitness::Limited, "helps, HARMS"),
+        Judgement::Undecided => (Fitness::CannotTell, "not decided"),
+        Judgement::NoMatter => return Cell::from("no matter"),
+        Judgement::Harms => (Fitness::Unfit, "HARMS"),
+    };
+    Cell::Verdict { fitness, text: text.into() }
 }
 
-/// A knob that was not tried, and why.
-pub(super) fn left(left: &KnobLeft) -> String {
-    let why = match &left.why {
+/// Why a knob was not tried.
+pub(super) fn left(why: &LeftOut) -> String {
+    match why {
         LeftOut::Absent => "not on this machine".into(),
         LeftOut::NotOfTask => "of no use to a task that waits and runs like this one".into(),
         LeftOut::Already => "set already".into(),
@@ -74,8 +77,7 @@ pub(super) fn left(left: &KnobLeft) -> String {
             "the program's own, which is only watched: set it there (chrt, --policy) and ask again".into()
         }
         LeftOut::NoTime => "no time for it: raise --budget".into(),
-    };
-    format!("{}: {why}", left.knob)
+    }
 }
 
 #[cfg(test)]

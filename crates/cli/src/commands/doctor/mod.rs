@@ -1,25 +1,25 @@
 //! `jitterlab doctor`: whether this computer is fit for what it is to drive, and what makes it so.
 
+mod examination;
 mod files;
 mod judging;
-mod progress;
 mod questions;
-mod session;
 mod steps;
 
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
-use jitterlab_model::Error;
-use jitterlab_motion::doctor::{DoctorAsked, DoctorPlan, DoctorResult, JOBS, Job, LEAST_NS};
+use jitterlab_motion::doctor::{DoctorAsked, DoctorResult, JOBS, Job};
 use jitterlab_report::doctor::words;
 
-use self::session::Session;
+use self::examination::Examination;
 use super::stepper::axis::AxisArgs;
 use crate::exit::{Ending, Status};
+use crate::experiment::conduct;
 use crate::output::{self, ForceArgs, OutputArgs};
-use crate::{interrupt, kept_parts, mistakes};
+use crate::{kept_parts, mistakes};
 
 /// Find out whether this computer is fit to drive your machine, and make it so
 ///
@@ -67,37 +67,29 @@ fn jobs() -> impl TypedValueParser<Value = &'static Job> {
 
 /// Goes through all steps, decides, and writes the page.
 pub fn execute(args: &Args) -> Ending {
-    let interrupted = interrupt::requested()?;
-    let mut parts = kept_parts::open("doctor", &());
-    let answers = questions::answers(args, &mut parts)?;
-    let plan = DoctorPlan::of(answers.budget_ns);
-    let plan = plan.ok_or_else(|| {
-        Error::bad_use(format!(
-            "--budget {} is too short for any answer",
-            jitterlab_model::units::Exact(answers.budget_ns)
-        ))
-        .remedy(format!("give {} or more", jitterlab_model::units::Exact(LEAST_NS)))
-    })?;
-    let facts = facts::read(&Root::system());
-    let privileged = facts.process.user_id == Some(0);
-    let asked = DoctorAsked { job: answers.job, way: answers.way, plan, privileged };
-    let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
-    output::note(&words::outset(&asked, &loads));
-    let folder = files::folder(&parts)?;
-    let mut session = Session::begin(args, &asked, answers.loads, &folder, &interrupted);
-    let found = session.examine(&facts, &mut parts)?;
-    let Some(found) = found else {
-        kept_parts::close(false, |complete| parts.close(complete));
-        return Ok(Status::Fine);
+    let measure = |experiment: &mut Experiment<'_>| {
+        let Some(answers) = questions::answers(args, experiment)? else { return Ok(None) };
+        let folder = files::folder(experiment.is_kept())?;
+        let facts = facts::read(&Root::system());
+        let privileged = facts.process.user_id == Some(0);
+        let asked = DoctorAsked { job: answers.job, way: answers.way, plan: answers.plan, privileged };
+        let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
+        output::note(&words::outset(&asked, &loads));
+        let interrupted = experiment.interrupted();
+        let mut examination = Examination::begin(args, &asked, answers.loads, &folder, interrupted);
+        let found = examination.examine(&facts, experiment)?;
+        Ok(found.map(|found| (DoctorResult::of(&asked, found), folder)))
     };
-    let result = DoctorResult::of(&asked, found);
-    let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
-    let settings = files::settings(&page, &result)?;
-    files::page(&page, args.force.force, &result)?;
-    let status = Status::of(args.show.show(&result)?);
-    if !args.show.is_json() {
-        output::note(&words::written(&page, settings.as_deref()));
-    }
-    kept_parts::close(true, |complete| parts.close(complete));
-    Ok(status)
+    // Each step shows its own progress.
+    let open = || kept_parts::open("doctor", &());
+    conduct(open, true, measure, |(result, folder): (DoctorResult, PathBuf)| {
+        let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
+        let settings = files::settings(&page, &result)?;
+        files::page(&page, args.force.force, &result)?;
+        let status = Status::of(args.show.show(&result)?);
+        if !args.show.is_json() {
+            output::note(&words::written(&page, settings.as_deref()));
+        }
+        Ok(status)
+    })
 }

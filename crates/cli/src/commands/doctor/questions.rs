@@ -1,20 +1,21 @@
 //! What `doctor` asks a person, where no option says it.
 use std::io::{self, BufRead as _, IsTerminal as _};
 
+use jitterlab_host::Experiment;
+use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, LoadSpec};
-use jitterlab_motion::doctor::{JOBS, Job, Way};
+use jitterlab_motion::doctor::{DoctorPlan, JOBS, Job, LEAST_NS, Way};
 use jitterlab_report::doctor::words::{self, Question};
-use jitterlab_trace::Parts;
 
 use super::Args;
-use crate::{kept_parts, measure_args, output};
+use crate::{measure_args, output};
 
 /// What was answered.
 pub struct Answers {
     pub job: &'static Job,
     pub way: &'static Way,
     pub loads: Vec<LoadSpec>,
-    pub budget_ns: i64,
+    pub plan: DoctorPlan,
 }
 
 const MINUTE_NS: i64 = 60_000_000_000;
@@ -23,8 +24,24 @@ const BUDGETS: [i64; 3] = [10 * MINUTE_NS, 30 * MINUTE_NS, 480 * MINUTE_NS];
 /// What keeps a computer busy on which other programs run, and one on which none does.
 const LOADS: [&[&str]; 2] = [&["cpu", "mem:1,64M", "net:1"], &["cpu:1"]];
 
-/// The answers by options, by an earlier call, by a person, or by default, in this order.
-pub fn answers(args: &Args, parts: &mut Parts) -> Result<Answers, Error> {
+/// The answers by options, by an earlier call, by a person, or by default, in this order; `None` when it was interrupted.
+pub fn answers(args: &Args, experiment: &mut Experiment<'_>) -> Result<Option<Answers>, Error> {
+    let Some([job, way, busy, time]) = experiment.part(|| choices(args))? else { return Ok(None) };
+    let job = JOBS.get(job).unwrap_or(&JOBS[0]);
+    let loads: Vec<String> = match args.load.as_slice() {
+        [] => LOADS[busy.min(1)].iter().map(|load| (*load).to_owned()).collect(),
+        given => given.to_vec(),
+    };
+    Ok(Some(Answers {
+        job,
+        way: job.ways.get(way).unwrap_or(&job.ways[0]),
+        loads: measure_args::loads(&loads)?,
+        plan: plan(args, time)?,
+    }))
+}
+
+/// The chosen job, way, load and time, by their numbers.
+fn choices(args: &Args) -> Result<[usize; 4], Error> {
     let given = |text: &String| {
         let job = args.job.unwrap_or(&JOBS[0]);
         job.way(text).ok_or_else(|| {
@@ -36,37 +53,31 @@ pub fn answers(args: &Args, parts: &mut Parts) -> Result<Answers, Error> {
         })
     };
     let by = args.by.as_ref().map(given).transpose()?;
-    let before: Option<[usize; 4]> = parts.next_kept().map(|(answers, _)| answers);
-    let asks = !args.yes && before.is_none() && io::stdin().is_terminal() && io::stderr().is_terminal();
+    let asks = !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal();
     let mut number = 0;
-    let mut choose = |known: Option<usize>, question: Question, choices: usize| {
+    let mut choose = |given: Option<usize>, question: Question, choices: usize| {
         number += 1;
-        known.or_else(|| asks.then(|| ask(number, question, choices))).unwrap_or(0)
+        given.or_else(|| asks.then(|| ask(number, question, choices))).unwrap_or(0)
     };
-    let known = |at: usize| before.map(|answers| answers[at]);
-    let job = args.job.and_then(|job| JOBS.iter().position(|one| one == job));
-    let job = choose(job.or(known(0)), Question::Job, JOBS.len());
-    let job = JOBS.get(job).unwrap_or(&JOBS[0]);
-    let way = by.and_then(|by| job.ways.iter().position(|way| way == by));
+    let given = args.job.and_then(|job| JOBS.iter().position(|one| one == job));
+    let at = choose(given, Question::Job, JOBS.len());
+    let job = JOBS.get(at).unwrap_or(&JOBS[0]);
+    let given = by.and_then(|by| job.ways.iter().position(|way| way == by));
     let only = (job.ways.len() == 1).then_some(0);
-    let way = choose(way.or(known(1)).or(only), Question::Way(job), job.ways.len());
-    let busy = (!args.load.is_empty()).then_some(0);
-    let busy = choose(busy.or(known(2)), Question::Busy, LOADS.len());
-    let time = args.budget.map(|_| 0);
-    let time = choose(time.or(known(3)), Question::Time, BUDGETS.len());
-    if before.is_none() {
-        let job = JOBS.iter().position(|one| one == job).unwrap_or(0);
-        kept_parts::keep(parts, &[job, way, busy, time]);
-    }
-    let loads: Vec<String> = match args.load.as_slice() {
-        [] => LOADS[busy.min(1)].iter().map(|load| (*load).to_owned()).collect(),
-        given => given.to_vec(),
-    };
-    Ok(Answers {
-        job,
-        way: job.ways.get(way).unwrap_or(&job.ways[0]),
-        loads: measure_args::loads(&loads)?,
-        budget_ns: args.budget.unwrap_or(BUDGETS[time.min(2)]),
+    let way = choose(given.or(only), Question::Way(job), job.ways.len());
+    let busy = choose((!args.load.is_empty()).then_some(0), Question::Busy, LOADS.len());
+    let time = choose(args.budget.map(|_| 0), Question::Time, BUDGETS.len());
+    // What cannot be is refused before anything is kept.
+    plan(args, time)?;
+    Ok([at, way, busy, time])
+}
+
+/// How the given time is divided, or else the chosen one.
+fn plan(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
+    let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
+    DoctorPlan::of(budget_ns).ok_or_else(|| {
+        Error::bad_use(format!("--budget {} is too short for any answer", Exact(budget_ns)))
+            .remedy(format!("give {} or more", Exact(LEAST_NS)))
     })
 }
 

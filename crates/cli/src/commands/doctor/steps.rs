@@ -5,32 +5,32 @@ use std::sync::atomic::Ordering;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, TuneResult};
 use jitterlab_host::tune::{Recording, TuneError, TuneRequest, Tuning, record_with};
-use jitterlab_host::{self as host, Measurement, Request, default_name, keep_by_default};
+use jitterlab_host::{self as host, Experiment, Measurement, Request, default_name, keep_by_default};
 use jitterlab_model::{Error, Knob, RunInfo, TaskSpec};
 use jitterlab_motion::doctor::{DoctorStep, Skipped, Way};
 use jitterlab_report::doctor::words;
-use jitterlab_trace::{Parts, RunWriter};
+use jitterlab_trace::RunWriter;
 
-use super::progress::Progress;
-use super::session::Session;
+use super::examination::Examination;
 use crate::countdown::Countdown;
-use crate::{kept_parts, output};
+use crate::record_args::Progress;
+use crate::{experiment, kept_parts, output};
 
-impl Session<'_> {
-    /// Measures beside the load with these settings on, unless an earlier call did and its run file is still there.
+impl Examination<'_> {
+    /// Measures next to the load with these settings on, unless an earlier call did and its run file is still there.
     pub(super) fn measurement(
         &mut self,
-        parts: &mut Parts,
+        experiment: &mut Experiment<'_>,
         step: DoctorStep,
         settings: &[Offered],
     ) -> Result<Option<MeasuredRun>, Error> {
-        let run = self.kept(parts, |session| session.measured(step, settings))?;
+        let run = experiment.part(|| self.measured(step, settings))?;
         let gone = |run: &MeasuredRun| run.file.as_ref().is_some_and(|file| !file.exists());
         let run = match run {
             Some(run) if gone(&run) => Some(self.measured(step, settings)?),
             run => run,
         };
-        let run = run.filter(|_| !self.interrupted.load(Ordering::Relaxed));
+        let run = run.filter(|_| !experiment.is_interrupted());
         Ok(self.taken(step, (run, None)))
     }
 
@@ -44,6 +44,7 @@ impl Session<'_> {
     }
 
     fn measured(&mut self, step: DoctorStep, settings: &[Offered]) -> Result<MeasuredRun, Error> {
+        let interrupted = self.interrupted;
         self.begins(step);
         let what = if step == DoctorStep::Prove { "after" } else { "before" };
         let request = self.request(self.asked.plan.measure_ns);
@@ -51,12 +52,11 @@ impl Session<'_> {
             let name = default_name(&info.started, &format!("-{what}.parquet"));
             RunWriter::create_numbered(self.folder.join(name), info).ok()
         };
-        let mut progress = Progress::begin(self.asked.plan.measure_ns);
-        let recording =
-            Recording { writer: &mut writer, watch: &mut |_| progress.look(), interrupted: self.interrupted };
+        let mut progress = Progress::for_people(self.args.show, self.asked.plan.measure_ns);
+        let recording = Recording { writer: &mut writer, watch: &mut |now| progress.look(now), interrupted };
         let (run, problems) = record_with(settings, request, recording)?;
         problems.iter().for_each(|what| output::note(&words::not_restored(what)));
-        if let (true, Some(file)) = (self.interrupted.load(Ordering::Relaxed), &run.file) {
+        if let (true, Some(file)) = (interrupted.load(Ordering::Relaxed), &run.file) {
             // It is measured again from its begin when the same command goes on.
             std::fs::remove_file(file)?;
         }
@@ -73,8 +73,8 @@ impl Session<'_> {
             return Ok((None, Some(Skipped::Refused { error })));
         }
         self.begins(DoctorStep::Why);
-        let mut progress = Progress::begin(why_ns);
-        let run = host::record(measurement, None, &mut |_| progress.look(), self.interrupted)?;
+        let mut progress = Progress::for_people(self.args.show, why_ns);
+        let run = host::record(measurement, None, &mut |now| progress.look(now), self.interrupted)?;
         Ok((Some(run), None))
     }
 
@@ -95,27 +95,25 @@ impl Session<'_> {
         let loads = self.loads.clone();
         let request =
             TuneRequest { task, watch: None, running: None, loads, wanted, why, budget_ns, purpose };
-        let failed = |error: TuneError| match error {
-            TuneError::Budget { .. } => Skipped::NoTime,
-            error => Skipped::Failed { error: error.to_string() },
-        };
-        let mut tuning = match Tuning::prepare(request, self.interrupted) {
-            Ok(tuning) => tuning,
-            Err(error) => return nothing(failed(error)),
-        };
-        self.begins(DoctorStep::Tune);
-        let mut parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));
-        if let Err(error) = tuning.plan(&mut parts, self.interrupted) {
-            return nothing(failed(error));
-        }
-        let mut progress = Countdown::for_people(budget_ns);
-        let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), self.interrupted);
-        drop(progress);
-        // That it goes on from there is said of the whole examination.
-        kept_parts::close(measured.is_ok(), |complete| parts.close(complete).map(|_| 0));
-        match measured {
+        match self.tune(request) {
             Ok(result) => Ok((Some(result), None)),
-            Err(error) => nothing(failed(error)),
+            Err(TuneError::Budget { .. }) => nothing(Skipped::NoTime),
+            Err(error) => nothing(Skipped::Failed { error: error.to_string() }),
         }
+    }
+
+    fn tune(&mut self, request: TuneRequest) -> Result<TuneResult, TuneError> {
+        let mut tuning = Tuning::prepare(request, self.interrupted)?;
+        self.begins(DoctorStep::Tune);
+        let parts = kept_parts::open("doctor-tune", &(tuning.offered(), &self.tasks, self.asked.plan));
+        let measure = |experiment: &mut Experiment<'_>| {
+            tuning.plan(experiment)?;
+            tuning.measure(experiment)
+        };
+        let (measured, kept) =
+            experiment::measured(parts, Countdown::for_people(), self.interrupted, measure);
+        // That it goes on from there is said of the whole examination.
+        kept_parts::close(measured.is_ok(), |complete| kept.close(complete).map(|_| 0));
+        measured
     }
 }

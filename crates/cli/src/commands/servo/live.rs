@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_host::ways::ways;
+use jitterlab_host::wakeups::ways;
 use jitterlab_host::{Measurement, Request, record};
 use jitterlab_model::{Error, LoadSpec, OwnWork, TaskSpec};
 use jitterlab_motion::servo::{LiveBench, LiveTrial, LiveWay, Question, Reference, ServoLive};

@@ -1,21 +1,21 @@
 //! `jitterlab tune`: which settings make a task more regular on this machine, tried and proven.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::tune::TuneResult;
+use jitterlab_host::Experiment;
 use jitterlab_host::tune::{TuneRequest, Tuning, find_causes};
 use jitterlab_model::{Error, Knob};
 use jitterlab_report::progress;
 use jitterlab_report::tune as words;
-use jitterlab_trace::Parts;
 
-use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
+use crate::experiment::conduct;
 use crate::output::{self, OutputArgs};
 use crate::purpose_args::PurposeArgs;
 use crate::task_args::TaskArgs;
-use crate::{interrupt, kept_files, kept_parts, measure_args, mistakes};
+use crate::{kept_files, kept_parts, measure_args, mistakes};
 
 mod starts;
 
@@ -82,23 +82,41 @@ impl Args {
 
     /// The request with what makes the task late, as far as that is permitted; `None` when it was interrupted. Settings that
     /// were named are tried whatever the causes are.
-    fn with_causes(&self, found: &mut Parts, interrupted: &AtomicBool) -> Result<Option<TuneRequest>, Error> {
+    fn with_causes(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneRequest>, Error> {
         let mut request = self.request_within(BUDGET_NS)?;
         if !self.only.is_empty() {
             return Ok(Some(request));
         }
-        if let Some(((why, budget_ns), _)) = found.next_kept() {
-            return Ok(Some(TuneRequest { why, budget_ns, ..request }));
+        let interrupted = experiment.interrupted();
+        let causes = experiment.part(|| {
+            if !self.quiet {
+                output::note(&progress::step(&TrialStep::Causes));
+            }
+            let why = find_causes(&mut request, interrupted)?;
+            Ok::<_, Error>((why, request.budget_ns))
+        })?;
+        Ok(causes.map(|(why, budget_ns)| TuneRequest { why, budget_ns, ..request }))
+    }
+
+    fn measure(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneResult>, Error> {
+        let Some(request) = self.with_causes(experiment)? else { return Ok(None) };
+        let mut tuning = Tuning::prepare(request, experiment.interrupted())?;
+        experiment.go_on_in(kept_parts::open("tune", &tuning.offered()));
+        tuning.plan(experiment)?;
+        if let Some(plan) = tuning.planned().filter(|_| !self.quiet) {
+            let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
+            output::note(&words::outset(&plan, &knobs));
         }
-        if !self.quiet {
-            output::note(&progress::step(TrialStep::Causes));
+        Ok(Some(tuning.measure(experiment)?))
+    }
+
+    fn show(&self, result: &TuneResult) -> Ending {
+        let status = Status::of(self.output.show(result)?);
+        if let Some(folder) = &self.keep {
+            kept_files::keep(folder, &words::kept::files(result))?;
+            words::kept::by_hand(result).iter().for_each(|what| output::note(what));
         }
-        request.why = find_causes(&mut request, interrupted)?;
-        if interrupted.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        kept_parts::keep(found, &(&request.why, request.budget_ns));
-        Ok(Some(request))
+        Ok(status)
     }
 }
 
@@ -111,31 +129,6 @@ pub fn execute(args: &Args) -> Ending {
     if args.starts {
         return starts::execute(args);
     }
-    let interrupted = interrupt::requested()?;
-    let mut found = kept_parts::open("tune-causes", &());
-    let Some(request) = args.with_causes(&mut found, &interrupted)? else {
-        kept_parts::close(false, |complete| found.close(complete));
-        return Ok(Status::Fine);
-    };
-    let mut tuning = Tuning::prepare(request, &interrupted)?;
-    let mut parts = kept_parts::open("tune", &tuning.offered());
-    tuning.plan(&mut parts, &interrupted)?;
-    if let Some(plan) = tuning.planned().filter(|_| !args.quiet) {
-        let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
-        output::note(&words::outset(&plan, &knobs));
-    }
-    let total_ns = tuning.planned().map_or(0, |plan| plan.budget_ns);
-    let mut progress = Countdown::new(total_ns, args.quiet);
-    let measured = tuning.measure(&mut parts, &mut |told| progress.tell(told), &interrupted);
-    // Ends the line of the progress first.
-    drop(progress);
-    kept_parts::close(measured.is_ok(), |complete| Ok(parts.close(complete)? + found.close(complete)?));
-    let result = measured?;
-    let (kept, by_hand) = (words::kept::files(&result), words::kept::by_hand(&result));
-    let status = Status::of(args.output.show(&result)?);
-    if let Some(folder) = &args.keep {
-        kept_files::keep(folder, &kept)?;
-        by_hand.iter().for_each(|what| output::note(what));
-    }
-    Ok(status)
+    let open = || kept_parts::open("tune-causes", &());
+    conduct(open, args.quiet, |experiment| args.measure(experiment), |result| args.show(&result))
 }

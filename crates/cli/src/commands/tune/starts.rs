@@ -1,20 +1,19 @@
 //! `jitterlab tune --continue`: what needs a restart, compared over starts of the machine.
 
-use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
+use jitterlab_host::Experiment;
 use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
 use jitterlab_model::{Error, TaskSpec};
 use jitterlab_report::document;
 use jitterlab_report::tune::starts::{self as words, FILE};
-use jitterlab_trace::place;
+use jitterlab_trace::{Parts, place, source};
 
 use super::Args;
-use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
-use crate::{interrupt, measure_args, output};
+use crate::experiment::conduct;
+use crate::{measure_args, output};
 
 /// The time for each start, where none is given.
 const START_NS: i64 = 120_000_000_000;
@@ -27,12 +26,11 @@ fn broken(why: &impl std::fmt::Display) -> Error {
 
 /// What earlier starts left in this directory.
 fn read() -> Result<Option<Kept>, Error> {
-    let text = match fs::metadata(FILE) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Ok(found) if found.len() > LARGEST_BYTES => return Err(broken(&format!("{} bytes", found.len()))),
-        _ => fs::read_to_string(FILE).map_err(|error| broken(&error))?,
-    };
-    serde_json::from_str(&text).map(Some).map_err(|error| broken(&error))
+    match source::read_text(Path::new(FILE), LARGEST_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(broken(&error)),
+        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| broken(&error)),
+    }
 }
 
 impl Args {
@@ -66,28 +64,30 @@ impl Args {
     }
 }
 
+/// Keeps all starts.
+fn keep(kept: &Kept) -> Result<(), TuneError> {
+    let text = serde_json::to_string(kept).map_err(document::not_written)?;
+    Ok(place::write(FILE, text.as_bytes(), false)?)
+}
+
 /// Measures this start, keeps it and says what all of them say.
 pub(super) fn execute(args: &Args) -> Ending {
-    let interrupted = interrupt::requested()?;
     let (request, mut kept) = args.of_each_start(read()?)?;
     let this = ThisStart::now(args.way.as_deref())?;
-    let budget_ns = request.budget_ns;
-    let tuning = Tuning::prepare(request, &interrupted)?;
-    if !args.quiet {
-        output::note(&words::outset(kept.starts.len()));
-    }
-    let mut progress = Countdown::new(budget_ns, args.quiet);
-    let mut keep = |kept: &Kept| -> Result<(), TuneError> {
-        let path = Path::new(FILE);
-        let text = serde_json::to_string(kept).map_err(document::not_written)?;
-        Ok(place::write(path, text.as_bytes(), false)?)
+    let measure = |experiment: &mut Experiment<'_>| {
+        let tuning = Tuning::prepare(request, experiment.interrupted())?;
+        if !args.quiet {
+            output::note(&words::outset(kept.starts.len()));
+        }
+        let result = tuning.measure_start(&this, &mut kept, &mut keep, experiment)?;
+        Ok(Some((result, experiment.is_interrupted())))
     };
-    let result =
-        tuning.measure_start(&this, &mut kept, &mut keep, &mut |told| progress.tell(told), &interrupted)?;
-    drop(progress);
-    args.output.show(&result)?;
-    if interrupted.load(Ordering::Relaxed) {
-        output::note(words::GOES_ON);
-    }
-    Ok(Status::Fine)
+    // The file of the starts keeps them over restarts.
+    conduct(Parts::nowhere, args.quiet, measure, |(result, interrupted)| {
+        args.output.show(&result)?;
+        if interrupted {
+            output::note(words::GOES_ON);
+        }
+        Ok(Status::Fine)
+    })
 }

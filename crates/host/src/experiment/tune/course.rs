@@ -1,28 +1,28 @@
-//! What is measured one after the other, as long as there is time: rounds over the knobs, then the proof.
+//! Rounds over the knobs, then the proof, as long as there is time.
 
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::tune::design::{Round, Row};
-use jitterlab_analysis::tune::{BlockFigures, Experiment, Pace, TuneNote, TunePlan};
+use jitterlab_analysis::tune::{BlockFigures, Experiment as Judged, Pace, TuneNote, TunePlan};
 use serde::{Deserialize, Serialize};
 
 use super::TuneError;
-use crate::session::SessionProgress;
+use crate::experiment::engine::Experiment;
 
-/// A block and how long it took with everything around it; `None` if it was interrupted.
-pub(super) type Timed = Option<(BlockFigures, i64)>;
+/// A block, and how long it took with everything around it.
+pub(super) type Timed = (BlockFigures, i64);
 
-/// Where blocks come from, and who is told.
-pub(super) struct Source<'a> {
-    /// A block with these knobs set.
-    pub block: &'a mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
-    pub tell: &'a mut dyn FnMut(SessionProgress),
+/// Source of blocks.
+pub(super) struct Source<'s, 'a> {
+    pub experiment: &'s mut Experiment<'a>,
+    /// Measures a block with these knobs set.
+    pub block: &'s mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
 }
 
 /// The plan, and how far it is.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Course {
     plan: Option<TunePlan>,
-    /// What order the blocks are drawn with.
+    /// Seed of the order of the blocks.
     seed: u64,
     pace: Pace,
     /// Whether less was measured than planned, since the time was over.
@@ -52,16 +52,16 @@ impl Course {
         self.pace.blocks()
     }
 
-    /// That less was measured than planned since blocks took longer, if so.
+    /// Note that less was measured than planned, if blocks took longer.
     pub(super) fn slower(&self) -> Option<TuneNote> {
         let (planned_ns, took_ns) = (self.pace.planned_ns(), self.pace.each_ns());
         (self.cut && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
     }
 
     /// Rounds over so many knobs.
-    pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_>) -> Result<Experiment, TuneError> {
-        let Some(plan) = self.plan else { return Ok(Experiment::new(knobs, 0, self.seed)) };
-        let mut screening = Experiment::new(knobs, plan.rounds, self.seed);
+    pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, TuneError> {
+        let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, self.seed)) };
+        let mut screening = Judged::new(knobs, plan.rounds, self.seed);
         let step = |round| TrialStep::KnobRound { round, of: plan.rounds };
         self.rounds(&mut screening, plan.screen_ns(), &step, |row| row.on.clone(), source)?;
         Ok(screening)
@@ -71,10 +71,10 @@ impl Course {
     pub(super) fn prove(
         &mut self,
         helps: &[bool],
-        source: &mut Source<'_>,
-    ) -> Result<Option<Experiment>, TuneError> {
+        source: &mut Source<'_, '_>,
+    ) -> Result<Option<Judged>, TuneError> {
         let Some(plan) = self.plan else { return Ok(None) };
-        let mut proof = Experiment::new(1, plan.pairs, self.seed.wrapping_add(1));
+        let mut proof = Judged::new(1, plan.pairs, self.seed.wrapping_add(1));
         let knobs = helps.iter().filter(|helps| **helps).count();
         let settings = |row: &Row| -> Vec<bool> { helps.iter().map(|helps| *helps && row.on[0]).collect() };
         self.rounds(&mut proof, plan.budget_ns, &|_| TrialStep::KnobProof { knobs }, settings, source)?;
@@ -84,26 +84,26 @@ impl Course {
     /// Rounds until everything is decided, or a further one would not fit into the time.
     fn rounds(
         &mut self,
-        experiment: &mut Experiment,
+        judged: &mut Judged,
         until_ns: i64,
         step: &dyn Fn(usize) -> TrialStep,
         settings: impl Fn(&Row) -> Vec<bool>,
-        source: &mut Source<'_>,
+        source: &mut Source<'_, '_>,
     ) -> Result<(), TuneError> {
         let mut told = None;
-        while let Some(round) = experiment.next_round() {
+        while let Some(round) = judged.next_round() {
             if !self.pace.has_time(round.rows.len(), until_ns) {
                 self.cut = true;
                 break;
             }
-            let step = step(experiment.rounds() + 1);
-            if told.replace(step) != Some(step) {
-                (source.tell)(SessionProgress::Begins(step));
+            let step = step(judged.rounds() + 1);
+            if told.replace(step.clone()) != Some(step.clone()) {
+                source.experiment.begin(step);
             }
             let Some(blocks) = self.round(&round, &settings, source)? else { break };
-            experiment.add(round, blocks);
+            judged.add(round, blocks);
         }
-        experiment.conclude();
+        judged.conclude();
         Ok(())
     }
 
@@ -112,7 +112,7 @@ impl Course {
         &mut self,
         round: &Round,
         settings: &impl Fn(&Row) -> Vec<bool>,
-        source: &mut Source<'_>,
+        source: &mut Source<'_, '_>,
     ) -> Result<Option<Vec<BlockFigures>>, TuneError> {
         let budget_ns = self.plan.map_or(0, |plan| plan.budget_ns);
         let mut blocks = Vec::with_capacity(round.rows.len());
@@ -121,9 +121,10 @@ impl Course {
                 self.cut = true;
                 return Ok(None);
             }
-            let Some((figures, took_ns)) = (source.block)(&settings(row))? else { return Ok(None) };
+            let block = source.experiment.part(|| (source.block)(&settings(row)))?;
+            let Some((figures, took_ns)) = block else { return Ok(None) };
             self.pace.took(took_ns);
-            (source.tell)(SessionProgress::Took(took_ns));
+            source.experiment.took(took_ns);
             blocks.push(figures);
         }
         Ok(Some(blocks))
@@ -134,6 +135,8 @@ impl Course {
 mod tests {
     use super::*;
     use jitterlab_analysis::tune::Judgement;
+    use jitterlab_trace::Parts;
+    use std::sync::atomic::AtomicBool;
 
     const S: i64 = 1_000_000_000;
 
@@ -143,19 +146,18 @@ mod tests {
         plan: TunePlan,
         measured_ns: i64,
         overhead_ns: impl Fn(usize) -> i64,
-    ) -> (i64, i64, Course, Experiment, Option<Experiment>) {
+    ) -> (i64, i64, Course, Judged, Option<Judged>) {
         let mut course = Course::begin(Some((plan, measured_ns)), 7);
         let (mut clock_ns, mut longest_ns, mut n) = (0, 0, 0);
         let mut block = |on: &[bool]| {
             let took_ns = plan.block_ns + overhead_ns(n);
             (clock_ns, longest_ns, n) = (clock_ns + took_ns, longest_ns.max(took_ns), n + 1);
             let tail_ns = if on[0] { 50_000 } else { 100_000 } + (n as i64 * 7_919) % 5_000;
-            Ok(Some((
-                BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None },
-                took_ns,
-            )))
+            Ok((BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None }, took_ns))
         };
-        let mut source = Source { block: &mut block, tell: &mut |_| () };
+        let (mut tell, interrupted) = (|_: &_| (), AtomicBool::new(false));
+        let mut experiment = Experiment::new(Parts::nowhere(), &mut tell, &interrupted);
+        let mut source = Source { experiment: &mut experiment, block: &mut block };
         let screening = course.screen(plan.knobs, &mut source).unwrap();
         let proof = course.prove(&[true, false, false][..plan.knobs], &mut source).unwrap();
         (clock_ns, longest_ns, course, screening, proof)

@@ -1,14 +1,11 @@
 //! Ways to wait, measured in turns.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
 
-use super::blocks::{Block, Stage};
-use super::error::SessionError;
-use super::session::SessionProgress;
+use super::bench::{Block, TaskBench};
+use crate::error::SessionError;
 
 /// The task in each way to wait that is to be tried, with its name: those of these parts of a task
 /// (`wake=timerfd,clock=realtime`); without any, the task's own method or, where it leaves it open, every method of Linux,
@@ -77,17 +74,15 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
 /// # Errors
 /// A task that cannot be measured here.
 pub fn compare(
-    stage: &Stage,
+    bench: &mut TaskBench<'_, '_>,
     ways: Vec<(String, TaskSpec)>,
     rounds: u32,
     turn_ns: i64,
-    tell: &mut dyn FnMut(SessionProgress),
-    interrupted: &AtomicBool,
 ) -> Result<WaysCompared, SessionError> {
     let mut impossible = Vec::new();
     let (mut names, mut specs) = (Vec::new(), Vec::new());
     for (name, spec) in ways {
-        match stage.try_out(&spec) {
+        match bench.try_out(&spec) {
             Ok(()) => {
                 names.push(name);
                 specs.push(spec);
@@ -98,16 +93,16 @@ pub fn compare(
             }
         }
     }
-    tell(SessionProgress::Begins(TrialStep::Ways { count: specs.len() }));
-    let mut done = |_: usize| tell(SessionProgress::Took(turn_ns));
-    let blocks = stage.interleave(&specs, rounds as usize, turn_ns, &mut done, interrupted)?;
-    let period_ns = stage.spec().period_ns;
+    bench.experiment.plan(i64::from(rounds) * specs.len() as i64 * turn_ns);
+    bench.begin(TrialStep::Ways { count: specs.len() });
+    let blocks = bench.turns(&specs, rounds as usize, turn_ns)?;
+    let period_ns = bench.spec.period_ns;
     let measured = names.into_iter().zip(&blocks).map(|(name, blocks)| way(name, period_ns, blocks));
     Ok(WaysCompared {
         period_ns,
         rounds,
         turn_ns,
-        interrupted: interrupted.load(Ordering::Relaxed),
+        interrupted: bench.experiment.is_interrupted(),
         ways: measured.chain(impossible).collect(),
     })
 }

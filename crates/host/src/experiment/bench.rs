@@ -1,41 +1,42 @@
-//! Many short measurements of one task on this machine, in turns: for comparing ways to wait.
+//! This machine made ready for one task, which is measured in many short blocks, in turns.
 
-use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{
-    Activation, Distribution, Error, Flags, Granted, Overload, Policy, Refusal, RunInfo, StopReason,
-    SystemFacts, TaskResult, TaskSpec, Warning,
+    Activation, Compensation, Distribution, Error, Flags, Granted, Overload, Policy, Refusal, RunInfo,
+    StopReason, SystemFacts, TaskResult, TaskSpec, Warning,
 };
 use jitterlab_rt::{End, Linux, System, TaskThread, ThreadOptions, ThreadSetup, broken, polling};
-use jitterlab_trace::Parts;
+use jitterlab_trace::RunWriter;
 use serde::{Deserialize, Serialize};
 
-use super::dma_latency::{DmaLatency, Held};
-use super::error::dma_latency_refused;
-use super::facts::{self, Root};
-use super::isolate;
-use super::prepare::{self, Moved};
-use super::pulse;
+use super::engine::Experiment;
+use crate::dma_latency::{DmaLatency, Held};
+use crate::error::{SessionError, dma_latency_refused};
+use crate::facts::{self, Root};
+use crate::isolate;
+use crate::prepare::{self, Moved};
+use crate::pulse;
 
 /// This machine, made ready to measure one task again and again.
-pub struct Stage {
-    spec: TaskSpec,
+pub struct TaskBench<'e, 'a> {
+    /// The task with nothing left open.
+    pub spec: TaskSpec,
+    /// Order, resumption and progress of the blocks.
+    pub experiment: &'e mut Experiment<'a>,
     facts: SystemFacts,
     placement: Placed,
     warnings: Vec<Warning>,
     refused: Vec<Refusal>,
     /// The common grid of all blocks, those of an earlier call included.
-    grid_ns: Cell<i64>,
-    /// The blocks so far.
-    parts: RefCell<Parts>,
-    /// Why no more of them are kept.
-    not_kept: RefCell<Option<Error>>,
+    grid_ns: i64,
     _latency: Option<Held>,
     _moved: Moved,
 }
@@ -43,11 +44,11 @@ pub struct Stage {
 /// One uninterrupted measurement of a task.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Block {
-    /// How the thread really ran.
+    /// Policy, CPUs and memory lock that the thread was given.
     pub granted: Granted,
-    /// What the system refused.
+    /// Requests that the system refused.
     pub refused: Vec<Refusal>,
-    /// What the thread counted.
+    /// Counters of the thread.
     pub result: TaskResult,
     /// Why it was stopped for the machine's safety, if it was.
     pub overload: Option<Overload>,
@@ -56,11 +57,11 @@ pub struct Block {
     pub activations: Vec<Activation>,
 }
 
-/// A block as it is kept, beside its activations.
+/// A block as it is kept, next to its activations.
 #[derive(Serialize, Deserialize)]
-struct KeptBlock<B> {
+struct KeptBlock {
     grid_ns: i64,
-    block: B,
+    block: Block,
 }
 
 impl Block {
@@ -83,14 +84,17 @@ const WATCH_EVERY: Duration = Duration::from_millis(10);
 /// A block's records stay in the ring until it is over, so that nothing runs beside it.
 const MOST_ACTIVATIONS: u64 = 1 << 20;
 
-impl Stage {
+impl<'e, 'a> TaskBench<'e, 'a> {
     /// Reads the machine's facts, chooses what the task leaves open, and moves the calling thread off the measured
-    /// processor where there is another. Blocks that `parts` hold are taken from there, in the same order as they were
-    /// measured; new ones are kept in it.
+    /// processor where there is another.
     ///
     /// # Errors
     /// A task that cannot be run as described.
-    pub fn prepare(spec: TaskSpec, dma_latency: DmaLatency, parts: Parts) -> Result<Self, Error> {
+    pub fn prepare(
+        spec: TaskSpec,
+        dma_latency: DmaLatency,
+        experiment: &'e mut Experiment<'a>,
+    ) -> Result<Self, Error> {
         let mut refused = Vec::new();
         let latency =
             dma_latency.hold().map_err(|error| refused.push(dma_latency_refused(dma_latency, &error)));
@@ -100,28 +104,17 @@ impl Stage {
         let spec = prepared.tasks.pop().ok_or_else(|| {
             Error::bad_use("there is no task to measure").remedy("describe one with --task period=1ms")
         })?;
-        Ok(Stage {
+        Ok(TaskBench {
             spec,
+            experiment,
             facts,
             placement: prepared.placement,
             warnings: prepared.warnings,
             refused,
-            grid_ns: Cell::new(Linux.now_ns()),
-            parts: RefCell::new(parts),
-            not_kept: RefCell::default(),
+            grid_ns: Linux.now_ns(),
             _latency: latency.ok(),
             _moved: moved,
         })
-    }
-
-    /// The task with nothing left open.
-    pub fn spec(&self) -> &TaskSpec {
-        &self.spec
-    }
-
-    /// The machine before the first block.
-    pub fn facts(&self) -> &SystemFacts {
-        &self.facts
     }
 
     /// The machine now.
@@ -129,79 +122,91 @@ impl Stage {
         facts::read(&Root::system())
     }
 
-    /// Where the task runs, and why there.
-    pub fn placement(&self) -> &Placed {
-        &self.placement
-    }
-
-    /// What a reader of the figures has to know.
+    /// Warnings about the machine and the placement.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// What was refused while preparing.
-    pub fn refused(&self) -> &[Refusal] {
-        &self.refused
+    /// Reports that a step begins.
+    pub fn begin(&mut self, step: TrialStep) {
+        self.experiment.begin(step);
     }
 
-    /// Ends it; see [`Parts::close`].
-    ///
-    /// # Errors
-    /// The kept blocks cannot be removed, or not all could be kept.
-    pub fn close(self, complete: bool) -> Result<usize, Error> {
-        let kept = self.parts.into_inner().close(complete)?;
-        self.not_kept.into_inner().map_or(Ok(kept), Err)
+    /// The task, compensated.
+    pub fn compensated(&self, compensate: Compensation) -> TaskSpec {
+        TaskSpec { compensate, ..self.spec.clone() }
     }
 
-    /// Measures a task for about this long, unless an earlier call did. An interrupted block is shorter, and is not kept.
+    /// Measures one block of about this length, unless an earlier call did; `None` if it was interrupted. It may have been
+    /// stopped for the machine's safety.
     ///
     /// # Errors
     /// A task that is refused, and a thread that cannot be made.
-    pub fn measure(&self, spec: &TaskSpec, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
-        if let Some((KeptBlock { grid_ns, block }, activations)) = self.parts.borrow_mut().next_kept() {
-            self.grid_ns.set(grid_ns);
-            return Ok(Block { activations, ..block });
-        }
-        let block = self.measure_now(spec, length_ns, interrupted)?;
-        if !interrupted.load(Ordering::Relaxed) {
-            let kept = KeptBlock { grid_ns: self.grid_ns.get(), block: &block };
-            let outcome = self.parts.borrow_mut().keep(&kept, &block.activations);
-            outcome.unwrap_or_else(|error| drop(self.not_kept.replace(Some(error))));
-        }
-        Ok(block)
+    pub fn measure(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Option<Block>, Error> {
+        let (grid_ns, interrupted) = (self.grid_ns, self.experiment.interrupted());
+        let part = self.experiment.part_with_rows(|| {
+            let mut block = measure(spec, grid_ns, length_ns, interrupted)?;
+            let rows = std::mem::take(&mut block.activations);
+            Ok::<_, Error>((KeptBlock { grid_ns, block }, rows))
+        })?;
+        let Some((KeptBlock { grid_ns, block }, activations)) = part else { return Ok(None) };
+        self.grid_ns = grid_ns;
+        self.experiment.took(length_ns);
+        Ok(Some(Block { activations, ..block }))
     }
 
-    fn measure_now(&self, spec: &TaskSpec, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
-        let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
-        let stop = Arc::new(AtomicBool::new(false));
-        let ring = count as usize;
-        let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
-        let (work, _) =
-            pulse::around(spec, None).map_err(|error| error.within(format!("task {}", spec.name)))?;
-        let mut task = TaskThread::spawn_with(spec, &options, &stop, work)
-            .map_err(|error| error.within(format!("task {}", spec.name)))?;
-        let drain = task.take_drain();
-        let (granted, refused) = (task.granted().clone(), task.refused().to_vec());
-        task.start(self.next_on_grid(spec.period_ns), None);
-        while !task.is_finished() && !interrupted.load(Ordering::Relaxed) {
-            thread::sleep(WATCH_EVERY);
+    /// Measures one block to its end.
+    ///
+    /// # Errors
+    /// A task that cannot be measured here or was stopped, or an end that was asked for.
+    pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, SessionError> {
+        let block = self.measure(spec, length_ns)?.ok_or(SessionError::Interrupted)?;
+        match &block.overload {
+            Some(overload) => Err(SessionError::Stopped { compensate: spec.compensate, overload: *overload }),
+            None => Ok(block),
         }
-        stop.store(true, Ordering::Relaxed);
-        let ended = task.finish().map_err(|error| error.within(format!("task {}", spec.name)))?;
-        let overload = match ended.end {
-            End::Overload(overload) => Some(overload),
-            End::Wait(error) => {
-                return Err(
-                    Error::refused(format!("task {} could not wait any more", spec.name)).because(error)
-                );
+    }
+
+    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that what changes on the machine meanwhile
+    /// meets all of them. Interrupted, it gives the whole rounds until then.
+    ///
+    /// # Errors
+    /// As [`TaskBench::measure`].
+    pub fn turns(
+        &mut self,
+        specs: &[TaskSpec],
+        rounds: usize,
+        length_ns: i64,
+    ) -> Result<Vec<Vec<Block>>, Error> {
+        let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
+        for _ in 0..rounds {
+            let mut round = Vec::with_capacity(specs.len());
+            for spec in specs {
+                let Some(block) = self.measure(spec, length_ns)? else { return Ok(blocks) };
+                round.push(block);
             }
-            _ => None,
-        };
-        let mut activations = Vec::new();
-        if let Some(mut drain) = drain {
-            drain.pop_into(&mut activations, usize::MAX);
+            blocks.iter_mut().zip(round).for_each(|(of_spec, block)| of_spec.push(block));
         }
-        Ok(Block { granted, refused, result: ended.result, overload, activations })
+        Ok(blocks)
+    }
+
+    /// The same with every block measured to its end.
+    ///
+    /// # Errors
+    /// As [`TaskBench::block`].
+    pub fn whole_turns(
+        &mut self,
+        specs: &[TaskSpec],
+        rounds: usize,
+        length_ns: i64,
+    ) -> Result<Vec<Vec<Block>>, SessionError> {
+        let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
+        for _ in 0..rounds {
+            for (spec, blocks) in specs.iter().zip(&mut blocks) {
+                blocks.push(self.block(spec, length_ns)?);
+            }
+        }
+        Ok(blocks)
     }
 
     /// Whether a task may be measured here at all; the error says why not.
@@ -213,13 +218,6 @@ impl Stage {
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
         let allowed: Vec<u16> = self.facts.usable().iter().collect();
         polling::check(std::slice::from_ref(spec), &allowed).map_err(|error| error.to_string())
-    }
-
-    /// All blocks lie on one grid, as if there were one long run with pauses.
-    fn next_on_grid(&self, period_ns: i64) -> i64 {
-        let earliest_ns = Linux.now_ns() + LEAD_NS;
-        let grid_ns = self.grid_ns.get();
-        grid_ns + ((earliest_ns - grid_ns) / period_ns + 1) * period_ns
     }
 
     /// The blocks of one task as one run: its description and, after it, the rows of each block, numbered through.
@@ -246,7 +244,7 @@ impl Stage {
         let mut rows = Vec::with_capacity(blocks.iter().map(|b| b.activations.len()).sum());
         for block in blocks {
             let before =
-                u64::try_from((block.result.first_due_ns - self.grid_ns.get()) / spec.period_ns).unwrap_or(0);
+                u64::try_from((block.result.first_due_ns - self.grid_ns) / spec.period_ns).unwrap_or(0);
             rows.extend(block.activations.iter().enumerate().map(|(at, a)| Activation {
                 index: before + a.index,
                 flags: if at == 0 { a.flags.with(Flags::AFTER_GAP) } else { a.flags },
@@ -256,37 +254,19 @@ impl Stage {
         (info, rows)
     }
 
-    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that what changes on the machine
-    /// meanwhile meets all of them. `done` is told after each block how many there were. Ends early, with whole
-    /// rounds only, once `interrupted` is set.
+    /// Writes the blocks of one task as one run file.
     ///
     /// # Errors
-    /// As [`Stage::measure`].
-    pub fn interleave(
-        &self,
-        specs: &[TaskSpec],
-        rounds: usize,
-        length_ns: i64,
-        done: &mut dyn FnMut(usize),
-        interrupted: &AtomicBool,
-    ) -> Result<Vec<Vec<Block>>, Error> {
-        let mut blocks: Vec<Vec<Block>> = specs.iter().map(|_| Vec::with_capacity(rounds)).collect();
-        let mut measured = 0;
-        for _ in 0..rounds {
-            let mut round = Vec::with_capacity(specs.len());
-            for spec in specs {
-                round.push(self.measure(spec, length_ns, interrupted)?);
-                measured += 1;
-                done(measured);
-                if interrupted.load(Ordering::Relaxed) {
-                    return Ok(blocks);
-                }
-            }
-            for (of_spec, block) in blocks.iter_mut().zip(round) {
-                of_spec.push(block);
-            }
+    /// The file cannot be written.
+    pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
+        /// Few enough not to be taken for a disk that is too slow.
+        const BATCH: usize = 1 << 14;
+        let (info, rows) = self.as_run(spec, blocks);
+        let mut writer = RunWriter::create(path, &info)?;
+        for batch in rows.chunks(BATCH) {
+            writer.append(0, batch)?;
         }
-        Ok(blocks)
+        Ok(writer.finish(info)?.path)
     }
 
     /// Reads the clock again and again on the measured processor, under the task's policy: the distances of
@@ -320,7 +300,41 @@ impl Stage {
     }
 }
 
-/// What a task counted in one block after another.
+/// Measures a task on a grid.
+fn measure(spec: &TaskSpec, grid_ns: i64, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
+    let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
+    let stop = Arc::new(AtomicBool::new(false));
+    let ring = count as usize;
+    let options = ThreadOptions { ring, count: Some(count), guarded: true, ..ThreadOptions::default() };
+    let of_task = |error: Error| error.within(format!("task {}", spec.name));
+    let (work, _) = pulse::around(spec, None).map_err(of_task)?;
+    let mut task = TaskThread::spawn_with(spec, &options, &stop, work).map_err(of_task)?;
+    let drain = task.take_drain();
+    let (granted, refused) = (task.granted().clone(), task.refused().to_vec());
+    // All blocks lie on one grid, as if there were one long run with pauses.
+    let earliest_ns = Linux.now_ns() + LEAD_NS;
+    let begin_ns = grid_ns + ((earliest_ns - grid_ns) / spec.period_ns + 1) * spec.period_ns;
+    task.start(begin_ns, None);
+    while !task.is_finished() && !interrupted.load(Ordering::Relaxed) {
+        thread::sleep(WATCH_EVERY);
+    }
+    stop.store(true, Ordering::Relaxed);
+    let ended = task.finish().map_err(of_task)?;
+    let overload = match ended.end {
+        End::Overload(overload) => Some(overload),
+        End::Wait(error) => {
+            return Err(Error::refused(format!("task {} could not wait any more", spec.name)).because(error));
+        }
+        _ => None,
+    };
+    let mut activations = Vec::new();
+    if let Some(mut drain) = drain {
+        drain.pop_into(&mut activations, usize::MAX);
+    }
+    Ok(Block { granted, refused, result: ended.result, overload, activations })
+}
+
+/// Counters of consecutive blocks together.
 fn join(a: &TaskResult, b: TaskResult) -> TaskResult {
     let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
     TaskResult {

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::{Offered, Step};
-use jitterlab_model::{CpuSet, Knob, RunInfo, SystemFacts};
+use jitterlab_model::{CpuSet, Error, Knob, RunInfo, SystemFacts};
 use jitterlab_trace::RunWriter;
 
 use super::TuneError;
@@ -15,15 +15,15 @@ use crate::isolate::{self, Alteration};
 use crate::knob;
 use crate::measure::{Measurement, Request};
 use crate::prepare;
-use crate::record::{Underway, record};
+use crate::record::{RunInProgress, record};
 
 /// The machine, and the CPUs that settings are for.
-pub(super) struct Machine<'a> {
-    pub root: &'a Root,
-    pub facts: &'a SystemFacts,
-    pub cpus: &'a CpuSet,
-    /// Processes that keep their places, beside our own.
-    pub spared: &'a [u32],
+pub(super) struct Machine {
+    pub root: Root,
+    pub facts: SystemFacts,
+    pub cpus: CpuSet,
+    /// Processes that keep their places, like our own.
+    pub spared: Vec<u32>,
 }
 
 /// A measurement that is shown and recorded.
@@ -31,7 +31,7 @@ pub struct Recording<'a> {
     /// Makes the run file of what will be measured; `None` for none.
     pub writer: &'a mut dyn FnMut(&RunInfo) -> Option<RunWriter>,
     /// Looks several times a second.
-    pub watch: &'a mut dyn FnMut(&Underway<'_>),
+    pub watch: &'a mut dyn FnMut(&RunInProgress<'_>),
     /// Ends it early.
     pub interrupted: &'a AtomicBool,
 }
@@ -50,11 +50,10 @@ pub fn record_with(
     let facts = facts::read(&root);
     let cpus = prepare::tasks(&facts, request.tasks.clone(), None, &isolate::taken(&root))?.measured;
     let settings: Vec<&Offered> = settings.iter().collect();
-    Machine { root: &root, facts: &facts, cpus: &cpus, spared: &[] }
-        .record_with(&settings, request, recording)
+    Machine { root, facts, cpus, spared: Vec::new() }.record_with(&settings, request, recording)
 }
 
-impl Machine<'_> {
+impl Machine {
     pub(super) fn record_with(
         &self,
         settings: &[&Offered],
@@ -89,6 +88,20 @@ impl Machine<'_> {
         })
     }
 
+    /// Sets a knob and puts it back; the error says why it cannot be set.
+    pub(super) fn try_out(&self, offered: &Offered) -> Result<(), String> {
+        if !knob::touches_machine(offered) {
+            return Ok(());
+        }
+        let mut machine = self.alter().map_err(|error| error.to_string())?;
+        let outcome = knob::set(offered, &mut machine).map_err(|error| error.to_string());
+        machine.end().into_iter().next().map_or(outcome, Err)
+    }
+
+    fn alter(&self) -> Result<Alteration, Error> {
+        Alteration::begin(&self.root, &self.cpus, &self.facts.usable(), &self.spared)
+    }
+
     /// Measures with settings on, and puts back what they set.
     fn with(
         &self,
@@ -96,7 +109,7 @@ impl Machine<'_> {
         measure: impl FnOnce() -> Result<MeasuredRun, TuneError>,
     ) -> Result<(MeasuredRun, Vec<String>), TuneError> {
         let mut machine = match settings.iter().any(|knob| knob::touches_machine(knob)) {
-            true => Some(Alteration::begin(self.root, self.cpus, &self.facts.usable(), self.spared)?),
+            true => Some(self.alter()?),
             false => None,
         };
         if let Some(machine) = &mut machine {
@@ -109,7 +122,7 @@ impl Machine<'_> {
     }
 }
 
-/// What of these is held while something is measured.
+/// The idle latency that these hold while something is measured.
 fn dma_latency(settings: &[&Offered]) -> Option<DmaLatency> {
     settings.iter().flat_map(|knob| &knob.steps).find_map(|step| match step {
         Step::IdleLatency { us } => Some(DmaLatency::Limit(*us)),

@@ -1,20 +1,20 @@
 //! The steps of `doctor`, in their order.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::tune::{Offered, TuneResult};
+use jitterlab_host::Experiment;
 use jitterlab_host::check::{check, cpus_to_check};
 use jitterlab_model::{Error, LoadSpec, SystemFacts, TaskSpec};
 use jitterlab_motion::doctor::{DoctorAsked, DoctorFindings, DoctorStep, Skipped, StepTaken};
 use jitterlab_report::doctor::words;
-use jitterlab_trace::Parts;
 
 use super::{Args, judging};
-use crate::{kept_parts, output};
+use crate::output;
 
 /// An examination that goes on.
-pub struct Session<'a> {
+pub struct Examination<'a> {
     pub(super) args: &'a Args,
     pub(super) asked: &'a DoctorAsked,
     pub(super) loads: Vec<LoadSpec>,
@@ -24,7 +24,7 @@ pub struct Session<'a> {
     steps: Vec<StepTaken>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Examination<'a> {
     /// Before the first step.
     pub fn begin(
         args: &'a Args,
@@ -33,26 +33,27 @@ impl<'a> Session<'a> {
         folder: &'a Path,
         interrupted: &'a AtomicBool,
     ) -> Self {
-        Session { args, asked, loads, folder, interrupted, tasks: asked.way.tasks(), steps: Vec::new() }
+        Examination { args, asked, loads, folder, interrupted, tasks: asked.way.tasks(), steps: Vec::new() }
     }
 
-    /// All steps but the page; `None` when it was interrupted. What `parts` hold is not done again.
+    /// All steps but the page; `None` when it was interrupted.
     pub fn examine(
         &mut self,
         facts: &SystemFacts,
-        parts: &mut Parts,
+        experiment: &mut Experiment<'_>,
     ) -> Result<Option<DoctorFindings>, Error> {
         self.begins(DoctorStep::Check);
         let cpus = cpus_to_check(facts);
         // All tasks share a processor, as those of a control program do, and the others are for the rest.
         self.tasks.iter_mut().for_each(|task| task.cpu = cpus.iter().next());
         let check = check(facts, &cpus);
-        let Some(before) = self.measurement(parts, DoctorStep::Measure, &[])? else { return Ok(None) };
-        let Some(why) = self.kept(parts, Session::explained)? else { return Ok(None) };
+        let Some(before) = self.measurement(experiment, DoctorStep::Measure, &[])? else { return Ok(None) };
+        let Some(why) = experiment.part(|| self.explained())? else { return Ok(None) };
         let why = self.taken(DoctorStep::Why, why);
         self.begins(DoctorStep::Judge);
         let mut judged = vec![judging::judge(self.asked.way, &self.args.axis, &before)];
-        let Some(tuned) = self.kept(parts, |session| session.tuned(why.as_ref()))? else { return Ok(None) };
+        let tuned = experiment.part(|| self.tuned(why.as_ref()))?;
+        let Some(tuned) = tuned else { return Ok(None) };
         let tuned = self.taken(DoctorStep::Tune, tuned);
         let worth = |tuned: &TuneResult| tuned.worth().map(|found| found.offered.clone()).collect();
         let worth: Vec<Offered> = tuned.as_ref().map(worth).unwrap_or_default();
@@ -60,7 +61,8 @@ impl<'a> Session<'a> {
         if worth.is_empty() {
             self.skip(DoctorStep::Prove, Skipped::Nothing);
         } else {
-            let Some(run) = self.measurement(parts, DoctorStep::Prove, &worth)? else { return Ok(None) };
+            let after_them = self.measurement(experiment, DoctorStep::Prove, &worth)?;
+            let Some(run) = after_them else { return Ok(None) };
             judged.push(judging::judge(self.asked.way, &self.args.axis, &run));
             after = Some(run);
         }
@@ -107,23 +109,5 @@ impl<'a> Session<'a> {
             None => {}
         }
         outcome
-    }
-
-    /// What an earlier call had found, or else finds it and keeps it; `None` when it was interrupted.
-    pub(super) fn kept<T: serde::Serialize + serde::de::DeserializeOwned>(
-        &mut self,
-        parts: &mut Parts,
-        find: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<Option<T>, Error> {
-        if let Some((found, _)) = parts.next_kept() {
-            return Ok(Some(found));
-        }
-        let found = find(self);
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let found = found?;
-        kept_parts::keep(parts, &found);
-        Ok(Some(found))
     }
 }

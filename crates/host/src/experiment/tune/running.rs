@@ -1,4 +1,4 @@
-//! What is tuned as a thread that runs already: it is found anew in every block, watched, and never changed itself.
+//! A thread that runs already: found again in every block, watched, and never changed itself.
 
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +19,7 @@ const TRIES: usize = 5;
 /// A thread that is tuned as it runs.
 #[derive(Debug, Clone)]
 pub struct Running {
-    /// What it is like.
+    /// Its name, period and policy, as far as they were seen.
     pub(super) task: TaskSpec,
     /// The CPUs that it may use.
     pub(super) cpus: CpuSet,

@@ -1,6 +1,4 @@
-//! What needs a restart: one start of the machine measured, beside those that were measured before.
-
-use std::sync::atomic::AtomicBool;
+//! Settings that need a restart: one start of the machine measured, next to those that were measured before.
 
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_analysis::tune::{
@@ -12,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{TuneError, TuneRequest, Tuning, tail};
 use crate::check::check;
+use crate::experiment::engine::Experiment;
 use crate::facts::{self, Root};
-use crate::session::SessionProgress;
 
-/// What is kept from one start of the machine to the next.
+/// The starts so far, kept over restarts of the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
     /// The task, as `--task` takes it.
@@ -43,7 +41,7 @@ impl Kept {
         }
     }
 
-    /// Whether the same would be measured.
+    /// Whether the request measures the same.
     #[must_use]
     pub fn is_of(&self, request: &TuneRequest) -> bool {
         Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
@@ -58,7 +56,7 @@ pub struct ThisStart {
 }
 
 impl ThisStart {
-    /// What the kernel says of it; a person may give it a name.
+    /// Reads it from the kernel; a person may give it a name.
     ///
     /// # Errors
     /// The kernel does not tell.
@@ -79,7 +77,7 @@ impl ThisStart {
         Ok(ThisStart { boot, way })
     }
 
-    /// Whether it goes with the starts so far, of which there are two ways at most; whether it was begun before.
+    /// Whether it was begun before; an error where it does not fit the starts so far, of two ways at most.
     fn fits(&self, starts: &[Start]) -> Result<bool, TuneError> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             let same = known.way == self.way;
@@ -99,8 +97,8 @@ impl ThisStart {
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 
 impl Tuning {
-    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished. When `interrupted`, what
-    /// was measured until then counts.
+    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished. Interrupted, it judges
+    /// what was measured until then.
     ///
     /// # Errors
     /// A block that cannot be measured, a start that does not go with those before, a budget for too few blocks.
@@ -109,8 +107,7 @@ impl Tuning {
         this: &ThisStart,
         kept: &mut Kept,
         keep: &mut dyn FnMut(&Kept) -> Result<(), TuneError>,
-        tell: &mut dyn FnMut(SessionProgress),
-        interrupted: &AtomicBool,
+        experiment: &mut Experiment<'_>,
     ) -> Result<StartsResult, TuneError> {
         let budget_ns = self.request.budget_ns;
         let Some((blocks, block_ns)) = blocks_of_start(budget_ns, self.task.period_ns) else {
@@ -123,17 +120,19 @@ impl Tuning {
             kept.starts.push(Start { boot, measured, way, blocks: Vec::new() });
         }
         let at = kept.starts.iter().position(|start| start.boot == this.boot).unwrap_or_default();
-        tell(SessionProgress::Begins(TrialStep::ThisStart));
+        experiment.plan(budget_ns);
+        experiment.begin(TrialStep::ThisStart);
+        let interrupted = experiment.interrupted();
         let mut pace = Pace::planned(block_ns + BLOCK_OVERHEAD_NS);
         for n in 0..blocks {
             if n >= FEWEST_OF_START && !pace.has_time(1, budget_ns) {
                 break;
             }
-            let Some((block, took_ns)) = self.timed(&[], interrupted)? else { break };
+            let Some((block, took_ns)) = experiment.part(|| self.timed(&[], interrupted))? else { break };
             pace.took(took_ns);
             kept.starts[at].blocks.push(block);
             keep(kept)?;
-            tell(SessionProgress::Took(took_ns));
+            experiment.took(took_ns);
         }
         let task = self.described();
         let found = StartsResult::of(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
@@ -162,7 +161,7 @@ const WORDS: [(&str, bool); 11] = [
     ("mitigations", false),
 ];
 
-/// What could be tried over restarts: what `check` names that has no setting of its own, and what frees the processor of work
+/// Kernel parameters and kernels worth trying over restarts: remedies of `check` that have no setting, and switching off work
 /// against attacks.
 pub(super) fn restarts(facts: &SystemFacts, cpus: &CpuSet) -> Vec<Restart> {
     let report = check(facts, cpus);

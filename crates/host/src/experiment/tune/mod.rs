@@ -1,4 +1,4 @@
-//! Which settings make a task more regular on this machine: tried in blocks in turns, proven, and put back.
+//! Settings that make a task more regular on this machine: tried in blocks in turns, proven, and put back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime};
@@ -11,17 +11,15 @@ use jitterlab_analysis::tune::{
     TuneNote, TunePlan, TuneResult, bears_on, is_worth_trying, median_of,
 };
 use jitterlab_model::units::Exact;
-use jitterlab_model::{CpuSet, Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
-use jitterlab_trace::Parts;
+use jitterlab_model::{Knob, Known, LoadSpec, TaskSpec, Warning};
 
-use super::facts::{self, Root};
-use super::isolate::{self, Alteration};
-use super::knob;
-use super::measure::{Measurement, Request};
-use super::prepare;
-use super::record::record;
-use super::session::SessionProgress;
-use super::watch::NotWatched;
+use super::engine::Experiment;
+use crate::facts::{self, Root};
+use crate::isolate;
+use crate::knob;
+use crate::measure::{Measurement, Request};
+use crate::prepare;
+use crate::record::record;
 
 mod applied;
 mod course;
@@ -39,7 +37,7 @@ pub use starts::{Kept, ThisStart};
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
 
-/// What is to be tuned.
+/// A task to tune, and the settings to try.
 #[derive(Debug, Clone)]
 pub struct TuneRequest {
     /// The task, where none that runs is watched.
@@ -48,33 +46,31 @@ pub struct TuneRequest {
     pub watch: Option<String>,
     /// The same where it was found already.
     pub running: Option<Running>,
-    /// What runs beside it in every block.
+    /// Loads that run next to it in every block.
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
     pub wanted: Vec<Knob>,
-    /// What made the task late, where that was found out: only knobs that bear on it are tried.
+    /// Causes of lateness, where they were found: only knobs that may end one of them are tried.
     pub why: Option<TaskWhy>,
     /// The time that everything may take.
     pub budget_ns: i64,
-    /// What blocks are judged for, if anything.
+    /// Purpose that blocks are judged for, if any.
     pub purpose: Option<&'static Purpose>,
 }
 
 /// An experiment that is prepared: nothing is changed yet.
 pub struct Tuning {
     request: TuneRequest,
-    root: Root,
-    facts: SystemFacts,
+    machine: Machine,
     /// The task with nothing left open.
     task: TaskSpec,
     /// The thread that runs already, if one is tuned.
     running: Option<Running>,
-    cpus: CpuSet,
     tail: Percentile,
     offered: Vec<Offered>,
     left: Vec<KnobLeft>,
     course: Course,
-    /// How long a block is.
+    /// Length of a block.
     block_ns: i64,
     notes: Vec<TuneNote>,
     /// When it began to be prepared.
@@ -102,11 +98,13 @@ impl Tuning {
                 (task, prepared.measured, prepared.warnings)
             }
         };
-        let spared = spared(running.as_ref());
+        // Of a program that runs already nothing is moved away.
+        let spared: Vec<u32> = running.iter().map(|running| running.watched.process.unsigned_abs()).collect();
+        let machine = Machine { root, facts, cpus, spared };
         // A thread that runs already is its program's.
         let of_program = |knob: &Knob| running.is_some() && knob.is_of_task();
         let wanted: Vec<Knob> = request.wanted.iter().copied().filter(|knob| !of_program(knob)).collect();
-        let (offered, mut left) = knob::offers(&root, &facts, &cpus, &task, &wanted);
+        let (offered, mut left) = knob::offers(&machine.root, &machine.facts, &machine.cpus, &task, &wanted);
         let foreign = request.wanted.iter().copied().filter(of_program);
         left.extend(foreign.map(|knob| KnobLeft { knob, why: LeftOut::OfProgram }));
         let mut able = Vec::new();
@@ -116,7 +114,7 @@ impl Tuning {
                 continue;
             }
             let tried = knob::try_task(&offered, &task);
-            match tried.and_then(|()| try_out(&root, &facts, &cpus, &spared, &offered)) {
+            match tried.and_then(|()| machine.try_out(&offered)) {
                 Ok(()) => able.push(offered),
                 Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
@@ -133,11 +131,9 @@ impl Tuning {
         let notes = warnings.into_iter().map(|warning| TuneNote::Machine { warning }).collect();
         Ok(Tuning {
             request,
-            root,
-            facts,
+            machine,
             task,
             running,
-            cpus,
             tail: P99,
             offered: able,
             left,
@@ -148,32 +144,18 @@ impl Tuning {
         })
     }
 
-    /// Plans how the time is spent, from how long a block takes here, which is measured; what an earlier call had planned is
-    /// taken from `parts`. The knobs that there is no time for are left out.
+    /// Plans how the time is spent, from how long a block takes here, which is measured unless an earlier call did. The knobs
+    /// that there is no time for are left out.
     ///
     /// # Errors
     /// A block that cannot be measured.
-    pub fn plan(&mut self, parts: &mut Parts, interrupted: &AtomicBool) -> Result<(), TuneError> {
-        self.course = match parts.next_kept() {
-            Some((kept, _)) => kept,
-            None => {
-                let Some(overhead_ns) = self.overhead_ns(interrupted)? else { return Ok(()) };
-                // Until now time went by as well.
-                let left_ns = self.request.budget_ns - nanoseconds(self.begun);
-                let period_ns = self.task.period_ns;
-                let plan = |knobs, budget_ns, overhead_ns| {
-                    let plan = TunePlan::of(knobs, budget_ns, period_ns, overhead_ns)?;
-                    Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
-                };
-                // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
-                let least = || plan(1, self.request.budget_ns, BLOCK_OVERHEAD_NS);
-                let planned = plan(self.offered.len(), left_ns, overhead_ns).or_else(least);
-                let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
-                let course = Course::begin(planned, seed);
-                parts.keep(&course, &[])?;
-                course
-            }
-        };
+    pub fn plan(&mut self, experiment: &mut Experiment<'_>) -> Result<(), TuneError> {
+        if self.offered.is_empty() {
+            return Ok(());
+        }
+        let interrupted = experiment.interrupted();
+        let Some(course) = experiment.part(|| self.planned_course(interrupted))? else { return Ok(()) };
+        self.course = course;
         let plan = self.course.plan();
         let beyond = self.offered.split_off(plan.map_or(0, |plan| plan.knobs).min(self.offered.len()));
         self.left.extend(beyond.into_iter().map(|over| KnobLeft { knob: over.knob, why: LeftOut::NoTime }));
@@ -182,54 +164,62 @@ impl Tuning {
         Ok(())
     }
 
-    /// How much longer than it measures a block takes in the mean, as seen of two: in one the first, third, fifth knob and so on
-    /// are set, in the other one the rest, so that each is set in half of them, as in a round. `None` if it was interrupted or
-    /// there is no knob.
-    fn overhead_ns(&mut self, interrupted: &AtomicBool) -> Result<Option<i64>, TuneError> {
-        if self.offered.is_empty() {
-            return Ok(None);
-        }
+    fn planned_course(&mut self, interrupted: &AtomicBool) -> Result<Course, TuneError> {
+        let overhead_ns = self.overhead_ns(interrupted)?;
+        // Until now time went by as well.
+        let left_ns = self.request.budget_ns - nanoseconds(self.begun);
+        let period_ns = self.task.period_ns;
+        let plan = |knobs, budget_ns, overhead_ns| {
+            let plan = TunePlan::of(knobs, budget_ns, period_ns, overhead_ns)?;
+            Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
+        };
+        // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
+        let least = || plan(1, self.request.budget_ns, BLOCK_OVERHEAD_NS);
+        let planned = plan(self.offered.len(), left_ns, overhead_ns).or_else(least);
+        let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
+        Ok(Course::begin(planned, seed))
+    }
+
+    /// How much longer than it measures a block takes on average, as seen of two: in one the first, third, fifth knob and so on
+    /// are set, in the other one the rest, so that each is set in half of them, as in a round.
+    fn overhead_ns(&mut self, interrupted: &AtomicBool) -> Result<i64, TuneError> {
         self.block_ns = TunePlan::shortest_ns(self.task.period_ns);
         let mut both_ns = 0;
         for half in [0, 1] {
             let on: Vec<bool> = (0..self.offered.len()).map(|knob| knob % 2 == half).collect();
-            let Some((_, took_ns)) = self.timed(&on, interrupted)? else { return Ok(None) };
+            let (_, took_ns) = self.timed(&on, interrupted)?;
             both_ns += (took_ns - self.block_ns).max(0);
         }
-        Ok(Some(both_ns / 2))
+        Ok(both_ns / 2)
     }
 
-    /// How the time will be spent; `None` before it is planned, and where nothing can be tried.
+    /// The plan of the time; `None` before it is planned, and where nothing can be tried.
     #[must_use]
     pub fn planned(&self) -> Option<TunePlan> {
         self.course.plan()
     }
 
-    /// What will be tried; before it is planned, what can be.
+    /// Knobs that will be tried; before it is planned, those that can be.
     #[must_use]
     pub fn offered(&self) -> &[Offered] {
         &self.offered
     }
 
-    /// Measures, judges and proves, as planned; blocks that `parts` hold are taken from there. When `interrupted`, what was
-    /// measured in whole rounds until then is judged.
+    /// Measures, judges and proves, as planned. Interrupted, it judges the whole rounds until then.
     ///
     /// # Errors
     /// A block that cannot be measured, a knob that is refused all at once. The machine is as it was in any case.
-    pub fn measure(
-        mut self,
-        parts: &mut Parts,
-        tell: &mut dyn FnMut(SessionProgress),
-        interrupted: &AtomicBool,
-    ) -> Result<TuneResult, TuneError> {
+    pub fn measure(mut self, experiment: &mut Experiment<'_>) -> Result<TuneResult, TuneError> {
         let knobs = self.offered.len();
         let mut course = self.course;
-        let mut kept_or_measured = |on: &[bool]| self.kept_or_measured(on, parts, interrupted);
-        let mut source = Source { block: &mut kept_or_measured, tell };
+        experiment.plan(course.plan().map_or(0, |plan| plan.budget_ns));
+        let interrupted = experiment.interrupted();
+        let mut block = |on: &[bool]| self.timed(on, interrupted);
+        let mut source = Source { experiment, block: &mut block };
         let screening = course.screen(knobs, &mut source)?;
         let found = screening.found();
         let helps: Vec<bool> = found.iter().map(|(judgement, _)| *judgement == Judgement::Helps).collect();
-        let wanted = helps.contains(&true) && !interrupted.load(Ordering::Relaxed);
+        let wanted = helps.contains(&true) && !source.experiment.is_interrupted();
         let proof = if wanted { course.prove(&helps, &mut source)? } else { None };
         let helping = self.offered.iter().zip(&helps).filter(|(_, helps)| **helps);
         let helping = helping.map(|(offered, _)| offered.knob).collect();
@@ -261,7 +251,7 @@ impl Tuning {
             start: median_of(&starts),
             knobs,
             left: self.left,
-            restart: starts::restarts(&self.facts, &self.cpus),
+            restart: starts::restarts(&self.machine.facts, &self.machine.cpus),
             proven: proof.and_then(|proof| Proven::of(helping, &proof)),
             notes: self.notes,
         })
@@ -276,31 +266,11 @@ impl Tuning {
         }
     }
 
-    /// A block that an earlier call has measured, or else it is measured now; `None` if it was interrupted.
-    fn kept_or_measured(
-        &mut self,
-        on: &[bool],
-        parts: &mut Parts,
-        interrupted: &AtomicBool,
-    ) -> Result<Timed, TuneError> {
-        if let Some((kept, _)) = parts.next_kept() {
-            return Ok(Some(kept));
-        }
-        let block = self.timed(on, interrupted)?;
-        if let Some(block) = &block {
-            parts.keep(block, &[])?;
-        }
-        Ok(block)
-    }
-
-    /// A block, and how long it took with everything around it; `None` if it was interrupted.
+    /// A block, and how long it took with everything around it.
     fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
         let begin = Instant::now();
-        let figures = match self.block(on, interrupted) {
-            Err(TuneError::Failed(error)) if error.is(NotWatched::Interrupted) => return Ok(None),
-            figures => figures?,
-        };
-        Ok((!interrupted.load(Ordering::Relaxed)).then(|| (figures, nanoseconds(begin))))
+        let figures = self.block(on, interrupted)?;
+        Ok((figures, nanoseconds(begin)))
     }
 
     /// Sets the knobs, measures, and puts them back.
@@ -308,10 +278,8 @@ impl Tuning {
         let set: Vec<&Offered> =
             self.offered.iter().zip(on).filter(|(_, on)| **on).map(|(offered, _)| offered).collect();
         let block_ns = self.block_ns;
-        let spared = spared(self.running.as_ref());
-        let machine = Machine { root: &self.root, facts: &self.facts, cpus: &self.cpus, spared: &spared };
         let (measured, problems) = match &self.running {
-            Some(running) => machine.watch_with(&set, running, block_ns, interrupted)?,
+            Some(running) => self.machine.watch_with(&set, running, block_ns, interrupted)?,
             None => {
                 let request = Request {
                     duration_ns: Some(block_ns),
@@ -319,7 +287,7 @@ impl Tuning {
                     ..Request::of(vec![self.task.clone()])
                 };
                 let recording = Recording { writer: &mut |_| None, watch: &mut |_| (), interrupted };
-                machine.record_with(&set, request, recording)?
+                self.machine.record_with(&set, request, recording)?
             }
         };
         self.notes.extend(problems.into_iter().map(|what| TuneNote::NotRestored { what }));
@@ -348,17 +316,17 @@ impl Tuning {
     }
 }
 
-/// How long ago that was.
+/// Time since then, in ns.
 fn nanoseconds(begin: Instant) -> i64 {
     i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// As far out as a block has values for.
+/// The percentile that a block has enough values for.
 fn tail(block_ns: i64, period_ns: i64) -> Percentile {
     if block_ns / period_ns >= FEWEST_FOR_P99_9 { P99_9 } else { P99 }
 }
 
-/// How long it is found out what makes the task late: a twentieth of the time, and between these.
+/// Time for finding the causes of lateness: a twentieth of all, and between these.
 const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
 
 /// Finds out what makes the task late, before anything is set; takes its time from the budget. `None` where that is not
@@ -392,31 +360,6 @@ pub fn find_causes(
     let measured = record(measurement, None, &mut |_| (), interrupted)?;
     request.budget_ns -= nanoseconds(begin);
     Ok(measured.why.into_iter().next().filter(|why| why.explained > 0))
-}
-
-/// Whether a knob can be set: sets it and puts it back.
-fn try_out(
-    root: &Root,
-    facts: &SystemFacts,
-    cpus: &CpuSet,
-    spared: &[u32],
-    offered: &Offered,
-) -> Result<(), String> {
-    if !knob::touches_machine(offered) {
-        return Ok(());
-    }
-    let begun = Alteration::begin(root, cpus, &facts.usable(), spared);
-    let mut machine = begun.map_err(|error| error.to_string())?;
-    let outcome = knob::set(offered, &mut machine).map_err(|error| error.to_string());
-    match machine.end().into_iter().next() {
-        Some(problem) => Err(problem),
-        None => outcome,
-    }
-}
-
-/// Processes of which nothing is moved away.
-fn spared(running: Option<&Running>) -> Vec<u32> {
-    running.map(|running| running.watched.process.unsigned_abs()).into_iter().collect()
 }
 
 /// The shortest budget for one knob.

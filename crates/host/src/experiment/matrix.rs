@@ -3,20 +3,22 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use jitterlab_analysis::matrix::{CellSetting, CellTiming, DoneCell, MatrixIndex, Proposal, propose};
+use jitterlab_analysis::matrix::{Cell, CellSetting, CellTiming, DoneCell, MatrixIndex, Proposal, propose};
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::trial::TrialStep;
 use jitterlab_model::load::Placement;
-use jitterlab_model::{CpuSet, Error, StopReason, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
 use jitterlab_trace::{place, source};
 
-use super::error::MatrixError;
-use super::load::parse_loads;
-use super::measure::Request;
-use super::record::record_to;
-use super::topology::check_cpu;
+use super::engine::Experiment;
+use crate::error::MatrixError;
+use crate::load::parse_loads;
+use crate::measure::Request;
+use crate::record::record_to;
+use crate::topology::check_cpu;
 
 /// Preparing and closing a cell takes about this long.
 pub const OVERHEAD_NS: i64 = 400_000_000;
@@ -87,7 +89,7 @@ fn settings(
     Ok(settings)
 }
 
-/// What a matrix is to measure.
+/// Tasks, conditions and CPUs of a matrix.
 #[derive(Debug, Clone)]
 pub struct MatrixRequest {
     /// The tasks, without CPUs.
@@ -131,16 +133,15 @@ impl MatrixRequest {
     }
 }
 
-/// Measures every cell that is missing, and notes each when it is done; `begins` gets the number of each before. Ends early
-/// when interrupted; the cell that was being measured then counts as not measured.
+/// Measures every cell that is missing, and notes each when it is done. Ends early when interrupted; the cell that was being
+/// measured then counts as not measured.
 ///
 /// # Errors
 /// A cell cannot be measured, or a file cannot be written. What was measured before is kept.
 pub fn measure_cells(
     index: &mut MatrixIndex,
     folder: &Path,
-    interrupted: &AtomicBool,
-    begins: &mut dyn FnMut(&MatrixIndex, usize),
+    experiment: &mut Experiment<'_>,
 ) -> Result<(), MatrixError> {
     let failed = |error| MatrixError::Folder { path: folder.into(), error };
     fs::create_dir_all(folder).map_err(failed)?;
@@ -150,31 +151,41 @@ pub fn measure_cells(
         return Err(MatrixError::Busy(folder.into()));
     }
     write(index, folder)?;
-    for number in 0..index.plan.cells.len() {
-        if index.done.iter().any(|done| done.cell == number) {
-            continue;
-        }
-        begins(index, number);
-        let Some(done) = measure(index, number, folder, interrupted)? else { break };
+    let each_ns = index.duration_ns + OVERHEAD_NS;
+    experiment.plan(index.left() as i64 * each_ns);
+    let is_done = |number: &usize| index.done.iter().any(|done| done.cell == *number);
+    let missing: Vec<usize> = (0..index.plan.cells.len()).filter(|number| !is_done(number)).collect();
+    for number in missing {
+        let Cell { cpus, condition, .. } = index.plan.cells[number].clone();
+        experiment.begin(TrialStep::Cell { number, of: index.plan.cells.len(), cpus, condition });
+        let interrupted = experiment.interrupted();
+        let Some(done) = experiment.part(|| measure(index, number, folder, interrupted))? else {
+            let _ = fs::remove_file(folder.join(file_name(number)));
+            break;
+        };
         index.done.push(done);
         write(index, folder)?;
+        experiment.took(each_ns);
     }
     Ok(())
 }
 
-/// Measures one cell; `None` if it was interrupted.
+fn file_name(cell: usize) -> String {
+    format!("cell-{cell:04}.parquet")
+}
+
 fn measure(
     index: &MatrixIndex,
     number: usize,
     folder: &Path,
     interrupted: &AtomicBool,
-) -> Result<Option<DoneCell>, MatrixError> {
+) -> Result<DoneCell, MatrixError> {
     let cell = &index.plan.cells[number];
     let setting = index.settings.iter().find(|setting| setting.name == cell.condition);
     let setting = setting.ok_or_else(|| MatrixError::NoSetting(cell.condition.clone()))?;
     let placed =
         index.tasks.iter().zip(&cell.cpus).map(|(task, cpu)| TaskSpec { cpu: Some(*cpu), ..task.clone() });
-    let file = format!("cell-{number:04}.parquet");
+    let file = file_name(number);
     let path = folder.join(&file);
     // What an interrupted cell left is of no use.
     for left in [path.clone(), folder.join(format!("{file}.part"))] {
@@ -187,16 +198,12 @@ fn measure(
         ..Request::of(placed.collect())
     };
     let MeasuredRun { run: info, tasks, .. } = record_to(request, &path, interrupted)?;
-    if interrupted.load(Ordering::Relaxed) || info.stop == Some(StopReason::Interrupted) {
-        let _ = fs::remove_file(&path);
-        return Ok(None);
-    }
-    Ok(Some(DoneCell {
+    Ok(DoneCell {
         cell: number,
         file,
         loads: info.loads,
         warnings: info.warnings,
         stop: info.stop,
         tasks: tasks.iter().map(CellTiming::of).collect(),
-    }))
+    })
 }

@@ -1,0 +1,262 @@
+//! Cost and gain of compensating the jitter of a task on this machine: measured, recommended, proven.
+
+use std::path::PathBuf;
+
+use jitterlab_analysis::Statistics;
+use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
+use jitterlab_analysis::proof::Proof;
+use jitterlab_analysis::recommendation::{MarginChoice, Wish, best};
+use jitterlab_analysis::summary::P50;
+use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote, TrialStep};
+use jitterlab_analysis::wakeup::BlockView;
+use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
+
+use super::bench::{Block, TaskBench};
+use crate::error::SessionError;
+
+/// Turns in which the methods are measured.
+const SAMPLE_TURNS: usize = 10;
+/// Early wake-ups in a period, for the load curve: those of the theory's table.
+const WAKE_UPS: [i64; 8] = [2, 4, 5, 10, 20, 25, 50, 100];
+/// Early wake-ups in a period for the service time: the paper's best period.
+const OFTEN: i64 = 10;
+/// Wake-ups closer together than this are no longer waited for.
+const SHORTEST_NS: i64 = 5_000;
+/// How long each point of the load curve is measured.
+const POINT_NS: i64 = 500_000_000;
+/// Margins whose polling is compared with what was expected.
+const MARGINS_NS: [i64; 4] = [20_000, 50_000, 100_000, 200_000];
+/// How long each of several turns of a margin is.
+const TURN_NS: i64 = 250_000_000;
+const MARGIN_TURNS: usize = 6;
+/// A start later than this many readings of the clock is late.
+const LATE_READINGS: i64 = 3;
+
+/// Methods, wish and proof of a compensation.
+#[derive(Debug, Clone)]
+pub struct CompensationPlan {
+    /// Wake-up methods to choose from, in order of preference.
+    pub methods: Vec<WakeMethod>,
+    /// Wanted share of late starts, or allowed cost.
+    pub wish: Wish,
+    /// How often the uncompensated and the compensated task have their turn in the proof.
+    pub rounds: usize,
+    /// How long each turn is, in ns.
+    pub turn_ns: i64,
+    /// Where the uncompensated and the compensated run of the proof are saved, if they are.
+    pub files: Option<[PathBuf; 2]>,
+}
+
+/// The blocks of one wake-up method.
+struct Sample {
+    spec: TaskSpec,
+    blocks: Vec<Block>,
+}
+
+impl CompensationPlan {
+    /// How long latencies of early sleeps are measured for each method, in ns: half as long as the compensated task in the
+    /// proof.
+    fn sample_ns(&self) -> i64 {
+        self.rounds as i64 * self.turn_ns / 2
+    }
+
+    /// The length of one turn of a method before the proof, in ns.
+    fn sample_turn_ns(&self) -> i64 {
+        self.sample_ns() / SAMPLE_TURNS as i64
+    }
+
+    /// Whether a task of this description can be compensated by some margin, and proven to be so in these turns.
+    ///
+    /// # Errors
+    /// What contradicts a margin; turns that are too short.
+    pub fn check(&self, spec: &TaskSpec) -> Result<(), SessionError> {
+        if self.turn_ns.min(self.sample_turn_ns()) < spec.period_ns {
+            return Err(SessionError::ShorterThanPeriod);
+        }
+        // Whatever contradicts a margin is found with any.
+        let compensate = Compensation::Margin { margin_ns: (spec.period_ns / 2).max(1) };
+        Ok(TaskSpec { compensate, ..spec.clone() }.validate()?)
+    }
+
+    /// Length of all steps together for a task of this period, in ns.
+    fn planned_ns(&self, period_ns: i64) -> i64 {
+        self.sample_ns() * self.methods.len() as i64
+            + POINT_NS * (1 + wake_ups(period_ns).count() as i64)
+            + TURN_NS * (MARGIN_TURNS * (1 + margins(period_ns).count())) as i64
+            + 2 * self.rounds as i64 * self.turn_ns
+    }
+
+    /// Measures, recommends and proves. Interrupted in the proof, it rests on the whole pairs until then.
+    ///
+    /// # Errors
+    /// A task that cannot be measured here or was stopped before the proof, or an end that was asked for before it.
+    pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, SessionError> {
+        let period_ns = bench.spec.period_ns;
+        bench.experiment.plan(self.planned_ns(period_ns));
+        let clock_floor = Statistics::of(&bench.clock_floor()?);
+        let tolerance_ns = late_ns(&clock_floor);
+        let samples = self.sample(bench)?;
+        bench.begin(TrialStep::WakeUpCost);
+        let first = samples.first().ok_or(SessionError::NothingMeasured)?;
+        let service = service(bench, &first.blocks)?;
+        let (chosen, candidates) = self.choose(&samples, &service)?;
+        bench.spec = samples[chosen].spec.clone();
+        let (load_curve, missing) = load_curve(bench, &service, &samples[chosen].blocks)?;
+        let margins = polling(bench, tolerance_ns)?;
+
+        bench.begin(TrialStep::Proof);
+        let margin_ns = candidates[chosen].choice.margin_ns;
+        let ways = [bench.spec.clone(), bench.compensated(Compensation::Margin { margin_ns })];
+        let before = bench.facts_now();
+        let proven = bench.turns(&ways, self.rounds, self.turn_ns)?;
+        let after = bench.facts_now();
+        let proof = (!proven[0].is_empty()).then(|| {
+            let [plain, compensated] = [0, 1].map(|way| Block::views(period_ns, &proven[way]));
+            Proof::of(&plain, &compensated, tolerance_ns)
+        });
+
+        let mut notes = notes(bench, missing, &samples, &proven[1]);
+        let mut files = Vec::new();
+        for (way, path) in self.files.iter().flatten().enumerate().filter(|_| proof.is_some()) {
+            match bench.save(&ways[way], &proven[way], path) {
+                Ok(path) => files.push(path.display().to_string()),
+                Err(error) => notes.push(TrialNote::NotSaved { why: error.to_string() }),
+            }
+        }
+        Ok(CompensationTrial {
+            period_ns,
+            clock_floor,
+            service,
+            candidates,
+            chosen,
+            load_curve,
+            margins,
+            longest_hole_ns: proven[1].iter().map(|b| b.result.longest_hole_ns).max().unwrap_or(0),
+            proof,
+            disturbance: Disturbance::between(&before, &after, bench.spec.cpu),
+            files,
+            notes,
+        })
+    }
+
+    /// Latencies of early sleeps, which are those of the uncompensated task, for each wake-up method.
+    fn sample(&self, bench: &mut TaskBench<'_, '_>) -> Result<Vec<Sample>, SessionError> {
+        bench.begin(TrialStep::EarlySleeps);
+        let ways: Vec<TaskSpec> =
+            self.methods.iter().map(|wake| TaskSpec { wake: *wake, ..bench.spec.clone() }).collect();
+        let blocks = bench.whole_turns(&ways, SAMPLE_TURNS, self.sample_turn_ns())?;
+        Ok(ways.into_iter().zip(blocks).map(|(spec, blocks)| Sample { spec, blocks }).collect())
+    }
+
+    /// Figures of the methods, and the one to use.
+    fn choose(
+        &self,
+        samples: &[Sample],
+        service: &ServiceTime,
+    ) -> Result<(usize, Vec<Candidate>), SessionError> {
+        let candidate = |Sample { spec, blocks }: &Sample| {
+            Candidate::of(spec.wake, &Block::views(spec.period_ns, blocks), self.wish, service)
+        };
+        let candidates: Option<Vec<Candidate>> = samples.iter().map(candidate).collect();
+        let candidates = candidates.ok_or(SessionError::NothingMeasured)?;
+        let choices: Vec<MarginChoice> = candidates.iter().map(|c| c.choice).collect();
+        Ok((best(&choices).ok_or(SessionError::NothingMeasured)?, candidates))
+    }
+}
+
+/// The margins that fit into a period.
+fn margins(period_ns: i64) -> impl Iterator<Item = i64> {
+    MARGINS_NS.into_iter().filter(move |margin_ns| *margin_ns < period_ns / 2)
+}
+
+/// Starts later than this are late.
+#[must_use]
+pub fn late_ns(clock_floor: &Statistics) -> i64 {
+    LATE_READINGS * clock_floor.at(P50).exactly().unwrap_or(1).max(1)
+}
+
+/// Cost of a wake-up: of the uncompensated task, given its blocks, and of one that only wakes, often.
+///
+/// # Errors
+/// A task that cannot be measured here or was stopped, or an end that was asked for.
+pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<ServiceTime, SessionError> {
+    let period_ns = bench.spec.period_ns;
+    let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
+    let often = TaskSpec { period_ns: often_every_ns, ..bench.spec.clone() };
+    let often = bench.block(&often, POINT_NS)?;
+    let views = Block::views(period_ns, plain);
+    ServiceTime::of(&views, &often.view(often_every_ns)).ok_or(SessionError::NoProcessorTime)
+}
+
+/// Periods A of early wake-ups for the load curve.
+fn wake_ups(period_ns: i64) -> impl Iterator<Item = i64> {
+    WAKE_UPS.iter().map(move |n| period_ns / n).filter(|every_ns| *every_ns >= SHORTEST_NS)
+}
+
+/// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
+///
+/// # Errors
+/// A task that cannot be measured here, or an end that was asked for.
+pub fn load_curve(
+    bench: &mut TaskBench<'_, '_>,
+    service: &ServiceTime,
+    plain: &[Block],
+) -> Result<(Vec<LoadPoint>, Vec<TrialNote>), SessionError> {
+    let period_ns = bench.spec.period_ns;
+    let uncompensated: f64 = Block::views(period_ns, plain).iter().filter_map(BlockView::load).sum::<f64>();
+    let uncompensated = uncompensated / plain.len().max(1) as f64;
+    let (mut points, mut missing) = (Vec::new(), Vec::new());
+    for every_ns in wake_ups(period_ns) {
+        let spec = bench.compensated(Compensation::Repeat { every_ns });
+        let block = bench.measure(&spec, POINT_NS)?.ok_or(SessionError::Interrupted)?;
+        match block.overload {
+            Some(overload) => missing.push(TrialNote::NoLoadPoint { every_ns, overload }),
+            None => {
+                points.extend(LoadPoint::of(
+                    every_ns,
+                    &block.view(period_ns),
+                    uncompensated,
+                    service.often_ns,
+                ));
+            }
+        }
+    }
+    Ok((points, missing))
+}
+
+/// Polling as measured, and as the latencies of uncompensated blocks in between predict it.
+fn polling(bench: &mut TaskBench<'_, '_>, tolerance_ns: i64) -> Result<Vec<MarginPoint>, SessionError> {
+    bench.begin(TrialStep::MarginPolling);
+    let period_ns = bench.spec.period_ns;
+    let mut ways = vec![bench.spec.clone()];
+    ways.extend(margins(period_ns).map(|margin_ns| bench.compensated(Compensation::Margin { margin_ns })));
+    let turns = bench.whole_turns(&ways, MARGIN_TURNS, TURN_NS)?;
+    let latencies = latency_law(&Block::views(period_ns, &turns[0]));
+    let point = |(margin_ns, blocks): (i64, &Vec<Block>)| {
+        MarginPoint::of(margin_ns, &Block::views(period_ns, blocks), &latencies, tolerance_ns)
+    };
+    Ok(margins(period_ns).zip(&turns[1..]).filter_map(point).collect())
+}
+
+/// Notes on the trial.
+fn notes(
+    bench: &TaskBench<'_, '_>,
+    missing: Vec<TrialNote>,
+    samples: &[Sample],
+    compensated: &[Block],
+) -> Vec<TrialNote> {
+    let warnings = bench.warnings().iter().cloned();
+    let mut notes: Vec<TrialNote> = warnings.map(|warning| TrialNote::Machine { warning }).collect();
+    notes.extend(missing);
+    for refusal in samples.iter().flat_map(|sample| &sample.blocks).flat_map(|b| &b.refused) {
+        let refused = TrialNote::Refused { refusal: refusal.clone() };
+        if !notes.contains(&refused) {
+            notes.push(refused);
+        }
+    }
+    if bench.experiment.is_interrupted() {
+        notes.push(TrialNote::Interrupted);
+    }
+    notes.extend(compensated.iter().find_map(|b| b.overload).map(|overload| TrialNote::Stopped { overload }));
+    notes
+}

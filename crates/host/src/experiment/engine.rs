@@ -1,0 +1,171 @@
+//! An experiment while it goes on: its parts in order, each taken from an earlier call or measured now and kept.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jitterlab_analysis::trial::TrialStep;
+use jitterlab_model::{Activation, Error};
+use jitterlab_trace::Parts;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Progress of an experiment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    /// The step that is measured.
+    pub step: TrialStep,
+    /// Whether it begins now.
+    pub begins: bool,
+    /// About how long the rest of the experiment takes, in ns, where that was planned.
+    pub left_ns: Option<i64>,
+}
+
+/// An experiment on this machine. Its parts are asked for in the same order in every call, so that one that was killed goes
+/// on behind the last part that it had kept.
+pub struct Experiment<'a> {
+    kept: KeptParts,
+    progress: Progress,
+    tell: &'a mut dyn FnMut(&Progress),
+    interrupted: &'a AtomicBool,
+}
+
+impl<'a> Experiment<'a> {
+    /// Goes on behind the parts that are kept. `tell` receives the progress; setting `interrupted` ends it early.
+    pub fn new(parts: Parts, tell: &'a mut dyn FnMut(&Progress), interrupted: &'a AtomicBool) -> Self {
+        let progress = Progress { step: TrialStep::Measuring, begins: false, left_ns: None };
+        Experiment { kept: KeptParts { parts, ..KeptParts::default() }, progress, tell, interrupted }
+    }
+
+    /// Sets how long all of it takes, in ns.
+    pub fn plan(&mut self, total_ns: i64) {
+        self.progress.left_ns = Some(total_ns);
+    }
+
+    /// Reports that a step begins.
+    pub fn begin(&mut self, step: TrialStep) {
+        self.progress = Progress { step, begins: true, left_ns: self.progress.left_ns };
+        (self.tell)(&self.progress);
+    }
+
+    /// Reports that a part of the step is done, which took this long, in ns.
+    pub fn took(&mut self, ns: i64) {
+        self.progress.begins = false;
+        self.progress.left_ns = self.progress.left_ns.map(|left_ns| (left_ns - ns).max(0));
+        (self.tell)(&self.progress);
+    }
+
+    /// The flag whose setting ends it early.
+    pub fn interrupted(&self) -> &'a AtomicBool {
+        self.interrupted
+    }
+
+    /// Whether parts can be kept.
+    pub fn is_kept(&self) -> bool {
+        self.kept.parts.path().is_some()
+    }
+
+    /// Whether an end was asked for.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// The next part: kept by an earlier call, or else measured now and kept. `None` if it was interrupted: what was
+    /// measured of that part, an error included, counts for nothing.
+    ///
+    /// # Errors
+    /// Those of `measure`.
+    pub fn part<T: Serialize + DeserializeOwned, E>(
+        &mut self,
+        measure: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
+        let part = self.part_with_rows(|| Ok((measure()?, Vec::new())))?;
+        Ok(part.map(|(part, _)| part))
+    }
+
+    /// The same for a part to which activations belong.
+    ///
+    /// # Errors
+    /// Those of `measure`.
+    pub fn part_with_rows<T: Serialize + DeserializeOwned, E>(
+        &mut self,
+        measure: impl FnOnce() -> Result<(T, Vec<Activation>), E>,
+    ) -> Result<Option<(T, Vec<Activation>)>, E> {
+        if let Some(kept) = self.kept.parts.next_kept() {
+            return Ok(Some(kept));
+        }
+        let measured = measure();
+        if self.is_interrupted() {
+            return Ok(None);
+        }
+        let (part, rows) = measured?;
+        if let Err(error) = self.kept.parts.keep(&part, &rows) {
+            self.kept.failure = Some(error);
+        }
+        Ok(Some((part, rows)))
+    }
+
+    /// Keeps the parts from here on in another file, of which the name takes what is known only now.
+    pub fn go_on_in(&mut self, parts: Parts) {
+        self.kept.done.push(std::mem::replace(&mut self.kept.parts, parts));
+    }
+
+    /// Ends it; what is kept stays until somebody closes it.
+    #[must_use]
+    pub fn end(self) -> KeptParts {
+        self.kept
+    }
+}
+
+/// The parts that an experiment has kept.
+#[derive(Default)]
+pub struct KeptParts {
+    parts: Parts,
+    /// Those of earlier files.
+    done: Vec<Parts>,
+    /// Why no more are kept.
+    failure: Option<Error>,
+}
+
+impl KeptParts {
+    /// Once all is measured and shown the kept parts go, else says how many stay.
+    ///
+    /// # Errors
+    /// The kept parts cannot be removed, or not all could be kept.
+    pub fn close(self, complete: bool) -> Result<usize, Error> {
+        let mut stay = 0;
+        for parts in self.done.into_iter().chain([self.parts]) {
+            stay += parts.close(complete)?;
+        }
+        self.failure.map_or(Ok(stay), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_measured_once_and_an_interrupted_one_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let interrupted = AtomicBool::new(false);
+        let measured = |ask: &[(u8, bool)]| -> Vec<Option<u8>> {
+            interrupted.store(false, Ordering::Relaxed);
+            let mut tell = |_: &Progress| ();
+            let parts = Parts::of(folder.path(), "try", &()).unwrap();
+            let mut experiment = Experiment::new(parts, &mut tell, &interrupted);
+            let mut part = |(value, interrupt): &(u8, bool)| {
+                let measure = || {
+                    interrupted.store(*interrupt, Ordering::Relaxed);
+                    if *interrupt { Err("broken off") } else { Ok(*value) }
+                };
+                experiment.part(measure).unwrap()
+            };
+            ask.iter().map(&mut part).collect()
+        };
+        assert_eq!(measured(&[(1, false), (2, false), (3, true)]), [Some(1), Some(2), None]);
+        assert_eq!(measured(&[(7, false), (8, false), (9, false)]), [Some(1), Some(2), Some(9)]);
+        let mut tell = |_: &Progress| ();
+        let parts = Parts::of(folder.path(), "try", &()).unwrap();
+        assert_eq!(Experiment::new(parts, &mut tell, &interrupted).end().close(true).unwrap(), 0);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
