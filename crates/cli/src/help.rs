@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use clap::Command;
 use clap::builder::StyledStr;
-use jitterlab_report::wrap;
+use jitterlab_report::{start, wrap};
 
 use crate::output;
 
@@ -15,12 +15,9 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Judge", &["judge", "check", "compare", "stepper", "servo"]),
     ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "restore"]),
     ("Share", &["report", "plot", "export"]),
-    ("Companions, programs of their own", &["kernel", "mcu", "reproduce"]),
+    (start::COMPANIONS, &["kernel", "mcu", "reproduce"]),
     ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
-/// What holds for every command.
-pub const EVERYWHERE: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
-Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
 
 /// Where the second column begins.
 const INDENT: usize = 19;

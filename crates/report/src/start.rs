@@ -21,6 +21,13 @@ Outputs of cyclictest, rtla, latency-test and others are runs too.
 All commands: jitterlab --help; a command's options: jitterlab run --help
 ";
 
+/// The heading of the commands that are programs of their own.
+pub const COMPANIONS: &str = "Companions, programs of their own";
+
+/// What holds for every command.
+pub const EVERYWHERE: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
+Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
+
 /// What is meant by a line of a motor's data sheet.
 const MOTOR_FILE: &str =
     "a motor's data sheet is a file: jitterlab stepper --list shows one to copy, --motor FILE reads it";

@@ -6,8 +6,7 @@ use std::io::{self, Read};
 use jitterlab_model::RunCauses;
 use serde::{Deserialize, Serialize};
 
-use crate::checksum;
-use crate::column::Source;
+use crate::column::{Source, check_crc};
 
 /// Nothing larger is read: what is kept is bounded far below.
 const LARGEST_BYTES: u64 = 64 << 20;
@@ -36,7 +35,7 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
 
 pub(crate) fn read(file: &File, place: Place) -> io::Result<RunCauses> {
     let bytes = file.part(place.offset, place.length).map_err(io::Error::other)?;
-    checksum::check(&bytes, place.crc32).map_err(io::Error::other)?;
+    check_crc(&bytes, place.crc32).map_err(io::Error::other)?;
     decode(&bytes)
 }
 

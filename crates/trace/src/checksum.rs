@@ -89,14 +89,6 @@ pub(crate) fn of_last_group(file: &mut Writer) -> Result<OfColumns> {
     }
 }
 
-/// Whether the bytes are those that this checksum is of; a file without one has no say.
-pub(crate) fn check(bytes: &[u8], expected: Option<u32>) -> Result<()> {
-    match expected {
-        Some(crc) if crc != crc32fast::hash(bytes) => Err(changed()),
-        _ => Ok(()),
-    }
-}
-
 /// The entry of the footer's checksum, to be sealed when the file is complete.
 pub(crate) fn blank() -> KeyValue {
     KeyValue::new(FOOTER_KEY.into(), BLANK.to_owned())

@@ -116,6 +116,11 @@ pub(crate) fn changed() -> ParquetError {
     damage("its bytes have changed since it was written, as their checksum shows")
 }
 
+/// A file whose descriptor is somebody else's now.
+pub(crate) fn closed() -> io::Error {
+    io::Error::other("the program closed its descriptor")
+}
+
 /// Why recording ended before the run did.
 pub(crate) fn recording_ended(path: &Path, rows: u64, cause: io::Error) -> Error {
     let path = path.display();

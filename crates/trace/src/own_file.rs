@@ -6,6 +6,8 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::error::closed;
+
 /// What makes a file itself, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -56,7 +58,7 @@ impl OwnFile {
     /// Its descriptor was closed, or belongs to another file now.
     pub(crate) fn get(&self) -> io::Result<&File> {
         let file = self.file.as_ref().filter(|file| self.identity.is_of(file));
-        file.ok_or_else(|| io::Error::other("the program closed its descriptor"))
+        file.ok_or_else(closed)
     }
 }
 

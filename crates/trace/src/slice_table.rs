@@ -21,8 +21,8 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::writer::SerializedFileWriter;
 use serde::{Deserialize, Serialize};
 
-use crate::checksum::{self, Writer};
-use crate::column::{Source, footer, guarded, read as read_column};
+use crate::checksum::Writer;
+use crate::column::{Source, check_crc, footer, guarded, read as read_column};
 use crate::error::{damage, impossible};
 use crate::layout::{properties, put, schema, zstd};
 use crate::slices::{SLICE_NS, Slice, Stored};
@@ -242,7 +242,7 @@ struct Columns {
 impl Columns {
     fn open(file: &File, place: &Embedded) -> Result<Self, ParquetError> {
         let bytes = file.part(place.offset, place.length)?;
-        checksum::check(&bytes, place.crc32)?;
+        check_crc(&bytes, place.crc32)?;
         footer(&bytes, bytes.len() as u64)?;
         let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes)?;
         let [group] = metadata.row_groups() else { return Err(damaged()) };
