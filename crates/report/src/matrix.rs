@@ -32,6 +32,9 @@ impl Present for MatrixResult {
             pieces.push(Piece::said("nothing was measured yet"));
         }
         pieces.extend(tables(&self.matrix, "p99.9, median of the repetitions,", CellStatistic::P999));
+        if !self.matrix.measurements.is_empty() {
+            pieces.push(Piece::said(caption(&self.index.tasks, self.index.duration_ns, &self.matrix)));
+        }
         pieces.extend(result_charts(self).into_iter().map(Piece::Figure));
         pieces.extend(cautions(&self.index).into_iter().map(Piece::note));
         let largest = tables(&self.matrix, "largest latency", CellStatistic::Max);
@@ -258,7 +261,7 @@ pub fn caption(tasks: &[TaskSpec], duration_ns: i64, matrix: &Matrix) -> String 
     let tasks: Vec<String> = tasks.iter().map(task).collect();
     let all = || matrix.measurements.iter().flat_map(|cell| &cell.tasks);
     format!(
-        "{}. {} of {}, {} activations, {} missed. Each field is the largest of its repetitions.",
+        "{}. {} of {}, {} activations, {} missed.",
         tasks.join("; "),
         plural(matrix.measurements.len() as u64, "cell"),
         time(duration_ns as f64),

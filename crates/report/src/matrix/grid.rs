@@ -116,6 +116,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
     let (columns, rows) = axes(matrix);
     let names = matrix.tasks.join(" / ");
     let named = name(statistic);
+    let of = if statistic == CellStatistic::P999 { "the median" } else { "the largest" };
     let chart = |condition: &str| {
         let places = rows
             .iter()
@@ -142,7 +143,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
         Chart {
             name: "matrix".into(),
             caption: format!(
-                "{} of {names} in µs, load {condition}. {caption} Colour: the mean of the tasks on a logarithmic scale.",
+                "{} of {names} in µs, load {condition}. {caption} Each field is {of} of its repetitions. Colour: the mean of the tasks on a logarithmic scale.",
                 sentence_case(named)
             ),
             x: Axis::names(format!("processor of {first}, load {condition}"), columns.iter().map(cpu)),
@@ -151,7 +152,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
                 None => Axis::names("", [""]),
             },
             layers: vec![Layer::new("", 0, Shape::Cells(cells))],
-            height: 130 + 46 * rows.len() as u32,
+            height: 160 + 46 * rows.len() as u32,
         }
     };
     matrix.conditions().into_iter().map(chart).collect()
