@@ -258,7 +258,7 @@ fn mistakes_are_sentences_with_a_remedy() {
         &["as many outputs as inputs", "cost.state"],
     );
     let short = known::run(folder.path(), "short.parquet", H, 5, |_| 0);
-    bad(&[short.to_str().unwrap()], &["longer run"]);
+    refused(folder.path(), &["servo", short.to_str().unwrap()], 3, &["longer run"]);
 }
 
 #[test]
