@@ -149,7 +149,8 @@ impl KernelSession {
             ..Job::default()
         };
         let contents = Contents { programs, with, modules, job, libraries };
-        let boot = qemu::boot(&machine, &image, &contents.build()?, progress)?;
+        let boot = qemu::boot(&machine, &image, &contents.build()?, progress)
+            .map_err(|error| error.while_at("cannot prepare the boot"))?;
         let turns = machine.takes_turns().then_some(machine.cpus);
         Ok(GuestRun { image, boot, turns })
     }
@@ -216,7 +217,8 @@ impl GuestRun {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
             Error::not_measured(format!("jitterlab run in the guest {}: {}", end_of(&step), said(&step)))
         })?;
-        Ok(RunFile::new(step, content)?)
+        RunFile::new(step, content)
+            .map_err(|cause| Error::refused("cannot keep what the guest sent").because(cause))
     }
 }
 

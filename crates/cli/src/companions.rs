@@ -59,7 +59,7 @@ impl Companion {
             ))
         })?;
         let error = process::Command::new(&program).args(&args.arguments).env(CALLER, RELEASE).exec();
-        Err(Error::refused(format!("cannot run {}: {error}", program.display())))
+        Err(Error::refused(format!("cannot run {}", program.display())).because(error))
     }
 
     fn find(&self) -> Option<PathBuf> {

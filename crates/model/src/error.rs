@@ -119,7 +119,8 @@ impl Error {
     /// The same, said of something: a task, an option, a file.
     #[must_use]
     pub fn within(mut self, of: impl fmt::Display) -> Self {
-        self.0.what = format!("{of}: {}", self.0.what);
+        let what = &self.0.what;
+        self.0.what = if what.is_empty() { of.to_string() } else { format!("{of}: {what}") };
         self
     }
 
@@ -267,6 +268,7 @@ mod tests {
         let outer = Error::refused("no run file").because(error).remedy("name another place with --output");
         assert_eq!(outer.io().map(io::Error::kind), Some(Io::PermissionDenied));
         assert_eq!(Error::from(denied()).to_string(), "Permission denied");
+        assert_eq!(Error::from(denied()).within("task base").to_string(), "task base: Permission denied");
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_kernel::job::Step;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestRun, GuestTime, KernelChoice, KernelSession};
+use jitterlab_model::error::ErrorKind;
 use jitterlab_model::{Error, RunInfo};
 use jitterlab_runs::{Hints, Run};
 
@@ -34,6 +36,17 @@ pub fn boot<T: Send>(
     let answers = session.on_each(kernels, jobs, &board, &each);
     board.finish();
     answers.into_iter().map(|answer| answer?).collect()
+}
+
+/// How a command ends of which some kernels failed: by the user's mistake where each did.
+pub fn ending(failures: &[Error]) -> Ending {
+    if failures.is_empty() {
+        return Ok(Status::Fine);
+    }
+    let by_mistake = failures.iter().all(Error::is_bad_use);
+    let kind = if by_mistake { ErrorKind::BadUse } else { ErrorKind::NotMeasured };
+    let said: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    Err(Error::new(kind, said.join("\n")))
 }
 
 /// A run file.

@@ -2,7 +2,7 @@
 
 use crate::results::{KernelPeers, PeersOnKernel, ToolResult};
 use jitterlab_analysis::Summary;
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::Ending;
 use jitterlab_console::output::OutputArgs;
 use jitterlab_kernel::image::Image;
 use jitterlab_kernel::job::Step;
@@ -12,7 +12,7 @@ use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_model::units::{Exact, parse_period_ns};
 use jitterlab_model::{Error, TaskRun, TaskSpec, TimingStats};
 
-use super::guests::{RUN_STEP, boot, figures};
+use super::guests::{RUN_STEP, boot, ending, figures};
 use super::machine::MachineArgs;
 
 /// Measure with a bare loop, cyclictest, jitterdebugger and rtla timerlat beside jitterlab, in the same boot of a kernel
@@ -76,7 +76,7 @@ pub fn execute(args: &Args) -> Ending {
     for (kernel, on_kernel) in args.kernels.iter().zip(booted) {
         match on_kernel {
             Ok(on_kernel) => kernels.push(on_kernel),
-            Err(error) => failures.push(format!("{kernel}: {error}")),
+            Err(error) => failures.push(error.within(kernel)),
         }
     }
     if !kernels.is_empty() {
@@ -88,10 +88,7 @@ pub fn execute(args: &Args) -> Ending {
             kernels,
         })?;
     }
-    match failures.is_empty() {
-        true => Ok(Status::Fine),
-        false => Err(Error::not_measured(failures.join("\n"))),
-    }
+    ending(&failures)
 }
 
 /// The same task with jitterlab.

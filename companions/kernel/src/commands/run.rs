@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use crate::results::{AlsoRan, KernelRun, RunOnKernel};
-use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::exit::Ending;
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
 use jitterlab_console::output::{self, OutputArgs};
@@ -15,7 +15,7 @@ use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_model::Error;
 use jitterlab_trace::Parts;
 
-use super::guests::{RUN_STEP, boot, figures, run, step};
+use super::guests::{RUN_STEP, boot, ending, figures, run, step};
 use super::machine::MachineArgs;
 
 /// Run the same tasks and loads on kernel images, and compare
@@ -89,7 +89,7 @@ pub fn execute(args: &Args) -> Ending {
             }
             Err(error) => error,
         };
-        failures.push(format!("{kernel}: {error}"));
+        failures.push(error.within(kernel));
     }
     let (done, kernels): (Vec<_>, Vec<_>) =
         done.into_values().map(|(also, files, measured)| ((also, files), measured)).unzip();
@@ -100,10 +100,7 @@ pub fn execute(args: &Args) -> Ending {
         args.show.show(&KernelRun { ns_per_instruction, kernels, also, files })?;
     }
     kept_parts::close(failures.is_empty(), |complete| parts.close(complete));
-    match failures.is_empty() {
-        true => Ok(Status::Fine),
-        false => Err(Error::not_measured(failures.join("\n"))),
-    }
+    ending(&failures)
 }
 
 /// What the further commands did in a guest, the files they left, and what was measured there.

@@ -94,8 +94,9 @@ impl Drop for Isolation {
 /// The turn to change something for these CPUs and a journal for it, after what a crashed run left is restored. No `wanted`
 /// process is another jitterlab that measures there.
 fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(Turn, Journal), Error> {
-    let no_journal = |path: String, error| {
-        Error::refused(format!("isolation needs root, and a place to note what it changes ({path}: {error})"))
+    let no_journal = |path: String, error: std::io::Error| {
+        Error::refused(format!("isolation needs root, and a place to note what it changes ({path})"))
+            .because(error)
             .remedy("run with sudo")
     };
     let turn = Turn::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
