@@ -1,18 +1,19 @@
-//! What each overrun action would cost on the same machine: the run's waits and execution times, one after the other, under it.
+//! What each overrun action would cost on the same machine: the run's waits and execution times, replayed under it.
 
 use serde::Serialize;
 
-use super::chain::{Chain, Stationary, Stretches};
-use super::classes::{Memory, Rows};
-use super::cycles::{Course, Cycles};
+use super::chain::Stationary;
+use super::course::{Warmed, along_cycles};
+use super::cycles::{Cycles, FEW_KEPT, Together};
+use super::evaluate::Evaluation;
 use super::execution::Execution;
-use super::given_task::GivenTask;
-use super::looped::{Act, Event, Loop};
+use super::jobs::GivenTask;
+use super::looped::{Act, Loop};
 use super::overrun::{Late, OverrunAction, Without};
 use super::question::Question;
-use super::record::Record;
-use super::replay::Replay;
-use super::timing::Moments;
+use super::several::Several;
+use super::sources::Source;
+use super::timing::{Moment, done};
 use crate::error::MotionError;
 
 /// The loop under an overrun action.
@@ -43,112 +44,118 @@ pub(super) fn under_execution(
 }
 
 /// The actions that a loop's controller can take.
-pub(super) fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
+fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
     let predicts = closed.can(Act::Predict);
     OverrunAction::ALL.into_iter().filter(move |action| predicts || action.without != Without::Predict)
 }
 
-/// A task under another overrun action, and what its cycles are.
-struct Alternative {
-    late: Late,
-    replay: Replay,
-    moments: Moments,
+/// How much of a disturbance is left where cycles in time are no longer followed one by one.
+const LEFT: f64 = 1e-4;
+
+/// A plant under actions that do the same with a late job. Where all cycles have been in time for long, they cost what those of the run
+/// do.
+struct Alternatives {
     cycles: Cycles,
-    /// How cycles follow each other: those in time and the others.
-    rows: Rows,
+    /// Of each action.
+    along: Vec<(OverrunAction, Warmed)>,
+    /// What happened since the last cycle began.
+    moments: Vec<Moment>,
+    begin_ns: i64,
+    calm: u64,
 }
 
-impl Alternative {
-    fn new(question: &Question, late: Late, most_jobs: usize, early_ns: i64) -> Alternative {
-        // Where the output could do something, a mark is left.
-        let without = matches!(late, Late::Skip | Late::Kill).then_some(Act::Zero);
-        Alternative {
-            late,
-            replay: Replay::new(late, question.period_ns),
-            moments: Moments::new(question.timing, question.period_ns, early_ns).without(without),
-            cycles: Cycles::new(question.period_ns, most_jobs),
-            rows: Rows::new(Course::COUNT),
-        }
-    }
-
-    fn job(&mut self, wait_ns: i64, execution_ns: i64, after_gap: bool, period_ns: i64) {
-        let job = self.replay.job(wait_ns, execution_ns, after_gap);
-        let (cycles, rows) = (&mut self.cycles, &mut self.rows);
-        self.moments.job(&job, |moment| {
-            cycles.pass_with(moment, |whole| {
-                rows.pass(whole.map(|cycle| Course::of_cycle(cycle, period_ns) as usize));
-            });
-        });
-    }
-
-    /// The loop under the action, the output doing this without a job's.
-    fn stationary(&self, closed: &mut Loop, without: Without, period_ns: i64) -> Stationary {
-        let act = match without {
-            Without::Hold => None,
-            Without::Zero => Some(Act::Zero),
-            Without::Predict => Some(Act::Predict),
+impl Alternatives {
+    /// The next moment, or a time at which all tasks are together.
+    fn pass(&mut self, moment: Result<Moment, Together>, longest_calm: u64, calm_cost: f64) {
+        let in_time = self.cycles.pass(moment);
+        let together = match moment {
+            Ok(moment) => return self.moments.push(moment),
+            Err(together) => together,
         };
-        let memory = self.rows.memory();
-        let mut of_kinds = vec![Stretches::new(closed.lasting()); Course::COUNT];
-        for pattern in self.cycles.patterns() {
-            let marked = |(time, event): &(f64, Event)| match event.act {
-                Act::Zero => act.map(|act| (*time, Event { act, ..*event })),
-                _ => Some((*time, *event)),
-            };
-            let events: Vec<(f64, Event)> = pattern.events.iter().filter_map(marked).collect();
-            let passage = closed.passage(&events, pattern.length_ns);
-            let to = if memory == Memory::None { 0 } else { pattern.course(period_ns) as usize };
-            of_kinds[to].add(&passage, pattern.length_ns * 1e-9, pattern.count as f64);
+        let was_resting = self.calm > longest_calm;
+        self.calm = if in_time == Some(true) { self.calm + 1 } else { 0 };
+        let is_resting = self.calm > longest_calm;
+        for (action, warmed) in &mut self.along {
+            if is_resting {
+                warmed.rest(self.begin_ns, together.time_ns, calm_cost);
+                continue;
+            }
+            if was_resting {
+                warmed.pass(Moment::Cut(self.begin_ns));
+            }
+            for moment in &self.moments {
+                let moment = match *moment {
+                    Moment::At(time, event) => {
+                        done(event, action.without).map(|event| Moment::At(time, event))
+                    }
+                    moment => Some(moment),
+                };
+                moment.into_iter().for_each(|moment| warmed.pass(moment));
+            }
         }
-        if memory == Memory::None {
-            return Chain::independent(&of_kinds[0], period_ns).stationary();
-        }
-        Chain::of_present(&of_kinds, &self.rows.pairs, period_ns).stationary()
+        self.along.iter_mut().for_each(|(_, warmed)| warmed.turn(together.time_ns));
+        self.moments.clear();
+        self.begin_ns = together.time_ns;
     }
 }
 
-/// What each action would cost with the waits and execution times of a run; one whose jobs are all done before they are due again is the
-/// same under each.
-///
-/// # Errors
-/// As [`super::Design::controller`], and a record that cannot be read.
-pub(super) fn under_record<R: Record + ?Sized>(
-    question: &Question,
-    record: &R,
-    worst_response_ns: i64,
-) -> Result<Vec<ActionCost>, MotionError> {
-    let period_ns = question.period_ns;
-    let in_time = worst_response_ns < period_ns;
-    let early_ns = -record.least_latency_ns();
-    let all = [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill];
-    let lates = if in_time { &all[..1] } else { &all[..] };
-    let mut most_jobs = Cycles::WHOLE;
-    let alternatives = loop {
-        let new = |late| Alternative::new(question, late, most_jobs, early_ns);
-        let mut all: Vec<Alternative> = lates.iter().copied().map(new).collect();
-        let mut free_ns: Option<i64> = None;
-        record.visit(&mut |rows| {
-            for a in rows {
-                let after_gap = a.flags.contains(jitterlab_model::Flags::AFTER_GAP);
-                let ready = free_ns.filter(|_| !after_gap).map_or(a.due_ns, |free| free.max(a.due_ns));
-                free_ns = Some(a.end_ns);
-                for alternative in &mut all {
-                    alternative.job(a.start_ns - ready, a.execution_ns(), after_gap, period_ns);
-                }
-            }
-        })?;
-        if most_jobs > 1 && all.iter().any(|a| a.cycles.must_cut_bursts()) {
-            most_jobs = 1;
-            continue;
+impl Several {
+    /// What each action would cost, if all tasks of the plant took it; where no job was late they are all the same. A grid that begins
+    /// anew is none of several tasks: they would never be due together again.
+    pub(super) fn actions<T: Source>(
+        &self,
+        now: &Evaluation,
+        is_late: bool,
+        under: impl Fn(Late) -> Vec<T>,
+    ) -> Result<Vec<ActionCost>, MotionError> {
+        let mut closed = self.closed()?;
+        let is_one = self.tasks.len() == 1 && self.others.is_empty();
+        let actions = || possible(&closed).filter(|action| is_one || action.late != Late::RePhase);
+        if !is_late {
+            let stationary = &now.clustered;
+            return Ok(actions()
+                .map(|action| ActionCost { action, stationary: stationary.clone() })
+                .collect());
         }
-        break all;
-    };
-    let mut closed = question.closed()?;
-    let actions: Vec<OverrunAction> = possible(&closed).collect();
-    let of = |action: OverrunAction| {
-        let found = alternatives.iter().find(|a| in_time || a.late == action.late)?;
-        let stationary = found.stationary(&mut closed, action.without, period_ns);
-        Some(ActionCost { action, stationary })
-    };
-    Ok(actions.into_iter().filter_map(of).collect())
+        let remembered = LEFT.ln() / now.ideal.radius_per_period.clamp(f64::MIN_POSITIVE, 1.0 - 1e-9).ln();
+        let actions: Vec<OverrunAction> = actions().collect();
+        let mut found = Vec::new();
+        for late in [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill] {
+            let of_late = actions.iter().filter(|action| action.late == late);
+            let along: Vec<(OverrunAction, Warmed)> =
+                of_late.map(|action| (*action, Warmed::new(&closed, &now.ideal, 0))).collect();
+            if along.is_empty() {
+                continue;
+            }
+            let cycles = self.cycles()?.keeping(FEW_KEPT);
+            let mut all = Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0 };
+            let own = self.tasks.len();
+            self.with_action(late).follow(&under(late), false, |moment| {
+                if let Ok(Moment::At(_, event)) = moment {
+                    if usize::from(event.by) >= own {
+                        return;
+                    }
+                    if event.act == Act::Zero {
+                        all.cycles.missed();
+                    }
+                }
+                all.pass(moment, remembered as u64, now.jitter.cost);
+            })?;
+            let Alternatives { cycles, along, .. } = all;
+            for (action, warmed) in along.into_iter().filter(|_| cycles.counts().0 > 0) {
+                let (stability, rates) = cycles.stability(&mut closed, action.without);
+                let stationary = along_cycles(&stability, &rates, warmed.finish().cost);
+                found.push(ActionCost { action, stationary });
+            }
+        }
+        found.sort_by_key(|cost| OverrunAction::ALL.iter().position(|action| *action == cost.action));
+        Ok(found)
+    }
+
+    /// The same with all tasks of the plant under this action.
+    fn with_action(&self, late: Late) -> Several {
+        let mut other = self.clone();
+        other.tasks.iter_mut().for_each(|task| task.overrun = OverrunAction::holding(late));
+        other
+    }
 }

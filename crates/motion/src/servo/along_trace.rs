@@ -4,11 +4,30 @@
 //! P <- Phi P Phi' + R between events, E P E' + W at events, and the cost of each stretch is added up.
 
 use nalgebra::DMatrix;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::fold::flow_by;
 use super::looped::{Act, Loop};
 use super::timing::Moment;
+
+/// Between these two values, with a confidence of 95 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// The smaller one.
+    pub low: f64,
+    /// The larger one; infinite where the loop may not even be stable.
+    #[serde(with = "crate::Infinite")]
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether a value lies in it.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
 
 /// What the trace cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,9 +88,12 @@ pub struct Walk {
     mark: (i64, f64),
 }
 
+/// Most stretches of the curve along a trace; of more, two each become one.
+const MOST_STRETCHES: usize = 1_000;
+
 impl Walk {
     /// Starts from a covariance of the lasting part of the loop's state (such as the stationary one; zero if `None`),
-    /// keeping the mean cost of stretches of `curve_step_ns` (0: none).
+    /// keeping the mean cost of stretches of `curve_step_ns` (0: none) or of twice that again and again.
     pub fn new(closed: &Loop, interval: TimeBase, begin: Option<&DMatrix<f64>>, curve_step_ns: i64) -> Walk {
         let size = closed.order();
         let mut p = vec![0.0; size * size];
@@ -104,7 +126,7 @@ impl Walk {
                 self.now = Some(time);
                 self.sampled.fill(None);
             }
-            Moment::Turn(_) => {}
+            Moment::Turn(time) => self.flow_until(time),
             Moment::At(time, event) => {
                 self.flow_until(time);
                 if event.act == Act::Sample {
@@ -115,6 +137,22 @@ impl Walk {
                 }
             }
         }
+    }
+
+    /// Forgets the cost and the time so far, and keeps the covariance: the next moment begins a trace.
+    pub(super) fn restart(&mut self) {
+        (self.cost, self.time_ns, self.mark, self.now) = (0.0, 0, (0, 0.0), None);
+        self.curve.clear();
+    }
+
+    /// Time passes from one time to another at this cost, without a change of the covariance.
+    pub(super) fn rest(&mut self, from_ns: i64, to_ns: i64, cost: f64) {
+        if self.now.is_some() {
+            self.flow_until(from_ns);
+            self.now = None;
+        }
+        self.cost += cost * (to_ns - from_ns) as f64 * 1e-9;
+        self.time_ns += to_ns - from_ns;
     }
 
     /// The figures so far.
@@ -140,6 +178,11 @@ impl Walk {
             let cost = (self.cost - self.mark.1) / span;
             self.curve.push(CostStretch { from_s: self.mark.0 as f64 * 1e-9, cost });
             self.mark = (self.time_ns, self.cost);
+            if self.curve.len() == MOST_STRETCHES {
+                let pair = |p: &[CostStretch]| CostStretch { cost: 0.5 * (p[0].cost + p[1].cost), ..p[0] };
+                self.curve = self.curve.chunks_exact(2).map(pair).collect();
+                self.curve_step_ns *= 2;
+            }
         }
     }
 

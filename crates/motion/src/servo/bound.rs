@@ -82,7 +82,7 @@ impl Several {
                     others.push(other.clone());
                 }
             }
-            Several { plant: plant.clone(), tasks: tasks.clone(), others, timing }
+            Several { plant: plant.clone(), tasks: tasks.clone(), others, timing, design_delay_ns: 0 }
         });
         Ok(all.collect())
     }

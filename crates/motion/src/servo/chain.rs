@@ -17,8 +17,7 @@ use super::symmetric::{add_congruence, length, matrix, unit, vector};
 /// Most durations told apart for the rate; of more, the nearest two become one.
 const MOST_DURATIONS: usize = 96;
 
-/// Stretches drawn from one distribution: their mean maps. Shares need not be normalised, and may be negative where the
-/// mean is an interpolation.
+/// Stretches drawn from one distribution: their mean maps. Shares need not be normalised.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stretches {
     order: usize,
@@ -140,6 +139,11 @@ impl Stretches {
         }
     }
 
+    /// What they do to the second moment on average.
+    pub(super) fn mean_map(&self) -> DMatrix<f64> {
+        self.normalised().map(0.0)
+    }
+
     /// In coordinates divided by `scale`.
     fn scaled(&self, scale: &DVector<f64>) -> Stretches {
         let order = self.order;
@@ -216,6 +220,11 @@ impl Stationary {
         self.cost.is_finite()
     }
 
+    /// A loop of which nothing is known.
+    pub(super) fn unknown() -> Stationary {
+        Stationary::unstable(f64::NAN, f64::NAN, f64::NAN)
+    }
+
     /// A loop that has no stationary covariance.
     fn unstable(radius: f64, per_period: f64, interval_periods: f64) -> Stationary {
         let unstable = |radius: f64| match radius {
@@ -236,6 +245,8 @@ impl Stationary {
 /// A radius as close to one as this is one where the loop is not stable: eigenvalues that several states share (of an
 /// integrator and a held output, say) are found with a third of the digits.
 const MARGINAL: f64 = 1e-5;
+/// Numbers of the covariances of a chain that is soon solved.
+const SOON_SOLVED: usize = 1_000;
 /// A disturbance that adds up to so much more than itself never dies out.
 const ENDLESS: f64 = 1e12;
 
@@ -268,14 +279,6 @@ impl Chain {
         Chain::new(classes.len(), classes, edges, period_ns)
     }
 
-    /// The same of those classes that occur.
-    pub fn of_present(classes: &[Stretches], counts: &DMatrix<f64>, period_ns: i64) -> Chain {
-        let present: Vec<usize> = (0..classes.len()).filter(|i| classes[*i].weight() > 0.0).collect();
-        let counts = DMatrix::from_fn(present.len(), present.len(), |i, j| counts[(present[i], present[j])]);
-        let classes: Vec<Stretches> = present.into_iter().map(|i| classes[i].clone()).collect();
-        Chain::of_classes(&classes, &counts, period_ns)
-    }
-
     /// A chain of so many states by its edges; those of one state and one kind of stretches stand together.
     pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
         Chain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
@@ -306,13 +309,11 @@ impl Chain {
         // Volts, radians and millimetres differ by many powers of ten: balance the coordinates first.
         let scale = self.balance();
         let Some(pi) = self.probabilities() else {
-            return Stationary::unstable(f64::NAN, f64::NAN, f64::NAN);
+            return Stationary::unknown();
         };
         let balanced = Balanced::new(self, &scale, &pi);
         let time_s = balanced.mean(&pi, |s| s.time_s);
-        let radius = balanced.radius(0.0);
-        let per_period = balanced.radius_per_period(radius, time_s, self.period_s);
-        let interval = time_s / self.period_s;
+        let (radius, per_period, interval) = balanced.rates(time_s);
         let stable = || {
             if radius.is_nan() || radius >= 1.0 + MARGINAL {
                 return None;
@@ -344,41 +345,20 @@ impl Chain {
         }
     }
 
-    /// The least radius of the map of a step whose stretches are each weighed by e^(rate (duration - period)), of all rates from
-    /// zero on: its logarithm is convex in the rate.
-    pub(super) fn least_growth(&self) -> f64 {
-        let scale = self.balance();
-        let Some(pi) = self.probabilities() else { return f64::NAN };
-        let balanced = Balanced::new(self, &scale, &pi);
-        let growth = |rate: f64| balanced.radius(-rate).ln() - rate * self.period_s;
-        let mut most = 1.0 / self.period_s;
-        while growth(2.0 * most) < growth(most) && most * self.period_s < 1e3 {
-            most *= 2.0;
-        }
-        // Golden section.
-        const PART: f64 = 0.618_033_988_749_895;
-        let (mut low, mut high) = (0.0, 2.0 * most);
-        for _ in 0..40 {
-            let (left, right) = (high - PART * (high - low), low + PART * (high - low));
-            if growth(left) < growth(right) {
-                high = right;
-            } else {
-                low = left;
-            }
-        }
-        growth(0.5 * (low + high)).exp()
+    /// The rates alone; the cost is left infinite.
+    pub(super) fn rates(&self) -> Stationary {
+        let Some(pi) = self.probabilities() else { return Stationary::unknown() };
+        let balanced = Balanced::new(self, &self.balance(), &pi);
+        let (spectral_radius, radius_per_period, interval_periods) =
+            balanced.rates(balanced.mean(&pi, |s| s.time_s));
+        Stationary { spectral_radius, radius_per_period, interval_periods, ..Stationary::unknown() }
     }
 
-    /// What a covariance costs in all that follows it, of a chain of one state: the cost is the trace of its product with this
-    /// matrix. `None` where the loop is not stable.
-    pub fn value(&self) -> Option<DMatrix<f64>> {
-        let scale = self.balance();
-        let balanced = Balanced::new(self, &scale, &DVector::from_element(1, 1.0));
-        let back = balanced.stretches.first()?.map(0.0).transpose();
-        let value = krylov::solve(|x| &back * x, &balanced.stretches.first()?.cost)?;
-        let order = scale.len();
-        let value = matrix(value.as_slice(), order);
-        Some(DMatrix::from_fn(order, order, |i, j| value[(i, j)] / (scale[i] * scale[j])))
+    /// Whether the loop of these rates is stable; where the radius is nearly one, by the sharper way as far as that is soon done.
+    pub(super) fn is_stable(&self, rates: &Stationary) -> bool {
+        let size = self.states * self.stretches.first().map_or(0, |s| s.cost.len());
+        let is_near = (rates.spectral_radius - 1.0).abs() <= MARGINAL && size <= SOON_SOLVED;
+        if is_near { self.stationary().is_stable() } else { rates.spectral_radius < 1.0 }
     }
 
     /// Scales of the coordinates in which the mean size of the maps is balanced (Parlett and Reinsch 1969).
@@ -397,11 +377,11 @@ impl Chain {
     }
 }
 
-/// Rarest state whose share is told from nothing.
+/// Smallest share of a state that is told from nothing.
 const RAREST: f64 = 1e-15;
 
 /// A chain in balanced coordinates: those of the loop, and of each state by the root of its probability, without which rare
-/// states (a large backlog) would hide the others behind their rounding.
+/// states would hide the others behind their rounding.
 struct Balanced<'a> {
     chain: &'a Chain,
     stretches: Vec<Stretches>,
@@ -411,16 +391,10 @@ struct Balanced<'a> {
 
 impl<'a> Balanced<'a> {
     fn new(chain: &'a Chain, scale: &DVector<f64>, pi: &DVector<f64>) -> Balanced<'a> {
-        // What is interpolated between states can give one a share below zero, or by chance next to none: what comes to it, signs
-        // left aside, says how much it matters. Of shares that are none of interpolation these are the same.
-        let mut comes = DVector::<f64>::zeros(chain.states);
-        for edge in &chain.edges {
-            comes[edge.to] += chain.probability(edge).abs() * pi[edge.from].abs();
-        }
         Balanced {
             chain,
             stretches: chain.stretches.iter().map(|s| s.scaled(scale)).collect(),
-            roots: comes.iter().map(|share| share.max(RAREST).sqrt()).collect(),
+            roots: pi.iter().map(|share| share.max(RAREST).sqrt()).collect(),
             size: length(scale.len()),
         }
     }
@@ -462,6 +436,12 @@ impl<'a> Balanced<'a> {
         let order = self.stretches.first().map_or(0, |s| s.order);
         let unit = unit(order);
         DVector::from_fn(self.chain.states * self.size, |i, _| unit[i % self.size])
+    }
+
+    /// The radius of a step, that of a period, and the mean length of a step in periods.
+    fn rates(&self, time_s: f64) -> (f64, f64, f64) {
+        let (radius, period_s) = (self.radius(0.0), self.chain.period_s);
+        (radius, self.radius_per_period(radius, time_s, period_s), time_s / period_s)
     }
 
     /// e^(rate period) with the rate at which the radius of the weighed map is one.

@@ -1,357 +1,398 @@
-//! A run as cycles: from one turn of the task to the next, with everything that happens between, and how often each kind occurs.
+//! A run as cycles: from a time at which every task is due and none is at work to the next such, with everything that happens between.
 //!
-//! A turn is a due time that is served while nothing of the work before is left. Where latencies and execution times are
-//! independent, cycles are so too, although the intervals between starts are not. A job that overruns is one cycle with the due
-//! times it misses; a burst that catches up is one cycle of many jobs.
-//!
-//! Cycles whose events come in the same order and fall into the same bins of time are one pattern, at their mean times. Bins
-//! end at multiples of the period, where the cost jumps, so that what the rounding leaves is of second order.
+//! Where waits and works are independent of each other, cycles are so too. A job that overruns is one cycle with the due times it
+//! misses; a burst that catches up is one cycle of many jobs.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
-use super::looped::{Act, Event};
-use super::timing::Moment;
+use super::chain::{Chain, Stationary, Stretches};
+use super::looped::{Act, Event, Loop};
+use super::memory::{Rows, Stability};
+use super::misses::{AtMost, Misses};
+use super::overrun::Without;
+use super::timing::{Job, Moment, done};
+use super::weakly_hard::{Step, Steps};
 
-/// How a cycle went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Course {
-    /// One job, done before the next was due.
-    InTime,
-    /// A job was late by less than a period, or killed.
-    Late,
-    /// A job was later, or several were late.
-    Later,
-}
+/// Of each class so many cycles are kept one by one; of more each second one, which then counts twice, and so on.
+const KEPT: usize = 8_192;
+/// The same for what each action would do to a run.
+pub(super) const FEW_KEPT: usize = 1_024;
+/// Most events of the cycles that are kept of a class.
+const MOST_EVENTS: usize = 1 << 18;
+/// Events of a cycle after which its tasks are not idle together for too long: what follows is no cycle until they are again.
+const LONGEST: usize = 1 << 16;
+/// Most classes of cycles.
+const MOST_CLASSES: usize = 64;
+/// Of each class about so many cycles, evenly from all of the run, are gone through for what is proved of any sequence.
+const SHOWN: usize = 256;
+/// Parts of a period by which the time of the last output is told apart.
+const PARTS: f64 = 4.0;
 
-impl Course {
-    /// All of them.
-    pub const COUNT: usize = 3;
-
-    fn of(acts: impl Iterator<Item = Act>, periods: f64) -> Course {
-        let (mut jobs, mut without) = (0, false);
-        for act in acts {
-            jobs += usize::from(act == Act::Sample);
-            without |= matches!(act, Act::Zero | Act::Predict);
-        }
-        match periods {
-            periods if periods < 1.5 && jobs == 1 && !without => Course::InTime,
-            periods if periods < 2.5 => Course::Late,
-            _ => Course::Later,
-        }
-    }
-
-    pub(super) fn of_cycle((events, length): OneCycle, period_ns: i64) -> Course {
-        Course::of(events.iter().map(|(_, event)| event.act), length as f64 / period_ns as f64)
-    }
-}
-
-/// A kind of cycle.
+/// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pattern {
-    /// Events with their mean time from the begin of the cycle, in ns.
-    pub events: Vec<(f64, Event)>,
-    /// Mean length in ns.
-    pub length_ns: f64,
-    /// How often it occurs.
-    pub count: u64,
+pub(super) struct Owed {
+    /// Their length.
+    pub period_ns: i64,
+    /// Outputs of each task in one of them.
+    pub outputs: Vec<usize>,
 }
 
-impl Pattern {
+impl Owed {
+    /// Of each period of a cycle whether any task wrote less than it owes.
+    pub fn missed(&self, events: &[(f64, Event)], length_ns: f64) -> Vec<bool> {
+        let period_ns = self.period_ns as f64;
+        let periods = (length_ns / period_ns).round().max(1.0) as usize;
+        let mut outputs = vec![vec![0; self.outputs.len()]; periods];
+        for (time, event) in events.iter().filter(|(_, event)| is_output(*event)) {
+            // What comes with the end of the cycle belongs to it.
+            let place = ((time / period_ns).floor().max(0.0) as usize).min(periods - 1);
+            if let Some(written) = outputs[place].get_mut(usize::from(event.by)) {
+                *written += 1;
+            }
+        }
+        outputs.iter().map(|written| written.iter().zip(&self.outputs).any(|(w, owed)| w < owed)).collect()
+    }
+}
+
+fn is_output(event: Event) -> bool {
+    matches!(event.act, Act::Finish | Act::Compute)
+}
+
+/// A time at which all tasks are due, or were just served, and none is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Together {
+    pub time_ns: i64,
+    /// No due time was missed since the last such.
+    pub in_time: bool,
+}
+
+/// A cycle: its events with their times from its begin, and its length.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Cycle {
+    pub events: Vec<(f64, Event)>,
+    pub length_ns: f64,
+}
+
+impl Cycle {
     /// Jobs that started in it.
     pub fn jobs(&self) -> usize {
         self.events.iter().filter(|(_, event)| event.act == Act::Sample).count()
     }
 
-    /// How many periods it lasts.
-    pub fn periods(&self, period_ns: i64) -> f64 {
-        self.length_ns / period_ns as f64
-    }
-
-    /// How it went.
-    pub fn course(&self, period_ns: i64) -> Course {
-        Course::of(self.events.iter().map(|(_, event)| event.act), self.periods(period_ns))
+    /// When the first job sampled.
+    pub fn first_latency(&self) -> Option<f64> {
+        self.events.iter().find(|(_, event)| event.act == Act::Sample).map(|(time, _)| *time)
     }
 }
 
-/// How finely a run is told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fineness {
-    /// Width of a bin of time in ns.
-    pub width_ns: i64,
-    /// Most jobs of a cycle; a longer burst is cut where jobs start.
-    pub jobs: usize,
+/// Whether it was in time, its periods, those of them that were missed, and the part of a period in which its last output came.
+type Kind = (bool, usize, usize, usize);
+
+/// Cycles that are alike: as long, with as many misses and their last output in the same part of a period.
+#[derive(Debug, Clone, PartialEq)]
+struct Class {
+    in_time: bool,
+    seen: u64,
+    each: u64,
+    kept: Vec<Cycle>,
+    events: usize,
 }
 
-/// Cuts a stream of moments into cycles and gives each with what it is made of.
+impl Class {
+    fn count(&mut self, most: usize, events: &[(f64, Event)], length_ns: f64) {
+        if self.seen.is_multiple_of(self.each) {
+            self.events += events.len();
+            self.kept.push(Cycle { events: events.to_vec(), length_ns });
+            if self.kept.len() >= most.max(2) || self.events > MOST_EVENTS && self.kept.len() > 1 {
+                let mut place = 0;
+                self.kept.retain(|_| {
+                    place += 1;
+                    place % 2 == 1
+                });
+                self.each *= 2;
+                self.events = self.kept.iter().map(|cycle| cycle.events.len()).sum();
+            }
+        }
+        self.seen += 1;
+    }
+
+    /// How many cycles each kept one stands for.
+    fn weight(&self) -> f64 {
+        self.seen as f64 / self.kept.len().max(1) as f64
+    }
+}
+
+/// The cycles of a run.
 #[derive(Debug, Clone)]
-struct Cutter {
+pub(super) struct Cycles {
+    period_ns: i64,
+    owed: Owed,
+    /// Most cycles that are kept of a class, and most jobs of a cycle: a longer burst is cut where jobs start.
+    most: usize,
     most_jobs: usize,
     begin_ns: Option<i64>,
     jobs: usize,
-    events: Vec<(i64, Event)>,
+    events: Vec<(f64, Event)>,
+    is_too_long: bool,
+    /// A due time was missed, or its job killed.
+    is_missed: bool,
+    numbers: HashMap<Kind, u8>,
+    /// The kind of the last cycle, whose number is known.
+    last: Option<(Kind, u8)>,
+    classes: Vec<Class>,
+    rows: Rows,
+    misses: Misses,
+    /// Periods so far, and whether records are lost before the next.
+    passed: i64,
+    after_gap: bool,
 }
 
-impl Cutter {
-    fn new(most_jobs: usize) -> Cutter {
-        Cutter { most_jobs, begin_ns: None, jobs: 0, events: Vec::new() }
+impl Cycles {
+    /// None yet; rates are per so long a period, and these outputs are owed. `most_jobs` of a single task make a cycle at most.
+    pub fn new(period_ns: i64, owed: Owed, most_jobs: usize) -> Cycles {
+        Cycles {
+            period_ns,
+            misses: Misses::new(owed.period_ns),
+            owed,
+            most: KEPT,
+            most_jobs,
+            begin_ns: None,
+            jobs: 0,
+            events: Vec::new(),
+            is_too_long: false,
+            is_missed: false,
+            numbers: HashMap::new(),
+            last: None,
+            classes: Vec::new(),
+            rows: Rows::new(),
+            passed: 0,
+            after_gap: true,
+        }
     }
 
-    /// Takes a moment; gives the cycle that it ends, as events and length.
-    fn pass(&mut self, moment: Moment, mut give: impl FnMut(Option<OneCycle>)) {
+    /// The same with so many cycles of a class kept.
+    #[must_use]
+    pub fn keeping(self, most: usize) -> Cycles {
+        Cycles { most, ..self }
+    }
+
+    /// The next moment, or a time at which all tasks are together; whether that ended a cycle, and whether it was in time.
+    pub fn pass(&mut self, moment: Result<Moment, Together>) -> Option<bool> {
         match moment {
-            Moment::Cut(_) => {
-                if self.begin_ns.take().is_some() {
-                    give(None);
-                }
+            Ok(Moment::At(time, event)) => return self.at(time, event),
+            Ok(Moment::Cut(_)) => {
+                (self.after_gap, self.begin_ns) = (true, None);
                 self.events.clear();
                 self.jobs = 0;
             }
-            Moment::Turn(time) => self.end(time, give),
-            Moment::At(time, event) => {
-                if event.act == Act::Sample {
-                    if self.jobs == self.most_jobs {
-                        self.end(time, give);
-                    }
-                    self.jobs += 1;
-                }
-                if let Some(begin) = self.begin_ns {
-                    self.events.push((time - begin, event));
-                }
-            }
+            Ok(Moment::Turn(_)) => {}
+            Err(together) => return self.end(together),
         }
+        None
     }
 
-    fn end(&mut self, time: i64, mut give: impl FnMut(Option<OneCycle>)) {
-        if let Some(begin) = self.begin_ns.replace(time) {
-            give(Some((&self.events, time - begin)));
+    fn at(&mut self, time_ns: i64, event: Event) -> Option<bool> {
+        let mut ended = None;
+        if event.act == Act::Sample && self.owed.outputs.len() == 1 {
+            if self.jobs == self.most_jobs {
+                ended = self.end(Together { time_ns, in_time: false });
+            }
+            self.jobs += 1;
+        }
+        if let Some(begin) = self.begin_ns {
+            if self.events.len() < LONGEST {
+                self.events.push(((time_ns - begin) as f64, event));
+            } else {
+                self.is_too_long = true;
+            }
+        }
+        ended
+    }
+
+    /// A due time is missed, or its job killed.
+    pub fn missed(&mut self) {
+        self.is_missed = true;
+    }
+
+    fn end(&mut self, together: Together) -> Option<bool> {
+        let begin =
+            self.begin_ns.replace(together.time_ns).filter(|_| !std::mem::take(&mut self.is_too_long));
+        let in_time = together.in_time && !std::mem::take(&mut self.is_missed);
+        if let Some(begin) = begin {
+            self.count((together.time_ns - begin) as f64, in_time);
         }
         self.events.clear();
         self.jobs = 0;
-    }
-}
-
-/// A cycle: its events from its begin, and its length.
-pub(super) type OneCycle<'a> = (&'a [(i64, Event)], i64);
-
-/// Sums over the cycles of one pattern.
-#[derive(Debug, Clone)]
-struct Sums {
-    count: u64,
-    length: f64,
-    offsets: Vec<f64>,
-}
-
-/// Keys by numbers: each word is mixed in by a product. There are too few keys for a run to be made slow by choosing them.
-#[derive(Debug, Clone, Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..part.len()].copy_from_slice(part);
-            self.0 = (self.0 ^ u64::from_le_bytes(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
-        }
+        begin.map(|_| in_time)
     }
 
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-type Numbers = HashMap<Box<[u64]>, u32, BuildHasherDefault<Mixed>>;
-
-/// The patterns of a run with how often they occur.
-#[derive(Debug, Clone)]
-pub struct Cycles {
-    period_ns: i64,
-    fineness: Fineness,
-    cutter: Cutter,
-    numbers: Numbers,
-    sums: Vec<Sums>,
-    key: Vec<u64>,
-    overflown: bool,
-}
-
-/// Most patterns told apart; of more, times are told apart more coarsely.
-const MOST_PATTERNS: usize = 1_200;
-/// Bins of a period at which bursts are cut rather than times told apart more coarsely.
-const COARSE: i64 = 64;
-
-impl Cycles {
-    /// Whole bursts of up to this many jobs at first.
-    pub const WHOLE: usize = 8;
-
-    /// None yet; with cycles of at most so many jobs.
-    pub fn new(period_ns: i64, most_jobs: usize) -> Cycles {
-        Cycles {
-            period_ns,
-            fineness: Fineness { width_ns: 1, jobs: most_jobs },
-            cutter: Cutter::new(most_jobs),
-            numbers: Numbers::default(),
-            sums: Vec::new(),
-            key: Vec::new(),
-            overflown: false,
-        }
-    }
-
-    /// How finely it tells apart.
-    pub fn fineness(&self) -> Fineness {
-        self.fineness
-    }
-
-    /// Whether bursts are so many and so different that they have to be cut: begin anew with cycles of one job.
-    pub fn must_cut_bursts(&self) -> bool {
-        self.overflown && self.fineness.jobs > 1
-    }
-
-    /// Takes the next moment.
-    pub fn pass(&mut self, moment: Moment) {
-        self.pass_with(moment, |_| {});
-    }
-
-    /// The same, and gives each cycle that is complete: its events and its length, or `None` where records are lost.
-    pub(super) fn pass_with(&mut self, moment: Moment, mut give: impl FnMut(Option<OneCycle>)) {
-        let mut cutter = std::mem::replace(&mut self.cutter, Cutter::new(0));
-        cutter.pass(moment, |whole| {
-            give(whole);
-            if let Some((events, length)) = whole
-                && !self.must_cut_bursts()
-            {
-                self.count(events, length);
-            }
-        });
-        self.cutter = cutter;
-    }
-
-    fn count(&mut self, events: &[(i64, Event)], length: i64) {
-        let number = self.number(events, length);
-        let sums = match number {
-            Some(number) => &mut self.sums[number as usize],
-            None => {
-                self.numbers.insert(self.key.clone().into(), self.sums.len() as u32);
-                self.sums.push(Sums { count: 0, length: 0.0, offsets: vec![0.0; events.len()] });
-                let last = self.sums.len() - 1;
-                &mut self.sums[last]
+    fn count(&mut self, length_ns: f64, in_time: bool) {
+        let period_ns = self.period_ns as f64;
+        let periods = (length_ns / period_ns).round() as usize;
+        let missed = if in_time { Vec::new() } else { self.owed.missed(&self.events, length_ns) };
+        let last = self.events.iter().rev().find(|(_, event)| is_output(*event));
+        let part = last.map_or(PARTS as usize, |(time, _)| (time % period_ns / period_ns * PARTS) as usize);
+        let misses = missed.iter().filter(|missed| **missed).count();
+        let kind = (in_time, periods, misses, part);
+        let number = match self.last {
+            Some((last, number)) if last == kind => number,
+            _ => {
+                let next = self.numbers.len().min(MOST_CLASSES - 1) as u8;
+                *self.numbers.entry(kind).or_insert(next)
             }
         };
-        sums.count += 1;
-        sums.length += length as f64;
-        sums.offsets.iter_mut().zip(events).for_each(|(sum, (offset, _))| *sum += *offset as f64);
-        while self.sums.len() > MOST_PATTERNS && !self.overflown {
-            self.coarsen();
+        self.last = Some((kind, number));
+        if usize::from(number) == self.classes.len() {
+            self.classes.push(Class { in_time, seen: 0, each: 1, kept: Vec::new(), events: 0 });
+        }
+        let class = &mut self.classes[usize::from(number)];
+        class.in_time &= in_time;
+        class.count(self.most, &self.events, length_ns);
+        self.rows.pass(number);
+        // In time none is missed.
+        let owed_periods = (length_ns / self.owed.period_ns as f64).round().max(1.0) as usize;
+        for place in 0..if in_time { owed_periods } else { missed.len() } {
+            let killed = missed.get(place).copied().unwrap_or(false);
+            let due_ns = self.passed.saturating_mul(self.owed.period_ns);
+            let after_gap = std::mem::take(&mut self.after_gap);
+            self.misses.job(&Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed, after_gap });
+            self.passed += 1;
         }
     }
 
-    /// The number of a cycle's pattern, if it is known; its key is left in `key`.
-    fn number(&mut self, events: &[(i64, Event)], length: i64) -> Option<u32> {
-        let (period, width) = (self.period_ns, self.fineness.width_ns);
-        let bins = period / width + i64::from(period % width > 0);
-        let bin = |time: i64| {
-            let time = time.max(0);
-            (time / period * bins + time % period / width) as u64
+    /// Cycles there were, and those of them that are computed.
+    pub fn counts(&self) -> (u64, u64) {
+        let kept = self.classes.iter().map(|class| class.kept.len() as u64).sum();
+        (self.classes.iter().map(|class| class.seen).sum(), kept)
+    }
+
+    /// The most periods with a missed output that came how close together.
+    pub fn misses_seen(&self) -> Vec<AtMost> {
+        self.misses.seen()
+    }
+
+    /// Cycles that stand for all, with how many each stands for.
+    pub fn kept(&self) -> impl Iterator<Item = (&Cycle, f64)> {
+        self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
+    }
+
+    /// Cycles evenly from all, as steps of sequences with so many misses; and how many they are.
+    pub fn steps(&self, closed: &mut Loop) -> (Steps, u64) {
+        let shown = |class: &Class| {
+            let each = class.kept.len().div_ceil(SHOWN).max(1);
+            class.kept.iter().step_by(each).cloned().collect::<Vec<Cycle>>()
         };
-        self.key.clear();
-        self.key.push(bin(length));
-        self.key.extend(
-            events
-                .iter()
-                .map(|(offset, event)| bin(*offset) << 16 | u64::from(event.by) << 8 | event.act as u64),
-        );
-        self.numbers.get(self.key.as_slice()).copied()
+        let step = |cycle: Cycle| Step {
+            map: closed.passage(&cycle.events, cycle.length_ns).phi,
+            missed: self.owed.missed(&cycle.events, cycle.length_ns),
+        };
+        let all: Vec<Step> = self.classes.iter().flat_map(shown).map(step).collect();
+        let count = all.len() as u64;
+        (Steps::new(all), count)
     }
 
-    /// Bins of twice the width: each of two old ones.
-    fn coarsen(&mut self) {
-        let old = (self.period_ns + self.fineness.width_ns - 1) / self.fineness.width_ns;
-        self.fineness.width_ns *= 2;
-        let new = (self.period_ns + self.fineness.width_ns - 1) / self.fineness.width_ns;
-        let wider = |bin: u64| bin / old as u64 * new as u64 + bin % old as u64 / 2;
-        let mut numbers = Numbers::default();
-        let mut kept: Vec<Sums> = Vec::new();
-        // In their order, so that the same run gives the same figures each time.
-        let mut before: Vec<(Box<[u64]>, u32)> = self.numbers.drain().collect();
-        before.sort_unstable_by_key(|(_, number)| *number);
-        for (mut key, number) in before {
-            key[0] = wider(key[0]);
-            key[1..].iter_mut().for_each(|word| *word = wider(*word >> 16) << 16 | *word & 0xffff);
-            let sums = &self.sums[number as usize];
-            if let Some(to) = numbers.get(&key) {
-                let to = &mut kept[*to as usize];
-                to.count += sums.count;
-                to.length += sums.length;
-                to.offsets.iter_mut().zip(&sums.offsets).for_each(|(a, b)| *a += b);
-            } else {
-                numbers.insert(key, kept.len() as u32);
-                kept.push(sums.clone());
-            }
+    /// Each class's stretches.
+    fn stretches(&self, closed: &mut Loop, without: Without) -> Vec<Stretches> {
+        let marked = |cycle: &Cycle| Cycle {
+            events: cycle.events.iter().filter_map(|(t, e)| Some((*t, done(*e, without)?))).collect(),
+            ..*cycle
+        };
+        let of = |class: &Class| {
+            let cycles: Vec<Cycle> = class.kept.iter().map(marked).collect();
+            under(closed, cycles.iter().map(|cycle| (cycle, class.weight())))
+        };
+        self.classes.iter().map(of).collect()
+    }
+
+    /// The loop under these cycles in random order, and under those in time; and whether it is stable as they follow each other.
+    pub fn judged(&self, closed: &mut Loop) -> JudgedCycles {
+        // What happens at marks is in the cycles already.
+        let stretches = self.stretches(closed, Without::Zero);
+        let all = |wanted: fn(&Class) -> bool| {
+            let of = self.classes.iter().zip(&stretches).filter(|(class, _)| wanted(class));
+            of.map(|(_, stretches)| stretches.clone()).reduce(|all, class| all.with(&class))
+        };
+        let alone = |all: Stretches| Chain::independent(&all, self.period_ns).stationary();
+        let (stability, rates, memory) = self.rows.stability(&stretches, self.period_ns);
+        JudgedCycles {
+            independent: all(|_| true).map(alone),
+            in_time: all(|class| class.in_time).map(alone),
+            stability,
+            rates,
+            memory,
         }
-        (self.numbers, self.sums) = (numbers, kept);
-        // Where single jobs alone fill the table, time is told apart as coarsely as it takes.
-        let coarse = self.fineness.width_ns > self.period_ns / COARSE && self.fineness.jobs > 1;
-        self.overflown = coarse && self.sums.len() > MOST_PATTERNS || self.fineness.width_ns > self.period_ns;
     }
 
-    /// The patterns in the order of their numbers.
-    pub fn patterns(&self) -> Vec<Pattern> {
-        let mut patterns: Vec<Pattern> = self
-            .sums
-            .iter()
-            .map(|sums| Pattern {
-                events: Vec::new(),
-                length_ns: sums.length / sums.count as f64,
-                count: sums.count,
-            })
-            .collect();
-        for (key, number) in &self.numbers {
-            let (sums, pattern) = (&self.sums[*number as usize], &mut patterns[*number as usize]);
-            let events = key[1..].iter().zip(&sums.offsets).map(|(word, sum)| {
-                let event = Event { by: (word >> 8) as u8, act: ACTS[(word & 0xff) as usize] };
-                (sum / sums.count as f64, event)
-            });
-            pattern.events = events.collect();
-        }
-        patterns
-    }
-
-    /// Goes through the same moments again, told apart as before.
-    pub fn again(self) -> Retold {
-        Retold { cutter: Cutter::new(self.fineness.jobs), cycles: self }
+    /// Whether the loop is stable as its cycles follow each other, and its rates; at each mark its output does this.
+    pub fn stability(&self, closed: &mut Loop, without: Without) -> (Stability, Stationary) {
+        let (stability, rates, _) = self.rows.stability(&self.stretches(closed, without), self.period_ns);
+        (stability, rates)
     }
 }
 
-/// Acts by their number.
-const ACTS: [Act; 6] = [Act::Sample, Act::Finish, Act::Compute, Act::Write, Act::Zero, Act::Predict];
-
-/// A second look at a run, which gives the number of each cycle's pattern.
-#[derive(Debug, Clone)]
-pub struct Retold {
-    cutter: Cutter,
-    cycles: Cycles,
+/// What cycles do to a loop.
+pub(super) struct JudgedCycles {
+    /// All of them in random order; `None` where there are none.
+    pub independent: Option<Stationary>,
+    /// Those in time.
+    pub in_time: Option<Stationary>,
+    /// As they follow each other.
+    pub stability: Stability,
+    /// The rates of that.
+    pub rates: Stationary,
+    /// Cycles that these remember.
+    pub memory: usize,
 }
 
-impl Retold {
-    /// Takes the next moment; gives the number of the pattern that it completes, or `None` where records are lost.
-    pub fn pass(&mut self, moment: Moment, mut give: impl FnMut(Option<u32>)) {
-        let cycles = &mut self.cycles;
-        self.cutter.pass(moment, |whole| match whole {
-            Some((events, length)) => {
-                if let Some(number) = cycles.number(events, length) {
-                    give(Some(number));
-                }
-            }
-            None => give(None),
-        });
+/// Cycles in random order, each as often as its weight says.
+pub(super) fn under<'a>(closed: &mut Loop, cycles: impl Iterator<Item = (&'a Cycle, f64)>) -> Stretches {
+    let mut all = Stretches::new(closed.lasting());
+    for (cycle, weight) in cycles {
+        let passage = closed.passage(&cycle.events, cycle.length_ns);
+        all.add(&passage, cycle.length_ns * 1e-9, weight);
     }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::servo::timing::{Job, Moments, TaskTiming};
 
-    const H: i64 = 1_000_000;
+    const H: i64 = 1_000;
+
+    fn done(time: f64, by: u8) -> (f64, Event) {
+        (time, Event { by, act: Act::Finish })
+    }
+
+    #[test]
+    fn a_period_is_missed_where_any_task_owes_an_output() {
+        let owed = Owed { period_ns: 100, outputs: vec![1, 2] };
+        let all = [done(10.0, 1), done(40.0, 0), done(70.0, 1)];
+        assert_eq!(owed.missed(&all, 100.0), [false]);
+        assert_eq!(owed.missed(&all[..2], 100.0), [true]);
+        // The second task's last output comes in the next period, with that period's own.
+        let late =
+            [done(10.0, 1), done(40.0, 0), done(105.0, 1), done(120.0, 1), done(150.0, 0), done(170.0, 1)];
+        assert_eq!(owed.missed(&late, 200.0), [true, false]);
+    }
+
+    fn cycles(jobs: &[Job], most_jobs: usize) -> Cycles {
+        let mut found = Cycles::new(H, Owed { period_ns: H, outputs: vec![1] }, most_jobs);
+        let mut moments = super::super::timing::Moments::new(Default::default(), H, 0);
+        let mut last = None::<i64>;
+        for job in jobs {
+            moments.job(job, |moment| {
+                found.pass(match moment {
+                    Moment::Turn(time_ns) => {
+                        let in_time = last.replace(time_ns).is_some_and(|last| time_ns - last == H);
+                        Err(Together { time_ns, in_time })
+                    }
+                    moment => Ok(moment),
+                });
+            });
+        }
+        found
+    }
 
     fn job(index: i64, latency: i64, execution: i64) -> Job {
         let due_ns = index * H;
@@ -359,30 +400,16 @@ mod tests {
         Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
     }
 
-    fn cycles(jobs: &[Job], most_jobs: usize) -> (Cycles, Vec<Option<u32>>) {
-        let moments = |give: &mut dyn FnMut(Moment)| {
-            let mut moments = Moments::new(TaskTiming::default(), H, 0);
-            jobs.iter().for_each(|job| moments.job(job, &mut *give));
-        };
-        let mut found = Cycles::new(H, most_jobs);
-        moments(&mut |moment| found.pass(moment));
-        let (mut numbers, mut again) = (Vec::new(), found.clone().again());
-        moments(&mut |moment| again.pass(moment, |number| numbers.push(number)));
-        (found, numbers)
-    }
-
     #[test]
     fn a_job_that_overruns_is_one_cycle_with_the_due_time_it_misses() {
         let jobs: Vec<Job> =
             [0, 1, 3, 4, 6].map(|k| job(k, 0, if k == 1 || k == 4 { H + 200 } else { 500 })).into();
-        let (found, numbers) = cycles(&jobs, 8);
-        let patterns = found.patterns();
-        assert_eq!(patterns.len(), 2);
-        assert_eq!(numbers, [Some(0), Some(1), Some(0), Some(1)]);
-        assert_eq!((patterns[1].length_ns, patterns[1].count), (2e6, 2));
-        let times: Vec<f64> = patterns[1].events.iter().map(|e| e.0).collect();
-        assert_eq!(times, [0.0, 1_000_200.0]);
-        assert_eq!((patterns[0].course(H), patterns[1].course(H)), (Course::InTime, Course::Late));
+        let found = cycles(&jobs, 8);
+        let seen: Vec<(bool, u64, f64)> =
+            found.classes.iter().map(|c| (c.in_time, c.seen, c.kept[0].length_ns)).collect();
+        assert_eq!(seen, [(true, 2, 1e3), (false, 2, 2e3)]);
+        let times: Vec<f64> = found.classes[1].kept[0].events.iter().map(|e| e.0).collect();
+        assert_eq!(times, [0.0, 1_200.0]);
     }
 
     #[test]
@@ -390,55 +417,25 @@ mod tests {
         // Each half a period too long; the third catches up.
         let burst =
             [job(0, 0, 3 * H / 2), job(1, H / 2, H), job(2, H / 2, 100), job(3, 0, 100), job(4, 0, 100)];
-        let (whole, numbers) = cycles(&burst, 8);
-        assert_eq!((numbers.len(), whole.patterns()[0].jobs()), (2, 3));
-        let (cut, numbers) = cycles(&burst, 1);
-        assert_eq!(numbers.len(), 4);
-        assert_eq!(cut.patterns()[0].length_ns, 1.5e6, "from start to start");
-    }
-
-    #[test]
-    fn many_different_times_are_told_apart_more_coarsely_around_their_means() {
-        let jobs: Vec<Job> =
-            (0..5_001).map(|k| job(k, k * 37 % 99_991, 1_000 + k * 7_919 % 10_007)).collect();
-        let (found, numbers) = cycles(&jobs, 8);
-        let patterns = found.patterns();
-        assert!(patterns.len() <= MOST_PATTERNS && found.fineness().width_ns > 1);
-        assert_eq!((patterns.iter().map(|p| p.count).sum::<u64>(), numbers.len()), (5_000, 5_000));
-        let mean: f64 = patterns.iter().map(|p| p.events[0].0 * p.count as f64).sum::<f64>() / 5_000.0;
-        let exact = (0..5_000).map(|k| f64::from(k * 37 % 99_991)).sum::<f64>() / 5_000.0;
-        assert!((mean - exact).abs() < 1e-6);
-        // No bin holds ends before and after the next due time.
-        let near: Vec<Job> = (0..5_001).map(|k| job(2 * k, 0, H - 2_500 + k)).collect();
-        let split = cycles(&near, 8).0.patterns();
-        let late = |p: &&Pattern| p.events[1].0 >= H as f64;
-        assert!(split.iter().filter(late).map(|p| p.count).sum::<u64>() == 2_500);
-        let close = |p: &Pattern| (p.events[1].0 - H as f64).abs() < 2.0 * found.fineness().width_ns as f64;
-        assert!(split.iter().any(close));
-    }
-
-    #[test]
-    fn bursts_too_different_to_be_told_apart_have_to_be_cut() {
-        let (mut jobs, mut free, mut random) = (Vec::new(), 0, 1u64);
-        for k in 0..60_000 {
-            random = random * 16_807 % 2_147_483_647;
-            let (due, work) = (k * H, 300_000 + (random % 1_300_000) as i64);
-            let start = due.max(free);
-            free = start + work;
-            jobs.push(Job { due_ns: due, start_ns: start, end_ns: free, killed: false, after_gap: false });
-        }
-        assert!(cycles(&jobs, 8).0.must_cut_bursts());
-        let (cut, numbers) = cycles(&jobs, 1);
-        assert!(!cut.must_cut_bursts() && cut.patterns().len() <= MOST_PATTERNS);
-        assert!(numbers.len() > 50_000);
+        let whole = cycles(&burst, 8);
+        assert_eq!((whole.counts().0, whole.classes[0].kept[0].jobs()), (2, 3));
+        let cut = cycles(&burst, 1);
+        assert_eq!((cut.counts().0, cut.classes[0].kept[0].length_ns), (4, 1.5e3));
     }
 
     #[test]
     fn lost_records_end_a_cycle_without_counting_it() {
         let mut jobs: Vec<Job> = (0..6).map(|k| job(k, 0, 100)).collect();
         jobs[3].after_gap = true;
-        let (found, numbers) = cycles(&jobs, 8);
-        assert_eq!(numbers, [Some(0), Some(0), None, Some(0), Some(0)]);
-        assert_eq!(found.patterns()[0].count, 4);
+        assert_eq!(cycles(&jobs, 8).counts().0, 4);
+    }
+
+    #[test]
+    fn kept_cycles_come_from_all_of_the_run() {
+        let jobs: Vec<Job> = (0..100_000).map(|k| job(k, k % 7, 100)).collect();
+        let found = cycles(&jobs, 8);
+        let (seen, kept) = found.counts();
+        assert!(seen == 99_999 && (KEPT as u64 / 2..KEPT as u64).contains(&kept), "{seen} {kept}");
+        assert!((found.kept().map(|(_, weight)| weight).sum::<f64>() - 99_999.0).abs() < 1e-6);
     }
 }

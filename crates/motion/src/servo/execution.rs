@@ -5,6 +5,7 @@ use nalgebra::DMatrix;
 use super::ServoError;
 use super::chain::{Chain, Edge, Stretches};
 use crate::error::MotionError;
+use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;
 
 /// One of the kinds of execution times a task has: any time between two limits with the same probability.
@@ -188,10 +189,27 @@ impl Execution {
         Chain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
     }
 
-    /// The same with so much more of each.
-    pub(super) fn longer_by(&self, ns: f64) -> Execution {
-        let longer = |kind: &Kind| Kind { low_ns: kind.low_ns + ns, high_ns: kind.high_ns + ns, ..*kind };
-        Execution { kinds: self.kinds.iter().map(longer).collect(), transitions: self.transitions.clone() }
+    /// Whether every job works as long.
+    pub(super) fn is_constant(&self) -> bool {
+        self.kinds.iter().all(|kind| kind.low_ns == self.kinds[0].low_ns && kind.high_ns == kind.low_ns)
+    }
+
+    /// The time of the next job in ns, after one of this kind.
+    pub(super) fn draw(&self, kind: &mut Option<usize>, random: &mut Random) -> i64 {
+        let before = *kind;
+        let share = |next: usize| match before {
+            Some(before) => self.follows(next, before),
+            None => self.kinds[next].share,
+        };
+        let mut left = random.uniform();
+        let chosen = (0..self.kinds.len()).find(|kind| {
+            left -= share(*kind);
+            left < 0.0
+        });
+        let chosen = chosen.unwrap_or(self.kinds.len() - 1);
+        *kind = Some(chosen);
+        let Kind { low_ns, high_ns, .. } = self.kinds[chosen];
+        (low_ns + (high_ns - low_ns) * random.uniform()).round() as i64
     }
 
     /// Mean execution time in ns.

@@ -1,13 +1,11 @@
 //! References followed with ideal and with recorded timing, through the worst event of a run.
 
-use jitterlab_model::Activation;
 use serde::Serialize;
 
 use super::along_trace::TimeBase;
 use super::looped::Loop;
-use super::question::Question;
 use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
-use super::timing::{Job, Moment, Moments};
+use super::timing::Moment;
 
 /// One reference followed with ideal and with recorded timing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -60,43 +58,6 @@ impl Window {
             length_ns: ((length_s * 1e9) as i64).max(40 * period_ns).min(most_ns),
         }
     }
-}
-
-/// How many rows before and after the worst one these references need.
-pub(super) fn rows_needed(references: &[Reference], crossover_rad_per_s: f64, period_ns: i64) -> (u64, u64) {
-    let windows = references.iter().map(|r| Window::of(*r, crossover_rad_per_s, period_ns));
-    windows.fold((0, 0), |(before, after), w| {
-        let rows = |ns: i64| (ns / period_ns) as u64 + 2;
-        (before.max(rows(w.before_ns)), after.max(rows(w.length_ns)))
-    })
-}
-
-/// Follows a reference through activations around the one that was due at `worst_ns`.
-pub(super) fn follow(
-    question: &Question,
-    closed: &Loop,
-    crossover_rad_per_s: f64,
-    (rows, worst_ns): (&[Activation], i64),
-    reference: Reference,
-) -> FollowedReference {
-    let period_ns = question.period_ns;
-    let window = Window::of(reference, crossover_rad_per_s, period_ns);
-    let from = rows.partition_point(|a| a.due_ns < worst_ns - window.before_ns);
-    let begin_ns = rows.get(from).map_or(0, |a| a.due_ns);
-    let last_ns = rows.last().map_or(0, |a| a.due_ns);
-    let length_ns = window.length_ns.min(last_ns - begin_ns + period_ns);
-    let recorded = rows[from..].iter().map(Job::from).take_while(|job| job.due_ns - begin_ns <= length_ns);
-    let punctual = (0..=length_ns / period_ns).map(|k| {
-        let due_ns = k * period_ns;
-        Job { due_ns, start_ns: due_ns, end_ns: due_ns, killed: false, after_gap: false }
-    });
-    let moments = |jobs: &mut dyn Iterator<Item = Job>| {
-        let (mut making, mut moments) = (Moments::new(question.timing, period_ns, 0), Vec::new());
-        jobs.for_each(|job| making.job(&job, |moment| moments.push(moment)));
-        moments
-    };
-    let (mut recorded, mut punctual) = (recorded.into_iter(), punctual.into_iter());
-    compared(closed, reference, length_ns, moments(&mut punctual), moments(&mut recorded))
 }
 
 /// A reference followed for so long through punctual and through recorded moments.

@@ -1,23 +1,49 @@
-//! The chain of a task whose execution times are given: each job samples when it starts, works, writes, and what becomes of the
-//! due times it overruns is the overrun action's.
+//! A task whose execution times are given: each job samples when it starts, works, writes, and what becomes of the due times it
+//! overruns is the overrun action's.
 //!
-//! The task starts when it is due, or when its last job ends. A due time at the very end of a job has passed.
+//! Where what a job does depends on no job before but through the kind of its time, the loop's equation is exact. A task that
+//! catches up carries its backlog from job to job: there a sequence is drawn, and the loop is followed along it.
+
+use jitterlab_analysis::random::Random;
 
 use super::ServoError;
-use super::backlog;
+use super::along_trace::Interval;
 use super::chain::{Stationary, Stretches};
-use super::execution::Kind;
+use super::course::{Course, Followed};
+use super::cycles::{Cycles, Owed, Together};
+use super::execution::{Execution, Kind};
 use super::flow::Flow;
-use super::given_task::GivenTask;
 use super::looped::{Act, Event, Loop};
-use super::overrun::{Late, Without};
+use super::memory::Stability;
+use super::overrun::{Late, OverrunAction, Without};
 use super::quadrature::mean_points;
-use super::timing::{Actuation, Sampling};
-use super::weakly_hard::{Step, Steps, missed_periods};
+use super::replay::Replay;
+use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
+use super::weakly_hard::{Step, Steps};
 use crate::error::MotionError;
+
+/// A task whose execution times are given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GivenTask {
+    /// Its period.
+    pub period_ns: i64,
+    /// How long it works.
+    pub execution: Execution,
+    /// How long it waits to start once it is due; always the same.
+    pub wait_ns: f64,
+    /// What happens to a job that is not done in time.
+    pub action: OverrunAction,
+    /// Where in the task sampling and actuation happen.
+    pub timing: TaskTiming,
+}
 
 /// Points of each piece of a range of execution times.
 const POINTS: usize = 24;
+/// Jobs of a sequence that is drawn, and of one whose jobs are all alike.
+const DRAWN: usize = 400_000;
+const ALIKE: usize = 20_000;
+/// Begin of the random numbers.
+const SEED: u64 = 1;
 
 impl GivenTask {
     /// The stationary loop that it closes.
@@ -25,21 +51,58 @@ impl GivenTask {
     /// # Errors
     /// An output that is predicted without an estimator.
     pub fn stationary(&self, closed: &mut Loop) -> Result<Stationary, MotionError> {
+        Ok(self.judged(closed)?.0)
+    }
+
+    /// The same, whether it is stable, and where its cost lies if it is that along a sequence.
+    ///
+    /// # Errors
+    /// As [`GivenTask::stationary`].
+    pub(super) fn judged(
+        &self,
+        closed: &mut Loop,
+    ) -> Result<(Stationary, Stability, Option<Interval>), MotionError> {
         if self.action.without == Without::Predict && !closed.can(Act::Predict) {
             return Err(ServoError::NoEstimator.into());
         }
-        let mut task = self.clone();
-        if self.timing.sampling == Sampling::AtDue {
-            // What hardware samples waits for its output as long as the task waits and works.
-            task.execution = self.execution.longer_by(self.wait_ns);
-            task.wait_ns = 0.0;
-        }
-        if task.action.late == Late::CatchUp {
-            return Ok(backlog::stationary(closed, &task));
+        let period_ns = self.period_ns as f64;
+        let catches_up = self.action.late == Late::CatchUp && self.execution.longest_ns() > period_ns;
+        // A task that works as long as its period or longer on average is never done: its jobs come back to back.
+        let is_endless = self.execution.mean_ns() >= period_ns * (1.0 - 1e-12);
+        if catches_up && !(is_endless && self.timing.actuation != Actuation::AtNextDue) {
+            return Ok(self.drawn(closed, is_endless));
         }
         let of_kinds: Vec<Stretches> =
-            task.execution.kinds().iter().map(|kind| task.of_kind(closed, kind)).collect();
-        Ok(task.execution.chained(&of_kinds, task.period_ns).stationary())
+            self.execution.kinds().iter().map(|kind| self.of_kind(closed, kind, catches_up)).collect();
+        let stationary = self.execution.chained(&of_kinds, self.period_ns).stationary();
+        let stability = if stationary.is_stable() { Stability::Stable } else { Stability::Unstable };
+        Ok((stationary, stability, None))
+    }
+
+    /// Along a sequence drawn from the execution times.
+    fn drawn(&self, closed: &mut Loop, is_endless: bool) -> (Stationary, Stability, Option<Interval>) {
+        const WHOLE: usize = 8;
+        let owed = Owed { period_ns: self.period_ns, outputs: vec![1] };
+        let cycles = Cycles::new(self.period_ns, owed, if is_endless { 1 } else { WHOLE });
+        let punctual = GivenTask { execution: Execution::constant(0.0), wait_ns: 0.0, ..self.clone() };
+        let begin = punctual.of_kind(closed, &punctual.execution.kinds()[0], false);
+        let begin = punctual.execution.chained(&[begin], self.period_ns).stationary();
+        let mut course = Course::new(closed, self.period_ns, cycles, &begin);
+        let mut replay = Replay::new(self.action.late, self.period_ns);
+        let mut moments = Moments::new(self.timing, self.period_ns, 0);
+        let (mut random, mut kind, mut free_ns) = (Random::new(SEED), None, i64::MIN);
+        for _ in 0..if self.execution.is_constant() { ALIKE } else { DRAWN } {
+            let execution_ns = self.execution.draw(&mut kind, &mut random);
+            let job = self.job(&mut replay, &mut free_ns, execution_ns);
+            moments.job(&job, |moment| {
+                course.pass(match moment {
+                    Moment::Turn(time_ns) => Err(Together { time_ns, in_time: false }),
+                    moment => Ok(moment),
+                });
+            });
+        }
+        let Followed { stationary, judged, interval, .. } = course.finish();
+        (stationary, judged.stability, interval)
     }
 
     /// The jobs as steps of sequences with so many misses; of a range of execution times, some all over it. `None` for a task
@@ -49,103 +112,97 @@ impl GivenTask {
         if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
             return None;
         }
+        let owed = Owed { period_ns: self.period_ns, outputs: vec![1] };
         let mut steps = Vec::new();
         for kind in self.execution.kinds() {
             let parts = if kind.high_ns > kind.low_ns { OF_RANGE } else { 0 };
             for part in 0..=parts {
                 let share = f64::from(part) / f64::from(parts.max(1));
                 let time = kind.low_ns + (kind.high_ns - kind.low_ns) * share;
-                let (events, length) = self.course(time);
-                let missed = missed_periods(&events, length, self.period_ns as f64);
-                steps.push(Step { map: self.passage(closed, time).phi, missed });
+                let (events, length) = self.course(time, false);
+                let missed = owed.missed(&events, length);
+                steps.push(Step { map: closed.passage(&events, length).phi, missed });
             }
         }
         Some(Steps::new(steps))
     }
 
     /// All jobs of a kind.
-    fn of_kind(&self, closed: &mut Loop, kind: &Kind) -> Stretches {
+    fn of_kind(&self, closed: &mut Loop, kind: &Kind, back_to_back: bool) -> Stretches {
         let mut stretches = Stretches::new(closed.lasting());
         let due_times = (1..).map(|n| f64::from(n) * self.period_ns as f64 - self.wait_ns);
         let cuts = due_times.take_while(|t| *t < kind.high_ns);
         for (time, share) in mean_points(kind.low_ns, kind.high_ns, cuts, POINTS) {
-            let (events, length) = self.events(time);
+            let (events, length) = self.course(time, back_to_back);
             stretches.add(&closed.passage(&events, length), length * 1e-9, share);
         }
         stretches
     }
 
-    /// What a job that works so long does to the lasting part of the state, until the same of the next job.
+    /// What a job that works so long does to the lasting part of the state, until the next that is served is due.
     pub fn passage(&self, closed: &mut Loop, execution_ns: f64) -> Flow {
-        let (events, length) = self.events(execution_ns);
+        let (events, length) = self.course(execution_ns, false);
         closed.passage(&events, length)
     }
 
-    /// The same; where outputs wait for the next start, from start to start, so that nothing waits at the cut.
-    pub(super) fn events(&self, time: f64) -> (Vec<(f64, Event)>, f64) {
-        let (mut events, length) = self.course(time);
-        let start = self.wait_ns;
-        if self.timing.actuation == Actuation::AtNextStart && start < length {
-            let before = events.partition_point(|event| event.0 < start);
-            events[..before].iter_mut().for_each(|event| event.0 += length);
-            events.rotate_left(before);
-            events.iter_mut().for_each(|event| event.0 -= start);
-            // What happens while the next one waits comes before its start.
-            events.sort_by(|a, b| a.0.total_cmp(&b.0));
-        }
-        (events, length)
+    /// The next job, which waits once it is due, however long the one before worked.
+    fn job(&self, replay: &mut Replay, free_ns: &mut i64, work_ns: i64) -> Job {
+        let due_ns = replay.due_ns();
+        let waits_ns = due_ns + self.wait_ns.round() as i64 - due_ns.max(*free_ns);
+        let job = replay.job(waits_ns.max(0), work_ns, false);
+        *free_ns = job.end_ns;
+        job
     }
 
-    /// From the due time of a job that works so long to the next one that is served.
-    fn course(&self, time: f64) -> (Vec<(f64, Event)>, f64) {
-        let (start, end, period) = (self.wait_ns, self.wait_ns + time, self.period_ns as f64);
-        let mut events = Vec::with_capacity(4);
-        let mut at = |time: f64, act: Act| events.push((time, act.alone()));
-        let without = match self.action.without {
-            Without::Hold => None,
-            Without::Zero => Some(Act::Zero),
-            Without::Predict => Some(Act::Predict),
+    /// What happens from when a job that works so long is due to when the next one that is served is, between others of its kind;
+    /// of a task that catches up, or whose output waits for the next start, from its start to the next.
+    fn course(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
+        let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(Act::Zero);
+        let mut replay = Replay::new(self.action.late, self.period_ns);
+        let mut moments = Moments::new(self.timing, self.period_ns, 0).without(marks);
+        let (mut cuts, mut events, mut ends, mut free_ns) = (Vec::new(), Vec::new(), Vec::new(), i64::MIN);
+        // A task that catches up may still be at work when it is due, and an output may wait for the next start.
+        let waits = self.timing.actuation == Actuation::AtNextStart && self.wait_ns < self.period_ns as f64;
+        let from_start = self.action.late == Late::CatchUp || waits;
+        let work_ns = time.floor() as i64;
+        for number in 0..4 {
+            let job = if back_to_back {
+                let start_ns = number * work_ns;
+                Job {
+                    due_ns: start_ns,
+                    start_ns,
+                    end_ns: start_ns + work_ns,
+                    killed: false,
+                    after_gap: false,
+                }
+            } else {
+                self.job(&mut replay, &mut free_ns, work_ns)
+            };
+            ends.push(job.end_ns);
+            moments.job(&job, |moment| match moment {
+                Moment::Turn(time) if !from_start => cuts.push((time, events.len())),
+                Moment::At(time, event) => {
+                    if from_start && event.act == Act::Sample {
+                        cuts.push((time, events.len()));
+                    }
+                    events.extend(done(event, self.action.without).map(|event| (time, event)));
+                }
+                _ => {}
+            });
+        }
+        let (Some((begin, from)), Some((end, to))) = (cuts.get(1), cuts.get(2)) else {
+            return (Vec::new(), self.period_ns as f64);
         };
-        let passed = (end / period).floor();
-        let length = match self.action.late {
-            _ if passed == 0.0 => period,
-            Late::Kill => period,
-            Late::RePhase => end + period,
-            Late::Skip | Late::CatchUp => (passed + 1.0) * period,
+        // A part of a nanosecond moves what happens at the job's end, and what begins anew after it.
+        let part = time - work_ns as f64;
+        let at_end = |event: &Event| match event.act {
+            Act::Finish => self.timing.actuation != Actuation::AtStart,
+            act => act == Act::Compute,
         };
-        // Due times that pass before it starts, while it works, and at its very end.
-        let missed = |from: f64, until: f64, at: &mut dyn FnMut(f64, Act)| {
-            if let Some(act) = without.filter(|_| self.action.late == Late::Skip) {
-                let due_times = (1..).map(|n| f64::from(n) * period);
-                due_times.skip_while(|t| *t <= from).take_while(|t| *t <= until).for_each(|t| at(t, act));
-            }
-        };
-        let is_killed = passed > 0.0 && self.action.late == Late::Kill;
-        missed(0.0, start, &mut at);
-        if !is_killed || start < period {
-            at(start, Act::Sample);
-            if self.timing.actuation == Actuation::AtStart {
-                at(start, Act::Finish);
-            }
-        }
-        if is_killed {
-            without.into_iter().for_each(|act| at(period, act));
-            return (events, length);
-        }
-        missed(start, end.next_down(), &mut at);
-        match self.timing.actuation {
-            Actuation::AtStart => {}
-            Actuation::AtEnd => at(end, Act::Finish),
-            Actuation::AtNextStart | Actuation::AtNextDue => at(end, Act::Compute),
-        }
-        missed(end.next_down().max(start), end, &mut at);
-        match self.timing.actuation {
-            Actuation::AtNextStart => at(length + start, Act::Write),
-            // The first due time from its end on; on a grid that begins anew that is the next one.
-            Actuation::AtNextDue if self.action.late == Late::RePhase => at(length, Act::Write),
-            Actuation::AtNextDue => at((end / period).ceil().max(1.0) * period, Act::Write),
-            Actuation::AtStart | Actuation::AtEnd => {}
-        }
-        (events, length)
+        let moved = |time: i64, event: &Event| if time == ends[1] && at_end(event) { part } else { 0.0 };
+        let course =
+            events[*from..*to].iter().map(|(t, event)| ((t - begin) as f64 + moved(*t, event), *event));
+        let begins_anew = back_to_back || self.action.late == Late::RePhase && end - begin != self.period_ns;
+        (course.collect(), (end - begin) as f64 + if begins_anew { part } else { 0.0 })
     }
 }

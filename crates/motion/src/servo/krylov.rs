@@ -1,9 +1,6 @@
-//! Linear equations and largest eigenvalues of maps too large for a matrix: by the subspace of their powers.
+//! Linear equations of maps, and their largest eigenvalues: of those too large for a matrix by the subspace of their powers.
 
 use nalgebra::{DMatrix, DVector};
-
-/// Vectors kept at most before beginning anew.
-const SUBSPACE: usize = 200;
 
 /// An orthonormal basis of span {v, A v, A^2 v, ...} and A on it (Arnoldi 1951, each vector orthogonalised again where little of it is left). It can
 /// be made larger.
@@ -74,57 +71,14 @@ fn written_out(map: impl Fn(&DVector<f64>) -> DVector<f64>, size: usize) -> DMat
     DMatrix::from_columns(&columns)
 }
 
-/// Solves x - A x = b to nearly the last digit (of large maps by GMRES: Saad and Schultz 1986, restarted); `None` where that
-/// fails, as for a singular equation.
+/// Solves x - A x = b to nearly the last digit; `None` where that fails, as for a singular equation.
 pub(super) fn solve(map: impl Fn(&DVector<f64>) -> DVector<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
-    const RESTARTS: usize = 20;
-    const ENOUGH: f64 = 1e-14;
     let left = |x: &DVector<f64>| x - map(x);
-    if b.len() <= SMALL {
-        let triangles = written_out(left, b.len()).full_piv_lu();
-        let first = triangles.solve(b)?;
-        let x = &first + triangles.solve(&(b - left(&first)))?;
-        let residual = (b - left(&x)).norm();
-        return (residual <= 1e-9 * b.norm() + 1e-12 * x.norm()).then_some(x);
-    }
-    let mut x = DVector::zeros(b.len());
-    let mut residual = b.clone();
-    let goal = ENOUGH * b.norm();
-    for _ in 0..RESTARTS {
-        let before = residual.norm();
-        if before <= goal {
-            return Some(x);
-        }
-        let mut basis = Basis::new(&residual);
-        for size in (20..=SUBSPACE).step_by(20) {
-            basis.grow(&left, size);
-            let (weights, rest) = least_squares(&basis.hessenberg(), before)?;
-            if basis.exhausted || rest <= goal || size == SUBSPACE {
-                x += basis.sum(weights.iter().copied());
-                break;
-            }
-        }
-        residual = b - left(&x);
-        // It stands still: at the rounding of large numbers, or for good.
-        if residual.norm() > 0.5 * before {
-            break;
-        }
-    }
-    (residual.norm() <= 1e-9 * b.norm()).then_some(x)
-}
-
-/// The weights for which H weights is nearest to (size, 0, 0, ...), and the distance left; `None` of a singular H.
-fn least_squares(hessenberg: &DMatrix<f64>, size: f64) -> Option<(DVector<f64>, f64)> {
-    let columns = hessenberg.ncols();
-    let mut right = DVector::zeros(columns + 1);
-    right[0] = size;
-    if !hessenberg.iter().all(|v| v.is_finite()) {
-        return None;
-    }
-    let triangle = hessenberg.clone().qr();
-    triangle.q_tr_mul(&mut right);
-    let weights = triangle.r().solve_upper_triangular(&right.rows(0, columns).into_owned())?;
-    Some((weights, right[columns].abs()))
+    let triangles = written_out(left, b.len()).full_piv_lu();
+    let first = triangles.solve(b)?;
+    let x = &first + triangles.solve(&(b - left(&first)))?;
+    let residual = (b - left(&x)).norm();
+    (residual <= 1e-9 * b.norm() + 1e-12 * x.norm()).then_some(x)
 }
 
 /// The largest eigenvalue of a map that keeps a cone (as covariances do): real, not negative, and as large as the others'

@@ -5,8 +5,10 @@ use serde::Serialize;
 use super::actions::ActionCost;
 use super::evaluate::Evaluation;
 use super::follow::FollowedReference;
-use super::gather::MeanTiming;
+use super::mean_timing::MeanTiming;
+use super::plant_loop::PlantLoop;
 use super::redesign::Redesign;
+use super::several::{LoopTask, Several};
 use super::verdict::Verdict;
 use super::weakly_hard::UnderMisses;
 
@@ -62,4 +64,22 @@ pub struct PlantUnderRun {
     /// Controllers designed anew for this timing, where that was asked for and one task closes the plant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redesigns: Vec<Redesign>,
+}
+
+impl Several {
+    /// A task as a result names it.
+    pub(super) fn described(&self, task: &LoopTask, timing: Option<MeanTiming>) -> TaskOfLoops {
+        let loops: Vec<LoopOfPlant> = if self.plant.loops.is_empty() {
+            let design = self.plant.design.name().into();
+            vec![LoopOfPlant { name: None, controller: design }]
+        } else {
+            let of = |i: &usize| self.plant.loops.get(*i);
+            let named = |l: &PlantLoop| LoopOfPlant {
+                name: Some(l.name.clone()),
+                controller: l.design.name().into(),
+            };
+            task.loops.iter().filter_map(of).map(named).collect()
+        };
+        TaskOfLoops { name: task.name.clone(), period_ns: task.period_ns, loops, timing, alone: None }
+    }
 }

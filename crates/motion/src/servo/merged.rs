@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::cycles::Together;
 use super::looped::Act;
+use super::mean_timing::Timings;
 use super::timing::{Job, Moment, Moments};
 use crate::error::MotionError;
 
@@ -17,6 +19,7 @@ struct Stream<'a> {
     ahead: VecDeque<Moment>,
     /// Turns since the last that all tasks had together.
     turns: i64,
+    timings: Timings,
 }
 
 impl Stream<'_> {
@@ -24,6 +27,7 @@ impl Stream<'_> {
     fn fill(&mut self) -> Result<bool, MotionError> {
         while self.ahead.is_empty() {
             let Some(job) = self.jobs.next().transpose()? else { return Ok(false) };
+            self.timings.add(&job);
             let ahead = &mut self.ahead;
             self.moments.job(&job, |moment| ahead.push_back(moment));
         }
@@ -59,14 +63,6 @@ pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i
     (all / shortest <= MOST_JOBS).then_some(all)
 }
 
-/// A time at which all tasks are due, or were just served, and none is at work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Together {
-    pub time_ns: i64,
-    /// No due time was missed since the last such.
-    pub in_time: bool,
-}
-
 /// Tasks of several periods. The first are those whose events are wanted.
 pub(super) struct Merged<'a> {
     streams: Vec<Stream<'a>>,
@@ -83,11 +79,21 @@ impl<'a> Merged<'a> {
     pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
         let (ahead, moments) = (VecDeque::new(), moments.by(by));
-        self.streams.push(Stream { period_ns, jobs, moments, ahead, turns: 0 });
+        let timings = Timings::new(period_ns);
+        self.streams.push(Stream { period_ns, jobs, moments, ahead, turns: 0, timings });
     }
 
-    /// Gives all moments, and when all tasks have their turn together, until the first task ends or `give` wants no more.
-    pub fn run(mut self, mut give: impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), MotionError> {
+    /// Gives all moments, and when all tasks have their turn together, until the first task ends or `give` wants no more. Returns
+    /// each task's timing.
+    pub fn run(
+        mut self,
+        mut give: impl FnMut(Result<Moment, Together>) -> bool,
+    ) -> Result<Vec<Timings>, MotionError> {
+        self.give(&mut give)?;
+        Ok(self.streams.into_iter().map(|stream| stream.timings).collect())
+    }
+
+    fn give(&mut self, give: &mut impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), MotionError> {
         // The slowest task is the one whose turns are looked at.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());

@@ -3,7 +3,7 @@
 //! A loop is a continuous-time [`Plant`] with noise and a cost, a discrete-time [`Controller`] designed for the
 //! nominal period, and the times at which the task samples and actuates. Its quality is the mean of a quadratic
 //! cost (1/T) int z'Qz dt with z = [states; inputs], as in Jitterbug (Lincoln and Cervin, 2002): computed exactly
-//! from covariances, never from random numbers.
+//! from covariances along the course of the task. Only given execution times of a task that catches up are drawn.
 //!
 //! Inside, the whole loop has the state `[x; u; v; xc]`: plant states, inputs held by the actuator, outputs
 //! computed and not yet written, controller states. Between events only `x` moves; sampling changes `v` and `xc`;
@@ -12,13 +12,11 @@
 mod actions;
 mod along_trace;
 mod assessment;
-mod averaged;
-mod backlog;
 mod bound;
 mod cascade;
 mod chain;
-mod classes;
 mod controller;
+mod course;
 mod curves;
 mod cycles;
 mod description;
@@ -33,10 +31,7 @@ mod fold;
 mod follow;
 mod frequency;
 mod gains;
-mod gather;
-mod given_task;
 mod jobs;
-mod joint;
 mod krylov;
 mod live;
 mod live_result;
@@ -44,6 +39,8 @@ mod live_trial;
 mod looped;
 mod loops_judged;
 mod margins;
+mod mean_timing;
+mod memory;
 mod merged;
 mod misses;
 mod numeric;
@@ -74,23 +71,20 @@ mod verdict;
 mod weakly_hard;
 
 pub use actions::ActionCost;
-pub use along_trace::{AlongTrace, CostStretch, TimeBase, Walk};
-pub use assessment::{LoopAssessment, VelocityError, Wishes};
+pub use along_trace::{AlongTrace, CostStretch, Interval, TimeBase, Walk};
+pub use assessment::{LoopAssessment, Wishes};
 pub use bound::{PlantAsked, TaskThere, control};
 pub use chain::{Chain, Edge, Stationary, Stretches};
-pub use classes::Memory;
 pub use controller::Controller;
 pub use curves::{DelayCost, PeriodCost};
-pub use cycles::{Course, Cycles, Pattern};
 pub use design::Design;
 pub use error::ServoError;
-pub use evaluate::{Agreement, Evaluation, Interval, Loss};
+pub use evaluate::{Evaluation, Loss};
 pub use execution::{Execution, ExecutionFault, Kind};
 pub use flow::{Flow, FlowTable};
 pub use follow::{FollowedReference, usual_references};
 pub use gains::{Gains, PidGains};
-pub use gather::MeanTiming;
-pub use given_task::GivenTask;
+pub use jobs::GivenTask;
 pub use live::{LiveLoop, TrackingError};
 pub use live_result::{LiveTrouble, LiveWay, ServoLive};
 pub use live_trial::{LiveBench, LiveTrial};
@@ -99,6 +93,8 @@ pub use loops_judged::{LoopOfPlant, PlantUnderRun, TaskOfLoops};
 pub use margins::{
     DelayMargin, JitterMargin, PhaseMargin, continuous_phase_margin, delay_margin, phase_margin,
 };
+pub use mean_timing::{MeanTiming, VelocityError};
+pub use memory::Stability;
 pub use misses::{AtMost, Misses};
 pub use overrun::{Late, OverrunAction, Without};
 pub use plant::{Plant, PlantFigures};

@@ -4,10 +4,11 @@ use super::ServoError;
 use super::chain::Stationary;
 use super::controller::Controller;
 use super::execution::Execution;
-use super::given_task::GivenTask;
+use super::jobs::GivenTask;
 use super::looped::{Closing, Loop};
 use super::overrun::{Late, OverrunAction};
 use super::plant::Plant;
+use super::several::{LoopTask, Several};
 use super::timing::{Actuation, Sampling, TaskTiming};
 use crate::error::MotionError;
 
@@ -61,6 +62,19 @@ impl Question {
     /// As [`super::Design::controller`], and an output that is predicted without an estimator.
     pub fn under(&self, execution: &Execution) -> Result<Stationary, MotionError> {
         self.task(execution.clone()).stationary(&mut self.closed()?)
+    }
+
+    /// The same as a plant that one task closes.
+    pub(super) fn alone(&self) -> Several {
+        let task = LoopTask {
+            name: String::new(),
+            period_ns: self.period_ns,
+            // A recorded job is as it was; what the output did meanwhile, nothing but to hold, is not known.
+            overrun: OverrunAction::holding(self.overrun.late),
+            loops: Vec::new(),
+        };
+        let (plant, timing, design_delay_ns) = (self.plant.clone(), self.timing, self.design_delay_ns);
+        Several { plant, tasks: vec![task], others: Vec::new(), timing, design_delay_ns }
     }
 
     /// The stationary loop of a task that always waits and works so long.

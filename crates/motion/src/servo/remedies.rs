@@ -4,10 +4,10 @@ use jitterlab_model::Activation;
 use serde::Serialize;
 
 use super::along_trace::{AlongTrace, TimeBase, Walk};
-use super::chain::{Chain, Stationary, Stretches};
-use super::cycles::Pattern;
+use super::chain::Chain;
+use super::cycles::{Cycle, Cycles, under};
 use super::evaluate::Evaluation;
-use super::looped::{Act, Loop};
+use super::looped::Loop;
 use super::overrun::Late;
 use super::question::Question;
 use super::timing::{Job, Moments};
@@ -53,16 +53,6 @@ pub struct Remedy {
     pub instead_of: f64,
 }
 
-/// The loop under patterns in random order.
-pub(super) fn under_patterns(closed: &mut Loop, patterns: &[Pattern], period_ns: i64) -> Stationary {
-    let mut all = Stretches::new(closed.lasting());
-    for pattern in patterns {
-        let passage = closed.passage(&pattern.events, pattern.length_ns);
-        all.add(&passage, pattern.length_ns * 1e-9, pattern.count as f64);
-    }
-    Chain::independent(&all, period_ns).stationary()
-}
-
 impl Question {
     /// What each remedy would bring. Those that do not apply are left out. `window` are some of the run's activations in a
     /// row.
@@ -71,17 +61,23 @@ impl Question {
     /// As [`super::Design::controller`].
     pub(super) fn remedies(
         &self,
-        patterns: &[Pattern],
+        cycles: &Cycles,
         window: &[Activation],
         now: &Evaluation,
     ) -> Result<Vec<Remedy>, MotionError> {
         let mut remedies = Vec::new();
         let mut closed = self.closed()?;
+        // Of the kept cycles in random order.
+        let cost = |closed: &mut Loop, change: &dyn Fn(&Cycle) -> Cycle| {
+            let changed: Vec<(Cycle, f64)> = cycles.kept().map(|(cycle, w)| (change(cycle), w)).collect();
+            let all = under(closed, changed.iter().map(|(cycle, weight)| (cycle, *weight)));
+            Chain::independent(&all, self.period_ns).stationary().cost
+        };
         let delay_ns =
             self.output_delay_ns(now.timing.wait_ns.round() as i64, now.timing.execution_ns.round() as i64);
         if self.plant.design.knows_delay() && delay_ns > self.design_delay_ns && delay_ns <= self.period_ns {
             let mut aware = Question { design_delay_ns: delay_ns, ..self.clone() }.closed()?;
-            let cost = under_patterns(&mut aware, patterns, self.period_ns).cost;
+            let cost = cost(&mut aware, &Cycle::clone);
             let remedy = RemedyKind::DesignForDelay { delay_ns };
             remedies.push(Remedy { remedy, cost, instead_of: now.independent.cost });
         }
@@ -93,11 +89,10 @@ impl Question {
                 instead_of: along(TimeBase::Nominal),
             });
         }
-        let margin_ns = latency_at(patterns, HIDDEN);
+        let margin_ns = latency_at(cycles, HIDDEN);
         if margin_ns >= 1.0 {
-            let early: Vec<Pattern> = patterns.iter().map(|p| self.earlier(p, margin_ns)).collect();
             let remedy = RemedyKind::WakeEarly { quantile: HIDDEN, margin_ns: margin_ns as i64 };
-            let cost = under_patterns(&mut closed, &early, self.period_ns).cost;
+            let cost = cost(&mut closed, &|cycle| self.earlier(cycle, margin_ns));
             remedies.push(Remedy { remedy, cost, instead_of: now.independent.cost });
         }
         if now.timing.missed > 0 {
@@ -124,34 +119,29 @@ impl Question {
     }
 
     /// A cycle whose task had been awake by so much earlier, and had polled up to its due time.
-    fn earlier(&self, pattern: &Pattern, margin_ns: f64) -> Pattern {
-        let Some(latency) = first_latency(pattern) else { return pattern.clone() };
+    fn earlier(&self, cycle: &Cycle, margin_ns: f64) -> Cycle {
+        let Some(latency) = cycle.first_latency() else { return cycle.clone() };
         let sooner = latency.clamp(0.0, margin_ns);
-        let events: Vec<_> = pattern.events.iter().map(|(t, e)| ((t - sooner).max(0.0), *e)).collect();
+        let events: Vec<_> = cycle.events.iter().map(|(t, e)| ((t - sooner).max(0.0), *e)).collect();
         let last = events.last().map_or(0.0, |e| e.0);
         let period = self.period_ns as f64;
         // A single job that skips is over with the first due time it leaves.
-        let skips = pattern.jobs() == 1 && self.overrun.late == Late::Skip;
-        let length_ns = if skips { ((last / period).floor() + 1.0) * period } else { pattern.length_ns };
-        Pattern { events, length_ns: length_ns.min(pattern.length_ns), count: pattern.count }
+        let skips = cycle.jobs() == 1 && self.overrun.late == Late::Skip;
+        let length_ns = if skips { ((last / period).floor() + 1.0) * period } else { cycle.length_ns };
+        Cycle { events, length_ns: length_ns.min(cycle.length_ns) }
     }
 }
 
-/// When the first job of a cycle sampled.
-fn first_latency(pattern: &Pattern) -> Option<f64> {
-    pattern.events.iter().find(|(_, event)| event.act == Act::Sample).map(|(time, _)| *time)
-}
-
 /// The latency of the first jobs of cycles that this share of them does not exceed.
-fn latency_at(patterns: &[Pattern], share: f64) -> f64 {
-    let mut latencies: Vec<(f64, u64)> =
-        patterns.iter().filter_map(|p| Some((first_latency(p)?, p.count))).collect();
+fn latency_at(cycles: &Cycles, share: f64) -> f64 {
+    let mut latencies: Vec<(f64, f64)> =
+        cycles.kept().filter_map(|(cycle, weight)| Some((cycle.first_latency()?, weight))).collect();
     latencies.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let total: u64 = latencies.iter().map(|l| l.1).sum();
-    let mut below = 0;
-    let found = latencies.iter().find(|(_, count)| {
-        below += count;
-        below as f64 >= share * total as f64
+    let total: f64 = latencies.iter().map(|l| l.1).sum();
+    let mut below = 0.0;
+    let found = latencies.iter().find(|(_, weight)| {
+        below += weight;
+        below >= share * total
     });
     found.map_or(0.0, |l| l.0)
 }

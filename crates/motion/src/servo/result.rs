@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::actions::{self, ActionCost};
+use super::along_trace::Interval;
 use super::assessment::{LoopAssessment, Wishes};
 use super::chain::Stationary;
 use super::curves::{DelayCost, over_delays};
@@ -96,6 +97,8 @@ pub struct LoopUnderExecution {
     /// The loop with these execution times.
     #[serde(flatten)]
     pub stationary: Stationary,
+    /// Where its cost lies, if it is that of a sequence drawn from them; `None` where it is exact.
+    pub cost_interval: Option<Interval>,
     /// What each overrun action would cost.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
@@ -131,8 +134,11 @@ impl ServoResult {
     ) -> Result<ServoResult, MotionError> {
         let execution = Execution::parse(text, question.period_ns)?;
         let ideal = question.ideal()?;
-        let stationary = question.under(&execution)?;
-        let side = cost_side(&stationary, (stationary.cost / ideal.cost - 1.0, None));
+        let (stationary, stability, cost_interval) =
+            question.task(execution.clone()).judged(&mut question.closed()?)?;
+        let share = |cost: f64| cost / ideal.cost - 1.0;
+        let lies = cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
+        let side = cost_side(&stationary, &stability, (share(stationary.cost), lies));
         let steps = question.task(execution.clone()).steps(&mut question.closed()?);
         let under = |at_most: &AtMost| steps.as_ref().map(|steps| steps.under(*at_most, Aim::Gap(1e-4)));
         let under = LoopUnderExecution {
@@ -142,6 +148,7 @@ impl ServoResult {
             utilisation: execution.mean_ns() / question.period_ns as f64,
             ideal,
             stationary,
+            cost_interval,
             actions: actions::under_execution(question, &execution)?,
             misses: misses.iter().filter_map(under).collect(),
         };

@@ -174,7 +174,7 @@ impl<'a> Running<'a> {
     }
 
     fn begin(&mut self, due_ns: i64) {
-        let left_ns = self.draw();
+        let left_ns = self.given.execution.draw(&mut self.kind, &mut self.random);
         self.at_work = Some(AtWork { due_ns, start_ns: None, left_ns });
     }
 
@@ -198,25 +198,6 @@ impl<'a> Running<'a> {
         self.at_work = None;
         self.done(Job { start_ns, ..one(due_ns, end_ns) });
         end_ns
-    }
-
-    /// The next execution time.
-    fn draw(&mut self) -> i64 {
-        let execution = &self.given.execution;
-        let kinds = execution.kinds();
-        let share = |kind: usize| match self.kind {
-            Some(before) => execution.follows(kind, before),
-            None => kinds[kind].share,
-        };
-        let mut left = self.random.uniform();
-        let chosen = (0..kinds.len()).find(|kind| {
-            left -= share(*kind);
-            left < 0.0
-        });
-        let chosen = chosen.unwrap_or(kinds.len() - 1);
-        self.kind = Some(chosen);
-        let kind = &kinds[chosen];
-        (kind.low_ns + (kind.high_ns - kind.low_ns) * self.random.uniform()).round() as i64
     }
 }
 

@@ -7,17 +7,18 @@
 use super::ServoError;
 use super::cascade::closings;
 use super::chain::{Chain, Stationary, Stretches};
-use super::gather::MeanTiming;
-use super::joint::Owed;
-use super::looped::{Closing, Loop};
-use super::loops_judged::{LoopOfPlant, TaskOfLoops};
+use super::course::Course;
+use super::cycles::{Cycles, Owed, Together};
+use super::execution::Execution;
+use super::jobs::GivenTask;
+use super::looped::{Act, Closing, Loop};
+use super::mean_timing::Timings;
 use super::merged::{Merged, common_multiple};
-use super::overrun::OverrunAction;
+use super::overrun::{Late, OverrunAction, Without};
 use super::plant::Plant;
-use super::plant_loop::PlantLoop;
-use super::question::Question;
 use super::replay::Replay;
-use super::timing::{Actuation, Job, Moment, Moments, TaskTiming};
+use super::sources::Source;
+use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
 use crate::error::MotionError;
 
 /// A task that closes loops.
@@ -44,6 +45,8 @@ pub struct Several {
     pub others: Vec<LoopTask>,
     /// Where in each task sampling and actuation happen.
     pub timing: TaskTiming,
+    /// Constant delay that the design of the plant's one controller takes into account.
+    pub design_delay_ns: i64,
 }
 
 /// Common multiples after which constant timing has to have come back to where it was.
@@ -85,14 +88,88 @@ impl Several {
     pub fn closed(&self) -> Result<Loop, MotionError> {
         let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
         let closings = if self.plant.loops.is_empty() {
-            let question = Question::of(self.plant.clone(), self.period_ns());
-            vec![Closing::whole(&self.plant, &question.controller()?)]
+            let design = &self.plant.design;
+            let controller = design.controller(&self.plant, self.period_ns(), self.design_delay_ns)?;
+            vec![Closing::whole(&self.plant, &controller)]
         } else {
             let tasks: Vec<(i64, Vec<usize>)> =
                 self.tasks.iter().map(|task| (task.period_ns, task.loops.clone())).collect();
             closings(&self.plant, &tasks)?
         };
         Ok(Loop::of(&self.plant, closings, defers))
+    }
+
+    /// No cycles yet. Long bursts of one task are cut where its jobs start.
+    pub(super) fn cycles(&self) -> Result<Cycles, MotionError> {
+        const WHOLE: usize = 8;
+        let is_alone = self.tasks.len() == 1 && self.others.is_empty();
+        Ok(Cycles::new(self.period_ns(), self.owed()?, if is_alone { WHOLE } else { usize::MAX }))
+    }
+
+    /// Gives all moments of all tasks, and when they are together. Returns each task's timing, where that is wanted.
+    pub(super) fn follow<S: Source>(
+        &self,
+        sources: &[S],
+        is_timed: bool,
+        mut give: impl FnMut(Result<Moment, Together>),
+    ) -> Result<Vec<Timings>, MotionError> {
+        let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
+        if let ([task], [], [source]) = (self.tasks.as_slice(), self.others.as_slice(), sources) {
+            let (mut moments, mut timings) = (self.moments(task, early_ns), Timings::new(task.period_ns));
+            let mut last = None;
+            source.visit(&mut |job| {
+                if is_timed {
+                    timings.add(job);
+                }
+                moments.job(job, |moment| match moment {
+                    Moment::Turn(time_ns) => {
+                        let in_time = last.replace(time_ns).is_some_and(|last| {
+                            let length_ns: i64 = time_ns - last;
+                            (length_ns - task.period_ns).abs() < task.period_ns / 2
+                        });
+                        give(Err(Together { time_ns, in_time }));
+                    }
+                    moment => {
+                        if matches!(moment, Moment::Cut(_)) {
+                            last = None;
+                        }
+                        give(Ok(moment));
+                    }
+                });
+            })?;
+            return Ok(vec![timings]);
+        }
+        let mut merged = Merged::new(self.common_ns()?);
+        for (task, source) in self.all_tasks().zip(sources) {
+            merged.add(task.period_ns, self.moments(task, early_ns), source.jobs());
+        }
+        merged.run(|moment| {
+            give(moment);
+            true
+        })
+    }
+
+    /// The moments of a task, with a mark where a due time is missed or a job killed.
+    pub(super) fn moments(&self, task: &LoopTask, early_ns: i64) -> Moments {
+        let marks = matches!(task.overrun.late, Late::Skip | Late::Kill).then_some(Act::Zero);
+        Moments::new(self.timing, task.period_ns, early_ns).without(marks)
+    }
+
+    /// A moment of this plant's course; at a missed due time the output does this, or what its task's action says.
+    pub(super) fn pass(
+        &self,
+        moment: Result<Moment, Together>,
+        without: Option<Without>,
+        course: &mut Course,
+    ) {
+        let Ok(Moment::At(time, event)) = moment else { return course.pass(moment) };
+        let Some(task) = self.tasks.get(usize::from(event.by)) else { return };
+        if event.act == Act::Zero {
+            course.cycles.missed();
+        }
+        if let Some(event) = done(event, without.unwrap_or(task.overrun.without)) {
+            course.pass(Ok(Moment::At(time, event)));
+        }
     }
 
     /// Names of the outputs that follow a reference from outside.
@@ -106,6 +183,16 @@ impl Several {
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
     pub fn constant(&self, waits_and_works: &[(i64, i64)]) -> Result<Stationary, MotionError> {
+        if let ([task], [(wait_ns, execution_ns)]) = (self.tasks.as_slice(), waits_and_works) {
+            let given = GivenTask {
+                period_ns: task.period_ns,
+                execution: Execution::constant((*execution_ns).max(0) as f64),
+                wait_ns: *wait_ns.max(&0) as f64,
+                action: task.overrun,
+                timing: self.timing,
+            };
+            return given.stationary(&mut self.closed()?);
+        }
         let common_ns =
             common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
         let mut closed = self.closed()?;
@@ -135,7 +222,7 @@ impl Several {
             }
             Ok(_) => true,
         })?;
-        let found = found.ok_or(ServoError::NeverTogether)?;
+        let found: Stretches = found.ok_or(ServoError::NeverTogether)?;
         Ok(Chain::independent(&found, self.period_ns()).stationary())
     }
 
@@ -185,22 +272,6 @@ impl Several {
             return Ok(Some(good));
         }
         Ok(None)
-    }
-
-    /// A task as a result names it.
-    pub fn described(&self, task: &LoopTask, timing: Option<MeanTiming>) -> TaskOfLoops {
-        let loops: Vec<LoopOfPlant> = if self.plant.loops.is_empty() {
-            let design = self.plant.design.name().into();
-            vec![LoopOfPlant { name: None, controller: design }]
-        } else {
-            let of = |i: &usize| self.plant.loops.get(*i);
-            let named = |l: &PlantLoop| LoopOfPlant {
-                name: Some(l.name.clone()),
-                controller: l.design.name().into(),
-            };
-            task.loops.iter().filter_map(of).map(named).collect()
-        };
-        TaskOfLoops { name: task.name.clone(), period_ns: task.period_ns, loops, timing, alone: None }
     }
 }
 

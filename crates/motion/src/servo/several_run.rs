@@ -1,38 +1,25 @@
 //! What timing does to several loops: of a run, or of given execution times put through a schedule.
 
-use super::ServoError;
-use super::actions::ActionCost;
 use super::along_trace::{TimeBase, Walk};
 use super::assessment::{Wishes, proved_of_seen};
 use super::chain::Stationary;
-use super::classes::Memory;
-use super::evaluate::{BATCHES, Evaluation, by_batches, curve_step_ns, is_long_enough, jackknife, values};
+use super::cycles::Cycles;
+use super::evaluate::Evaluated;
 use super::follow::{FollowedReference, Window, compared, usual_references};
-use super::gather::{MeanTiming, mean_timing};
-use super::joint::JointCycles;
-use super::looped::{Act, Event, Loop};
+use super::looped::Loop;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
+use super::mean_timing::JobTiming;
 use super::merged::{Jobs, Merged};
-use super::overrun::{Late, OverrunAction, Without};
-use super::question::Question;
+use super::overrun::{Late, OverrunAction};
 use super::record::Record;
 use super::response::Reference;
 use super::schedule::Schedule;
 use super::several::{LoopTask, Several, steady};
 use super::sources::{Made, Recorded, Replayed, Source};
-use super::timing::{Job, Moment, Moments};
+use super::timing::{Job, Moment, done};
 use super::verdict::{LateTask, of_loops};
 use super::weakly_hard::{Aim, UnderMisses};
 use crate::error::MotionError;
-
-/// What each task of the plant does, the others being as they are.
-#[derive(Clone, Copy, PartialEq)]
-enum But {
-    /// As it was.
-    Nothing,
-    /// Punctual, all but this one.
-    This(usize),
-}
 
 impl Several {
     /// Judges the plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
@@ -44,24 +31,31 @@ impl Several {
         records: &[&R],
         wishes: &Wishes,
     ) -> Result<PlantUnderRun, MotionError> {
-        let sources: Vec<Recorded<R>> = records.iter().map(|record| Recorded(*record)).collect();
-        let replayed = |late: Late| {
-            let own = self.tasks.len();
-            let of = |(i, (task, source)): (usize, (&LoopTask, _))| {
-                // Other plants' tasks stay as they were.
-                Replayed { source, late: (i < own).then_some(late), period_ns: task.period_ns }
-            };
-            self.all_tasks().zip(&sources).enumerate().map(of).collect()
-        };
-        let judged = self.judged(&sources, replayed, wishes)?;
-        let redesigns = match (self.tasks.as_slice(), records) {
-            ([task], [record, ..]) if wishes.redesign && task.loops.is_empty() => {
-                let (plant, timing, overrun) = (self.plant.clone(), self.timing, task.overrun);
-                Question { timing, overrun, ..Question::of(plant, task.period_ns) }.redesigns(*record)?
-            }
-            _ => Vec::new(),
+        let sources = self.recorded(records);
+        let (judged, found) = self.judged(&sources, |late| self.replayed(&sources, late), wishes)?;
+        let redesigns = if wishes.redesign && self.tasks.iter().all(|task| task.loops.is_empty()) {
+            self.redesigns(&found, &sources)?
+        } else {
+            Vec::new()
         };
         Ok(PlantUnderRun { redesigns, ..judged })
+    }
+
+    /// What was recorded of all tasks.
+    pub(super) fn recorded<'a, R: Record + ?Sized>(&self, records: &[&'a R]) -> Vec<Recorded<'a, R>> {
+        let tasks = self.all_tasks().zip(records);
+        tasks.map(|(task, record)| Recorded { record: *record, period_ns: task.period_ns }).collect()
+    }
+
+    /// The same with the plant's own tasks under an overrun action; other plants' tasks stay as they were.
+    pub(super) fn replayed<'a, S: Source>(&self, sources: &'a [S], late: Late) -> Vec<Replayed<'a, S>> {
+        let own = self.tasks.len();
+        let of = |(i, (task, source)): (usize, (&LoopTask, &'a S))| Replayed {
+            source,
+            late: (i < own).then_some(late),
+            period_ns: task.period_ns,
+        };
+        self.all_tasks().zip(sources).enumerate().map(of).collect()
     }
 
     /// Judges the plant by jobs that a schedule makes.
@@ -78,7 +72,7 @@ impl Several {
                 self.all_tasks().map(|task| (task.name.as_str(), action(task))).collect();
             schedule.jobs(&tasks).into_iter().map(Made).collect()
         };
-        self.judged(&made(None), |late| made(Some(late)), wishes)
+        Ok(self.judged(&made(None), |late| made(Some(late)), wishes)?.0)
     }
 
     fn judged<S, T>(
@@ -86,109 +80,49 @@ impl Several {
         sources: &[S],
         under: impl Fn(Late) -> Vec<T>,
         wishes: &Wishes,
-    ) -> Result<PlantUnderRun, MotionError>
+    ) -> Result<(PlantUnderRun, Evaluated), MotionError>
     where
         S: Source,
         T: Source,
     {
-        let ideal = self.ideal()?;
+        let found = self.evaluate(sources)?;
+        let Evaluated { evaluation, cycles, timings } = &found;
         let mut closed = self.closed()?;
-        let own = self.tasks.len();
-        let found = self.tasks.iter().zip(sources).map(|(task, s)| mean_timing(task.period_ns, s));
-        let (timings, worst): (Vec<MeanTiming>, Vec<i64>) =
-            found.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        let waits: Vec<(i64, i64)> =
-            timings.iter().map(|t| (t.wait_ns.round() as i64, t.execution_ns.round() as i64)).collect();
-        let (period_ns, common_ns) = (self.period_ns(), self.common_ns()?);
-        let time_ns = timings.iter().map(|t| t.periods as i64).zip(&self.tasks);
-        let time_ns = time_ns.map(|(periods, task)| periods * task.period_ns).max().unwrap_or(0).max(1);
-        let curve_step_ns = curve_step_ns((time_ns / period_ns) as u64, period_ns);
-        let mut cycles = JointCycles::new(closed.lasting(), period_ns, self.owed()?);
-        let mut walk = Walk::new(&closed, TimeBase::Nominal, ideal.covariance.as_ref(), curve_step_ns);
-        let mut origin = None::<i64>;
-        self.merged(sources, But::Nothing)?.run(|moment| {
-            match moment {
-                Ok(Moment::At(time, event)) if usize::from(event.by) < own => {
-                    if event.act == Act::Zero {
-                        cycles.missed();
-                    }
-                    let task = &self.tasks[usize::from(event.by)];
-                    if let Some(event) = done(event, task.overrun.without) {
-                        walk.pass(Moment::At(time, event));
-                        cycles.at(time, event);
-                    }
-                }
-                Ok(Moment::Cut(time)) => {
-                    walk.pass(Moment::Cut(time));
-                    cycles.cut();
-                }
-                Ok(_) => {}
-                Err(together) => {
-                    let since = together.time_ns - *origin.get_or_insert(together.time_ns);
-                    let part = (i128::from(since) * BATCHES as i128 / i128::from(time_ns)) as usize;
-                    cycles.together(&mut closed, together.time_ns, together.in_time, part);
-                }
-            }
-            true
-        })?;
-        if cycles.count() == 0 {
-            return Err(ServoError::NeverTogether.into());
-        }
-        let memory = cycles.memory();
-        let clustered = cycles.stationary(memory, None);
-        let independent = cycles.stationary(Memory::None, None);
-        let is_long = is_long_enough((time_ns / period_ns) as f64, clustered.radius_per_period);
-        let left_out: Vec<Stationary> = (0..if is_long { BATCHES } else { 0 })
-            .map(|part| cycles.stationary(memory, Some(part)))
-            .collect();
-        let along = walk.finish();
-        let along_interval = if is_long { by_batches(&along) } else { None };
-        let evaluation = Evaluation {
-            mean_delay: self.constant(&waits)?,
-            jitter: cycles.in_time().unwrap_or_else(|| independent.clone()),
-            independent,
-            memory,
-            cost_interval: jackknife(clustered.cost, &values(&left_out, |s| s.cost)),
-            radius_interval: jackknife(
-                clustered.radius_per_period,
-                &values(&left_out, |s| s.radius_per_period),
-            ),
-            clustered,
-            along,
-            along_interval,
-            timing: timings.first().cloned().ok_or(ServoError::TooFewActivations(0))?,
-            resolution_ns: 1,
-            ideal,
-        };
         let alone = self.alone(sources, &closed, &evaluation.ideal)?;
         let stands = self.stands()?;
         let late = |i: usize| LateTask {
-            timing: &timings[i],
+            timing: &timings[i].mean,
             period_ns: self.tasks[i].period_ns,
             stands_ns: stands[i],
         };
-        let responses = self.responses(sources, &closed, &evaluation.ideal, &timings, &worst, wishes)?;
-        let (misses, shown) = misses(&cycles, wishes);
-        let verdict = of_loops(&evaluation, (0..own).map(late), &responses);
-        let actions = self.actions(&mut closed, under)?;
+        // As fast as its slowest part dies out, of which the covariance shows the square.
+        let period_s = self.period_ns() as f64 * 1e-9;
+        let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
+        let rate = rate.clamp(1e-6 / period_s, 1.0 / period_s);
+        let responses = self.responses(sources, &closed, rate, timings, wishes)?;
+        let (misses, shown) = misses(cycles, &mut closed, wishes);
+        let verdict = of_loops(evaluation, (0..timings.len()).map(late), &responses);
         let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskOfLoops {
             alone: alone.get(i).copied(),
-            ..self.described(task, Some(timing))
+            ..self.described(task, Some(timing.mean.clone()))
         });
-        Ok(PlantUnderRun {
+        let (count, computed) = cycles.counts();
+        let judged = PlantUnderRun {
             verdict,
             tasks: tasks.collect(),
-            common_ns,
-            cycles: cycles.count(),
-            computed: cycles.computed,
-            evaluation,
-            actions,
+            common_ns: self.common_ns()?,
+            cycles: count,
+            computed,
+            evaluation: evaluation.clone(),
+            // What a task of another plant delays is late, too.
+            actions: self.actions(evaluation, true, under)?,
             misses,
             misses_period_ns: self.owed()?.period_ns,
             shown,
             responses,
             redesigns: Vec::new(),
-        })
+        };
+        Ok((judged, found))
     }
 
     /// What each task costs along the run with the plant's others punctual; nothing where there are none.
@@ -202,7 +136,7 @@ impl Several {
         let mut alone = Vec::new();
         for i in 0..if own > 1 { own } else { 0 } {
             let mut walk = Walk::new(closed, TimeBase::Nominal, ideal.covariance.as_ref(), 0);
-            self.merged(sources, But::This(i))?.run(|moment| {
+            self.merged_but(sources, i)?.run(|moment| {
                 match moment {
                     Ok(Moment::At(time, event)) => {
                         let without = self.tasks[usize::from(event.by)].overrun.without;
@@ -218,99 +152,67 @@ impl Several {
         Ok(alone)
     }
 
-    /// What each overrun action would cost, if all tasks of the plant took it. A grid that begins anew is none of several tasks: they
-    /// would never be due together again.
-    fn actions<T: Source>(
-        &self,
-        closed: &mut Loop,
-        under: impl Fn(Late) -> Vec<T>,
-    ) -> Result<Vec<ActionCost>, MotionError> {
-        let (period_ns, own) = (self.period_ns(), self.tasks.len());
-        let mut found = Vec::new();
-        for late in [Late::Skip, Late::CatchUp, Late::Kill] {
-            let mut all = Vec::new();
-            for action in super::actions::possible(closed).filter(|action| action.late == late) {
-                all.push((action, JointCycles::new(closed.lasting(), period_ns, self.owed()?)));
-            }
-            let sources = under(late);
-            self.merged(&sources, But::Nothing)?.run(|moment| {
-                for (action, cycles) in &mut all {
-                    match moment {
-                        Ok(Moment::At(time, event)) if usize::from(event.by) < own => {
-                            if event.act == Act::Zero {
-                                cycles.missed();
-                            }
-                            done(event, action.without).into_iter().for_each(|e| cycles.at(time, e));
-                        }
-                        Ok(Moment::Cut(_)) => cycles.cut(),
-                        Ok(_) => {}
-                        Err(together) => cycles.together(closed, together.time_ns, together.in_time, 0),
-                    }
-                }
-                true
-            })?;
-            let with_cycles = all.into_iter().filter(|(_, cycles)| cycles.count() > 0);
-            found.extend(with_cycles.map(|(action, c)| ActionCost { action, stationary: c.clustered() }));
-        }
-        Ok(found)
-    }
-
-    /// References followed through the worst event of any of the plant's tasks, beside all of them punctual.
-    fn responses<S: Source>(
-        &self,
-        sources: &[S],
-        closed: &Loop,
-        ideal: &Stationary,
-        timings: &[MeanTiming],
-        worst: &[i64],
-        wishes: &Wishes,
-    ) -> Result<Vec<FollowedReference>, MotionError> {
-        let share = |i: &usize| timings[*i].worst_response_ns as f64 / self.tasks[*i].period_ns as f64;
-        let Some(worst_ns) =
-            (0..self.tasks.len()).max_by(|a, b| share(a).total_cmp(&share(b))).map(|i| worst[i])
-        else {
-            return Ok(Vec::new());
-        };
-        // As fast as its slowest part dies out, of which the covariance shows the square.
-        let period_s = self.period_ns() as f64 * 1e-9;
-        let rate = -ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
-        let rate = rate.clamp(1e-6 / period_s, 1.0 / period_s);
-        let usual = usual_references(rate);
-        let references = if wishes.references.is_empty() { &usual[..] } else { &wishes.references[..] };
-        references.iter().map(|r| self.followed(sources, closed, rate, worst_ns, *r)).collect()
-    }
-
-    fn followed<S: Source>(
+    /// References followed through the worst event of any of the plant's tasks, beside all of them punctual; `rate` is that of the slowest
+    /// part of the loop in rad/s.
+    pub(super) fn responses<S: Source>(
         &self,
         sources: &[S],
         closed: &Loop,
         rate: f64,
-        worst_ns: i64,
-        reference: Reference,
-    ) -> Result<FollowedReference, MotionError> {
-        let window = Window::of(reference, rate, self.period_ns());
-        let begin_ns = worst_ns.saturating_sub(window.before_ns);
-        let end_ns = begin_ns.saturating_add(window.length_ns);
-        let (mut punctual, mut recorded) = (Vec::new(), Vec::new());
-        for (task, source) in self.tasks.iter().zip(sources) {
-            let mut jobs: Vec<Job> = Vec::new();
-            for job in source.jobs() {
-                let job = job?;
-                if job.due_ns > end_ns {
-                    break;
+        timings: &[JobTiming],
+        wishes: &Wishes,
+    ) -> Result<Vec<FollowedReference>, MotionError> {
+        let share = |i: &usize| timings[*i].mean.worst_response_ns as f64 / self.tasks[*i].period_ns as f64;
+        let Some(worst_ns) =
+            (0..self.tasks.len()).max_by(|a, b| share(a).total_cmp(&share(b))).map(|i| timings[i].worst.1)
+        else {
+            return Ok(Vec::new());
+        };
+        let usual = usual_references(rate);
+        let references = if wishes.references.is_empty() { &usual[..] } else { &wishes.references[..] };
+        let windows: Vec<(Reference, i64, i64)> = references
+            .iter()
+            .map(|reference| {
+                let window = Window::of(*reference, rate, self.period_ns());
+                (*reference, worst_ns.saturating_sub(window.before_ns), window.length_ns)
+            })
+            .collect();
+        let from_ns = windows.iter().map(|w| w.1).min().unwrap_or(worst_ns);
+        let until_ns = windows.iter().map(|w| w.1.saturating_add(w.2)).max().unwrap_or(worst_ns);
+        let mut jobs: Vec<Vec<Job>> = Vec::new();
+        for source in sources.iter().take(self.tasks.len()) {
+            let mut within = Vec::new();
+            source.visit(&mut |job| {
+                if (from_ns..=until_ns).contains(&job.due_ns) {
+                    within.push(*job);
                 }
-                if job.due_ns >= begin_ns {
-                    jobs.push(job);
-                }
-            }
-            let first_ns = jobs.first().map_or(begin_ns, |job| job.due_ns);
-            let last_ns = jobs.last().map_or(begin_ns, |job| job.due_ns);
-            punctual
-                .push(Made(steady(task, first_ns, (0, 0)).take_while(|job| job.due_ns <= last_ns).collect()));
-            recorded.push(Made(jobs));
+            })?;
+            jobs.push(within);
         }
-        let last_ns = recorded.iter().filter_map(|made| made.0.last()).map(|job| job.due_ns).min();
-        let length_ns = (last_ns.unwrap_or(begin_ns) - begin_ns).clamp(1, window.length_ns);
+        windows.into_iter().map(|window| self.followed(&jobs, closed, window)).collect()
+    }
+
+    fn followed(
+        &self,
+        jobs: &[Vec<Job>],
+        closed: &Loop,
+        (reference, begin_ns, length_ns): (Reference, i64, i64),
+    ) -> Result<FollowedReference, MotionError> {
+        let end_ns = begin_ns.saturating_add(length_ns);
+        let is_within = |job: &&Job| (begin_ns..=end_ns).contains(&job.due_ns);
+        let recorded: Vec<Made> =
+            jobs.iter().map(|jobs| Made(jobs.iter().filter(is_within).copied().collect())).collect();
+        let begin_ns = recorded.iter().filter_map(|made| made.0.first()).map(|job| job.due_ns).min();
+        let begin_ns = begin_ns.unwrap_or(end_ns);
+        let last_ns = |made: &Made| made.0.last().map_or(begin_ns, |job| job.due_ns);
+        let punctual = self.tasks.iter().zip(&recorded).map(|(task, made)| {
+            let first_ns = made.0.first().map_or(begin_ns, |job| job.due_ns);
+            let jobs = steady(task, first_ns, (0, 0));
+            Made(jobs.take_while(|job| job.due_ns <= last_ns(made)).collect())
+        });
+        let punctual: Vec<Made> = punctual.collect();
+        let ends = self.tasks.iter().zip(&recorded).map(|(task, made)| last_ns(made) + task.period_ns);
+        let length_ns = (ends.min().unwrap_or(begin_ns) - begin_ns).clamp(1, length_ns);
         let moments = |of: &[Made]| -> Result<Vec<Moment>, MotionError> {
             let mut all = vec![Moment::Cut(begin_ns)];
             let merged = self.merged_own(of)?;
@@ -326,11 +228,8 @@ impl Several {
         Ok(compared(closed, reference, length_ns, moments(&punctual)?, moments(&recorded)?))
     }
 
-    /// The jobs of all tasks; or of the plant's, with all punctual but one.
-    fn merged<'a, S: Source>(&'a self, sources: &'a [S], but: But) -> Result<Merged<'a>, MotionError> {
-        let But::This(but) = but else {
-            return self.merged_of(self.all_tasks(), sources);
-        };
+    /// The jobs of the plant's tasks, all punctual but one.
+    fn merged_but<'a, S: Source>(&'a self, sources: &'a [S], but: usize) -> Result<Merged<'a>, MotionError> {
         let mut merged = Merged::new(self.common_ns()?);
         for (i, (task, source)) in self.tasks.iter().zip(sources).enumerate() {
             let first = source.jobs().next().transpose()?.map_or(0, |job| job.due_ns);
@@ -343,42 +242,18 @@ impl Several {
     }
 
     /// The jobs of the plant's own tasks.
-    fn merged_own<'a, S: Source>(&'a self, sources: &'a [S]) -> Result<Merged<'a>, MotionError> {
-        self.merged_of(self.tasks.iter(), sources)
-    }
-
-    fn merged_of<'a, S: Source>(
-        &'a self,
-        tasks: impl Iterator<Item = &'a LoopTask>,
-        sources: &'a [S],
-    ) -> Result<Merged<'a>, MotionError> {
+    fn merged_own<'a>(&'a self, made: &'a [Made]) -> Result<Merged<'a>, MotionError> {
         let mut merged = Merged::new(self.common_ns()?);
-        let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
-        for (task, source) in tasks.zip(sources) {
-            merged.add(task.period_ns, self.moments(task, early_ns), source.jobs());
+        for (task, made) in self.tasks.iter().zip(made) {
+            merged.add(task.period_ns, self.moments(task, 0), made.jobs());
         }
         Ok(merged)
-    }
-
-    /// The moments of a task, with a mark where a due time is missed or a job killed.
-    fn moments(&self, task: &LoopTask, early_ns: i64) -> Moments {
-        let marks = matches!(task.overrun.late, Late::Skip | Late::Kill).then_some(Act::Zero);
-        Moments::new(self.timing, task.period_ns, early_ns).without(marks)
-    }
-}
-
-/// What a task does; at a mark what its output does without a job's, if anything.
-fn done(event: Event, without: Without) -> Option<Event> {
-    match (event.act, without) {
-        (Act::Zero, Without::Hold) => None,
-        (Act::Zero, Without::Predict) => Some(Event { act: Act::Predict, ..event }),
-        _ => Some(event),
     }
 }
 
 /// What is proved of any sequence with as many misses as were seen, and as are asked for; and of how many cycles.
-fn misses(cycles: &JointCycles, wishes: &Wishes) -> (Vec<UnderMisses>, u64) {
-    let (steps, shown) = cycles.steps();
+fn misses(cycles: &Cycles, closed: &mut Loop, wishes: &Wishes) -> (Vec<UnderMisses>, u64) {
+    let (steps, shown) = cycles.steps(closed);
     let seen = proved_of_seen(&steps, &cycles.misses_seen());
     let asked = wishes.misses.iter().map(|asked| steps.under(*asked, Aim::Decide));
     (seen.into_iter().chain(asked).collect(), shown)

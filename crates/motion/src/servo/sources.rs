@@ -1,44 +1,93 @@
 //! Where the jobs of a task come from: a record, a record under another overrun action, or given times put through a schedule.
 
+use std::collections::VecDeque;
+
+use super::ServoError;
 use super::merged::Jobs;
 use super::overrun::Late;
 use super::record::Record;
 use super::replay::Replay;
 use super::timing::Job;
+use crate::error::MotionError;
+use jitterlab_model::Activation;
 
 /// The jobs of one task in order, to be gone through as often as wanted.
 pub(super) trait Source {
-    /// All of them.
+    /// All of them, one by one.
     fn jobs(&self) -> Jobs<'_>;
+
+    /// Goes through all of them.
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), MotionError> {
+        for job in self.jobs() {
+            give(&job?);
+        }
+        Ok(())
+    }
 
     /// How long before its due time the earliest of them starts.
     fn early_ns(&self) -> i64;
 }
 
-/// Rows that are read at once.
-const CHUNK: u64 = 1 << 14;
+/// Rows that are read at once: as many as a run file keeps together.
+const CHUNK: u64 = 1 << 18;
+/// Most periods that a loop is followed while nothing serves it (33 s at 2 kHz): each is an event to compute and to keep.
+const LONGEST_OUTAGE: i64 = 1 << 16;
 
-/// As they were recorded.
-pub(super) struct Recorded<'a, R: ?Sized>(pub &'a R);
+/// As they were recorded, by a task of this period.
+pub(super) struct Recorded<'a, R: ?Sized> {
+    pub record: &'a R,
+    pub period_ns: i64,
+}
+
+impl<R: ?Sized> Recorded<'_, R> {
+    /// The job of an activation, if the loop is not left alone for too long before it is done.
+    fn job(&self, a: &Activation, before: &mut Option<Job>) -> Result<Job, MotionError> {
+        let job = Job::from(a);
+        let last = before.replace(job).filter(|_| !job.after_gap);
+        let begin_ns = last.map_or(job.due_ns, |last| last.due_ns).min(job.start_ns);
+        let open_ns = job.end_ns.max(job.due_ns) - begin_ns;
+        if open_ns > self.period_ns.saturating_mul(LONGEST_OUTAGE) {
+            return Err(ServoError::Outage(a.index, open_ns).into());
+        }
+        Ok(job)
+    }
+}
 
 impl<R: Record + ?Sized> Source for Recorded<'_, R> {
     fn jobs(&self) -> Jobs<'_> {
         let mut next = 0;
         let mut rows = Vec::new().into_iter();
+        let mut before = None;
         Box::new(std::iter::from_fn(move || {
             if rows.len() == 0 {
-                match self.0.rows(next..next + CHUNK) {
+                match self.record.rows(next..next + CHUNK) {
                     Ok(read) => rows = read.into_iter(),
                     Err(error) => return Some(Err(error)),
                 }
                 next += CHUNK;
             }
-            rows.next().map(|a| Ok(Job::from(&a)))
+            rows.next().map(|a| self.job(&a, &mut before))
         }))
     }
 
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), MotionError> {
+        let (mut before, mut outage) = (None, None);
+        self.record.visit(&mut |rows| {
+            for a in rows.iter().take(if outage.is_some() { 0 } else { rows.len() }) {
+                match self.job(a, &mut before) {
+                    Ok(job) => give(&job),
+                    Err(error) => {
+                        outage = Some(error);
+                        return;
+                    }
+                }
+            }
+        })?;
+        outage.map_or(Ok(()), Err)
+    }
+
     fn early_ns(&self) -> i64 {
-        -self.0.least_latency_ns()
+        -self.record.least_latency_ns()
     }
 }
 
@@ -63,34 +112,59 @@ pub(super) struct Replayed<'a, S> {
     pub period_ns: i64,
 }
 
+/// A replay on its way.
+struct Replaying {
+    late: Late,
+    period_ns: i64,
+    replay: Option<Replay>,
+    free_ns: Option<i64>,
+}
+
+impl Replaying {
+    /// The next recorded job; gives the jobs that meet what it met.
+    fn job(&mut self, job: &Job, give: &mut dyn FnMut(&Job)) {
+        let mut after_gap = job.after_gap || self.replay.is_none();
+        if after_gap {
+            (self.replay, self.free_ns) = (Some(Replay::from(self.late, self.period_ns, job.due_ns)), None);
+        }
+        let ready_ns = self.free_ns.map_or(job.due_ns, |free| free.max(job.due_ns));
+        self.free_ns = Some(job.end_ns);
+        let (wait_ns, work_ns) = (job.start_ns - ready_ns, job.end_ns - job.start_ns);
+        let Some(replay) = &mut self.replay else { return };
+        while job.due_ns >= replay.due_ns() - self.period_ns / 2 {
+            give(&replay.job(wait_ns, work_ns, std::mem::take(&mut after_gap)));
+        }
+    }
+}
+
+impl<S: Source> Replayed<'_, S> {
+    fn replaying(&self) -> Option<Replaying> {
+        let (period_ns, replay, free_ns) = (self.period_ns, None, None);
+        Some(Replaying { late: self.late?, period_ns, replay, free_ns })
+    }
+}
+
 impl<S: Source> Source for Replayed<'_, S> {
     fn jobs(&self) -> Jobs<'_> {
         let mut recorded = self.source.jobs();
-        let Some(late) = self.late else { return recorded };
-        let period_ns = self.period_ns;
-        let mut replay: Option<Replay> = None;
-        // What is known at a due time: that time, the wait and the work.
-        let (mut known, mut free_ns, mut after_gap) = (None::<(i64, i64, i64)>, None::<i64>, false);
+        let Some(mut replaying) = self.replaying() else { return recorded };
+        let mut ready = VecDeque::new();
         Box::new(std::iter::from_fn(move || {
-            loop {
-                if let (Some(replay), Some((due_ns, wait_ns, work_ns))) = (&mut replay, known)
-                    && due_ns >= replay.due_ns() - period_ns / 2
-                {
-                    return Some(Ok(replay.job(wait_ns, work_ns, std::mem::take(&mut after_gap))));
-                }
-                let job = match recorded.next()? {
-                    Ok(job) => job,
+            while ready.is_empty() {
+                match recorded.next()? {
+                    Ok(job) => replaying.job(&job, &mut |job| ready.push_back(*job)),
                     Err(error) => return Some(Err(error)),
-                };
-                if job.after_gap || replay.is_none() {
-                    replay = Some(Replay::from(late, period_ns, job.due_ns));
-                    (free_ns, after_gap) = (None, true);
                 }
-                let ready_ns = free_ns.map_or(job.due_ns, |free| free.max(job.due_ns));
-                free_ns = Some(job.end_ns);
-                known = Some((job.due_ns, job.start_ns - ready_ns, job.end_ns - job.start_ns));
             }
+            ready.pop_front().map(Ok)
         }))
+    }
+
+    fn visit(&self, give: &mut dyn FnMut(&Job)) -> Result<(), MotionError> {
+        match self.replaying() {
+            Some(mut replaying) => self.source.visit(&mut |job| replaying.job(job, give)),
+            None => self.source.visit(give),
+        }
     }
 
     fn early_ns(&self) -> i64 {

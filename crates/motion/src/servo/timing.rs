@@ -6,6 +6,7 @@ use jitterlab_model::{Activation, Flags};
 
 use super::ServoError;
 use super::looped::{Act, Event};
+use super::overrun::Without;
 use crate::error::MotionError;
 
 /// When the sensors are read.
@@ -229,6 +230,15 @@ impl Moments {
         if since % self.period_ns == 0 {
             self.missed(job.end_ns, give);
         }
+    }
+}
+
+/// What a task does; at a mark what its output does without a job's, if anything.
+pub(super) fn done(event: Event, without: Without) -> Option<Event> {
+    match (event.act, without) {
+        (Act::Zero, Without::Hold) => None,
+        (Act::Zero, Without::Predict) => Some(Event { act: Act::Predict, ..event }),
+        _ => Some(event),
     }
 }
 

@@ -4,11 +4,13 @@ use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
+use super::along_trace::Interval;
 use super::chain::Stationary;
-use super::evaluate::{Evaluation, Interval};
+use super::evaluate::Evaluation;
 use super::follow::FollowedReference;
-use super::gather::MeanTiming;
 use super::margins::DelayMargin;
+use super::mean_timing::MeanTiming;
+use super::memory::Stability;
 use super::misses::AtMost;
 use super::response::Reference;
 use super::stands::Margins;
@@ -34,6 +36,15 @@ pub enum Judgement {
         /// Its radius per period.
         #[serde(with = "crate::Infinite")]
         radius_per_period: f64,
+    },
+    /// Whether it is cannot be told: a row of cycles that grows came again at once, and may come so for longer.
+    StabilityUnknown {
+        /// Cycles of that row.
+        cycles: usize,
+        /// How often it came.
+        came: u64,
+        /// How often it came again at once.
+        again: u64,
     },
     /// What the timing costs, as a share of the cost with ideal timing.
     Cost {
@@ -111,7 +122,15 @@ fn graded(value: f64, good: f64, usable: f64) -> Fitness {
 }
 
 /// What a stationary loop costs, or that it has no cost: its loss, and where that lies.
-pub(super) fn cost_side(stationary: &Stationary, (loss, interval): (f64, Option<Interval>)) -> Side {
+pub(super) fn cost_side(
+    stationary: &Stationary,
+    stability: &Stability,
+    (loss, interval): (f64, Option<Interval>),
+) -> Side {
+    if let Stability::CannotTell { cycles, came, again } = *stability {
+        let judgement = Judgement::StabilityUnknown { cycles, came, again };
+        return Side { fitness: Fitness::CannotTell, judgement };
+    }
     if !stationary.is_stable() {
         let radius_per_period = stationary.radius_per_period;
         return Side { fitness: Fitness::Unfit, judgement: Judgement::Unstable { radius_per_period } };
@@ -128,7 +147,7 @@ fn hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
 /// What a run costs.
 fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     let stationary = &found.clustered;
-    let mut cost = cost_side(stationary, found.believed());
+    let mut cost = cost_side(stationary, &found.stability, found.believed());
     // Without an interval only a timing that cannot matter is good, and only where enough of it was seen.
     let cannot_matter = hardly_late && found.timing.executed >= activations_needed();
     if stationary.is_stable() && found.cost_interval.is_none() && !cannot_matter {

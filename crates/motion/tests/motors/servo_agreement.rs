@@ -36,7 +36,7 @@ fn both(plant: &Plant, h: i64, trace: &[Activation]) -> Option<(f64, f64, f64)> 
     if found.independent.radius_per_period > 0.99 {
         return None;
     }
-    let interval = found.along_interval?;
+    let interval = found.cost_interval?;
     Some((found.independent.cost, found.along.cost, 0.5 * (interval.high - interval.low)))
 }
 

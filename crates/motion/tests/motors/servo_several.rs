@@ -4,8 +4,8 @@
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Design, Gains, GivenTimes, LoopAssessment, OverrunAction, Plant, PlantUnderRun, Question, RedesignKind,
-    Schedule, Several, TaskThere, TaskTiming, Wishes,
+    Design, Gains, GivenTimes, LoopAssessment, OverrunAction, Plant, PlantUnderRun, Question, Redesign,
+    RedesignKind, Schedule, Several, TaskThere, TaskTiming, Wishes,
 };
 use nalgebra::{DMatrix, DVector};
 
@@ -269,7 +269,7 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
         }
         near(found.evaluation.along.cost, cost / 300.0, 2e-2);
         // The loop remembers so long that an interval needs a longer run than this, and none is given.
-        assert!(found.evaluation.along_interval.is_none_or(|i| i.holds(cost / 300.0)), "{found:?}");
+        assert!(found.evaluation.cost_interval.is_none_or(|i| i.holds(cost / 300.0)), "{found:?}");
     }
 }
 
@@ -346,15 +346,17 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
     };
     // The first always short: the same cycle for ever.
     let always = judged("1ms", "skip");
-    near(always[1].evaluation.clustered.cost, 87.331_750_07, 1e-9);
-    near(action(&always[1], "skip"), 87.331_750_07, 1e-9);
+    near(always[1].evaluation.independent.cost, 87.331_750_07, 1e-9);
+    // Along the run, which ends within a cycle.
+    near(always[1].evaluation.clustered.cost, 87.331_750_07, 1e-5);
+    near(action(&always[1], "skip"), 87.331_750_07, 1e-5);
     let random = judged("1ms:0.5,2.5ms:0.5", "skip");
     near(random[0].evaluation.independent.cost, 65.611_723_57, 0.01);
     near(random[1].evaluation.independent.cost, 243.335_992_19, 0.03);
     assert!(random[1].evaluation.cost_interval.unwrap().holds(243.335_992_19), "{:?}", random[1].evaluation);
     // What another action would cost is what it costs where the tasks take it.
     let killed = judged("1ms:0.5,2.5ms:0.5", "kill/zero");
-    near(action(&killed[1], "kill/zero"), killed[1].evaluation.clustered.cost, 1e-9);
+    near(action(&killed[1], "kill/zero"), killed[1].evaluation.clustered.cost, 1e-5);
     // Of the second's periods some have no output, of the first's none; each response follows its step.
     assert!(
         random[1].misses.iter().any(|m| m.at_most.of == 2)
@@ -461,16 +463,15 @@ fn controllers_designed_anew_recover_what_they_say() {
         // More lead alone does not help this loop, and that is said.
         let helps = !matches!(redesign.redesign, RedesignKind::MeanDelay { .. });
         assert_eq!(redesign.cost < redesign.instead_of, helps, "{redesign:?}");
-        near(redesign.along, redesign.cost, 0.03);
-        let (chain, along) = (redesign.recovered.unwrap(), redesign.along_recovered.unwrap());
-        assert!(chain.low <= along.high && along.low <= chain.high, "{redesign:?}");
+        let share = 1.0 - redesign.cost / redesign.instead_of;
+        assert!(redesign.recovered.unwrap().holds(share), "{redesign:?}");
         // Judged by itself, from the numbers that are given out, it costs the same.
         let design = match (&redesign.gains, redesign.redesign) {
             (Gains::Pid { loops, .. }, _) => {
                 let (gain, derivative_s) = (vec![loops[0].gain], vec![loops[0].derivative_time_s]);
                 Design::Pd { gain, derivative_s }
             }
-            (Gains::StateSpace { a, b, c, d, .. }, RedesignKind::Distribution) => {
+            (Gains::StateSpace { a, b, c, d, .. }, RedesignKind::LinearQuadratic { .. }) => {
                 let matrix = |rows: &[Vec<f64>], sign: f64| {
                     let all: Vec<f64> = rows.iter().flatten().map(|v| sign * v).collect();
                     DMatrix::from_row_slice(rows.len(), rows[0].len(), &all)
@@ -485,16 +486,12 @@ fn controllers_designed_anew_recover_what_they_say() {
             other => panic!("{other:?}"),
         };
         let alone = judged(&Plant { design, ..noisy.clone() }, &Wishes::default());
-        near(alone.evaluation.independent.cost, redesign.cost, 0.05);
-        near(alone.evaluation.along.cost, redesign.along, 1e-2);
+        near(alone.evaluation.along.cost, redesign.cost, 1e-3);
     }
-    // Of controllers from a filter, the one for the spread costs no more than the one for the mean.
+    // A plant with a filter already is designed for the mean delay once.
     let filtered = judged(&Plant { design: Design::Lqg, ..noisy }, &wishes).redesigns;
-    let cost =
-        |wanted: fn(&RedesignKind) -> bool| filtered.iter().find(|r| wanted(&r.redesign)).unwrap().cost;
-    let (mean, spread) = (
-        cost(|kind| matches!(kind, RedesignKind::MeanDelay { .. })),
-        cost(|kind| matches!(kind, RedesignKind::Distribution)),
+    assert!(
+        matches!(filtered[..], [Redesign { redesign: RedesignKind::MeanDelay { .. }, .. }]),
+        "{filtered:?}"
     );
-    assert!(spread < mean * 1.01, "{spread} {mean}");
 }

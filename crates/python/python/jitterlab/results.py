@@ -609,7 +609,7 @@ class CostInterval:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What the timing costs: nothing late, mean delay, with jitter, with overruns, with their order, along the run itself."""
+    """What the timing costs: nothing late, mean delay, with jitter, with overruns, with their order: along the run itself."""
 
     ideal: Cost
     mean_delay: Cost
@@ -618,7 +618,6 @@ class Evaluation:
     clustered: Cost
     cost_interval: CostInterval | None
     along: Cost
-    along_interval: CostInterval | None
 
 
 @dataclass(frozen=True, kw_only=True)

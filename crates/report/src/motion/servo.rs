@@ -39,7 +39,10 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
                 basis(&result.closed, under),
                 tables::costs(&found.evaluation),
                 tables::actions(&found.actions, found.evaluation.ideal.cost),
-                margins + &tables::misses(&found.misses) + &tables::velocity(&found.velocity),
+                margins
+                    + &tables::misses(&found.misses)
+                    + &tables::shown(&found.misses, found.shown)
+                    + &tables::velocity(&found.velocity),
             ];
             if !found.remedies.is_empty() {
                 parts.push(tables::remedies(&found.remedies));

@@ -2,7 +2,7 @@
 
 use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
 
-use super::servo_verdict::reason;
+use super::servo_verdict::{not_known, reason};
 use super::{servo_charts, servo_redesign, servo_tables as tables};
 use crate::chart::Terminal;
 use crate::head::{Head, word};
@@ -38,7 +38,9 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
         Fitness::Limited => {
             format!("{capital}: the loops of {} can be closed, and it costs something.", plant.plant)
         }
-        Fitness::CannotTell => format!("{capital} for {}: the run is too short for its loops.", plant.plant),
+        Fitness::CannotTell => {
+            format!("{capital} for {}: {}.", plant.plant, not_known(&under.verdict.sides, "its loops"))
+        }
         Fitness::Unfit if result.run.is_none() => {
             format!("{capital}: do not close the loops of {} with these times.", plant.plant)
         }
@@ -152,8 +154,8 @@ fn exactness(under: &PlantUnderRun) -> String {
         count(under.cycles)
     };
     format!(
-        "Exact for {of} cycles of all tasks together, each from a time at which all are due and none is at work to the next ({} in \
-         time); all of it is followed event by event, too.",
+        "Random order: {of} cycles of all tasks together, each from a time at which all are due and none is at work to the next ({} in \
+         time).",
         exact(under.common_ns)
     )
 }

@@ -22,7 +22,9 @@ fn way(redesign: &Redesign) -> String {
         RedesignKind::MeanDelay { delay_ns } => {
             format!("{} for the mean delay of {}", redesign.controller, time(delay_ns as f64))
         }
-        RedesignKind::Distribution => format!("{} for the spread of delays", redesign.controller),
+        RedesignKind::LinearQuadratic { delay_ns } => {
+            format!("{} for the mean delay of {}", redesign.controller, time(delay_ns as f64))
+        }
         RedesignKind::Retuned => format!("{} with other gains", redesign.controller),
     }
 }
@@ -44,15 +46,8 @@ pub(super) fn text(all: &[Redesign]) -> String {
             (low, high) => format!("{} to {high}", low.trim_end_matches(" %")),
         })
     };
-    let rows = all.iter().map(|r| {
-        vec![
-            way(r),
-            cost(r.cost),
-            share(r.cost, r.instead_of, r.recovered),
-            share(r.along, r.along_instead_of, r.along_recovered),
-        ]
-    });
-    let mut text = columns(&["designed anew", "cost", "recovers", "by the run"], rows);
+    let rows = all.iter().map(|r| vec![way(r), cost(r.cost), share(r.cost, r.instead_of, r.recovered)]);
+    let mut text = columns(&["designed anew", "cost along the run", "recovers"], rows);
     for redesign in all {
         let stands = match redesign.delay {
             DelayMargin::Always => "any constant delay".into(),

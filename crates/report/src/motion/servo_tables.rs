@@ -1,14 +1,14 @@
 //! The tables a verdict on a loop rests on.
 
 use jitterlab_motion::servo::{
-    ActionCost, Agreement, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late,
-    LoopDescription, LoopUnderExecution, Margins, Memory, OverrunAction, Remedy, RemedyKind, Stationary,
-    UnderMisses, VelocityError, Without,
+    ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
+    LoopUnderExecution, Margins, OverrunAction, Remedy, RemedyKind, Stability, Stationary, UnderMisses,
+    VelocityError, Without,
 };
 
 use super::{change, percent};
 use crate::table::columns;
-use crate::words::{exact, share, time};
+use crate::words::{count, exact, share, time};
 use crate::wrap::wrap;
 
 /// The loop in a few words.
@@ -36,26 +36,23 @@ pub(super) fn costs(found: &Evaluation) -> String {
     let row = |name: &str, s: &Stationary| {
         vec![name.to_owned(), cost(s.cost), against(s.cost, ideal), format!("{:.5}", s.radius_per_period)]
     };
-    let along = found.along.cost;
     let rows = vec![
         row("ideal timing", &found.ideal),
         row("+ mean latency and execution", &found.mean_delay),
         row("+ jitter", &found.jitter),
         row("+ jobs that overrun, at random", &found.independent),
-        row("+ their order", &found.clustered),
-        vec!["the run itself, event by event".into(), cost(along), against(along, ideal), "-".into()],
+        row("+ their order: the run itself", &found.clustered),
     ];
     let mut text = columns(&["mean cost", "cost", "against ideal", "radius"], rows);
     text.push_str("  (mean-square stable while the radius, per period, is below 1)\n");
     let memory = match found.memory {
-        Memory::None => "jobs follow each other as by chance",
-        Memory::One => "what a job does depends on the one before: as a Markov chain",
-        Memory::Longer => "what a job does depends on more than the one before, which the chain leaves out",
+        0 => "the run itself is followed event by event; its radius is that of cycles in random order".into(),
+        1 => "the run itself is followed event by event; its radius is that of cycles that remember the one before".into(),
+        cycles => format!("the run itself is followed event by event; its radius is that of cycles that remember {cycles} others"),
     };
-    text.push_str(&wrap(memory));
-    if let Some(told) = agreement(found) {
-        text.push_str(&wrap(&told));
-    }
+    text.push_str(&wrap(&memory));
+    text.push_str(&wrap(&certainty(found)));
+    let along = found.along.cost;
     if let Some(worst) = found.along.worst().filter(|w| w.cost > 1.5 * along) {
         text.push_str(&wrap(&format!(
             "its worst stretch, at {:.2} s, cost {:.1} times the mean",
@@ -66,29 +63,18 @@ pub(super) fn costs(found: &Evaluation) -> String {
     text
 }
 
-/// Which of the two ways to the cost to believe.
-fn agreement(found: &Evaluation) -> Option<String> {
-    let ideal = found.ideal.cost;
-    let of = |interval: Option<jitterlab_motion::servo::Interval>| {
-        interval.map(|i| format!("{} to {}", percent(i.low / ideal - 1.0), percent(i.high / ideal - 1.0)))
-    };
-    let both = || Some((of(found.cost_interval)?, of(found.along_interval)?));
-    match found.agreement() {
-        Agreement::Agree => both().map(|(chain, along)| {
-            format!("with 95 % confidence: {chain} from how jobs follow each other, {along} from the run itself")
-        }),
-        Agreement::BelieveTheRun => both().map(|(chain, along)| {
-            format!(
-                "the two ways differ by more than chance: {chain} from how jobs follow each other, {along} from the run \
-                 itself. Believe the run: its timing changed on the way, or remembers longer than the chain; look at its \
-                 worst stretch"
-            )
-        }),
-        Agreement::BelieveTheStability => Some(
-            "the cost of the run itself proves nothing here: a finite run always has one, and it grows with the run's length"
-                .into(),
+/// How sure the cost of a run is.
+fn certainty(found: &Evaluation) -> String {
+    let share = |cost: f64| percent(cost / found.ideal.cost - 1.0);
+    match (&found.stability, found.cost_interval) {
+        (Stability::Stable, Some(i)) => {
+            format!("with 95 % confidence: {} to {} against ideal timing", share(i.low), share(i.high))
+        }
+        (Stability::Stable, None) => "the run is too short for an interval of its cost".into(),
+        _ => format!(
+            "along the run it cost {}, which proves nothing here: a finite run always has a cost, and it grows with the run's length",
+            cost(found.along.cost)
         ),
-        Agreement::TooShort => Some("the run is too short for an interval of its cost".into()),
     }
 }
 
@@ -142,6 +128,14 @@ pub(super) fn misses(all: &[UnderMisses]) -> String {
             })
         })
         .collect()
+}
+
+/// Of how many jobs that is proved.
+pub(super) fn shown(all: &[UnderMisses], cycles: u64) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    wrap(&format!("these jobs: {} cycles of the run, evenly from all of each kind", count(cycles)))
 }
 
 /// Margins alone.
@@ -249,5 +243,9 @@ pub(super) fn execution(under: &LoopUnderExecution) -> String {
         vec!["spectral radius per period".into(), format!("{:.9}", s.radius_per_period)],
         vec!["mean interval of jobs, periods".into(), format!("{:.6}", s.interval_periods)],
     ];
-    columns(&["in the mean square", ""], rows)
+    let drawn = under.cost_interval.map(|i| {
+        let drawn = "a job that catches up depends on those before: times were drawn by their shares, and the loop followed along";
+        wrap(&format!("{drawn}; its cost is {} to {} with 95 % confidence", cost(i.low), cost(i.high)))
+    });
+    columns(&["in the mean square", ""], rows) + &drawn.unwrap_or_default()
 }

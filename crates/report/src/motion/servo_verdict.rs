@@ -3,8 +3,8 @@
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::servo::{
-    ActionCost, Agreement, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment,
-    LoopUnderExecution, Loss, ServoResult, Side,
+    ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
+    ServoResult, Side,
 };
 
 use super::percent;
@@ -42,7 +42,7 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let sentence = match verdict.fitness {
         Fitness::Good => format!("{capital} for {closed}."),
         Fitness::Limited => format!("{capital}: {closed} can be closed, and it costs something."),
-        Fitness::CannotTell => format!("{capital} for {closed}: the run is too short for this loop."),
+        Fitness::CannotTell => format!("{capital} for {closed}: {}.", not_known(&verdict.sides, "this loop")),
         Fitness::Unfit => format!("{capital}: do not close {closed} on this machine."),
     };
     let deciding = verdict.sides.first().map_or(String::new(), |side| reason(side, found));
@@ -66,6 +66,14 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     })
 }
 
+/// Why a verdict cannot be given.
+pub(super) fn not_known(sides: &[Side], loops: &str) -> String {
+    match sides.first().map(|side| side.judgement) {
+        Some(Judgement::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
+        _ => format!("the run is too short for {loops}"),
+    }
+}
+
 fn capitalised(sentence: &str) -> String {
     let mut chars = sentence.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
@@ -82,16 +90,17 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 radius_per_period.sqrt()
             )
         }
-        // The parts are of how cycles follow each other.
-        Judgement::Cost { loss, interval } => {
-            let by_cycles = found.filter(|found| found.agreement() != Agreement::BelieveTheRun);
-            let sentence = cost(loss, interval, by_cycles.map(Evaluation::loss));
-            if by_cycles.is_none() && found.is_some() {
-                format!("by the run itself {sentence}")
-            } else {
-                sentence
-            }
+        Judgement::StabilityUnknown { again: 0, .. } => {
+            "the more cycles are taken together, the more a disturbance grows".into()
         }
+        Judgement::StabilityUnknown { cycles, came, again } => {
+            let row = if cycles == 1 { "a late cycle".into() } else { format!("a row of {cycles} cycles") };
+            format!(
+                "{row} makes a disturbance grow, and came again at once {again} times of {came}: that it does not come \
+                 so for longer is not known"
+            )
+        }
+        Judgement::Cost { loss, interval } => cost(loss, interval, found.map(Evaluation::loss)),
         Judgement::Delay { worst_ns, mean_ns, margin_ns } => {
             let margin = margin_ns.map_or("any delay".into(), |ns| format!("a delay of {}", time(ns as f64)));
             let mean = time(mean_ns as f64);
@@ -133,7 +142,7 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
 }
 
 fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
-    if interval.is_some_and(|i| i.holds(0.0)) || loss.abs() < 5e-5 {
+    if interval.is_some_and(|i| i.holds(0.0)) || loss.abs() < 1e-4 {
         let within = interval.map_or(String::new(), |i| match i.low.abs().max(i.high.abs()) {
             most if most < 1e-4 => " (its cost changes by less than 0.01 %)".into(),
             _ => format!(" (its cost changes by {})", between(i)),
@@ -185,16 +194,15 @@ fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let ideal = evaluation.ideal.cost;
     let now = evaluation.clustered.cost;
     let remedies = found.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
-    let independent = evaluation.independent.cost;
-    let actions =
-        found.actions.iter().map(|a| (independent - a.stationary.cost, a.stationary.cost, acted(a)));
-    // Of jobs in random order; where their order matters, nothing saves more than all that the timing costs.
+    let actions = found.actions.iter().map(|a| (now - a.stationary.cost, a.stationary.cost, acted(a)));
+    // Remedies are of jobs in random order; where their order matters, nothing saves more than all that the timing costs.
     let (whole, _) = evaluation.believed();
     let gain = |gain: f64, cost: f64| {
         if cost.is_finite() && !gain.is_finite() { f64::INFINITY } else { (gain / ideal).min(whole.max(0.0)) }
     };
     let best = remedies
         .chain(actions)
+        .filter(|(_, cost, _)| cost.is_finite())
         .map(|(saved, cost, what)| (gain(saved, cost), what))
         .filter(|(gain, _)| *gain > WORTHWHILE)
         .max_by(|a, b| a.0.total_cmp(&b.0));

@@ -7,5 +7,4 @@ mod of_loop;
 
 pub use bounds::{Aim, Certificate, Growth, Guarantee, growth};
 pub use graph::{Arc, Graph, Step};
-pub(super) use of_loop::missed_periods;
 pub use of_loop::{Steps, UnderMisses};

@@ -7,9 +7,6 @@ use super::bounds::{Aim, Growth, Guarantee, SHRINKS, Word, growth, growth_by_nor
 use super::graph::{Graph, Step};
 use super::norms::bound;
 use crate::servo::chain::balanced_scale;
-use crate::servo::cycles::Pattern;
-use crate::servo::flow::Flow;
-use crate::servo::looped::{Act, Event};
 use crate::servo::misses::AtMost;
 
 /// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
@@ -57,15 +54,6 @@ impl Steps {
             shown.extend(far_apart(&all, &of_word));
         }
         Steps { all, shown }
-    }
-
-    /// The steps of cycles: each period of a cycle in which no output comes is missed.
-    pub(in crate::servo) fn of_cycles(patterns: &[Pattern], passages: &[Flow], period_ns: i64) -> Steps {
-        let step = |(pattern, passage): (&Pattern, &Flow)| {
-            let missed = missed_periods(&pattern.events, pattern.length_ns, period_ns as f64);
-            Step { map: passage.phi.clone(), missed }
-        };
-        Steps::new(patterns.iter().zip(passages).map(step).collect())
     }
 
     /// Whether any period is ever missed.
@@ -155,20 +143,6 @@ fn far_apart(all: &[Step], of: &[usize]) -> Vec<usize> {
         distances.iter_mut().zip(of).for_each(|(d, i)| *d = d.min((&all[*i].map - &all[next].map).norm()));
     }
     chosen
-}
-
-/// Of each period whether no output comes in it.
-pub(in crate::servo) fn missed_periods(events: &[(f64, Event)], length_ns: f64, period_ns: f64) -> Vec<bool> {
-    let periods = (length_ns / period_ns).round().max(1.0) as usize;
-    let mut missed = vec![true; periods];
-    for (time, event) in events {
-        if matches!(event.act, Act::Finish | Act::Compute) {
-            // What comes with the end of the cycle belongs to it.
-            let place = (time / period_ns).floor().clamp(0.0, periods as f64 - 1.0);
-            missed[place as usize] = false;
-        }
-    }
-    missed
 }
 
 #[cfg(test)]
