@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::require::Requirement;
+use jitterlab_model::Gap;
 use jitterlab_trace::TraceError;
 
 /// Why a run could not be read, or does not answer.
@@ -31,6 +32,14 @@ pub enum RunsError {
          that wakes periodically, or measure with `jitterlab run`"
     )]
     NotPeriodic(PathBuf),
+    /// The source leaves every figure of the task open.
+    #[error("{}: {}", .path.display(), untold(*.gap))]
+    Untold {
+        /// The run.
+        path: PathBuf,
+        /// What is not known.
+        gap: Gap,
+    },
     /// The task never ran.
     #[error("{0}: its task ran not once, so there is nothing to judge")]
     NeverRan(PathBuf),
@@ -73,6 +82,15 @@ impl RunsError {
             RunsError::Trace(error) => error.is_bad_use(),
             RunsError::NoSuchTask { .. } | RunsError::NotVirtual(_) | RunsError::HorizonNotAhead => true,
             _ => false,
+        }
+    }
+}
+
+fn untold(gap: Gap) -> &'static str {
+    match gap {
+        Gap::Unit => "the unit of its values is not known: say it with --unit",
+        _ => {
+            "its figures contradict each other, so nothing is judged by them: `jitterlab analyze` says which"
         }
     }
 }

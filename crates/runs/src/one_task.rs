@@ -112,6 +112,9 @@ impl OneTask {
         if !run.info().tasks[number].is_periodic() {
             return Err(RunsError::NotPeriodic(run.path));
         }
+        if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| !run.info().tasks[number].knows(*gap)) {
+            return Err(RunsError::Untold { path: run.path, gap });
+        }
         let clocks = TwoClocks::of(&run, number)?;
         let (stats, worst) = if run.keeps_all(number) {
             let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };

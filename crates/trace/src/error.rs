@@ -158,12 +158,14 @@ pub enum TraceError {
     /// Not the output of a tool that is known here.
     #[error(
         "{path} is not an output that jitterlab can import: it reads what cyclictest, rtla, oslat, jitterdebugger, LinuxCNC, \
-         Xenomai, EVL and Zephyr print, captures (VCD, sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. Of a \
-         table, say which column is what: --columns latency=2:us"
+         Xenomai, EVL and Zephyr print, captures (VCD, sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. {}",
+        mentioned(*mentions)
     )]
     UnknownOutput {
         /// The file.
         path: PathBuf,
+        /// The tool that it names, if it names one.
+        mentions: Option<&'static str>,
     },
     /// A file in which several tools left something.
     #[error("{path} looks like the output of several tools: {tools}; split it, so that each file is of one")]
@@ -459,9 +461,6 @@ pub enum Unreadable {
     /// A row that does not begin as rttest's do.
     #[error("a line has less than iteration, timestamp and latency")]
     ShortLine,
-    /// Iterations are counted from 0.
-    #[error("an iteration is negative")]
-    NegativeIteration,
     /// A line of Xenomai's console that has other columns.
     #[error("a line RTD| has other than seven figures")]
     ConsoleLine,
@@ -541,8 +540,6 @@ pub enum Wanted {
     Bin,
     /// A value of a histogram, and how often it was counted.
     BinAndCount,
-    /// The same as EVL calls it.
-    CellAndCount,
     /// A line of jittersamples.
     Sample,
     /// A row of a table.
@@ -558,11 +555,17 @@ impl std::fmt::Display for Wanted {
             Wanted::Count => "a count",
             Wanted::Bin => "a bin",
             Wanted::BinAndCount => "a bin and its count",
-            Wanted::CellAndCount => "a cell and its count",
             Wanted::Sample => "thread, time and latency",
             Wanted::Row => "a row with all columns",
             Wanted::Time => "a number",
         })
+    }
+}
+
+fn mentioned(tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => format!("It names {tool}: give all that {tool} printed"),
+        None => "Of a table, say which column is what: --columns latency=2:us".into(),
     }
 }
 
