@@ -155,6 +155,7 @@ impl MeasuredTask {
             mean: true,
             deviation: true,
             shape: self.between_percentiles,
+            bin_ns: 0,
         };
         Distribution::from_parts(moments, self.latency_bins.iter().copied()).lacking(lacks)
     }

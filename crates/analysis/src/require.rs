@@ -256,7 +256,7 @@ impl Requirement {
             Required::Execution | Required::Response => &[Gap::Execution],
             Required::Missed => &[Gap::Missed],
         };
-        needs.iter().copied().find(|gap| !task.knows(*gap))
+        needs.iter().copied().chain(Gap::EVERYTHING).find(|gap| !task.knows(*gap))
     }
 
     /// Decides it. Where the run itself cannot say how many breaches come together, `burst_at_most` does, if it is known.

@@ -127,7 +127,9 @@ impl PurposeVerdict {
         let rank = |judged: &Judged| judged.as_ref().map_or(Fitness::CannotTell, |(fitness, _)| *fitness);
         let worst = judged.max_by_key(rank).unwrap_or_else(|| {
             let unknown = tasks.iter().any(|task| !known(&task));
-            Err((if unknown { Untested::Gap { gap: Gap::Period } } else { Untested::Period }, None))
+            let periodic = tasks.iter().any(|task| !task.summary.unknown.contains(&Gap::Grid));
+            let gap = if periodic { Gap::Period } else { Gap::Grid };
+            Err((if unknown { Untested::Gap { gap } } else { Untested::Period }, None))
         });
         let (fitness, untested, decided_by) = match worst {
             Ok((fitness, decision)) => (fitness, None, Some(decision)),
@@ -205,6 +207,9 @@ type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
 fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
     let Seen { number, summary, clocks } = *task;
+    if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| summary.unknown.contains(gap)) {
+        return Err((Untested::Gap { gap }, None));
+    }
     let granted = run.tasks.get(number).and_then(|task| task.granted.as_ref());
     let is_ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
     let ran = summary.latency.count.max(summary.period_error.count);

@@ -47,6 +47,9 @@ pub struct Lacks {
     pub deviation: bool,
     /// Its bins are wide: a value may lie anywhere between the last bin and its own, so that they show no modes.
     pub shape: bool,
+    /// The source counted values in bins of up to this width, and each value here is the upper edge of its bin; 0 where values
+    /// themselves were counted.
+    pub bin_ns: i64,
 }
 
 /// The largest values of a distribution, where only is known how many they are and between what they lie.
@@ -165,6 +168,7 @@ impl Distribution {
         self.lacks.mean |= other.lacks.mean;
         self.lacks.deviation |= other.lacks.deviation;
         self.lacks.shape |= other.lacks.shape;
+        self.lacks.bin_ns = self.lacks.bin_ns.max(other.lacks.bin_ns);
         self.lacks.beyond = match (self.lacks.beyond, other.lacks.beyond) {
             (Some(a), Some(b)) => Some(Beyond {
                 count: a.count.saturating_add(b.count),
@@ -202,6 +206,11 @@ impl Distribution {
     /// Whether its bins hold the percentiles up to a share: not where an unknown number of values lies above them.
     pub fn has_percentiles(&self) -> bool {
         self.has_bins() && self.lacks.beyond.is_none_or(|beyond| beyond.count > 0)
+    }
+
+    /// How far a value may lie below the one that stands for it: the width of its source's bins.
+    pub fn bin_ns(&self) -> i64 {
+        self.lacks.bin_ns
     }
 
     /// Values of which only bounds are known.

@@ -114,6 +114,15 @@ pub enum Gap {
     Overrun,
     /// How the task was scheduled, waited and worked.
     Settings,
+    /// The unit of its values: the one that is assumed cannot be.
+    Unit,
+    /// Which of its figures are true: they contradict each other, or the one that decides is missing.
+    Figures,
+}
+
+impl Gap {
+    /// Gaps that leave every figure of a task open.
+    pub const EVERYTHING: [Gap; 2] = [Gap::Unit, Gap::Figures];
 }
 
 impl fmt::Display for Gap {
@@ -131,6 +140,8 @@ impl fmt::Display for Gap {
             Gap::Grid => "grid",
             Gap::Overrun => "overrun",
             Gap::Settings => "settings",
+            Gap::Unit => "unit",
+            Gap::Figures => "figures",
         })
     }
 }

@@ -60,9 +60,9 @@ impl TimingStats {
         self.period_ns
     }
 
-    /// Activations that ran: those with a latency, or with a period error where only these are known.
+    /// Activations that ran: those with a latency, or with a period error or an execution time where only these are known.
     pub fn executed(&self) -> u64 {
-        self.latency.count().max(self.period_error.count())
+        self.latency.count().max(self.period_error.count()).max(self.execution.count())
     }
 
     /// Due times that passed unserved: at least those seen where the source does not count them.

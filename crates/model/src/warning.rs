@@ -194,6 +194,81 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Values of a task are counted in totals and listed in no row of its histogram: of those only the bounds are known.
+    NotInRows {
+        /// The task.
+        task: String,
+        /// How many.
+        count: u64,
+    },
+    /// Two statements of an output about a task cannot both be true.
+    Contradiction {
+        /// The task.
+        task: String,
+        /// What they are about.
+        figure: Stated,
+        /// What they say: a number of values, or times in nanoseconds.
+        values: [i64; 2],
+    },
+    /// The assumed unit of another tool's values cannot be theirs: the smallest latency would be longer than the period.
+    UnitImpossible {
+        /// The task.
+        task: String,
+    },
+    /// A tool stopped at a latency above the limit that it was given.
+    Stopped {
+        /// The task.
+        task: String,
+        /// The latency, where the output tells it.
+        latency_ns: Option<i64>,
+    },
+    /// Values are the largest of blocks of activations: of the others only is known that they are no larger.
+    LargestOfBlocks {
+        /// The task.
+        task: String,
+        /// Activations in a block.
+        activations: u64,
+    },
+    /// System management interrupts, in which the firmware stopped a processor.
+    ManagementInterrupts {
+        /// The processor or task that saw them.
+        of: String,
+        /// How many.
+        count: u64,
+    },
+    /// Latencies above the histogram came in the same cycles of several tasks, as when the whole machine stands still.
+    SharedStalls {
+        /// How many cycles.
+        cycles: u64,
+        /// Cycles that are listed, of the task that lists the most.
+        of: u64,
+        /// In how many tasks at least.
+        tasks: u64,
+    },
+    /// Due times of a task are of another clock than its starts: they count from the earliest activation.
+    ClocksApart {
+        /// The task.
+        task: String,
+        /// How far the two clocks are apart.
+        apart_ns: i64,
+    },
+    /// The last figures of a task are missing in a display that was refreshed: those before may have been better.
+    EndMissing {
+        /// The task.
+        task: String,
+    },
+    /// Channels of a capture that show too few activations to be tasks.
+    SilentChannels {
+        /// Their names.
+        channels: Vec<String>,
+    },
+    /// Only values of this length and longer were recorded.
+    OnlyAbove {
+        /// The length.
+        above_ns: i64,
+    },
+    /// Due times are those at which the kernel's timer interrupt ran: how late that was is in no latency.
+    DueAtInterrupt,
     /// The printed distribution ends below the maximum, and how many values it leaves out is not known.
     EndsBelowMaximum,
     /// Only extremes, and perhaps mean and deviation, are known.
@@ -297,6 +372,23 @@ impl From<&str> for Warning {
     }
 }
 
+/// What statements of another tool's output are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Stated {
+    /// The number of values.
+    Count,
+    /// The smallest value.
+    Smallest,
+    /// The mean.
+    Mean,
+    /// The largest value.
+    Largest,
+    /// The period.
+    Period,
+}
+
 /// What other tools measure beside periodic tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -308,6 +400,10 @@ pub enum Aperiodic {
     Signals,
     /// How long a thread takes to wake up when another wakes it.
     Wakers,
+    /// How long threads that could run waited for a processor.
+    RunQueue,
+    /// How long something took, whatever it is.
+    Durations,
 }
 
 /// A latency of which a tool traced what was in its way.
@@ -332,6 +428,9 @@ pub struct TracedPart {
     pub ns: i64,
     /// The threads and interrupts that it was, with their numbers, where they are named.
     pub by: Vec<String>,
+    /// The functions that were on its stack, the innermost first, where they are listed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
 }
 
 /// What moved a thread off the CPU that it was bound to.

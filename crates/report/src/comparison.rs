@@ -153,6 +153,7 @@ fn refusal(refusal: Option<Refusal>) -> &'static str {
         Some(Refusal::TooDependent) => "too dependent",
         Some(Refusal::TooShort) => "too short a run",
         Some(Refusal::Unknown) => "unknown",
+        Some(Refusal::WithinBins) => "within bins",
         Some(Refusal::NoMethod) | None => "",
     }
 }

@@ -1,7 +1,7 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
 use jitterlab_model::warning::{
-    Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Mover, Placed, Traced, Warning,
+    Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Mover, Placed, Stated, Traced, Warning,
 };
 use jitterlab_model::{Gap, RunInfo};
 
@@ -109,12 +109,52 @@ pub fn sentence(warning: &Warning) -> String {
             plural(*above, "value"),
             if *above == 1 { "is" } else { "are" }
         ),
+        Warning::NotInRows { task, count: missing } => format!(
+            "the rows of {task} lack {}: of those only the bounds are known",
+            plural(*missing, "value")
+        ),
+        Warning::Contradiction { task, figure, values } => contradiction(task, *figure, *values),
+        Warning::UnitImpossible { task } => format!(
+            "in the assumed unit the smallest latency of {task} is longer than its period: say the unit with --unit"
+        ),
+        Warning::Stopped { task, latency_ns: Some(latency_ns) } => {
+            format!("{task}: the tool stopped at a latency of {}", time(*latency_ns as f64))
+        }
+        Warning::Stopped { task, latency_ns: None } => {
+            format!("{task}: the tool stopped at a latency that the output does not tell")
+        }
+        Warning::LargestOfBlocks { task, activations } => format!(
+            "values of {task} are the largest of {activations} activations each: the others are no larger"
+        ),
+        Warning::ManagementInterrupts { of, count } => format!(
+            "{of}: {} in which the firmware stopped it",
+            plural(*count, "system management interrupt")
+        ),
+        Warning::SharedStalls { cycles, of, tasks } => format!(
+            "{cycles} of the {of} listed latencies above the histogram came in the same cycle of {tasks} tasks or more: \
+             something stops the whole machine (firmware, power management, a hypervisor)"
+        ),
+        Warning::ClocksApart { task, apart_ns } => format!(
+            "due times of {task} are of another clock than its starts, {} apart: they count from the earliest activation, so \
+             every latency may be larger by the same amount",
+            time(apart_ns.unsigned_abs() as f64)
+        ),
+        Warning::EndMissing { task } => {
+            format!("the last figures of {task} are missing: those before them may have been better")
+        }
+        Warning::SilentChannels { channels } => {
+            format!("too few activations to tell a period, and left out: {}", list(channels))
+        }
+        Warning::OnlyAbove { above_ns } => format!("only values of {} and more were recorded", exact(*above_ns)),
+        Warning::DueAtInterrupt => {
+            "due times are those at which the kernel's timer interrupt ran: how late that was is in no latency".into()
+        }
         Warning::EndsBelowMaximum => {
             "the printed distribution ends below the maximum, and how many values it leaves out is unknown"
                 .into()
         }
         Warning::OnlyExtremes => {
-            "the output has no histogram: percentiles are only known to lie between the extremes".into()
+            "the output has no bins of its values: percentiles are only known to lie between the extremes".into()
         }
         Warning::OnlyPercentiles => {
             "the output has percentiles and no histogram of most values: what lies between two of them counts as the \
@@ -222,8 +262,29 @@ fn aperiodic(measured: Aperiodic) -> &'static str {
         Aperiodic::Wakers => {
             "how long a thread takes to wake up when another one wakes it, not when a timer does"
         }
+        Aperiodic::Durations => "how long something took",
+        Aperiodic::RunQueue => "how long threads that could run waited for a processor",
         _ => "something else",
     }
+}
+
+/// Two statements that cannot both be true.
+fn contradiction(task: &str, about: Stated, values: [i64; 2]) -> String {
+    let [a, b] = values.map(|value| match about {
+        Stated::Count => count(u64::try_from(value).unwrap_or(0)),
+        _ => time(value as f64),
+    });
+    let about = match about {
+        Stated::Count => "the number of values",
+        Stated::Smallest => "the smallest value",
+        Stated::Mean => "the mean",
+        Stated::Largest => "the largest value",
+        Stated::Period => "the period",
+        _ => "a figure",
+    };
+    format!(
+        "the output contradicts itself about {about} of {task}, {a} and {b}: nothing that rests on it is decided"
+    )
 }
 
 /// What was in the way of a latency.
@@ -234,7 +295,9 @@ fn traced(one: &Traced) -> String {
         format!("{} {}{by}", part.name, time(part.ns as f64))
     });
     let parts: Vec<String> = parts.collect();
-    format!("rtla traced a latency of {}{on}: {}", time(one.latency_ns as f64), list(&parts))
+    let stack = one.parts.iter().find(|part| !part.stack.is_empty());
+    let stack = stack.map_or(String::new(), |part| format!("; its stack: {}", part.stack.join(" < ")));
+    format!("rtla traced a latency of {}{on}: {}{stack}", time(one.latency_ns as f64), list(&parts))
 }
 
 /// What recording the kernel's events beside a task adds.
@@ -262,6 +325,8 @@ pub fn gap(gap: Gap) -> &'static str {
         Gap::Grid => "due times, since nothing periodic was measured",
         Gap::Overrun => "what happened to due times that passed",
         Gap::Settings => "policy, wake-up and work",
+        Gap::Unit => "the unit of its values",
+        Gap::Figures => "which of its figures are true",
         _ => "all of it",
     }
 }

@@ -120,7 +120,7 @@ impl Run {
         let causes = match &*self.holder {
             Holder::File(reader) => reader.causes()?,
             Holder::Journal(reader) => reader.causes()?,
-            Holder::Imported(_) => None,
+            Holder::Imported(import) => crate::traced::causes(&import.info),
         };
         causes.ok_or_else(|| no_causes(&self.path))
     }
@@ -130,8 +130,12 @@ impl Run {
     /// # Errors
     /// As [`Run::causes`], or there is no such task.
     pub fn why(&self, task: Option<&str>, told: Told) -> Result<RunWhy, Error> {
-        let wanted = self.tasks(task)?;
+        let mut wanted = self.tasks(task)?;
         let causes = self.causes()?;
+        if task.is_none() && self.info().is_imported() {
+            // Another tool traced one or two of them.
+            wanted.retain(|number| causes.tasks.get(*number).is_some_and(|of| of.explained > 0));
+        }
         let (info, warnings) = self.warned(self.info().clone()).into_parts();
         let mut run = RunInfo { warnings, ..info };
         run.tasks = wanted.iter().filter_map(|number| run.tasks.get(*number).cloned()).collect();

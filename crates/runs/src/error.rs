@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use jitterlab_model::Error;
+use jitterlab_model::{Error, Gap};
 
 /// What a run lacks for an answer, as far as callers decide by it ([`Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,4 +29,17 @@ pub(crate) fn no_causes(path: &Path) -> Error {
 
 pub(crate) fn no_tasks(path: &Path) -> Error {
     Error::not_measured(format!("{} has no tasks", path.display()))
+}
+
+/// The source leaves every figure of the task open.
+pub(crate) fn nothing_known(path: &Path, gap: Gap) -> Error {
+    match gap {
+        Gap::Unit => Error::not_measured(format!("{}: the unit of its values is not known", path.display()))
+            .remedy("say it with --unit"),
+        _ => Error::not_measured(format!(
+            "{}: its figures contradict each other, so nothing is judged by them",
+            path.display()
+        ))
+        .remedy("`jitterlab analyze` says which"),
+    }
 }

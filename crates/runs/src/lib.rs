@@ -9,6 +9,7 @@ mod outlook;
 mod read;
 mod run;
 mod told;
+mod traced;
 mod warned;
 
 pub use align::align;

@@ -9,6 +9,7 @@ use jitterlab_model::{Activation, Bench, Error, Gap, TaskSpec, TimingStats, Warn
 use jitterlab_trace::Columns;
 
 use crate::Run;
+use crate::error::nothing_known;
 
 /// A task of a run, with its standing figures, what speaks against them, and its activations when they are wanted.
 #[derive(Debug)]
@@ -115,6 +116,9 @@ impl OneTask {
                 "take the output of a tool that wakes periodically, or measure with `jitterlab \
                  run`",
             ));
+        }
+        if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| !run.info().tasks[number].knows(*gap)) {
+            return Err(nothing_known(&run.path, gap));
         }
         let clocks = TwoClocks::of(&run, number)?;
         let (stats, worst) = if run.keeps_all(number) {

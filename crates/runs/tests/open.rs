@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test without its files has failed")]
 
+#[path = "open/statements.rs"]
+mod statements;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

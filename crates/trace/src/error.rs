@@ -278,9 +278,6 @@ pub enum Unreadable {
     /// A row that does not begin as rttest's do.
     #[error("a line has less than iteration, timestamp and latency")]
     ShortLine,
-    /// Iterations are counted from 0.
-    #[error("an iteration is negative")]
-    NegativeIteration,
     /// A line of Xenomai's console that has other columns.
     #[error("a line RTD| has other than seven figures")]
     ConsoleLine,
@@ -360,8 +357,6 @@ pub enum Wanted {
     Bin,
     /// A value of a histogram, and how often it was counted.
     BinAndCount,
-    /// The same as EVL calls it.
-    CellAndCount,
     /// A line of jittersamples.
     Sample,
     /// A row of a table.
@@ -377,7 +372,6 @@ impl Display for Wanted {
             Wanted::Count => "a count",
             Wanted::Bin => "a bin",
             Wanted::BinAndCount => "a bin and its count",
-            Wanted::CellAndCount => "a cell and its count",
             Wanted::Sample => "thread, time and latency",
             Wanted::Row => "a row with all columns",
             Wanted::Time => "a number",

@@ -163,6 +163,8 @@ pub enum Refusal {
     Unknown,
     /// No method that was tried holds for dependent latencies.
     NoMethod,
+    /// Latencies were counted in bins, and the difference is no larger than these.
+    WithinBins,
 }
 
 /// A figure of one run with its interval.
@@ -284,7 +286,9 @@ impl<'a> Run<'a> {
     fn compared(&self) -> ComparedRun {
         let estimate = |statistic: Statistic| {
             let value = statistic.of(self)?;
-            let found = self.interval(statistic.figure(), LEVEL);
+            let [below, above] = self.within_bins(statistic.figure());
+            let found =
+                self.interval(statistic.figure(), LEVEL).map(|[low, high]| [low - below, high + above]);
             Some(Estimate { statistic, value, interval: found.ok(), refusal: found.err() })
         };
         ComparedRun {
@@ -301,6 +305,11 @@ impl<'a> Run<'a> {
         figure.map_or(Err(Refusal::NoMethod), |figure| self.sample.interval(figure, level))
     }
 
+    /// How far the largest latency and other figures may lie below and above their values because of bins.
+    fn within_bins(&self, figure: Option<Figure>) -> [f64; 2] {
+        figure.map_or([0.0; 2], |figure| self.sample.within_bins(figure))
+    }
+
     /// The interval of a figure here minus that of the first run.
     fn difference(
         &self,
@@ -308,10 +317,17 @@ impl<'a> Run<'a> {
         figure: Option<Figure>,
         values: [f64; 2],
     ) -> Result<[f64; 2], Refusal> {
+        let (of_first, of_here) = (first.within_bins(figure), self.within_bins(figure));
+        let [below, above] = [of_here[0] + of_first[1], of_here[1] + of_first[0]];
+        let difference = values[1] - values[0];
+        if below + above > 0.0 && (-above..=below).contains(&difference) {
+            return Err(Refusal::WithinBins);
+        }
         let both = [first, self].map(|run| run.interval(figure, LEVEL / TESTED));
         match both {
             [Ok(of_first), Ok(of_here)] => {
-                Ok(interval::of_difference(values[0], of_first, values[1], of_here))
+                let [low, high] = interval::of_difference(values[0], of_first, values[1], of_here);
+                Ok([low - below, high + above])
             }
             [a, b] => Err(a.err().max(b.err()).unwrap_or(Refusal::Unknown)),
         }
@@ -352,28 +368,36 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
         let interval = here.difference(first, Some(Figure::Quantile(p)), [a, b]).ok();
         Some(QuantileShift { p, first_ns: a, shift_ns: b - a, interval })
     };
+    let bins = [first, here].map(|run| run.scan.timing.latency.bin_ns());
+    let ties_ns = bins.into_iter().max().unwrap_or(0);
+    let is_within_bins =
+        difference(Statistic::Mean).is_some_and(|of| of.refusal == Some(Refusal::WithinBins));
     AgainstFirst {
         name: here.name.into(),
         differences: Statistic::ALL.into_iter().filter_map(difference).collect(),
-        p_lower: p_lower(&first.sample.whole, &here.sample.whole),
-        hedges_g: hedges_g(&first.sample.whole, &here.sample.whole),
+        p_lower: p_lower(&first.sample.whole, &here.sample.whole, ties_ns),
+        hedges_g: hedges_g(&first.sample.whole, &here.sample.whole).filter(|_| !is_within_bins),
         shifts: SHIFTS.into_iter().filter_map(shift).collect(),
         maxima,
     }
 }
 
-/// P(a latency here < one of the first) + half of P(equal), from the bins.
-fn p_lower(first: &Part, here: &Part) -> f64 {
-    let mut above = first.count as f64;
+/// P(a latency here < one of the first) + half of P(equal), from the bins: values up to `ties_ns` apart count as equal.
+fn p_lower(first: &Part, here: &Part, ties_ns: i64) -> f64 {
     let mut sum = 0.0;
-    let mut bins = first.bins.iter().peekable();
+    // Values of the first below, and from the lowest that is equal on.
+    let (mut lower, mut equal) = (0.0, 0.0);
+    let (mut begin, mut end) = (first.bins.iter().peekable(), first.bins.iter().peekable());
     for bin in &here.bins {
-        while let Some(f) = bins.peek().filter(|f| f.low_ns < bin.low_ns) {
-            above -= f.count as f64;
-            bins.next();
+        while let Some(f) = end.next_if(|f| f.low_ns <= bin.low_ns.saturating_add(ties_ns)) {
+            equal += f.count as f64;
         }
-        let equal = bins.peek().filter(|f| f.low_ns == bin.low_ns).map_or(0.0, |f| f.count as f64);
-        sum += bin.count as f64 * (above - equal / 2.0);
+        while let Some(f) = begin.next_if(|f| f.low_ns < bin.low_ns.saturating_sub(ties_ns)) {
+            lower += f.count as f64;
+            equal -= f.count as f64;
+        }
+        let above = first.count as f64 - lower - equal;
+        sum += bin.count as f64 * (above + equal / 2.0);
     }
     let pairs = first.count as f64 * here.count as f64;
     if pairs > 0.0 { sum / pairs } else { 0.5 }

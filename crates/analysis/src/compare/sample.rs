@@ -44,6 +44,8 @@ pub(super) struct Sample {
     parts: Vec<Part>,
     ticks: Ticks,
     extremes: [f64; 2],
+    /// The width of the bins that its source counted latencies in; 0 where it tells each.
+    bin_ns: f64,
     /// What its source does not tell.
     unknown: Vec<Figure>,
 }
@@ -65,6 +67,7 @@ impl Sample {
                 latency.min_ns().map_or(f64::NEG_INFINITY, |ns| ns as f64),
                 latency.max_ns().map_or(f64::INFINITY, |ns| ns as f64),
             ],
+            bin_ns: latency.bin_ns() as f64,
             unknown: unknown(scan),
         };
         let part_ns = length as f64 * scan.timing.period_ns() as f64;
@@ -119,6 +122,16 @@ impl Sample {
                 let [min, max] = self.extremes;
                 Some(on_grid.or_else(|| self.whole.quantile_ns(p))?.clamp(min, max))
             }
+        }
+    }
+
+    /// How far a figure may lie below and above its value only because latencies were counted in bins: a quantile is the upper
+    /// edge of its bin, a mean is made of their middles.
+    pub fn within_bins(&self, figure: Figure) -> [f64; 2] {
+        match figure {
+            Figure::Mean => [self.bin_ns / 2.0; 2],
+            Figure::Quantile(_) => [self.bin_ns, 0.0],
+            Figure::StandardDeviation | Figure::MedianExecution | Figure::MissedShare => [0.0; 2],
         }
     }
 

@@ -32,6 +32,9 @@ pub struct JudgedFigure {
     pub change: Option<f64>,
     /// The interval of that: of 95 %, all of one comparison at once. `None` where there is none, as of a maximum.
     pub limits: Option<[f64; 2]>,
+    /// It is no difference: latencies were counted in bins, and it is no larger than these.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub within_bins: bool,
     /// Unfit where more than is tolerated is shown, good where it is excluded.
     pub fitness: Fitness,
 }
@@ -75,13 +78,15 @@ fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigur
         let limits = of.interval.and_then(|[low, high]| Some([share(low)?, share(high)?]));
         let nothing = first == 0.0 && of.difference == 0.0;
         let silent = nothing || !of.real && of.refusal == Some(Refusal::NoMethod);
-        let seen = Seen { silent, higher: of.difference > 0.0, real: of.real };
+        let is_none = of.refusal == Some(Refusal::WithinBins);
+        let seen = Seen { silent, higher: of.difference > 0.0, real: of.real, is_none };
         Some(JudgedFigure {
             task: task.to_owned(),
             run: run.to_owned(),
             statistic: of.statistic,
             change: share(of.difference),
             limits,
+            within_bins: is_none,
             fitness: seen.judge(share(of.difference), limits, tolerance)?,
         })
     };
@@ -99,13 +104,14 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
         };
         let limits = Option::zip(share(of.interval[0]), share(of.interval[1])).map(|(low, high)| [low, high]);
         let higher = of.change > if of.relative { 1.0 } else { 0.0 };
-        let seen = Seen { silent: false, higher, real: of.real };
+        let seen = Seen { silent: false, higher, real: of.real, is_none: false };
         Some(JudgedFigure {
             task: task.to_owned(),
             run: run.clone(),
             statistic: of.statistic,
             change: share(of.change),
             limits,
+            within_bins: false,
             fitness: seen.judge(share(of.change), limits, tolerance)?,
         })
     };
@@ -118,6 +124,8 @@ struct Seen {
     silent: bool,
     higher: bool,
     real: bool,
+    /// It is no difference at all.
+    is_none: bool,
 }
 
 impl Seen {
@@ -126,6 +134,7 @@ impl Seen {
         let more = change.is_none_or(|change| change > tolerance);
         match limits {
             _ if self.silent => None,
+            _ if self.is_none => Some(Fitness::Good),
             Some([low, _]) if low > tolerance => Some(Fitness::Unfit),
             Some([_, high]) if high <= tolerance => Some(Fitness::Good),
             None if self.real && self.higher && more => Some(Fitness::Unfit),

@@ -80,7 +80,7 @@ impl Prediction {
     #[must_use]
     pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
         let needed = [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count];
-        if needed.into_iter().any(|gap| !task.knows(gap)) {
+        if needed.into_iter().chain(Gap::EVERYTHING).any(|gap| !task.knows(gap)) {
             return None;
         }
         let tail = scan.tail()?;

@@ -77,7 +77,13 @@ impl Evidence {
                 let pending = counters.missed.saturating_sub(self.broke);
                 self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
             }
-            Required::Latency if self.broke == 0 && requirement.broken_by(counters.max_latency_ns) => {
+            Required::Latency if requirement.broken_by(counters.max_latency_ns) => {
+                // Each that was lost may have been as late as the latest of all.
+                let dropped = counters.dropped;
+                self.merge(&Evidence { values: dropped, broke: 0, may_have_broken: dropped });
+                if self.broke > 0 {
+                    return self;
+                }
                 let lost = u64::from(self.may_have_broken == 0);
                 self = Evidence {
                     values: self.values + lost,

@@ -1,7 +1,7 @@
 //! The first three lines of a comparison: a conclusion, the figure that differs most, what to do next.
 
 use jitterlab_analysis::compare::{
-    Basis, Comparison, Difference, JudgedFigure, RunsCompared, SettingDifference, SettingsCompared,
+    Basis, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference, SettingsCompared,
     Statistic, Tolerated,
 };
 use jitterlab_model::Fitness;
@@ -10,7 +10,7 @@ use super::basis;
 use super::settings;
 use super::table::{change, percent, size};
 use crate::head::Head;
-use crate::words::{list, share, time};
+use crate::words::{count, list, share, time};
 
 /// Figures that a verdict names of the only other run, and of each of several; the table has the others.
 const NAMED: [usize; 2] = [3, 1];
@@ -57,7 +57,44 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
         }
     };
     let number = largest(tasks).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
+    // Where only maxima are known, what they say comes first.
+    let (verdict, number) = match maxima(tasks) {
+        Some(maxima) if fitness == Fitness::CannotTell => (maxima, format!("{verdict} {number}")),
+        _ => (verdict, number),
+    };
     Some(Head { fitness, asked: false, verdict, number, next: next(tasks) })
+}
+
+/// The largest latencies of several tasks that all moved the same way between two runs, where little else is known.
+fn maxima(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let both = |compared: &Comparison| {
+        let [first, here] = compared.runs.as_slice() else { return None };
+        let known = |of: &Comparison| {
+            of.against_first.first().is_some_and(|of| of.differences.iter().any(|d| d.interval.is_some()))
+        };
+        Some([first.max_ns? as f64, here.max_ns? as f64]).filter(|_| !known(compared))
+    };
+    let all: Vec<[f64; 2]> = tasks.iter().map(|(_, compared)| both(compared)).collect::<Option<_>>()?;
+    let higher = all.iter().all(|[first, here]| here > first);
+    let lower = all.iter().all(|[first, here]| here < first);
+    if all.len() < 2 || !(higher || lower) {
+        return None;
+    }
+    let runs = &tasks.first()?.1.runs;
+    let range = |side: usize| {
+        let of = all.iter().map(|both| both[side]);
+        let (low, high) = (of.clone().fold(f64::INFINITY, f64::min), of.fold(0.0, f64::max));
+        format!("{} to {} in {}", time(low), time(high), runs[side].name)
+    };
+    let way = if higher { "higher" } else { "lower" };
+    let least = tasks.iter().flat_map(|(_, compared)| &compared.runs).map(|run| run.count).min()?;
+    Some(format!(
+        "All {} maxima are {way}: {}, {}, of {} activations or more each.",
+        all.len(),
+        range(0),
+        range(1),
+        count(least)
+    ))
 }
 
 /// How a run differs from the first, over all tasks: what is lower and what is higher, what differs most first.
@@ -190,6 +227,14 @@ fn provided(compared: &Comparison, names: [&str; 2]) -> &'static str {
 
 /// Why nothing can be said at all.
 fn nothing(tasks: &[(&str, &Comparison)]) -> String {
+    let within = each(tasks).filter(|(.., of)| of.refusal == Some(Refusal::WithinBins));
+    if let Some((task, (first, here), of)) = within.max_by(|a, b| size(a.2).total_cmp(&size(b.2))) {
+        let by = time(of.difference.abs());
+        return format!(
+            "{} of {task} differs by {by} between {first} and {here}, which is within the bins of the histograms: no difference.",
+            of.statistic.name()
+        );
+    }
     let runs = tasks.iter().flat_map(|(_, compared)| &compared.runs);
     let unsure = runs.into_iter().find(|run| !matches!(run.basis, Basis::Dependence { .. }));
     unsure.map_or_else(
@@ -331,6 +376,10 @@ pub(super) fn judged(of: &JudgedFigure) -> String {
             percent(change),
             percent(low),
             percent(high)
+        ),
+        (Some(change), None) if of.within_bins => format!(
+            "{name} of {task} in {run}: {} as seen, which is within the bins of the histograms: no difference.",
+            percent(change)
         ),
         (Some(change), None) if *statistic == Statistic::Maximum => format!(
             "{name} of {task} in {run}: {}; the largest latencies of equal stretches differ, too.",

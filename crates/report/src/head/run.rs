@@ -152,6 +152,10 @@ fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
     if let Some((ns, summary)) = intervals.max_by_key(|(ns, _)| *ns) {
         return format!("{}'s intervals were up to {} off.", summary.task, time(ns as f64));
     }
+    let executions = summaries.iter().filter_map(|summary| Some((summary.execution.max_ns?, &summary.task)));
+    if let Some((ns, task)) = executions.max() {
+        return format!("The longest activation of {task} took {}.", time(ns as f64));
+    }
     match summaries.iter().any(|summary| summary.latency.min_ns.is_some()) {
         true => "The largest latency is not known.".into(),
         false => "Nothing was measured.".into(),
@@ -215,6 +219,9 @@ fn next_of_import(run: &RunInfo, verdict: &Verdict, file: &str) -> String {
                 let periods: String =
                     periods.into_iter().map(|ns| format!("--period {} ", Exact(ns))).collect();
                 return format!("jitterlab analyze {periods}{file}, with what the tool was told");
+            }
+            if why(|why| matches!(why, Untested::Gap { gap: Gap::Grid })).is_some() {
+                return "jitterlab run, or the output of a tool that wakes periodically (cyclictest, rtla timerlat)".into();
             }
             match why(|why| matches!(why, Untested::Length { .. })) {
                 Some(Untested::Length { activations }) => {

@@ -136,6 +136,8 @@ struct Task {
     name: String,
     columns: [Vec<i64>; Role::COUNT],
     length: usize,
+    /// Rows that lack a time.
+    without_time: u64,
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
@@ -165,7 +167,14 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             numbers.insert(name.into(), task);
             tasks.push(Task { name: name.into(), ..Task::default() });
         }
-        if !tasks[task].push(&row) {
+        // Programs write -1 where there was no such time.
+        let is_none = |role: &Role| {
+            let place = places.get(role);
+            place.is_some_and(|place| cells.get(place.column).is_some_and(|cell| cell == "-1"))
+        };
+        if [Role::Due, Role::Start, Role::End].iter().any(is_none) {
+            tasks[task].without_time += 1;
+        } else if !tasks[task].push(&row) {
             return Err(Unreadable::Backwards.at(number));
         }
     }
@@ -179,6 +188,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 /// What these roles of a task tell together.
 fn told(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), Mistake> {
     let has = |role| roles.contains(&role);
+    if task.without_time > 0 {
+        import.warn(Warning::NotInRows { task: task.name.clone(), count: task.without_time });
+    }
     match () {
         () if has(Role::Latency) && !has(Role::Due) && !has(Role::Start) => {
             latencies(import, task, hints);
@@ -274,6 +286,17 @@ fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
     import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
 }
 
+/// The least that starts are from their due times, where the two must be of different clocks: an hour, and ten times as long as all
+/// of it took.
+fn apart_ns(times: impl Iterator<Item = (i64, i64)> + Clone) -> Option<i64> {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    let late = |(due, start): (i64, i64)| start.saturating_sub(due);
+    let least = times.clone().map(late).min_by_key(|late| late.unsigned_abs())?;
+    let first = times.clone().map(|(_, start)| start).min()?;
+    let length = times.map(|(_, start)| start).max()?.abs_diff(first);
+    (least.unsigned_abs() > length.saturating_mul(10).max(HOUR_NS)).then_some(least)
+}
+
 /// Due times with beginnings, or one of them with latencies: the grid is that of the due times.
 fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
     let [due, start, late, end] =
@@ -283,6 +306,11 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
         let (start, late) = (at(start, row), at(late, row).unwrap_or(0));
         let due = at(due, row).or(start.map(|start| start.saturating_sub(late))).unwrap_or(0);
         (due, start.unwrap_or(due.saturating_add(late)))
+    };
+    let apart_ns = apart_ns((0..task.length).map(times));
+    let times = |row: usize| {
+        let (due, start) = times(row);
+        (due.saturating_add(apart_ns.unwrap_or(0)), start)
     };
     let dues = (0..task.length).map(|row| times(row).0);
     let usual = hints.period_ns().or_else(|| starts::usual_distance_ns(dues, task.steps()));
@@ -307,6 +335,13 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
         rows.push(Activation { index, due_ns, start_ns, end_ns, flags, ..Activation::default() });
     }
     let told = task.told(period);
+    let told = match apart_ns {
+        Some(apart_ns) => {
+            import.warn(Warning::ClocksApart { task: task.name.clone(), apart_ns });
+            told.lacks(Gap::Phase)
+        }
+        None => told,
+    };
     import.task(if holes { told.lacks(Gap::Missed) } else { told }, Measured::Rows(rows));
     Ok(())
 }

@@ -1,67 +1,497 @@
-//! cyclictest's histogram text (`-h`, `-H`, `--histfile`): latencies in whole units, one column per thread.
+//! cyclictest as text: its histogram (`-h`, `-H`, `--histfile`), single latencies (`-v`), the lines that it refreshes, or several of
+//! these in one paste. Also the lines that signaltest and jitterdebugger refresh, and the rows alone, as the OSADL publishes
+//! them.
 //!
-//! Bin b holds latencies from b up to below b + 1. What is at or above the limit is only counted as overflow; the
-//! limit is not in the file, so it is taken as what follows the last bin. `-H` adds a column with the sum, which
-//! is told from the footers. rt-tests 2.7 and later leave out rows of zeros and the totals.
+//! Bin b holds latencies from b up to below b + 1. What is at or above the limit is only counted as overflow; the limit is not
+//! in the file, so it is taken as what follows the last bin. `-H` adds a column with the sum. rt-tests 2.7 and later leave out rows
+//! of zeros and the totals.
 
-use jitterlab_model::Warning;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::histogram::Histogram;
-use super::text::{expect_numbers, lines, ns, numbers, once};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
-use crate::error::Unreadable;
+use jitterlab_model::warning::Aperiodic;
+use jitterlab_model::{Activation, Flags, Gap, Warning};
 
-pub(super) const PEER: Peer = Peer { name: "cyclictest -h", recognise, parse };
+use super::command::{Command, RT_TESTS};
+use super::statement::{Statement, Statements};
+use super::text::{expect_numbers, lines, ns, number_after, numbers, once};
+use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use crate::error::{Unreadable, Wanted};
 
-fn recognise(input: &Input) -> bool {
-    input.text.lines().any(|l| l.trim() == "# Histogram")
+pub(super) const PEER: Peer = Peer { name: "cyclictest", recognise, parse };
+
+/// A line that names the measured thread: `T: 0 ( 1234) P:80 I:1000 C:   2000 Min:      9 Act:   12 Avg:   19 Max:     741`.
+#[derive(Debug, Clone, Copy)]
+struct Status {
+    /// As the system numbers threads; 0 before it runs.
+    id: u64,
+    /// cyclictest's interval in microseconds.
+    interval: Option<i64>,
+    /// jitterdebugger's processor.
+    cpu: Option<u16>,
+    count: u64,
+    min: f64,
+    mean: f64,
+    max: f64,
+    interrupts: Option<u64>,
+    /// The unit, which shows in the width of the columns.
+    unit_ns: Option<i64>,
+    /// How often the display had been refreshed before.
+    refreshed: u64,
 }
 
-fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    once(input.text, |line| line == "# Histogram")?;
-    let mut import = Import::new("cyclictest", "monotonic");
-    let unit_ns = import.unit(None, hints, 1_000);
-    let mut rows: Vec<(usize, Vec<u64>)> = Vec::new();
-    let mut footers = [const { Vec::new() }; 4];
-    const NAMES: [&str; 4] =
-        ["# Min Latencies:", "# Avg Latencies:", "# Max Latencies:", "# Histogram Overflows:"];
-    for (number, line) in lines(input.text) {
-        if let Some(i) = NAMES.iter().position(|name| line.starts_with(name)) {
-            footers[i] = expect_numbers::<u64>(number, &line[NAMES[i].len()..])?;
-        } else if let Some(row) = numbers::<u64>(line).filter(|row| row.len() > 1) {
-            rows.push((number, row));
-        }
+fn status_of(line: &str) -> Option<(usize, Status)> {
+    let (thread, rest) = line.strip_prefix("T:")?.split_once('(')?;
+    let figure = |name: &str| number_after(rest, name);
+    let interval = figure(" I:").map(|us| us as i64);
+    let status = Status {
+        id: rest.split(')').next()?.trim().parse().ok()?,
+        interval,
+        cpu: figure(" A:").map(|cpu| cpu as u16),
+        count: figure(" C:")? as u64,
+        min: figure("Min:")?,
+        mean: figure("Avg:")?,
+        max: figure("Max:")?,
+        interrupts: figure("SMI:").map(|count| count as u64),
+        unit_ns: interval.and(unit_of(rest)),
+        refreshed: 0,
+    };
+    Some((thread.trim().parse().ok()?, status))
+}
+
+/// cyclictest prints `Min:%7ld Act:%5ld` of microseconds and `Min:%7ld Act:%8ld` of nanoseconds.
+fn unit_of(line: &str) -> Option<i64> {
+    let width = |name: &str| {
+        let (_, rest) = line.split_once(name)?;
+        let blanks = rest.len() - rest.trim_start().len();
+        rest[blanks..].find(|c: char| !c.is_ascii_digit() && c != '-').map(|digits| (blanks, blanks + digits))
+    };
+    match (width("Min:")?, width("Act:")?) {
+        ((_, 7), (1.., 5)) => Some(1_000),
+        ((_, 7), (1.., 8)) => Some(1),
+        _ => None,
     }
-    let [min, average, max, overflows] = footers;
-    let threads = min.len();
-    if threads == 0 || max.len() < threads {
+}
+
+/// Thread, cycle and latency of a line such as `       1:     212:       9`.
+fn sample_of(line: &str) -> Option<(usize, u64, i64)> {
+    let mut fields = line.split(':').map(str::trim);
+    let sample = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?);
+    // With --smi a count follows the latency.
+    let latency = sample.2.split_whitespace().next()?.parse().ok()?;
+    fields.next().is_none().then_some((sample.0, sample.1, latency))
+}
+
+/// Bin and counts of a row that stands alone: `000012 000213`, with a tab before each further count.
+fn row_alone(line: &str) -> Option<Vec<u64>> {
+    let (bin, counts) = line.split_once(' ')?;
+    let wide = bin.len() >= 6 && bin.bytes().all(|b| b.is_ascii_digit());
+    let counts: Option<Vec<u64>> = counts.split('\t').map(|count| count.parse().ok()).collect();
+    let (bin, counts) = (bin.parse().ok()?, counts?);
+    wide.then(|| std::iter::once(bin).chain(counts).collect())
+}
+
+/// Whether there is nothing but rows.
+fn are_rows_alone(input: &Input) -> bool {
+    let mut rows = lines(input.text).filter(|(_, line)| !line.is_empty()).peekable();
+    !input.columns_given && rows.peek().is_some() && rows.all(|(_, line)| row_alone(line).is_some())
+}
+
+const HEAD: &str = "# Histogram";
+
+fn recognise(input: &Input) -> bool {
+    let samples = lines(input.text).filter(|(_, line)| !line.starts_with('#')).take(200);
+    lines(input.text).any(|(_, line)| line == HEAD || status_of(line).is_some())
+        || samples.filter(|(_, line)| sample_of(line).is_some()).count() >= 3
+        || are_rows_alone(input)
+}
+
+/// What the output tells of a thread, in units.
+#[derive(Debug, Default)]
+struct Thread {
+    /// Every line that was refreshed, the last one last.
+    status: Vec<Status>,
+    /// Cycle and latency.
+    samples: Vec<(u64, i64)>,
+    /// Cycles of latencies above the histogram.
+    overflow_cycles: Vec<u64>,
+}
+
+/// A line behind the histogram, with a figure for each thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Footer {
+    Total,
+    Min,
+    Average,
+    Max,
+    Overflows,
+}
+
+const FOOTERS: [(&str, Footer); 5] = [
+    ("# Total:", Footer::Total),
+    ("# Min Latencies:", Footer::Min),
+    ("# Avg Latencies:", Footer::Average),
+    ("# Max Latencies:", Footer::Max),
+    ("# Histogram Overflows:", Footer::Overflows),
+];
+
+/// What an output of cyclictest is made of.
+#[derive(Debug, Default)]
+struct Output {
+    threads: BTreeMap<usize, Thread>,
+    /// Bin and counts.
+    rows: Vec<Vec<u64>>,
+    footers: Vec<(Footer, Vec<u64>)>,
+    /// Printed by each thread of `-v`: the interval of the next one, in microseconds.
+    next_intervals: Vec<i64>,
+    ids: Vec<u64>,
+    break_id: Option<u64>,
+    break_value: Option<i64>,
+    /// How often the display was refreshed, and when it last had a thread.
+    refreshed: u64,
+    last_refresh: u64,
+    /// The place of the thread that stopped the tool among those that it names.
+    break_place: Option<usize>,
+}
+
+impl Output {
+    fn of(text: &str) -> Result<Self, Mistake> {
+        let mut output = Output::default();
+        for (number, line) in lines(text) {
+            match FOOTERS.iter().find_map(|(name, footer)| Some((*footer, line.strip_prefix(name)?))) {
+                Some((footer, figures)) => {
+                    output.footers.push((footer, expect_numbers(number, figures)?));
+                }
+                None => output.line(line).map_err(|why| why.at(number))?,
+            }
+        }
+        output.break_place = output.break_id.and_then(|id| output.ids.iter().position(|of| *of == id));
+        Ok(output)
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), Unreadable> {
+        self.refreshed += u64::from(line.starts_with("policy:"));
+        let number_behind = |name: &str| line.strip_prefix(name)?.trim().parse::<u64>().ok();
+        if let Some((thread, status)) = status_of(line) {
+            return self.status(thread, Status { refreshed: self.refreshed, ..status });
+        }
+        if let Some((thread, cycle, latency)) = sample_of(line) {
+            let samples = &mut self.threads.entry(thread).or_default().samples;
+            if samples.last().is_some_and(|(last, _)| *last >= cycle) {
+                return Err(Unreadable::Second);
+            }
+            samples.push((cycle, latency));
+        } else if let Some((_, interval)) =
+            line.strip_prefix("Thread ").and_then(|l| l.split_once(" Interval: "))
+        {
+            self.next_intervals.extend(interval.trim().parse::<i64>());
+        } else if let Some(ids) = line.strip_prefix("# Thread Ids:") {
+            self.ids = numbers(ids).unwrap_or_default();
+        } else if let Some(id) = number_behind("# Break thread:") {
+            self.break_id = Some(id);
+        } else if let Some(value) = number_behind("# Break value:") {
+            self.break_value =
+                Some(self.break_value.unwrap_or(0).max(i64::try_from(value).unwrap_or(i64::MAX)));
+        } else if let Some((thread, cycles)) = line.strip_prefix("# Thread ").and_then(|l| l.split_once(':'))
+        {
+            let cycles = cycles.split('#').next().and_then(numbers).unwrap_or_default();
+            let thread = thread.trim().parse().map_err(|_| Unreadable::not(thread, Wanted::Count))?;
+            self.threads.entry(thread).or_default().overflow_cycles = cycles;
+        } else if let Some(row) = numbers::<u64>(line).filter(|row| row.len() > 1) {
+            if self.rows.last().is_some_and(|last| last[0] >= row[0]) {
+                return Err(Unreadable::Second);
+            }
+            if let Some(columns) = self.rows.last().map(Vec::len).filter(|columns| *columns != row.len()) {
+                return Err(Unreadable::CountsOfRow { counts: row.len() - 1, columns: columns - 1 });
+            }
+            self.rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// What was counted before a thread ran, or before another measurement began, is none of this one.
+    fn status(&mut self, thread: usize, status: Status) -> Result<(), Unreadable> {
+        self.last_refresh = self.refreshed;
+        let all = &mut self.threads.entry(thread).or_default().status;
+        match all.last() {
+            Some(last) if last.id > 0 && (last.id != status.id || last.count > status.count) => {
+                return Err(Unreadable::Second);
+            }
+            Some(last) if last.count == 0 => *all = vec![status],
+            _ => all.push(status),
+        }
+        Ok(())
+    }
+
+    fn statuses(&self) -> impl Iterator<Item = &Status> {
+        self.threads.values().flat_map(|thread| &thread.status)
+    }
+
+    /// The figures behind the histogram of this kind, of one thread.
+    fn footer(&self, wanted: Footer, thread: usize) -> impl Iterator<Item = u64> {
+        let all = self.footers.iter().filter(move |(footer, _)| *footer == wanted);
+        all.filter_map(move |(_, figures)| figures.get(thread).copied())
+    }
+
+    /// The thread that stopped the tool, and its latency: any, where it is not told which.
+    fn stopped(&self, thread: usize) -> Option<Option<i64>> {
+        let is_it = match (self.break_id, self.break_place) {
+            (None, _) => self.break_value.is_some(),
+            (_, Some(place)) => place == thread,
+            (Some(id), None) => {
+                let status = self.threads.get(&thread).map_or(&[][..], |thread| &thread.status);
+                status.iter().all(|status| [id, 0].contains(&status.id))
+            }
+        };
+        is_it.then_some(self.break_value)
+    }
+
+    /// Whether the last refresh lacks a thread: what is told of it is of some time before the end.
+    fn is_stale(&self, thread: usize) -> bool {
+        let of = self.threads.get(&thread).and_then(|thread| thread.status.last());
+        of.is_some_and(|status| status.refreshed < self.last_refresh)
+    }
+
+    /// Periods of a thread that the output tells, in nanoseconds.
+    fn periods(&self, thread: usize, command: Option<&Command<'_>>) -> Vec<i64> {
+        let status = self.threads.get(&thread).into_iter().flat_map(|thread| &thread.status);
+        let mut all: Vec<i64> = status.filter_map(|status| status.interval).collect();
+        let number = |names| command.and_then(|command| command.number(names));
+        let is_histogram = !self.rows.is_empty() || !self.footers.is_empty();
+        // Each thread has a longer interval than the one before it, unless a histogram is made.
+        let distance = match self.next_intervals[..] {
+            _ if is_histogram => Some(0),
+            [first, second, ..] => Some(second.saturating_sub(first)),
+            _ => number(["d", "distance"]),
+        };
+        let step =
+            distance.map(|distance| distance.saturating_mul(i64::try_from(thread).unwrap_or(i64::MAX)));
+        let step = step.or((thread == 0).then_some(0));
+        let interval = number(["i", "interval"]).or(command.map(|_| USUAL_US));
+        all.extend(interval.zip(step).map(|(interval, step)| interval.saturating_add(step)));
+        let next = self.next_intervals.get(thread).zip(distance).filter(|_| !is_histogram);
+        all.extend(next.map(|(next, distance)| next.saturating_sub(distance)));
+        all.into_iter().map(|us| ns(us, 1_000)).filter(|ns| *ns > 0).collect()
+    }
+
+    /// What is stated of the latencies of a thread. Lines that were refreshed are of some time before a histogram's end.
+    fn statements(&self, thread: usize, unit_ns: i64) -> Statements {
+        let mut stated = Statements::cut_to(unit_ns);
+        let in_units = |value: u64| ns(i64::try_from(value).unwrap_or(i64::MAX), unit_ns);
+        let of = |footer| self.footer(footer, thread);
+        for row in &self.rows {
+            let low = in_units(row[0]);
+            let count = row.get(thread + 1).copied().unwrap_or(0);
+            stated.bin(low, low.saturating_add(unit_ns - 1), count);
+        }
+        let limit = self.rows.last().map_or(0, |row| in_units(row[0].saturating_add(1)));
+        stated.state(of(Footer::Min).map(|min| Statement::Min(in_units(min))));
+        stated.state(of(Footer::Max).map(|max| Statement::Max(in_units(max))));
+        stated.state(of(Footer::Average).map(|mean| Statement::CutMean(in_units(mean) as f64)));
+        stated.state(of(Footer::Total).map(Statement::Binned));
+        let overflows = of(Footer::Overflows).max();
+        stated.state(overflows.map(|count| Statement::Overflow { from: limit, count }));
+        if self.footers.is_empty() && !self.rows.is_empty() {
+            stated.state([Statement::Open { from: limit }]);
+        }
+        let status = self.threads.get(&thread).map_or(&[][..], |thread| &thread.status);
+        let units = |value: f64| (value * unit_ns as f64) as i64;
+        let so_far =
+            status.iter().flat_map(|s| [Statement::CountSoFar(s.count), Statement::MaxSoFar(units(s.max))]);
+        stated.state(so_far);
+        if let Some(last) = status.last().filter(|_| self.footers.is_empty()) {
+            stated.state([Statement::Min(units(last.min)), Statement::Mean(last.mean * unit_ns as f64)]);
+        }
+        let stopped = self.stopped(thread).flatten();
+        stated.state(stopped.map(|value| Statement::MaxSoFar(ns(value, unit_ns))));
+        stated
+    }
+
+    /// Cycles above the histogram that several threads have in common.
+    fn shared_stalls(&self) -> Option<Warning> {
+        let lists =
+            self.threads.values().map(|thread| &thread.overflow_cycles).filter(|list| !list.is_empty());
+        let lists: Vec<BTreeSet<u64>> = lists.map(|list| list.iter().copied().collect()).collect();
+        let longest = lists.iter().max_by_key(|list| list.len())?;
+        // Threads do not begin in the same cycle.
+        let near = |list: &BTreeSet<u64>, cycle: u64| {
+            list.range(cycle.saturating_sub(1)..=cycle.saturating_add(1)).next().is_some()
+        };
+        let shared =
+            longest.iter().map(|cycle| lists.iter().filter(|list| near(list, *cycle)).count() as u64);
+        let shared: Vec<u64> = shared.filter(|tasks| *tasks > 1).collect();
+        (shared.len() >= 2).then(|| Warning::SharedStalls {
+            cycles: shared.len() as u64,
+            of: longest.len() as u64,
+            tasks: shared.iter().copied().min().unwrap_or(0),
+        })
+    }
+}
+
+/// cyclictest's interval unless one is given, in microseconds.
+const USUAL_US: i64 = 1_000;
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, |line| line == HEAD)?;
+    let output = Output::of(input.text)?;
+    let command = Command::find(input.text, "cyclictest", RT_TESTS);
+    let tool = match output.statuses().next() {
+        Some(Status { interval: None, cpu: Some(_), .. }) => "jitterdebugger",
+        Some(Status { interval: None, cpu: None, .. }) => "signaltest",
+        _ => "cyclictest",
+    };
+    let mut import = Import::new(tool, "monotonic");
+    let by_command = command.as_ref().map(|command| if command.has(["N", "nsecs"]) { 1 } else { 1_000 });
+    let unit_ns = output.statuses().find_map(|status| status.unit_ns).or(by_command);
+    let unit_ns = import.unit(unit_ns, hints, 1_000);
+    let has_footer = |wanted| output.footers.iter().any(|(footer, _)| *footer == wanted);
+    let is_histogram = lines(input.text).any(|(_, line)| line == HEAD);
+    if is_histogram && !(has_footer(Footer::Min) && has_footer(Footer::Max)) {
         return Err(Unreadable::Cut.into());
     }
-    let period = import.period(None, hints, 1_000_000);
-    if let Some((number, _)) = rows.iter().find(|(_, row)| row.len() <= threads) {
-        return Err(Unreadable::FewColumns { threads }.at(*number));
-    }
-    let at = |values: &[u64], thread: usize| values.get(thread).map(|v| ns(*v as i64, unit_ns));
-    let last_ns = rows.last().map_or(0, |(_, row)| ns(row[0] as i64, unit_ns));
-    for thread in 0..threads {
-        let mut histogram = Histogram {
-            min_ns: at(&min, thread),
-            max_ns: at(&max, thread).map(|v| v.saturating_add(unit_ns - 1)),
-            ..Histogram::default()
+    for thread in output.numbers()? {
+        let status = output.threads.get(&thread).and_then(|thread| thread.status.last().copied());
+        let alone = output.footers.is_empty() && !output.rows.is_empty();
+        let name = format!("{}{thread}", if alone { "core" } else { "thread" });
+        let period = match tool {
+            "signaltest" => Period::None,
+            _ => import.one_period(&name, &output.periods(thread, command.as_ref()), hints, USUAL_US * 1_000),
         };
-        for (_, row) in &rows {
-            let low_ns = ns(row[0] as i64, unit_ns);
-            histogram.add(low_ns, low_ns.saturating_add(unit_ns - 1), row[thread + 1]);
-        }
-        let overflow = overflows.get(thread).copied().unwrap_or(0);
-        histogram.add_overflow(last_ns.saturating_add(unit_ns), overflow);
-        if overflow > 0 {
-            import.warn(Warning::AboveHistogram { task: format!("thread{thread}"), count: overflow });
-            // The mean is cut to whole units, but with values outside the histogram it is the better one.
-            histogram.mean_ns = at(&average, thread).map(|v| v as f64 + unit_ns as f64 / 2.0);
-        }
-        import.task(Told::new(format!("thread{thread}"), period).skips(), histogram.latency(period.ns()));
+        let told = Told::new(name, period)
+            .on(status.and_then(|status| status.cpu).or(cpu(command.as_ref(), thread)));
+        let told = match tool {
+            "cyclictest" => told.skips(),
+            "jitterdebugger" => told.catches_up(),
+            _ => told,
+        };
+        let told = if alone { told.lacks(Gap::Count) } else { told };
+        output.task(&mut import, told, thread, unit_ns, block(&output, command.as_ref(), thread));
     }
-    import.warn(Warning::MissedNotCounted { tool: "cyclictest".into() });
+    import.info.warnings.extend(output.shared_stalls());
+    if output.footers.is_empty() && !output.rows.is_empty() {
+        import.warn(Warning::EndsBelowMaximum);
+    }
+    import.warn(match tool {
+        "jitterdebugger" => Warning::CatchesUp { tool: tool.into() },
+        "signaltest" => Warning::NoPeriod { tool: tool.into(), measures: Aperiodic::Signals },
+        _ if output.threads.values().any(|thread| !thread.samples.is_empty()) => {
+            Warning::DueTimesAssumed { tool: tool.into() }
+        }
+        _ => Warning::MissedNotCounted { tool: tool.into() },
+    });
     import.complete()
+}
+
+/// The processor that a thread was bound to.
+fn cpu(command: Option<&Command<'_>>, thread: usize) -> Option<u16> {
+    let command = command?;
+    match command.list(["a", "affinity"]) {
+        Some(cpus) if !cpus.is_empty() => Some(cpus[thread % cpus.len()]),
+        _ => command.has(["S", "smp"]).then(|| u16::try_from(thread).ok())?,
+    }
+}
+
+/// Activations of which each listed latency is the largest (`-o`), where it is not every one.
+fn block(output: &Output, command: Option<&Command<'_>>, thread: usize) -> Option<u64> {
+    let samples = &output.threads.get(&thread)?.samples;
+    let said =
+        command.and_then(|command| command.number(["o", "oscope"])).and_then(|n| u64::try_from(n).ok());
+    // Row k is of the block from cycle k times its length on.
+    let lengths = (0..).zip(samples).map(|(k, (cycle, _))| {
+        ((cycle / (k + 1)).saturating_add(1), cycle.checked_div(k).unwrap_or(u64::MAX))
+    });
+    let (least, most) =
+        lengths.fold((2, u64::MAX), |(least, most), (from, to)| (from.max(least), to.min(most)));
+    said.filter(|each| *each > 1).or((samples.len() > 2 && least <= most).then_some(least))
+}
+
+impl Output {
+    /// The numbers of its threads.
+    fn numbers(&self) -> Result<BTreeSet<usize>, Mistake> {
+        let of = |wanted| {
+            let all = self.footers.iter().filter(move |(footer, _)| *footer == wanted);
+            all.map(|(_, figures)| figures.len()).max().unwrap_or(0)
+        };
+        let (columns, threads) = (self.rows.first().map_or(0, |row| row.len() - 1), of(Footer::Min));
+        if of(Footer::Max) < threads {
+            return Err(Unreadable::Cut.into());
+        }
+        let of_histogram = match self.footers.is_empty() {
+            true => columns,
+            false if columns < threads && !self.rows.is_empty() => {
+                return Err(Unreadable::FewColumns { threads }.into());
+            }
+            false => threads,
+        };
+        let named =
+            self.threads.iter().filter(|(_, thread)| !thread.status.is_empty() || !thread.samples.is_empty());
+        Ok(named.map(|(number, _)| *number).chain(0..of_histogram).collect())
+    }
+
+    /// Adds a thread as a task.
+    fn task(&self, import: &mut Import, told: Told, thread: usize, unit_ns: i64, block: Option<u64>) {
+        let mut stated = self.statements(thread, unit_ns);
+        let one = self.threads.get(&thread);
+        let samples = one.map_or(&[][..], |one| &one.samples);
+        let name = told.name().to_owned();
+        let interrupts = one.and_then(|one| one.status.last()?.interrupts).filter(|count| *count > 0);
+        let stopped = self.stopped(thread);
+        let is_stale = self.is_stale(thread) && self.footers.is_empty();
+        if is_stale {
+            import.info.warnings.push(Warning::EndMissing { task: name.clone() });
+        }
+        let told = if stopped == Some(None) || is_stale { told.lacks(Gap::Figures) } else { told };
+        let executed = import.tasks.len();
+        match block {
+            _ if samples.is_empty() => import.latencies(told, &stated),
+            Some(activations) => {
+                let largest = samples.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns)));
+                stated.state(largest);
+                let count = activations.saturating_mul(samples.len() as u64);
+                stated.state([Statement::Overflow { from: 0, count }]);
+                import.latencies(told, &stated);
+                import.info.warnings.push(Warning::LargestOfBlocks { task: name.clone(), activations });
+            }
+            None => {
+                let stopped_ns = stopped.flatten().map(|latency| ns(latency, unit_ns));
+                let rows = activations(samples, stopped_ns, told.period_ns(), unit_ns);
+                import.rows(told.lacks(Gap::DueTimes), rows, &stated);
+            }
+        }
+        if import.tasks.len() == executed {
+            return;
+        }
+        import
+            .info
+            .warnings
+            .extend(interrupts.map(|count| Warning::ManagementInterrupts { of: name.clone(), count }));
+        let at = stopped.map(|latency| latency.map(|latency| ns(latency, unit_ns)));
+        import.info.warnings.extend(at.map(|latency_ns| Warning::Stopped { task: name, latency_ns }));
+    }
+}
+
+/// Due times are not printed; they are taken as cycle times interval. After a miss that is too early, since cyclictest skips the
+/// due times it missed without counting them as cycles. The latency at which it stopped is the last one, in no line of its own.
+fn activations(
+    samples: &[(u64, i64)],
+    stopped_ns: Option<i64>,
+    period_ns: i64,
+    unit_ns: i64,
+) -> Vec<Activation> {
+    let mut next = 0;
+    let row = |index: u64, latency_ns: i64, flags: Flags| {
+        let due_ns = ns(i64::try_from(index).unwrap_or(i64::MAX), period_ns);
+        let start_ns = due_ns.saturating_add(latency_ns);
+        Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
+    };
+    let mut rows: Vec<Activation> = Vec::with_capacity(samples.len() + 1);
+    for (index, latency) in samples {
+        let flags = if *index == next { Flags::default() } else { Flags::AFTER_GAP };
+        next = index.saturating_add(1);
+        rows.push(row(*index, ns(*latency, unit_ns), flags));
+    }
+    let is_listed = |stopped: &i64| samples.last().is_some_and(|(_, last)| ns(*last, unit_ns) == *stopped);
+    if let Some(stopped_ns) = stopped_ns.filter(|stopped| !is_listed(stopped)) {
+        rows.push(row(next.saturating_add(1), stopped_ns, Flags::AFTER_GAP));
+    }
+    rows
 }

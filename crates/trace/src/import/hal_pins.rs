@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::{Gap, Warning};
 
-use super::histogram::Histogram;
+use super::statement::{Statement, Statements};
 use super::text::{lines, ns};
 use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
@@ -69,16 +69,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let worst = pin("jitter").map(|jitter| [longest - jitter, shortest + jitter]);
         let agreed = now.filter(|now| worst.is_some_and(|worst| worst.contains(now)));
         let period = import.period(periods.get(component).copied().or(agreed), hints, 1_000_000);
-        let mut errors = Histogram {
-            min_ns: Some(shortest.saturating_sub(period.ns())),
-            max_ns: Some(longest.saturating_sub(period.ns())),
-            ..Histogram::default()
-        };
-        errors.add_overflow(shortest.saturating_sub(period.ns()), 1);
+        let error = |time_ns: i64| time_ns.saturating_sub(period.ns());
+        let mut errors = Statements::exact();
+        errors.state([Statement::Count(1), Statement::Min(error(shortest)), Statement::Max(error(longest))]);
         let told = Told::new(component, period).catches_up().lacks(Gap::Count);
-        import.task(told, errors.period_error(period.ns()));
+        import.period_errors(told, &errors);
     }
-    import.warn(Warning::OnlyExtremes);
     import.warn(Warning::CountUnknown);
     import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
     import.complete()

@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::{Activation, Flags, Warning};
 use serde::Deserialize;
 
-use super::histogram::Histogram;
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, text};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, rt_tests, text};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const RESULTS: Peer =
@@ -69,19 +68,9 @@ fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     threads.sort_by_key(|(name, _)| name.parse::<u16>().unwrap_or(u16::MAX));
     let of = threads.len();
     for (number, (_, thread)) in threads.into_iter().enumerate() {
-        let mut histogram = Histogram::of_extremes([thread.min, thread.avg, thread.max], 0, unit_ns);
-        let mut limit_ns = 0;
-        for (bin, count) in &thread.histogram {
-            let low_ns = text::ns(bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?, unit_ns);
-            histogram.add(low_ns, low_ns.saturating_add(unit_ns - 1), *count);
-            limit_ns = limit_ns.max(low_ns.saturating_add(unit_ns));
-        }
-        let beyond = thread.count.saturating_sub(histogram.count());
-        if beyond > 0 {
-            histogram.add_overflow(limit_ns, beyond);
-            import.warn(Warning::AboveHistogram { task: format!("thread{number}"), count: beyond });
-        }
-        import.task(told(input, (number, of), period), histogram.latency(period.ns()));
+        let extremes = [thread.min, thread.avg, thread.max];
+        let stated = rt_tests::statements(extremes, thread.count, &thread.histogram, unit_ns)?;
+        import.latencies(told(input, (number, of), period), &stated);
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     import.complete()

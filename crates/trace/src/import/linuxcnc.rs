@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::{Gap, Warning};
 
-use super::histogram::Histogram;
+use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
 use crate::error::Unreadable;
@@ -48,16 +48,13 @@ fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for (thread, (elapsed, [min, max, deviation])) in last {
         let period = import.period(None, hints, if thread == "servo" { SERVO_NS } else { BASE_NS });
         let count = (elapsed * 1e9 / period.ns() as f64) as u64;
-        let mut errors = Histogram {
-            min_ns: Some(us(min)),
-            max_ns: Some(us(max)),
-            // Its squares are summed in 32 bits, and overflow from 46.34 us on.
-            deviation_ns: Some(deviation * 1_000.0).filter(|_| min.abs().max(max.abs()) < 46.34),
-            ..Histogram::default()
-        };
-        errors.add_overflow(us(min), count.max(1));
+        let mut errors = Statements::exact();
+        errors.state([Statement::Count(count.max(1)), Statement::Min(us(min)), Statement::Max(us(max))]);
+        // Its squares are summed in 32 bits, and overflow from 46.34 us on.
+        let fits = min.abs().max(max.abs()) < 46.34;
+        errors.state(fits.then_some(Statement::Deviation(deviation * 1_000.0)));
         let told = Told::new(thread, period).catches_up().lacks(Gap::Count);
-        import.task(told, errors.period_error(period.ns()));
+        import.period_errors(told, &errors);
     }
     finish(import)
 }
@@ -71,16 +68,18 @@ fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("LinuxCNC latency-test", "RTAPI");
     let period: Period = import.period(None, hints, BASE_NS);
     // The largest of either sign, of the base and the servo thread and of every test before.
-    let mut errors = Histogram { max_ns: Some(jitter_ns), ..Histogram::default() };
-    errors.add_overflow(jitter_ns.saturating_neg(), 1);
+    let mut errors = Statements::exact();
+    errors.state([
+        Statement::Overflow { from: jitter_ns.saturating_neg(), count: 1 },
+        Statement::Max(jitter_ns),
+    ]);
     let told = Told::new("base", period).catches_up().lacks(Gap::Count);
-    import.task(told, errors.period_error(period.ns()));
+    import.period_errors(told, &errors);
     import.warn(Warning::LargestOfAllTests);
     finish(import)
 }
 
 fn finish(mut import: Import) -> Result<Import, Mistake> {
-    import.warn(Warning::OnlyExtremes);
     import.warn(Warning::CountUnknown);
     import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
     import.complete()

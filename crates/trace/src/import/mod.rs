@@ -4,34 +4,33 @@
 //! what is read (see [`Gap`] and [`Lacks`](jitterlab_model::distribution::Lacks)) and said in the run's warnings. A value of
 //! a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
+mod buckets;
 mod capture;
+mod command;
 mod csv;
 mod cyclictest;
-mod cyclictest_json;
-mod cyclictest_rows;
-mod cyclictest_verbose;
+mod ftrace;
 mod hal_pins;
 mod halsampler;
-mod histogram;
+mod hwlat;
 mod jitterdebugger;
-mod latmus;
 mod linuxcnc;
 mod oslat;
+mod ros2_control;
 mod rt_tests;
 mod rtla;
 mod rtla_analysis;
 mod rtla_top;
 mod rttest;
-mod signaltest;
 mod starts;
-mod status_lines;
+mod statement;
 mod stress_ng;
+mod summaries;
 mod text;
 mod told;
 mod unpack;
 mod wakers;
-mod xenomai_console;
-mod xenomai_histogram;
+mod xenomai;
 mod zephyr;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -99,15 +98,9 @@ struct Peer {
 /// Every format.
 const PEERS: &[Peer] = &[
     cyclictest::PEER,
-    cyclictest_rows::PEER,
-    cyclictest_json::PEER,
-    cyclictest_verbose::PEER,
-    status_lines::PEER,
-    signaltest::PEER,
-    wakers::JSON,
-    wakers::TEXT,
-    oslat::JSON,
-    oslat::TEXT,
+    rt_tests::PEER,
+    wakers::PEER,
+    oslat::PEER,
     rtla::PEER,
     rtla_top::PEER,
     rtla_analysis::PEER,
@@ -119,9 +112,14 @@ const PEERS: &[Peer] = &[
     linuxcnc::DOT_LATENCY,
     hal_pins::PEER,
     halsampler::PEER,
-    xenomai_histogram::PEER,
-    xenomai_console::PEER,
-    latmus::PEER,
+    xenomai::PEER,
+    buckets::PEER,
+    hwlat::PEER,
+    ftrace::PEER,
+    summaries::OSNOISE_TOP,
+    summaries::PERF_SCHED,
+    summaries::RTEVAL,
+    ros2_control::PEER,
     rttest::PEER,
     zephyr::PEER,
     capture::VCD,
@@ -191,7 +189,7 @@ impl Unreadable {
 }
 
 /// Reads another tool's output, whichever it is: a file, the directory that jitterdebugger leaves, or standard input (`-`).
-/// It may be compressed by gzip, and each line may begin with the time at which a build server logged it.
+/// It may be compressed by gzip, quoted, and each line may begin with the time at which a build server logged it.
 ///
 /// # Errors
 /// The file cannot be read, is of no known format, holds more than one measurement, or contradicts the format it seems to
@@ -291,31 +289,78 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     let printed = unpack::text_of(bytes);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let columns_given = !hints.columns.is_empty();
-    let stripped = unpack::without_times(&printed);
+    let layers = unpack::layers(&printed);
     let as_printed = Input { name, folder, bytes, text: &printed, columns_given };
-    let without_times = stripped.as_deref().map(|text| Input { text, ..as_printed });
-    for input in without_times.iter().chain([&as_printed]) {
-        if let Some(peer) = peer_of(path, input)? {
-            let unreadable = |Mistake { line, why }| {
-                Error::damaged(format!(
-                    "{} looks like the output of {}, but cannot be read: {}{why}",
-                    path.display(),
-                    peer.name,
-                    line.map_or_else(String::new, |line| format!("line {line}: "))
-                ))
-            };
-            let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
-            return parsed.map(told_apart).and_then(checked).map_err(unreadable);
+    fn bare<'a>(text: &'a str, printed: Input<'a>) -> Input<'a> {
+        Input { text, ..printed }
+    }
+    let parsed = layers.iter().rev().map(|text| bare(text, as_printed)).chain([as_printed]);
+    for input in parsed {
+        if let Some(import) = parse(path, &input, hints)? {
+            return Ok(import);
         }
     }
+    let innermost = layers.last().map_or(&*printed, String::as_str);
+    for text in unpack::without_prefixes(innermost) {
+        if let Some(import) = parse(path, &bare(&text, as_printed), hints)? {
+            return Ok(import);
+        }
+    }
+    let remedy = match mentioned(&printed) {
+        Some(tool) => format!("It names {tool}: give all that {tool} printed"),
+        None => "Of a table, say which column is what: --columns latency=2:us".into(),
+    };
     Err(Error::damaged(format!(
         "{} is not an output that jitterlab can import: it reads what cyclictest, rtla, \
          oslat, jitterdebugger, LinuxCNC, Xenomai, EVL and Zephyr print, captures (VCD, \
-         sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. Of a \
-         table, say which column is what: --columns latency=2:us",
+         sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. {remedy}",
         path.display()
     ))
     .case(FileProblem::UnknownOutput))
+}
+
+/// The tool that a text of unknown format names.
+fn mentioned(text: &str) -> Option<&'static str> {
+    let begin = text.as_bytes().get(..text.len().min(1 << 16)).unwrap_or_default();
+    let begin = String::from_utf8_lossy(begin).to_lowercase();
+    let names = [
+        "cyclictest",
+        "cyclicdeadline",
+        "timerlat",
+        "osnoise",
+        "rtla",
+        "oslat",
+        "hwlatdetect",
+        "jitterdebugger",
+        "stress-ng",
+        "latmus",
+        "ptsematest",
+        "signaltest",
+        "rteval",
+        "trace-cmd",
+        "runqlat",
+        "linuxcnc",
+        "xenomai",
+        "rttest",
+        "bpftrace",
+        "perf sched",
+    ];
+    names.into_iter().find(|name| begin.contains(name))
+}
+
+/// An output as its tool's importer reads it; `None` where it is of no tool.
+fn parse(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Error> {
+    let Some(peer) = peer_of(path, input)? else { return Ok(None) };
+    let unreadable = |Mistake { line, why }| {
+        Error::damaged(format!(
+            "{} looks like the output of {}, but cannot be read: {}{why}",
+            path.display(),
+            peer.name,
+            line.map_or_else(String::new, |line| format!("line {line}: "))
+        ))
+    };
+    let parsed = (peer.parse)(input, hints).and_then(|import| as_said(import, hints));
+    parsed.map(told_apart).and_then(checked).map(Some).map_err(unreadable)
 }
 
 /// Gives tasks of one name different ones: whatever reads an export tells tasks apart by their names.

@@ -1,54 +1,19 @@
-//! rt-tests' oslat: for each core a histogram of how long its busy loop stood still, as text and as JSON (`--json`).
+//! rt-tests' oslat as text: for each core a histogram of how long its busy loop stood still.
 //!
 //! Bins are named by their upper edge, and the last one holds everything above as well. There is a value for each pass of
 //! the loop, and nothing periodic.
 
-use std::collections::BTreeMap;
-
-use serde::Deserialize;
-
 use jitterlab_model::Warning;
 use jitterlab_model::warning::Aperiodic;
 
-use super::histogram::Histogram;
-use super::rt_tests::{self, Report};
-use super::text::{json, lines, numbers, us};
+use super::statement::{Statement, Statements};
+use super::text::{lines, numbers, us};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
 use crate::error::{Unreadable, Wanted};
 
-pub(super) const JSON: Peer = Peer { name: "oslat --json", recognise: is_json, parse: parse_json };
-pub(super) const TEXT: Peer = Peer { name: "oslat", recognise: is_text, parse: parse_text };
+pub(super) const PEER: Peer = Peer { name: "oslat", recognise, parse };
 
-/// What is known of a core: values in microseconds.
-#[derive(Deserialize)]
-struct Core {
-    cpu: Option<i64>,
-    min: f64,
-    avg: f64,
-    max: f64,
-    histogram: BTreeMap<String, u64>,
-}
-
-fn is_json(input: &Input) -> bool {
-    rt_tests::program(input) == Some("oslat")
-}
-
-fn parse_json(input: &Input, _: &Hints) -> Result<Import, Mistake> {
-    let report: Report<Core> = json(input.text)?;
-    let mut import = report.import("TSC");
-    for (name, core) in report.into_threads() {
-        let mut bins = Vec::new();
-        for (edge, count) in &core.histogram {
-            bins.push((us(edge.parse().map_err(|_| Unreadable::not(edge, Wanted::Bin))?), *count));
-        }
-        let cpu = rt_tests::cpu(core.cpu);
-        let named = cpu.map_or(format!("thread{name}"), |cpu| format!("cpu{cpu}"));
-        add(&mut import, named, cpu, [core.min, core.avg, core.max], bins);
-    }
-    finish(import)
-}
-
-fn is_text(input: &Input) -> bool {
+fn recognise(input: &Input) -> bool {
     lines(input.text).any(|(_, line)| value(line, "Counter Freq").is_some())
         && lines(input.text).any(|(_, line)| line.contains("(us):"))
 }
@@ -59,7 +24,7 @@ fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     Some(values.split('(').next().unwrap_or(values).trim())
 }
 
-fn parse_text(input: &Input, _: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("oslat", "TSC");
     let mut cores: Vec<u16> = Vec::new();
     let mut bins: Vec<(i64, Vec<u64>)> = Vec::new();
@@ -84,6 +49,9 @@ fn parse_text(input: &Input, _: &Hints) -> Result<Import, Mistake> {
         }
         for (name, values) in FIGURES.iter().zip(&mut figures) {
             if let Some(listed) = value(line, name) {
+                if !values.is_empty() {
+                    return Err(Unreadable::Second.at(number));
+                }
                 *values = numbers::<f64>(listed)
                     .ok_or_else(|| Unreadable::not(listed, Wanted::Numbers).at(number))?;
             }
@@ -95,27 +63,28 @@ fn parse_text(input: &Input, _: &Hints) -> Result<Import, Mistake> {
             return Err(Unreadable::Cut.into());
         };
         let of_core = bins.iter().map(|(edge, counts)| (*edge, counts[column])).collect();
-        add(&mut import, format!("cpu{cpu}"), Some(cpu), [min, avg, max], of_core);
+        let told = Told::new(format!("cpu{cpu}"), Period::None).on(Some(cpu));
+        import.latencies(told, &statements([min, avg, max], of_core));
     }
-    finish(import)
+    import.warn(Warning::NoPeriod { tool: "oslat".into(), measures: Aperiodic::Gaps });
+    import.complete()
 }
 
-/// Adds a core of which the bins are known by their upper edges.
-fn add(import: &mut Import, name: String, cpu: Option<u16>, extremes: [f64; 3], mut bins: Vec<(i64, u64)>) {
+/// What is stated of a core by its extremes, in microseconds, and by the upper edges of its bins.
+pub(super) fn statements([min, mean, max]: [f64; 3], mut bins: Vec<(i64, u64)>) -> Statements {
+    // Whole units: a largest of 5 us may be 5.9 us.
+    let mut stated = Statements::cut_to(1_000);
+    stated.state([Statement::Min(us(min)), Statement::Mean(mean * 1_000.0), Statement::Max(us(max))]);
     bins.sort_unstable();
-    // Whole units here too: a largest of 5 us may be 5.9 us.
-    let mut histogram = Histogram::of_extremes(extremes, 0, 1_000);
     let width = bins.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|w| *w > 0).min().unwrap_or(1_000);
     let last = bins.last().map_or(0, |bin| bin.0);
     for (edge, count) in bins {
         let low = edge.saturating_sub(width);
-        if edge == last { histogram.add_overflow(low, count) } else { histogram.add(low, edge, count) }
+        if edge == last {
+            stated.state([Statement::Overflow { from: low, count }]);
+        } else {
+            stated.bin(low, edge, count);
+        }
     }
-    let told = Told::new(name, Period::None).on(cpu);
-    import.task(told, histogram.latency(Period::None.ns()));
-}
-
-fn finish(mut import: Import) -> Result<Import, Mistake> {
-    import.warn(Warning::NoPeriod { tool: "oslat".into(), measures: Aperiodic::Gaps });
-    import.complete()
+    stated
 }

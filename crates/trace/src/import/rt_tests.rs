@@ -1,16 +1,37 @@
-//! What the programs of rt-tests have in common when they write JSON (`--json`): a head whose keys end with a colon, and
-//! figures by thread.
+//! The programs of rt-tests when they write JSON (`--json`): a head whose keys end with a colon, and figures by thread.
+//!
+//! There is no overflow count: it is what a histogram lacks of the cycles. oslat names bins by their upper edges, and its last one
+//! holds everything above as well.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::text::word_after;
-use super::{Import, Input};
+use jitterlab_model::Warning;
+use jitterlab_model::warning::Aperiodic;
 
-/// The file of one program; `T` is what it says of a thread.
+use super::command::{Command, RT_TESTS};
+use super::statement::{Statement, Statements};
+use super::text::{json, us};
+use super::{Hints, Import, Input, Mistake, Peer, Period, Told, oslat};
+use crate::error::{Unreadable, Wanted};
+
+pub(super) const PEER: Peer = Peer { name: "rt-tests --json", recognise, parse };
+
+/// The programs, and what they measure where nothing is periodic.
+const PROGRAMS: [(&str, Option<Aperiodic>); 8] = [
+    ("cyclictest", None),
+    ("cyclicdeadline", None),
+    ("signaltest", Some(Aperiodic::Signals)),
+    ("ptsematest", Some(Aperiodic::Wakers)),
+    ("svsematest", Some(Aperiodic::Wakers)),
+    ("pmqtest", Some(Aperiodic::Wakers)),
+    ("sigwaittest", Some(Aperiodic::Wakers)),
+    ("oslat", Some(Aperiodic::Gaps)),
+];
+
 #[derive(Deserialize)]
-pub(super) struct Report<T> {
+struct Report {
     #[serde(rename = "cmdline:", default)]
     command: String,
     #[serde(rename = "rt_test_version:", default)]
@@ -20,66 +41,124 @@ pub(super) struct Report<T> {
     /// 1 if values are in nanoseconds, 0 (or nothing) if in microseconds.
     #[serde(default)]
     resolution_in_ns: u8,
-    thread: BTreeMap<String, T>,
+    thread: BTreeMap<String, Thread>,
+}
+
+/// A thread, or a pair of which one wakes the other.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Thread {
+    Pair { sender: Sender, receiver: Figures },
+    One(Figures),
+}
+
+#[derive(Deserialize)]
+struct Sender {
+    samples: u64,
+}
+
+#[derive(Deserialize)]
+struct Figures {
+    #[serde(default)]
+    histogram: BTreeMap<String, u64>,
+    #[serde(default)]
+    cycles: u64,
+    min: f64,
+    max: f64,
+    avg: f64,
+    /// Some programs write -1 where a thread was bound to none.
+    cpu: Option<i64>,
 }
 
 /// The program that wrote a file, if it is of rt-tests.
-pub(super) fn program<'a>(input: &Input<'a>) -> Option<&'a str> {
-    let text = input.text.trim_start();
+fn program(text: &str) -> Option<(&'static str, Option<Aperiodic>)> {
+    let text = text.trim_start();
     if !text.starts_with('{') || !text.contains("\"rt_test_version:\"") {
         return None;
     }
     let (_, command) = text.split_once("\"cmdline:\"")?;
     let (_, command) = command.split_once('"')?;
-    name(command.split('"').next()?)
+    let name = command.split('"').next()?.split_whitespace().next()?.rsplit('/').next()?;
+    PROGRAMS.into_iter().find(|(program, _)| *program == name)
 }
 
-/// The program of a command line, without its folder.
-fn name(command: &str) -> Option<&str> {
-    command.split_whitespace().next()?.rsplit('/').next()
+fn recognise(input: &Input) -> bool {
+    program(input.text).is_some()
 }
 
-impl<T> Report<T> {
-    /// An import that says which program ran, how and when.
-    pub(super) fn import(&self, clock: &str) -> Import {
-        let mut import = Import::new(&format!("{} {}", self.program(), self.version), clock);
-        import.info.command = self.command.split_whitespace().map(str::to_owned).collect();
-        import.info.started = self.start_time.clone();
-        import
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let report: Report = json(input.text)?;
+    let (program, aperiodic) = program(input.text).ok_or(Unreadable::Nothing)?;
+    let command = Command::of(&report.command, RT_TESTS);
+    let clock = match program {
+        "oslat" => "TSC",
+        _ if command.number(["c", "clock"]) == Some(1) => "realtime",
+        _ => "monotonic",
+    };
+    let mut import = Import::new(&format!("{program} {}", report.version), clock);
+    import.info.command = report.command.split_whitespace().map(str::to_owned).collect();
+    import.info.started = report.start_time.clone();
+    let unit_ns = if report.resolution_in_ns == 1 { 1 } else { 1_000 };
+    let interval = command.number(["i", "interval"]).map(|us| us.saturating_mul(1_000));
+    let base = match aperiodic {
+        None => import.period(interval, hints, 1_000_000),
+        Some(_) => Period::None,
+    };
+    let mut threads: Vec<_> = report.thread.into_iter().collect();
+    threads.sort_by_key(|(name, _)| name.parse::<usize>().unwrap_or(usize::MAX));
+    // Without a histogram each thread's interval is longer than the one before (500 us unless -d is given).
+    let is_histogram =
+        threads.iter().any(|(_, thread)| matches!(thread, Thread::One(of) if !of.histogram.is_empty()));
+    let distance_ns =
+        if is_histogram { 0 } else { command.number(["d", "distance"]).unwrap_or(500).saturating_mul(1_000) };
+    for (number, (name, thread)) in (0..).zip(threads) {
+        let (count, figures) = match thread {
+            Thread::Pair { sender, receiver } => (sender.samples, receiver),
+            Thread::One(figures) => (figures.cycles, figures),
+        };
+        let cpu = figures.cpu.and_then(|cpu| u16::try_from(cpu).ok());
+        let named = cpu.filter(|_| program == "oslat").map(|cpu| format!("cpu{cpu}"));
+        let told = Told::new(
+            named.unwrap_or_else(|| format!("thread{name}")),
+            base.longer_by(distance_ns.saturating_mul(number)),
+        );
+        let told = if aperiodic.is_none() { told.skips() } else { told };
+        let extremes = [figures.min, figures.avg, figures.max];
+        let stated = match program {
+            "oslat" => oslat::statements(extremes, bins(&figures.histogram, 1_000)?),
+            _ => statements(extremes, count, &figures.histogram, unit_ns)?,
+        };
+        import.latencies(told.on(cpu), &stated);
     }
-
-    pub(super) fn program(&self) -> &str {
-        name(&self.command).unwrap_or("rt-tests")
-    }
-
-    pub(super) fn unit_ns(&self) -> i64 {
-        if self.resolution_in_ns == 1 { 1 } else { 1_000 }
-    }
-
-    /// The number that an option was given: `-i 1000`, `-i1000`, `--interval 1000` or `--interval=1000`.
-    pub(super) fn option(&self, short: &str, long: &str) -> Option<i64> {
-        let words = || self.command.split_whitespace();
-        let number = |text: &str| text.parse::<i64>().ok();
-        word_after(&self.command, short)
-            .or_else(|| word_after(&self.command, long))
-            .and_then(number)
-            .or_else(|| words().find_map(|word| number(word.strip_prefix(long)?.strip_prefix('=')?)))
-            .or_else(|| words().find_map(|word| number(word.strip_prefix(short)?)))
-    }
-
-    /// What is said of each thread, with its number, in their order.
-    pub(super) fn into_threads(self) -> Vec<(String, T)> {
-        let mut threads: Vec<_> = self.thread.into_iter().collect();
-        threads.sort_by_key(|(name, _)| name.parse::<usize>().unwrap_or(usize::MAX));
-        threads
-    }
-
-    pub(super) fn threads(&self) -> impl Iterator<Item = &T> {
-        self.thread.values()
-    }
+    import.warn(match aperiodic {
+        Some(measures) => Warning::NoPeriod { tool: program.into(), measures },
+        None => Warning::MissedNotCounted { tool: program.into() },
+    });
+    import.complete()
 }
 
-/// A processor's number; some programs write -1 where a thread was bound to none.
-pub(super) fn cpu(number: Option<i64>) -> Option<u16> {
-    number.and_then(|number| u16::try_from(number).ok())
+/// Bins of JSON in nanoseconds, with their counts.
+fn bins(histogram: &BTreeMap<String, u64>, unit_ns: i64) -> Result<Vec<(i64, u64)>, Unreadable> {
+    let bin = |(bin, count): (&String, &u64)| {
+        let value: f64 = bin.parse().map_err(|_| Unreadable::not(bin, Wanted::Bin))?;
+        Ok((us(value * unit_ns as f64 / 1_000.0), *count))
+    };
+    histogram.iter().map(bin).collect()
+}
+
+/// What smallest, mean and largest of so many values and bins by their lower edges state: what no bin has is above the last.
+pub(super) fn statements(
+    extremes: [f64; 3],
+    count: u64,
+    histogram: &BTreeMap<String, u64>,
+    unit_ns: i64,
+) -> Result<Statements, Unreadable> {
+    let mut stated = Statements::of_extremes(extremes, count, unit_ns);
+    let bins = bins(histogram, unit_ns)?;
+    bins.iter().for_each(|(low, count)| stated.bin(*low, low.saturating_add(unit_ns - 1), *count));
+    if let Some((last, _)) = bins.iter().max() {
+        let (from, count) = (last.saturating_add(unit_ns), count.saturating_sub(stated.binned()));
+        stated.state([Statement::Overflow { from, count }]);
+    }
+    Ok(stated)
 }

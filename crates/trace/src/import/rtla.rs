@@ -6,7 +6,7 @@
 use jitterlab_model::Warning;
 use jitterlab_model::warning::Aperiodic;
 
-use super::histogram::Histogram;
+use super::statement::{Statement, Statements};
 use super::text::{self, lines, once};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told, rtla_analysis};
 use crate::error::{Unreadable, Wanted};
@@ -42,8 +42,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let unit_ns = if input.text.contains("nanoseconds (ns)") { 1 } else { 1_000 };
     let mut names: Vec<String> = Vec::new();
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
-    let mut summary: [Option<Vec<u64>>; 4] = Default::default();
-    const SUMMARY: [&str; 4] = ["over:", "min:", "avg:", "max:"];
+    let mut summary: [Option<Vec<u64>>; 5] = Default::default();
+    const SUMMARY: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
     for (number, line) in lines(input.text) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.split_first() {
@@ -53,7 +53,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             Some((&"Index", columns)) => names = columns.iter().map(|c| c.to_lowercase()).collect(),
             Some((first, counts)) => {
                 if let Some(i) = SUMMARY.iter().position(|s| s == first) {
-                    summary[i] = Some(values(number, counts)?);
+                    if summary[i].replace(values(number, counts)?).is_some() {
+                        return Err(Unreadable::Second.at(number));
+                    }
                 } else if let Ok(index) = first.parse() {
                     rows.push((index, values(number, counts)?));
                 }
@@ -68,29 +70,24 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let ns = |value: u64| text::ns(value as i64, unit_ns);
     // Noise is how long a busy thread stood still.
     let period = if osnoise { Period::None } else { import.period(None, hints, 1_000_000) };
-    let [over, min, average, max] = summary;
+    let [over, count, min, average, max] = summary;
     let at = |row: &Option<Vec<u64>>, column: usize| row.as_ref().and_then(|r| r.get(column)).copied();
     for (column, name) in names.iter().enumerate() {
-        let mut histogram = Histogram {
-            min_ns: at(&min, column).map(ns),
-            max_ns: at(&max, column).map(|v| ns(v).saturating_add(unit_ns - 1)),
-            ..Histogram::default()
-        };
+        let mut stated = Statements::cut_to(unit_ns);
         for (index, counts) in &rows {
-            let low_ns = ns(*index);
-            histogram.add(low_ns, low_ns.saturating_add(ns(bucket) - 1), counts[column]);
+            let low = ns(*index);
+            stated.bin(low, low.saturating_add(ns(bucket) - 1), counts[column]);
         }
-        let overflow = at(&over, column).unwrap_or(0);
-        let limit = rows.last().map_or(0, |(index, _)| ns(index.saturating_add(bucket)));
-        histogram.add_overflow(limit, overflow);
-        if overflow > 0 {
-            import.warn(Warning::AboveHistogram { task: name.clone(), count: overflow });
-            histogram.mean_ns = at(&average, column).map(|v| ns(v) as f64 + unit_ns as f64 / 2.0);
-        }
+        let from = rows.last().map_or(0, |(index, _)| ns(index.saturating_add(bucket)));
+        stated.state(at(&over, column).map(|count| Statement::Overflow { from, count }));
+        stated.state(at(&count, column).map(Statement::Count));
+        stated.state(at(&min, column).map(|min| Statement::Min(ns(min))));
+        stated.state(at(&average, column).map(|mean| Statement::CutMean(ns(mean) as f64)));
+        stated.state(at(&max, column).map(|max| Statement::Max(ns(max))));
         let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
         let told = Told::new(name.clone(), period).on(cpu);
         let told = if osnoise { told } else { told.skips() };
-        import.task(told, histogram.latency(period.ns()));
+        import.latencies(told, &stated);
     }
     rtla_analysis::traced(input.text).into_iter().for_each(|one| import.warn(Warning::Traced(one)));
     if osnoise {

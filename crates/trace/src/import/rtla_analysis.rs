@@ -4,7 +4,7 @@
 use jitterlab_model::warning::{Traced, TracedPart};
 use jitterlab_model::{Gap, Warning};
 
-use super::histogram::Histogram;
+use super::statement::{Statement, Statements};
 use super::text::{lines, us};
 use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
@@ -37,6 +37,9 @@ pub(super) fn traced(text: &str) -> Vec<Traced> {
             (cpu, irq_ns, parts) =
                 (rest.split(' ').next().and_then(|cpu| cpu.parse().ok()), None, Vec::new());
         }
+        if let (Some(function), Some(part)) = (line.strip_prefix("-> "), parts.last_mut()) {
+            part.stack.push(function.trim().into());
+        }
         let Some((name, ns, share)) = entry_of(line) else { continue };
         match name {
             "Thread latency" => {
@@ -46,7 +49,7 @@ pub(super) fn traced(text: &str) -> Vec<Traced> {
             "IRQ latency" => irq_ns = Some(ns),
             _ if share => {
                 let name = name.split(':').next().unwrap_or(name).into();
-                parts.push(TracedPart { name, ns, by: Vec::new() });
+                parts.push(TracedPart { name, ns, by: Vec::new(), stack: Vec::new() });
             }
             // What the part above consists of.
             _ if name.contains(':') && !name.contains(' ') => {
@@ -71,11 +74,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let stages = [("irq", one.irq_latency_ns), ("thr", Some(one.latency_ns))];
         for (stage, latency_ns) in stages.into_iter().filter_map(|(stage, ns)| Some((stage, ns?))) {
             // It stops at the first latency above a limit, so that one is the largest.
-            let mut histogram = Histogram { max_ns: Some(latency_ns), ..Histogram::default() };
-            histogram.add_overflow(latency_ns, 1);
+            let mut stated = Statements::exact();
+            stated.state([Statement::Max(latency_ns), Statement::Overflow { from: latency_ns, count: 1 }]);
             let name = one.cpu.map_or(stage.into(), |cpu| format!("{stage}-{cpu:03}"));
             let told = Told::new(name, period).on(one.cpu).skips().lacks(Gap::Count);
-            import.task(told, histogram.latency(period.ns()));
+            import.latencies(told, &stated);
         }
         import.warn(Warning::Traced(one));
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::Warning;
 
-use super::histogram::Histogram;
+use super::statement::Statements;
 use super::text::lines;
 use super::{Hints, Import, Input, Mistake, Peer, Told, rtla_analysis};
 use crate::error::Unreadable;
@@ -56,12 +56,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for Row { cpu, count, stages } in rows.into_values() {
         for (stage, figures) in STAGES.iter().zip(stages) {
             let Some(figures) = figures else { continue };
-            let measured = Histogram::of_extremes(figures, count, unit_ns).latency(period.ns());
-            import.task(Told::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips(), measured);
+            let told = Told::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
+            import.latencies(told, &Statements::of_extremes(figures, count, unit_ns));
         }
     }
     rtla_analysis::traced(input.text).into_iter().for_each(|one| import.warn(Warning::Traced(one)));
-    import.warn(Warning::OnlyExtremes);
     import.warn(Warning::Stages);
     import.warn(Warning::MissedNotCounted { tool: "rtla timerlat".into() });
     import.complete()

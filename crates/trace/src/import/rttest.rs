@@ -4,7 +4,7 @@ use jitterlab_model::Activation;
 
 use super::text::{expect_numbers, lines, ns, once};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
-use crate::error::Unreadable;
+use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rttest", recognise, parse };
 
@@ -26,7 +26,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         };
         let due_ns = ns(*due_ns, 1);
         let start_ns = due_ns.saturating_add(ns(*latency_ns, 1));
-        let index = u64::try_from(*index).map_err(|_| Unreadable::NegativeIteration.at(number))?;
+        let index = u64::try_from(*index).map_err(|_| Unreadable::not(line, Wanted::Count).at(number))?;
         rows.push(Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() });
         (minor, major) = (
             faults.first().map_or(minor, |n| n.saturating_add(minor)),

@@ -7,7 +7,7 @@
 
 use jitterlab_model::{Gap, Warning};
 
-use super::histogram::Histogram;
+use super::statement::{Statement, Statements};
 use super::text::{lines, ns, number_after, once};
 use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
@@ -29,7 +29,10 @@ fn recognise(input: &Input) -> bool {
 struct Log {
     delay_ns: Option<i64>,
     samples: Option<u64>,
-    figures: Histogram,
+    figures: Vec<Statement>,
+    /// Smallest value and number of values of each bucket.
+    buckets: Vec<(i64, u64)>,
+    min_ns: Option<i64>,
     /// Share in percent and value, in their order.
     percentiles: Vec<(f64, i64)>,
     /// Width of a bucket once the distribution has begun.
@@ -50,69 +53,68 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         }
     }
     let period = import.period(log.delay_ns, hints, 100_000);
-    let buckets = log.figures.count();
-    let samples = log.samples.unwrap_or(buckets);
+    let in_buckets = log.buckets.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
+    let samples = log.samples.unwrap_or(in_buckets);
     if samples == 0 {
         return Err(Unreadable::NoSampleCount.into());
     }
-    let figures = log.distribution(samples);
-    if figures.wide {
+    let stated = log.statements(samples, in_buckets);
+    if stated.wide {
         import.warn(Warning::OnlyPercentiles);
-    } else if figures.count() > buckets {
-        import.warn(Warning::AboveHistogram { task: "cyclic".into(), count: samples - buckets });
     }
     // A relative sleep has no grid that due times could be missed on.
     let told = Told::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
-    import.task(told, figures.latency(period.ns()));
+    import.latencies(told, &stated);
     import.warn(Warning::RelativeSleep { tool: "stress-ng".into() });
     import.complete()
 }
 
 impl Log {
     fn read(&mut self, message: &str) -> Result<(), Unreadable> {
-        let figures = &mut self.figures;
+        let figure = |name: &str| number_after(message, name);
         if let Some((before, after)) = message.split_once(" ns delay, ") {
             self.delay_ns = before.rsplit(' ').next().and_then(|delay| delay.parse().ok());
             self.samples = after.split(' ').next().and_then(|samples| samples.parse().ok());
         } else if message.starts_with("mean:") {
-            figures.mean_ns = number_after(message, "mean:");
+            self.figures.extend(figure("mean:").map(Statement::Mean));
         } else if message.starts_with("min:") {
-            figures.min_ns = number_after(message, "min:").map(|ns| ns as i64);
-            figures.max_ns = number_after(message, "max:").map(|ns| ns as i64);
-            figures.deviation_ns = number_after(message, "std.dev.");
+            self.min_ns = figure("min:").map(|ns| ns as i64);
+            self.figures.extend(self.min_ns.map(Statement::Min));
+            self.figures.extend(figure("max:").map(|ns| Statement::Max(ns as i64)));
+            self.figures.extend(figure("std.dev.").map(Statement::Deviation));
         } else if let Some((share, value)) = message.split_once("%:") {
             let value = number_after(value, "").map(|ns| ns as i64);
             if let (Ok(share), Some(value)) = (share.trim().parse(), value) {
                 self.percentiles.push((share, value));
             }
         } else if message.starts_with("latency distribution (") {
-            let width = number_after(message, "(").map(|width| width as i64).filter(|width| *width > 0);
+            let width = figure("(").map(|width| width as i64).filter(|width| *width > 0);
             self.width_ns = Some(width.ok_or(Unreadable::NoWidth)?);
-        } else if let Some(width_ns) = self.width_ns {
+        } else if self.width_ns.is_some() {
             let words: Option<Vec<i64>> = message.split_whitespace().map(|word| word.parse().ok()).collect();
             if let Some([low_ns, count]) = words.as_deref() {
-                let low_ns = ns(*low_ns, 1);
-                figures.add(low_ns, low_ns.saturating_add(width_ns - 1), u64::try_from(*count).unwrap_or(0));
+                self.buckets.push((ns(*low_ns, 1), u64::try_from(*count).unwrap_or(0)));
             }
         }
         Ok(())
     }
 
     /// All samples, each between the next percentiles or edges of a bucket on either side.
-    fn distribution(self, samples: u64) -> Histogram {
-        let mut all = self.figures;
+    fn statements(mut self, samples: u64, in_buckets: u64) -> Statements {
+        let mut all = Statements::exact();
+        all.state(self.figures);
         // A few above a histogram leave it one.
-        all.wide = all.count() < samples / 20 * 19;
-        let mut buckets = std::mem::take(&mut all.intervals);
-        buckets.sort_unstable();
+        all.wide = in_buckets < samples / 20 * 19;
+        self.buckets.sort_unstable();
+        let width_ns = self.width_ns.unwrap_or(1);
         // How many lie up to a value, and above which these begin.
         let mut up_to = 0;
-        let edges = buckets.into_iter().map(|(low_ns, high_ns, count)| {
+        let edges = self.buckets.into_iter().filter(|(_, count)| *count > 0).map(|(low_ns, count)| {
             up_to = samples.min(u64::saturating_add(up_to, count));
-            (up_to, high_ns, low_ns)
+            (up_to, low_ns.saturating_add(width_ns - 1), low_ns)
         });
         let mut points: Vec<(u64, i64, i64)> = edges.collect();
-        let lowest = all.min_ns.unwrap_or(0);
+        let lowest = self.min_ns.unwrap_or(0);
         for (share, value_ns) in &self.percentiles {
             // Samples up to and with the one at this place, which counts from 0.
             let up_to = ((samples as f64 * share / 100.0) as u64).saturating_add(1).min(samples);
@@ -123,12 +125,12 @@ impl Log {
         let (mut placed, mut above_ns) = (0, lowest);
         for (up_to, value_ns, low_ns) in points {
             if up_to > placed {
-                all.add(above_ns.max(low_ns), value_ns, up_to - placed);
+                all.bin(above_ns.max(low_ns), value_ns, up_to - placed);
                 placed = up_to;
             }
             above_ns = above_ns.max(value_ns);
         }
-        all.add_overflow(above_ns, samples.saturating_sub(placed));
+        all.state([Statement::Overflow { from: above_ns, count: samples.saturating_sub(placed) }]);
         all
     }
 }

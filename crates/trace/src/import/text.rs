@@ -86,13 +86,6 @@ pub(super) fn number_after(line: &str, name: &str) -> Option<f64> {
     rest.split(|c| !number(c)).next()?.parse().ok()
 }
 
-/// The word after `key` in a line, such as 1000 after `-i` in `cyclictest -q -i 1000`.
-pub(super) fn word_after<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    let mut words = line.split_whitespace();
-    words.find(|w| *w == key)?;
-    words.next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,12 @@
 //! What an output tells of its tasks, and what it leaves open: how an [`Import`] is put together.
 
+use jitterlab_model::warning::Stated;
 use jitterlab_model::{
-    Activation, Bench, Gap, Overrun, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats, Warning,
+    Activation, Bench, Distribution, Gap, Overrun, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats,
+    Warning,
 };
 
+use super::statement::Statements;
 use super::{Hints, Import, Measured, Mistake};
 use crate::error::Unreadable;
 
@@ -45,6 +48,8 @@ pub(super) struct Told {
     cpu: Option<u16>,
     /// What the tool does with due times that passed, where it has due times and its sources say it.
     overrun: Option<Overrun>,
+    /// Due times that passed, as far as the tool counts them.
+    missed: u64,
     /// What it does not tell: lost activations, execution times and settings hardly any does.
     unknown: Vec<Gap>,
 }
@@ -52,7 +57,7 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn new(name: impl Into<String>, period: Period) -> Self {
         let unknown = vec![Gap::Lost, Gap::Execution, Gap::Settings];
-        Told { name: name.into(), period, cpu: None, overrun: None, unknown }
+        Told { name: name.into(), period, cpu: None, overrun: None, missed: 0, unknown }
     }
 
     /// It tells when activations ended.
@@ -81,6 +86,14 @@ impl Told {
     /// It runs every due time, late ones back to back: none is missed.
     pub(super) fn catches_up(self) -> Self {
         Told { overrun: Some(Overrun::CatchUp), ..self }
+    }
+
+    /// It counts due times that passed; without a number it does not tell how many.
+    pub(super) fn missed(self, missed: Option<u64>) -> Self {
+        match missed {
+            Some(missed) => Told { missed, ..self },
+            None => self.lacks(Gap::Missed),
+        }
     }
 
     pub(super) fn lacks(mut self, gap: Gap) -> Self {
@@ -138,6 +151,77 @@ impl Import {
         self.tasks.push(measured);
     }
 
+    /// Adds a task of which an output states this about its latencies.
+    pub(super) fn latencies(&mut self, told: Told, stated: &Statements) {
+        self.stated(told, stated, |stats| &mut stats.latency);
+    }
+
+    /// Adds a task of which an output states this about its period errors.
+    pub(super) fn period_errors(&mut self, told: Told, stated: &Statements) {
+        self.stated(told, stated, |stats| &mut stats.period_error);
+    }
+
+    /// Adds a task of which an output states this about its execution times.
+    pub(super) fn executions(&mut self, told: Told, stated: &Statements) {
+        self.stated(told.with_ends(), stated, |stats| &mut stats.execution);
+    }
+
+    fn stated(
+        &mut self,
+        told: Told,
+        stated: &Statements,
+        quantity: impl Fn(&mut TimingStats) -> &mut Distribution,
+    ) {
+        let found = stated.reconcile();
+        if found.values.count() == 0 {
+            return;
+        }
+        let task = told.name.clone();
+        // Each is of one task, so none can be there already.
+        let warnings = &mut self.info.warnings;
+        if found.above > 0 && found.has_bins {
+            warnings.push(Warning::AboveHistogram { task: task.clone(), count: found.above });
+        }
+        if found.missing > 0 && found.has_bins {
+            warnings.push(Warning::NotInRows { task: task.clone(), count: found.missing });
+        }
+        let contradicts = !found.contradictions.is_empty();
+        for (figure, values) in found.contradictions {
+            warnings.push(Warning::Contradiction { task: task.clone(), figure, values });
+        }
+        let mut stats = TimingStats::new(told.period.ns());
+        *quantity(&mut stats) = found.values;
+        stats.add_missed(told.missed);
+        let told = if contradicts { told.lacks(Gap::Figures) } else { told };
+        self.task(told, Measured::Distributions(Box::new(stats)));
+    }
+
+    /// Adds a task of which an output lists activations, and states this about all of them.
+    pub(super) fn rows(&mut self, told: Told, rows: Vec<Activation>, stated: &Statements) {
+        let (listed, task) = (rows.len() as u64, told.name.clone());
+        let largest = rows.iter().map(Activation::latency_ns).max();
+        let lost = stated.count().unwrap_or(0).saturating_sub(listed);
+        let larger = stated.max_ns().zip(largest).filter(|(stated, largest)| stated > largest);
+        let told = match larger.filter(|_| lost == 0) {
+            Some((stated, largest)) => {
+                let (figure, values) = (Stated::Largest, [stated, largest]);
+                self.info.warnings.push(Warning::Contradiction { task: task.clone(), figure, values });
+                told.lacks(Gap::Figures)
+            }
+            None => told,
+        };
+        if lost > 0 {
+            self.info.warnings.push(Warning::NotInRows { task, count: lost });
+        }
+        self.task(told, Measured::Rows(rows));
+        let result = self.info.tasks.last_mut().and_then(|task| task.result.as_mut());
+        if let Some(result) = result {
+            (result.dropped, result.executed) = (lost, listed + lost);
+            result.max_latency_ns =
+                stated.max_ns().map_or(result.max_latency_ns, |max| max.max(result.max_latency_ns));
+        }
+    }
+
     pub(super) fn warn(&mut self, warning: impl Into<Warning>) {
         let warning = warning.into();
         if !self.info.warnings.contains(&warning) {
@@ -157,6 +241,19 @@ impl Import {
         }
     }
 
+    /// The period of a task, where an output tells it in several places.
+    pub(super) fn one_period(&mut self, task: &str, said: &[i64], hints: &Hints, default_ns: i64) -> Period {
+        let (least, most) = (said.iter().min().copied(), said.iter().max().copied());
+        match least.zip(most).filter(|(least, most)| least != most) {
+            Some((least, most)) => {
+                let (figure, values) = (Stated::Period, [least, most]);
+                self.info.warnings.push(Warning::Contradiction { task: task.into(), figure, values });
+                hints.period_ns().map_or(Period::Assumed(least.max(1)), Period::Told)
+            }
+            None => self.period(least, hints, default_ns),
+        }
+    }
+
     /// The unit: as the output says, else as the user says, else the tool's default, with a warning.
     pub(super) fn unit(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
         said.or(hints.unit_ns).filter(|unit| (1..=1_000_000_000).contains(unit)).unwrap_or_else(|| {
@@ -165,11 +262,30 @@ impl Import {
         })
     }
 
-    /// Refuses an output without any task.
-    pub(super) fn complete(self) -> Result<Self, Mistake> {
+    /// Refuses an output without any task. An assumed unit in which a task would never have been in time is none.
+    pub(super) fn complete(mut self) -> Result<Self, Mistake> {
         if self.tasks.is_empty() {
             return Err(Unreadable::Nothing.into());
         }
+        let has_no_bins = |measured: &Measured| match measured {
+            Measured::Distributions(stats) => {
+                stats.counted().into_iter().all(|of| of.bins().next().is_none())
+            }
+            Measured::Rows(_) => false,
+        };
+        if self.tasks.iter().any(has_no_bins) {
+            self.warn(Warning::OnlyExtremes);
+        }
+        let assumed = self.info.warnings.iter().any(|warning| matches!(warning, Warning::UnitAssumed { .. }));
+        let mut impossible = Vec::new();
+        for (task, measured) in self.info.tasks.iter_mut().zip(&self.tasks).filter(|_| assumed) {
+            let least = measured.stats(task).latency.min_ns();
+            if task.is_periodic() && least.is_some_and(|least| least >= task.spec.period_ns) {
+                task.unknown.push(Gap::Unit);
+                impossible.push(Warning::UnitImpossible { task: task.spec.name.clone() });
+            }
+        }
+        self.info.warnings.extend(impossible);
         Ok(self)
     }
 }
@@ -186,14 +302,6 @@ impl Measured {
                 stats
             }
         }
-    }
-
-    /// The same with due times missed that the tool counts.
-    pub(super) fn with_missed(mut self, missed: u64) -> Self {
-        if let Measured::Distributions(stats) = &mut self {
-            stats.add_missed(missed);
-        }
-        self
     }
 
     fn result(&self) -> TaskResult {
@@ -215,7 +323,7 @@ impl Measured {
                     missed: stats.seen_missed(),
                     last_end_ns: i64::try_from(last).unwrap_or(i64::MAX).saturating_mul(stats.period_ns()),
                     min_latency_ns: stats.latency.min_ns().unwrap_or(0),
-                    max_latency_ns: stats.latency.max_ns().unwrap_or(0),
+                    max_latency_ns: stats.latency.max_ns().or(stats.latency.min_ns()).unwrap_or(0),
                     ..TaskResult::default()
                 }
             }

@@ -1,5 +1,5 @@
-//! What was put around a tool's output on its way here: compression, a terminal's control sequences, a build server's time
-//! before each line.
+//! What was put around a tool's output on its way here: compression, a terminal's control sequences, a build server's time or a
+//! program's name before each line, the quoting of mails and of Markdown.
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
@@ -36,10 +36,28 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
         [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
         [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ if is_wide(bytes, 1) => Cow::Owned(utf16(bytes, u16::from_le_bytes)),
+        _ if is_wide(bytes, 0) => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
         _ if bytes.contains(&0) => Cow::Borrowed(""),
         _ => String::from_utf8_lossy(bytes),
     };
-    if text.contains('\u{1b}') { Cow::Owned(without_controls(&text)) } else { text }
+    let text = if text.contains('\u{1b}') { Cow::Owned(without_controls(&text)) } else { text };
+    // Live displays return to the beginning of a line, and pages on the net have blanks of their own.
+    let text = match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
+        false => text,
+    };
+    if text.contains('\u{a0}') { Cow::Owned(text.replace('\u{a0}', " ")) } else { text }
+}
+
+/// Whether it looks like plain text of two bytes for each character, of which this one is empty.
+fn is_wide(bytes: &[u8], empty: usize) -> bool {
+    let begin = bytes.get(..bytes.len().min(256)).unwrap_or_default();
+    let plain = |byte: u8| (0x20..0x7f).contains(&byte) || matches!(byte, b'\t' | b'\n' | b'\r');
+    let pairs = begin.as_chunks::<2>().0;
+    bytes.len().is_multiple_of(2)
+        && pairs.len() >= 8
+        && pairs.iter().all(|pair| pair[empty] == 0 && plain(pair[1 - empty]))
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
@@ -60,24 +78,67 @@ fn without_controls(text: &str) -> String {
     kept + rest
 }
 
-/// The text without the time before each line; `None` where most lines have none.
-pub(super) fn without_times(text: &str) -> Option<String> {
-    let lines = || text.lines().filter(|line| !line.trim().is_empty()).take(200);
+/// The text without what was put around it, layer by layer: the last one is bare.
+pub(super) fn layers(text: &str) -> Vec<String> {
+    const MOST: usize = 4;
+    let mut layers: Vec<String> = Vec::new();
+    while let Some(bare) = without(layers.last().map_or(text, String::as_str)).filter(|_| layers.len() < MOST)
+    {
+        layers.push(bare);
+    }
+    layers
+}
+
+/// The text without its fences and what stands before each line; `None` where most lines have nothing there.
+fn without(text: &str) -> Option<String> {
+    let is_fence = |line: &&str| line.trim_start().starts_with("```") || line.trim() == "~~~";
+    let lines = || text.lines().filter(|line| !line.trim().is_empty() && !is_fence(line)).take(200);
     let of_kind = |kind: fn(&str) -> Option<&str>| lines().filter(|line| kind(line).is_some()).count();
-    let kind = KINDS.into_iter().max_by_key(|kind| of_kind(*kind))?;
-    if of_kind(kind) * 10 < lines().count() * 8 || of_kind(kind) < 3 {
+    let most = KINDS.into_iter().max_by_key(|kind| of_kind(*kind));
+    let kind = most.filter(|kind| of_kind(*kind) * 10 >= lines().count() * 8 && of_kind(*kind) >= 3);
+    if kind.is_none() && !text.lines().any(|line| is_fence(&line)) {
         return None;
     }
-    let mut stripped = String::with_capacity(text.len());
-    for line in text.lines() {
-        stripped.push_str(kind(line).unwrap_or(line));
-        stripped.push('\n');
+    let kind = |line| kind.and_then(|kind| kind(line)).unwrap_or(line);
+    Some(joined(text.lines().filter(|line| !is_fence(line)).map(kind), text.len()))
+}
+
+fn joined<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
+    let mut all = String::with_capacity(capacity);
+    for line in lines {
+        all.push_str(line);
+        all.push('\n');
     }
-    Some(stripped)
+    all
+}
+
+/// The text without a prefix that most of its lines have in common, such as a machine's name and a colon: the shortest first, since
+/// tools print such themselves.
+pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty()).take(200);
+    let count = lines().count();
+    let common =
+        move |prefix: &&str| lines().filter(|line| line.starts_with(*prefix)).count() * 10 >= count * 8;
+    // A long text is none that somebody pasted.
+    const LONG: usize = 16 << 20;
+    let middle = lines().nth(count / 2).filter(|_| count >= 3 && text.len() < LONG).unwrap_or_default();
+    let ends = middle.match_indices(['|', ':', '>', ']', '\t']).map(|(at, end)| {
+        let behind = at + end.len();
+        behind + usize::from(middle[behind..].starts_with(' '))
+    });
+    let prefixes = ends.take(4).map(|end| &middle[..end]).filter(common);
+    prefixes
+        .map(|prefix| joined(text.lines().map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len()))
 }
 
 /// What begins a line: each gives what follows it.
-const KINDS: [fn(&str) -> Option<&str>; 4] = [date_and_time, time_alone, syslog, uptime];
+const KINDS: [fn(&str) -> Option<&str>; 5] = [date_and_time, time_alone, syslog, uptime, quoted];
+
+/// `> `, as mails quote.
+fn quoted(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('>')?;
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
 
 /// `2026-11-22T16:44:41.1234567Z `, as GitHub and GitLab log (these with `00O ` behind it), in brackets as Jenkins does.
 fn date_and_time(line: &str) -> Option<&str> {
@@ -165,16 +226,30 @@ mod tests {
             "[    3.141593] ",
         ] {
             let text: String = (0..5).map(|n| format!("{prefix}  T: {n} (1) C: 2\n")).collect();
-            let stripped = without_times(&text).unwrap_or_default();
+            let stripped = layers(&text).pop().unwrap_or_default();
             assert!(stripped.starts_with("  T: 0 (1) C: 2\n  T: 1"), "{prefix}{stripped}");
         }
     }
 
     #[test]
     fn a_table_keeps_its_first_column() {
-        assert_eq!(without_times("0 00:00:01 12\n1 00:00:02 13\n2 00:00:03 14\n"), None);
-        assert_eq!(without_times("000009 000002\n000010 000002\n000011 000004\n"), None);
-        assert_eq!(without_times(""), None);
+        for text in [
+            "0 00:00:01 12\n1 00:00:02 13\n2 00:00:03 14\n",
+            "000009 000002\n000010 000002\n000011 000004\n",
+            "",
+        ] {
+            assert!(layers(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn quotes_fences_and_names_of_machines_are_left_out() {
+        let text: String = (0..5).map(|n| format!("T: {n} (1) C: 2\n")).collect();
+        let before = |prefix: &str| text.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();
+        assert_eq!(layers(&before("> > ")).pop().as_deref(), Some(text.as_str()));
+        assert_eq!(layers(&format!("```text\n{}```\n", before("    "))).pop(), Some(before("    ")));
+        assert_eq!(layers(&format!("> ```\n{}> ```\n", before("> "))).pop().as_deref(), Some(text.as_str()));
+        assert_eq!(without_prefixes(&before("vm-3 cyclictest | ")).next().as_deref(), Some(text.as_str()));
     }
 
     #[test]
@@ -184,5 +259,7 @@ mod tests {
         assert_eq!(text_of(b"\xef\xbb\xbfab"), "ab");
         assert_eq!(text_of(b"a\0b"), "");
         assert_eq!(text_of(b"cut\x1b["), "cut");
+        assert_eq!(text_of(b"a\r\nb\rc"), "a\nb\nc");
+        assert_eq!(text_of(b"T\0:\0 \x000\0 \0(\x001\0)\0"), "T: 0 (1)");
     }
 }

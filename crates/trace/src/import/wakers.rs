@@ -1,62 +1,17 @@
-//! rt-tests' ptsematest, svsematest, pmqtest and sigwaittest: how long a thread takes to wake up when another one wakes it
-//! by a semaphore, a message or a signal. As JSON (`--json`), and as they print it.
+//! rt-tests' ptsematest, svsematest, pmqtest and sigwaittest as text: how long a thread takes to wake up when another one wakes it
+//! by a semaphore, a message or a signal.
 
 use std::collections::BTreeMap;
-
-use serde::Deserialize;
 
 use jitterlab_model::Warning;
 use jitterlab_model::warning::Aperiodic;
 
-use super::histogram::Histogram;
-use super::rt_tests::{self, Report};
-use super::text::{json, lines, number_after};
+use super::statement::Statements;
+use super::text::{lines, number_after};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
 use crate::error::Unreadable;
 
-pub(super) const JSON: Peer =
-    Peer { name: "ptsematest and relatives --json", recognise: is_json, parse: parse_json };
-pub(super) const TEXT: Peer =
-    Peer { name: "ptsematest and relatives", recognise: is_text, parse: parse_text };
-
-#[derive(Deserialize)]
-struct Pair {
-    sender: Sender,
-    receiver: Receiver,
-}
-
-#[derive(Deserialize)]
-struct Sender {
-    samples: u64,
-}
-
-#[derive(Deserialize)]
-struct Receiver {
-    cpu: Option<i64>,
-    min: f64,
-    avg: f64,
-    max: f64,
-}
-
-fn is_json(input: &Input) -> bool {
-    matches!(rt_tests::program(input), Some("ptsematest" | "svsematest" | "pmqtest" | "sigwaittest"))
-}
-
-fn parse_json(input: &Input, _: &Hints) -> Result<Import, Mistake> {
-    let report: Report<Pair> = json(input.text)?;
-    let mut import = report.import("monotonic");
-    let (tool, unit_ns) = (report.program().to_owned(), report.unit_ns());
-    for (name, Pair { sender, receiver }) in report.into_threads() {
-        let extremes = [receiver.min, receiver.avg, receiver.max];
-        add(
-            &mut import,
-            &name,
-            rt_tests::cpu(receiver.cpu),
-            &Histogram::of_extremes(extremes, sender.samples, unit_ns),
-        );
-    }
-    finish(import, tool)
-}
+pub(super) const PEER: Peer = Peer { name: "ptsematest and relatives", recognise, parse };
 
 /// Receiver and figures of `#1 -> #0, Min    6, Cur   10, Avg    8, Max   41`; these count from the start.
 fn figures_of(line: &str) -> Option<(u64, [f64; 3])> {
@@ -81,12 +36,12 @@ fn threads_of(line: &str) -> Option<(u64, Woken)> {
     Some((receiver.split(':').next()?.parse().ok()?, woken))
 }
 
-fn is_text(input: &Input) -> bool {
+fn recognise(input: &Input) -> bool {
     lines(input.text).any(|(_, line)| figures_of(line).is_some())
         && lines(input.text).any(|(_, line)| threads_of(line).is_some())
 }
 
-fn parse_text(input: &Input, _: &Hints) -> Result<Import, Mistake> {
+fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("rt-tests", "monotonic");
     // Live displays print both kinds of lines again and again: the last counts.
     let mut threads: BTreeMap<u64, Woken> = BTreeMap::new();
@@ -99,19 +54,10 @@ fn parse_text(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     let figures: BTreeMap<_, _> = lines(input.text).filter_map(|(_, line)| figures_of(line)).collect();
     for (receiver, extremes) in figures {
         let Some(Woken { cpu, cycles, .. }) = threads.get(&receiver).copied() else { continue };
-        let histogram = Histogram::of_extremes(extremes, cycles, 1_000);
-        add(&mut import, &(receiver / 2).to_string(), rt_tests::cpu(Some(cpu)), &histogram);
+        let cpu = u16::try_from(cpu).ok();
+        let told = Told::new(format!("thread{}", receiver / 2), Period::None).on(cpu);
+        import.latencies(told, &Statements::of_extremes(extremes, cycles, 1_000));
     }
-    finish(import, "it".into())
-}
-
-fn add(import: &mut Import, thread: &str, cpu: Option<u16>, histogram: &Histogram) {
-    let told = Told::new(format!("thread{thread}"), Period::None).on(cpu);
-    import.task(told, histogram.latency(Period::None.ns()));
-}
-
-fn finish(mut import: Import, tool: String) -> Result<Import, Mistake> {
-    import.warn(Warning::OnlyExtremes);
-    import.warn(Warning::NoPeriod { tool, measures: Aperiodic::Wakers });
+    import.warn(Warning::NoPeriod { tool: "it".into(), measures: Aperiodic::Wakers });
     import.complete()
 }

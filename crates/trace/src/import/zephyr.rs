@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use jitterlab_model::{Gap, Warning};
+use jitterlab_model::Gap;
 
-use super::histogram::Histogram;
+use super::statement::{Statement, Statements};
 use super::text::{lines, us};
 use super::{Hints, Import, Input, Mistake, Peer, Told};
 use crate::error::Unreadable;
@@ -34,21 +34,20 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let record: Record = serde_json::from_str(json).map_err(|e| Unreadable::Json(e).at(number))?;
         let period = import.period(None, hints, 1_000_000);
         let error = |period_us: f64| us(period_us).saturating_sub(period.ns());
-        let mut histogram = Histogram {
-            min_ns: Some(error(record.min_us)),
-            max_ns: Some(error(record.max_us)),
-            mean_ns: Some(record.mean_us * 1_000.0 - period.ns() as f64),
-            deviation_ns: Some(record.stddev_us * 1_000.0),
-            ..Histogram::default()
-        };
-        histogram.add_overflow(error(record.min_us), record.stats_count);
+        let mut stated = Statements::exact();
+        stated.state([
+            Statement::Count(record.stats_count),
+            Statement::Min(error(record.min_us)),
+            Statement::Max(error(record.max_us)),
+            Statement::Mean(record.mean_us * 1_000.0 - period.ns() as f64),
+            Statement::Deviation(record.stddev_us * 1_000.0),
+        ]);
         let name = format!("{} {}", record.testcase, record.mechanism);
         let told = Told::new(name.trim(), period).lacks(Gap::Missed);
         if import.info.tasks.iter().any(|task| task.spec.name == told.name()) {
             return Err(Unreadable::Second.at(number));
         }
-        import.task(told, histogram.period_error(period.ns()));
+        import.period_errors(told, &stated);
     }
-    import.warn(Warning::OnlyExtremes);
     import.complete()
 }

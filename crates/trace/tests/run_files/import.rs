@@ -11,13 +11,13 @@ use jitterlab_model::{Gap, Known, Overrun, TimingStats, Warning};
 use jitterlab_trace::{Error, FileProblem, Hints, Import, Measured, import};
 use proptest::prelude::*;
 
-const US: i64 = 1_000;
+pub(crate) const US: i64 = 1_000;
 
-fn sample(name: &str) -> PathBuf {
+pub(crate) fn sample(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers").join(name)
 }
 
-fn read(path: &Path) -> Import {
+pub(crate) fn read(path: &Path) -> Import {
     import(path, &Hints::default()).unwrap()
 }
 
@@ -28,12 +28,12 @@ fn read_text(name: &str, text: impl AsRef<[u8]>) -> Result<Import, Error> {
     import(&path, &Hints::default())
 }
 
-fn stats(import: &Import, task: usize) -> TimingStats {
+pub(crate) fn stats(import: &Import, task: usize) -> TimingStats {
     import.tasks[task].stats(&import.info.tasks[task])
 }
 
 /// Count, minimum and maximum of a task's latencies.
-fn latency(import: &Import, task: usize) -> (u64, i64, i64) {
+pub(crate) fn latency(import: &Import, task: usize) -> (u64, i64, i64) {
     let stats = stats(import, task);
     (stats.latency.count(), stats.latency.min_ns().unwrap(), stats.latency.max_ns().unwrap())
 }

@@ -7,3 +7,4 @@ mod full_disk;
 mod import;
 mod kill;
 mod round_trip;
+mod statements;

@@ -109,12 +109,21 @@ impl Captured {
             return Err(Unreadable::NoChannel { wanted: missing.clone(), names: names.join(", ") }.into());
         }
         self.channels.retain(|(name, _)| wanted.is_empty() || wanted.contains(name));
-        let quiet = self.channels.iter().find(|(_, spans)| spans.len() < FEWEST);
-        if let (Some((name, spans)), false) = (quiet, wanted.is_empty()) {
-            return Err(Unreadable::Quiet { channel: name.clone(), activations: spans.len() }.into());
+        let (quiet, live): (Vec<_>, Vec<_>) =
+            self.channels.into_iter().partition(|(_, spans)| spans.len() < FEWEST);
+        self.channels = live;
+        match quiet.first() {
+            Some((name, spans)) if self.channels.is_empty() && !wanted.is_empty() => {
+                Err(Unreadable::Quiet { channel: name.clone(), activations: spans.len() }.into())
+            }
+            _ if self.channels.is_empty() => Err(Unreadable::AllQuiet.into()),
+            None => Ok(self),
+            Some(_) => {
+                let channels = quiet.into_iter().map(|(name, _)| name).collect();
+                self.import.warn(Warning::SilentChannels { channels });
+                Ok(self)
+            }
         }
-        self.channels.retain(|(_, spans)| spans.len() >= FEWEST);
-        if self.channels.is_empty() { Err(Unreadable::AllQuiet.into()) } else { Ok(self) }
     }
 
     /// As tasks.

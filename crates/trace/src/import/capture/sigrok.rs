@@ -21,7 +21,7 @@ fn recognise(input: &Input) -> bool {
 
 /// `500 kHz` and the like.
 pub(super) fn rate_hz(text: &str) -> Option<f64> {
-    let (number, unit) = text.trim().split_once(' ')?;
+    let (number, unit) = text.trim().split_once(' ').unwrap_or((text.trim(), "Hz"));
     let factor = match unit.trim() {
         "Hz" => 1.0,
         "kHz" => 1e3,
@@ -66,7 +66,12 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let mut left = LONGEST;
     let metadata = content(&mut archive, "metadata", &mut left)?.ok_or(Unreadable::Cut)?;
     let metadata = String::from_utf8_lossy(&metadata).into_owned();
-    let pairs = || metadata.lines().filter_map(|line| line.split_once('='));
+    // Older versions write blanks around it.
+    let pair = |line: &'_ str| {
+        line.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
+    };
+    let pairs: Vec<(String, String)> = metadata.lines().filter_map(pair).collect();
+    let pairs = || pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let value = |key: &str| pairs().find(|(name, _)| *name == key).map(|(_, value)| value);
     let rate = value("samplerate").and_then(rate_hz).ok_or(Unreadable::NoSampleRate)?;
     let at = |sample: usize| sample as f64 * 1e9 / rate;

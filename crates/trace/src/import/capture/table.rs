@@ -38,8 +38,14 @@ impl Table {
         times: Times,
         lines: impl Iterator<Item = (usize, &'a str)>,
     ) -> Result<Self, Mistake> {
+        let channels = names.len();
         let mut table = Table { columns: vec![Vec::new(); names.len()], names, times_ns: Vec::new() };
-        for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
+        // Some scopes end with a time that has no sample any more.
+        let is_sample = |line: &str| {
+            let mut values = line.split(',').skip(first).take(channels);
+            values.any(|cell| !cell.trim().is_empty())
+        };
+        for (number, line) in lines.filter(|(_, line)| is_sample(line)) {
             let mut cells = line.split(',').map(str::trim);
             let at = match times {
                 Times::First { unit_ns } => {

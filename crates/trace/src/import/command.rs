@@ -1,0 +1,104 @@
+//! Command lines that stand in an output: behind a prompt, in a log, or in a field of JSON.
+
+/// A tool's options, as its command line gives them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Command<'a> {
+    /// Names without dashes, each with its value.
+    options: Vec<(&'a str, Option<&'a str>)>,
+}
+
+/// Short options of cyclictest and its relatives that take a value.
+pub(super) const RT_TESTS: &str = "abcdDFhHilopt";
+
+/// No machine has more processors.
+const MOST_CPUS: usize = 1 << 16;
+
+impl<'a> Command<'a> {
+    /// The command line of a program in a text, where there is one: the program's name with options behind it. Of short
+    /// options, `valued` take a value.
+    pub(super) fn find(text: &'a str, program: &str, valued: &str) -> Option<Self> {
+        text.lines().find_map(|line| {
+            let (at, _) = line.match_indices(program).find(|(at, _)| {
+                let before = line[..*at].chars().next_back();
+                let options = line[at + program.len()..].trim_start();
+                before.is_none_or(|c| c.is_whitespace() || "/`'\"$#>".contains(c))
+                    && line[at + program.len()..].starts_with(' ')
+                    && options.starts_with('-')
+            })?;
+            Some(Self::of(&line[at + program.len()..], valued))
+        })
+    }
+
+    /// The options in a command line.
+    pub(super) fn of(words: &'a str, valued: &str) -> Self {
+        let words = words.split(['|', ';', '>', '&']).next().unwrap_or_default();
+        let mut words = words.split_whitespace().map(|word| word.trim_matches(['`', '\'', '"'])).peekable();
+        let mut options = Vec::new();
+        while let Some(word) = words.next() {
+            let mut next = || words.next_if(|word| !word.starts_with('-'));
+            if let Some(long) = word.strip_prefix("--") {
+                match long.split_once('=') {
+                    Some((name, value)) => options.push((name, Some(value))),
+                    None => options.push((long, next())),
+                }
+            } else if let Some(short) = word.strip_prefix('-') {
+                for (at, letter) in short.char_indices() {
+                    let (name, rest) = (&short[at..at + letter.len_utf8()], &short[at + letter.len_utf8()..]);
+                    if valued.contains(letter) {
+                        options.push((name, Some(rest).filter(|rest| !rest.is_empty()).or_else(&mut next)));
+                        break;
+                    }
+                    options.push((name, None));
+                }
+            }
+        }
+        Command { options }
+    }
+
+    /// The value of an option that is given, if it has one.
+    pub(super) fn option(&self, names: [&str; 2]) -> Option<Option<&'a str>> {
+        self.options.iter().rev().find(|(name, _)| names.contains(name)).map(|(_, value)| *value)
+    }
+
+    pub(super) fn has(&self, names: [&str; 2]) -> bool {
+        self.option(names).is_some()
+    }
+
+    pub(super) fn number(&self, names: [&str; 2]) -> Option<i64> {
+        self.option(names)??.parse().ok()
+    }
+
+    /// Numbers and ranges that an option lists, such as `2,4-6`.
+    pub(super) fn list(&self, names: [&str; 2]) -> Option<Vec<u16>> {
+        let mut all = Vec::new();
+        for part in self.option(names)??.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (first.parse::<u16>().ok()?, last.parse::<u16>().ok()?);
+            // Damaged text may list the same ones for ever.
+            all.extend((first..=last).take(MOST_CPUS - all.len().min(MOST_CPUS)));
+        }
+        Some(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_as_the_tool_reads_them() {
+        let text =
+            "user@cnc:~$ sudo cyclictest -mSp95 -h60 -i200 -D 10m --interval=500 -a 2,4-6 -N | tee log -d 7";
+        let command = Command::find(text, "cyclictest", RT_TESTS).unwrap();
+        assert_eq!(
+            (command.number(["p", "priority"]), command.number(["h", "histogram"])),
+            (Some(95), Some(60))
+        );
+        assert_eq!(command.number(["i", "interval"]), Some(500), "the last one counts");
+        assert_eq!(command.list(["a", "affinity"]), Some(vec![2, 4, 5, 6]));
+        assert!(command.has(["N", "nsecs"]) && command.has(["S", "smp"]) && !command.has(["d", "distance"]));
+        for text in ["cyclictest says nothing", "my-cyclictest -N", "cyclictest-v -N"] {
+            assert!(Command::find(text, "cyclictest", RT_TESTS).is_none(), "{text}");
+        }
+    }
+}

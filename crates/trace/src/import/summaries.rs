@@ -1,0 +1,129 @@
+//! Tools that print a few figures for each thread or processor: `rtla osnoise top`, `perf sched latency`, rteval's report.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::Warning;
+use jitterlab_model::warning::Aperiodic;
+
+use super::command::{Command, RT_TESTS};
+use super::statement::{Statement, Statements};
+use super::text::{lines, number_after, us};
+use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use crate::error::{Unreadable, Wanted};
+
+pub(super) const OSNOISE_TOP: Peer = Peer {
+    name: "rtla osnoise top",
+    recognise: |input| lines(input.text).any(|(_, line)| noise_of(line).is_some()),
+    parse: |input, _| each(input, "rtla osnoise", Aperiodic::Gaps, noise_of),
+};
+pub(super) const PERF_SCHED: Peer = Peer {
+    name: "perf sched latency",
+    recognise: |input| lines(input.text).any(|(_, line)| wait_of(line).is_some()),
+    parse: |input, _| each(input, "perf sched", Aperiodic::RunQueue, wait_of),
+};
+pub(super) const RTEVAL: Peer = Peer { name: "rteval", recognise: is_rteval, parse: parse_rteval };
+
+/// A line of figures: whose they are, and how many values they are of.
+struct Line {
+    name: String,
+    cpu: Option<u16>,
+    count: u64,
+    stated: Statements,
+}
+
+/// A task for each line; of what is refreshed the last one counts.
+fn each(
+    input: &Input,
+    tool: &str,
+    measures: Aperiodic,
+    line_of: fn(&str) -> Option<Line>,
+) -> Result<Import, Mistake> {
+    let mut import = Import::new(tool, "monotonic");
+    let mut all: BTreeMap<(Option<u16>, String), Line> = BTreeMap::new();
+    for (number, line) in lines(input.text) {
+        let Some(found) = line_of(line) else { continue };
+        let (key, count) = ((found.cpu, found.name.clone()), found.count);
+        if all.insert(key, found).is_some_and(|before| before.count >= count) {
+            return Err(Unreadable::Second.at(number));
+        }
+    }
+    for Line { name, cpu, stated, .. } in all.into_values() {
+        import.latencies(Told::new(name, Period::None).on(cpu), &stated);
+    }
+    import.warn(Warning::NoPeriod { tool: tool.into(), measures });
+    import.complete()
+}
+
+/// Reads `  0 #59         53100000       304896    99.42580        6978           56         549            0        53111         1590
+/// 13`: processor, periods, runtime, noise, share left, most in a period, longest, and how often by what; in microseconds.
+fn noise_of(line: &str) -> Option<Line> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [cpu, periods, _runtime, noise, share, _most, longest, causes @ ..] = &words[..] else { return None };
+    periods.strip_prefix('#')?.parse::<u64>().ok()?;
+    share.parse::<f64>().ok().filter(|_| share.contains('.'))?;
+    let causes: Option<Vec<u64>> = causes.iter().map(|count| count.parse().ok()).collect();
+    let count = causes.filter(|causes| causes.len() >= 4)?.into_iter().fold(0, u64::saturating_add);
+    let (noise, longest): (f64, f64) = (noise.parse().ok()?, longest.parse().ok()?);
+    let mut stated = Statements::cut_to(1_000);
+    stated.state([Statement::Overflow { from: 0, count }, Statement::Max(us(longest))]);
+    stated.state((count > 0).then(|| Statement::Mean(noise * 1_000.0 / count as f64)));
+    let cpu: u16 = cpu.parse().ok()?;
+    Some(Line { name: format!("cpu{cpu}"), cpu: Some(cpu), count, stated })
+}
+
+/// Reads `cyclictest:(2)  |  12.346 ms |  1999 | avg:   0.012 ms | max:   0.215 ms | ...`.
+fn wait_of(line: &str) -> Option<Line> {
+    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+    let [name, _runtime, count, mean, max, ..] = &cells[..] else { return None };
+    let ms = |cell: &str, name: &str| number_after(cell.strip_suffix("ms")?, name).map(|ms| ms * 1_000.0);
+    let (mean, max) = (ms(mean, "avg:")?, ms(max, "max:")?);
+    let count = count.parse().ok()?;
+    // Times are in whole microseconds.
+    let mut stated = Statements::cut_to(1_000);
+    stated.state([
+        Statement::Overflow { from: 0, count },
+        Statement::Max(us(max)),
+        Statement::Mean(mean * 1_000.0),
+    ]);
+    Some(Line { name: (*name).into(), cpu: None, count, stated })
+}
+
+fn is_rteval(input: &Input) -> bool {
+    lines(input.text).any(|(_, line)| line.starts_with("Samples:"))
+        && lines(input.text).any(|(_, line)| line.starts_with("Std.dev:") || line.starts_with("Mean:"))
+}
+
+/// rteval runs cyclictest on every core, and prints blocks of `Samples:`, `Mean:`, `Min:`, `Max:` and `Std.dev:`: of the system, then
+/// of each core.
+fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    let mut import = Import::new("rteval", "monotonic");
+    let command = Command::find(input.text, "cyclictest", RT_TESTS);
+    let interval =
+        command.and_then(|command| command.number(["i", "interval"])).map(|us| us.saturating_mul(1_000));
+    let period = import.period(interval, hints, 100_000);
+    let mut cores: Vec<(u16, Statements)> = Vec::new();
+    let mut in_core = false;
+    for (number, line) in lines(input.text) {
+        if let Some(core) = line.strip_prefix("CPU core ") {
+            let core = core.split_whitespace().next().and_then(|core| core.parse().ok());
+            let core = core.ok_or_else(|| Unreadable::not(line, Wanted::Count).at(number))?;
+            if cores.iter().any(|(known, _)| *known == core) {
+                return Err(Unreadable::Second.at(number));
+            }
+            cores.push((core, Statements::cut_to(1_000)));
+            in_core = true;
+        }
+        let Some((_, stated)) = cores.last_mut().filter(|_| in_core) else { continue };
+        let figure = |name: &str| line.strip_prefix(name).and_then(|rest| number_after(rest, ""));
+        stated.state(figure("Samples:").map(|count| Statement::Count(count as u64)));
+        stated.state(figure("Min:").map(|min| Statement::Min(us(min))));
+        stated.state(figure("Max:").map(|max| Statement::Max(us(max))));
+        stated.state(figure("Mean:").map(|mean| Statement::Mean(mean * 1_000.0)));
+        stated.state(figure("Std.dev:").map(|deviation| Statement::Deviation(deviation * 1_000.0)));
+    }
+    for (core, stated) in cores {
+        import.latencies(Told::new(format!("core{core}"), period).on(Some(core)).skips(), &stated);
+    }
+    import.warn(Warning::MissedNotCounted { tool: "cyclictest".into() });
+    import.complete()
+}

@@ -1,0 +1,305 @@
+//! Xenomai's `latency` and EVL's `latmus`: lines a second on the console with the sums behind them, the histogram file of `-g`, or
+//! both in one paste. Times are in microseconds, perhaps negative.
+//!
+//! latency's file has the centre of each bin and its count plus one (so that a logarithmic plot shows empty bins), framed by one
+//! row of nothing at each end. latmus' file has lower edges and counts, of which the last may be open (`3+`).
+
+use jitterlab_model::{Gap, Warning};
+
+use super::statement::{Statement, Statements};
+use super::text::{lines, ns, numbers, once, us};
+use super::{Hints, Import, Input, Mistake, Peer, Told};
+use crate::error::{Unreadable, Wanted};
+
+pub(super) const PEER: Peer = Peer { name: "Xenomai latency, EVL latmus", recognise, parse };
+
+/// How latency's file names its figures.
+const LATENCY_HEAD: &str = "# ----lat min|";
+/// The first line of latmus' file.
+const LATMUS_HEAD: &str = "# test started on:";
+
+fn is_latmus_head(line: &str) -> bool {
+    line.get(..LATMUS_HEAD.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(LATMUS_HEAD))
+}
+
+fn recognise(input: &Input) -> bool {
+    lines(input.text).any(|(_, line)| {
+        ["RTD|", "RTS|", LATENCY_HEAD].iter().any(|begin| line.starts_with(begin)) || is_latmus_head(line)
+    })
+}
+
+/// The period of `RTT|  00:00:01  (periodic user-mode task, 1000 us period, priority 99)`, in nanoseconds.
+fn period_of(line: &str) -> Option<i64> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.windows(2).position(|w| w[0] == "us" && w[1].starts_with("period"))?;
+    words.get(at.checked_sub(1)?)?.trim_start_matches('(').parse().ok().map(us)
+}
+
+/// The first number after a key in latmus' head, such as 1000 in `# sampling period: 1000 microseconds`.
+fn fact(line: &str, key: &str) -> Option<f64> {
+    let line = line.strip_prefix('#')?.trim().to_lowercase();
+    let line = line.strip_prefix(key)?;
+    let number = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    line.split(|c| !number(c)).find_map(|word| word.parse().ok())
+}
+
+/// `00:01:12` in nanoseconds.
+fn time_of(text: &str) -> Option<i64> {
+    let seconds = text
+        .trim()
+        .split(':')
+        .try_fold(0i64, |sum, part| sum.checked_mul(60)?.checked_add(part.parse::<u32>().ok()?.into()))?;
+    text.contains(':').then(|| ns(seconds, 1_000_000_000))
+}
+
+/// The cells of a row, such as those of `RTD|      1.393|      2.908|`.
+fn cells<'a>(line: &'a str, begin: &str) -> Option<Vec<&'a str>> {
+    Some(line.strip_prefix(begin)?.split('|').map(str::trim).collect())
+}
+
+/// What is known of the run.
+struct Output {
+    stated: Statements,
+    periods: Vec<i64>,
+    /// How long it ran; values of a second each, where only these tell.
+    length_ns: Option<i64>,
+    seconds: u64,
+    sum_of_means: f64,
+    overruns: Option<u64>,
+    elapsed: String,
+    cpu: Option<u16>,
+    is_latmus: bool,
+    /// Edges and counts of latency's bins.
+    bins: Vec<(i64, i64, u64)>,
+    /// Centres of bins and counts of latency's file, if there is one.
+    centres: Option<Vec<(i64, u64)>>,
+    /// Whether all values are counted.
+    is_counted: bool,
+    /// Whether a second was announced, and its figures did not follow.
+    is_cut: bool,
+}
+
+fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
+    once(input.text, |line| line.starts_with(LATENCY_HEAD))?;
+    once(input.text, is_latmus_head)?;
+    once(input.text, |line| line.starts_with("RTS|"))?;
+    let mut output = Output {
+        stated: Statements::exact(),
+        periods: Vec::new(),
+        length_ns: None,
+        seconds: 0,
+        sum_of_means: 0.0,
+        overruns: None,
+        elapsed: String::new(),
+        cpu: None,
+        is_latmus: false,
+        bins: Vec::new(),
+        centres: None,
+        is_counted: false,
+        is_cut: false,
+    };
+    let (mut in_file, mut figures_next) = (false, false);
+    for (number, line) in lines(input.text) {
+        if line.starts_with(LATENCY_HEAD) {
+            output.centres = Some(Vec::new());
+        }
+        in_file |= line.starts_with(LATENCY_HEAD) || is_latmus_head(line);
+        if std::mem::replace(&mut figures_next, line.starts_with(LATENCY_HEAD)) {
+            output.file_figures(line.trim_start_matches('#'));
+        } else {
+            output.line(line, in_file).map_err(|why| why.at(number))?;
+        }
+    }
+    output.import(hints)
+}
+
+impl Output {
+    fn line(&mut self, line: &str, in_file: bool) -> Result<(), Unreadable> {
+        self.periods
+            .extend(period_of(line.trim_start_matches(['#', '='])).filter(|_| !line.starts_with("RTD")));
+        if let Some(period) = line.strip_prefix("== Sampling period:") {
+            self.periods.extend(period.split_whitespace().next().and_then(|us| us.parse().ok()).map(us));
+        } else if let Some(head) = line.strip_prefix("RTT|") {
+            return self.head(head);
+        } else if let Some(row) = cells(line, "RTD|") {
+            self.second(&row)?;
+            self.is_cut = false;
+        } else if let Some(row) = cells(line, "RTS|") {
+            self.totals(&row)?;
+            self.is_cut = false;
+        } else if let Some([kind, range, count]) = cells(line, "HSD|").as_deref() {
+            self.console_bin(kind, range, count)?;
+        } else if let Some([kind, count, mean, deviation]) = cells(line, "HSS|").as_deref() {
+            let (count, _mean, deviation) = (count.parse(), mean.parse::<f64>(), deviation.parse::<f64>());
+            if let (&"avg", Ok(count), Ok(deviation)) = (kind, count, deviation) {
+                self.is_counted = true;
+                self.stated.state([Statement::Count(count), Statement::Deviation(deviation * 1_000.0)]);
+            }
+        } else if is_latmus_head(line) {
+            self.is_latmus = true;
+        } else if line.starts_with('#') {
+            self.fact(line);
+        } else if in_file && !line.is_empty() {
+            return self.row(line);
+        }
+        Ok(())
+    }
+
+    /// `RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)`: the time since the start stands above each screenful.
+    fn head(&mut self, head: &str) -> Result<(), Unreadable> {
+        let now = head.split_whitespace().next().unwrap_or_default();
+        if *now < *self.elapsed {
+            return Err(Unreadable::Second);
+        }
+        self.elapsed = now.into();
+        let cpu = head.split("CPU").nth(1).map(|rest| rest.trim_end_matches(')'));
+        self.cpu = cpu.and_then(|cpu| cpu.parse().ok()).or(self.cpu);
+        self.is_latmus |= self.cpu.is_some();
+        self.is_cut = true;
+        Ok(())
+    }
+
+    /// A second: the last three figures count from the start.
+    fn second(&mut self, row: &[&str]) -> Result<(), Unreadable> {
+        let fields: Option<Vec<f64>> = row.iter().map(|field| field.parse().ok()).collect();
+        let Some([min, mean, max, overruns, _switches, best, worst]) = fields.as_deref() else {
+            return Err(Unreadable::ConsoleLine);
+        };
+        let worst = us(worst.max(*max));
+        self.stated.state([Statement::MinSoFar(us(best.min(*min))), Statement::MaxSoFar(worst)]);
+        self.seconds += 1;
+        self.sum_of_means += mean * 1_000.0;
+        self.overruns = self.overruns.max(Some(*overruns as u64));
+        Ok(())
+    }
+
+    /// `RTS|  1.175|  2.955|  374.075|  40|  0|  00:01:00/00:01:00`, at the end.
+    fn totals(&mut self, row: &[&str]) -> Result<(), Unreadable> {
+        let [min, mean, max, overruns, _switches, times] = row else { return Err(Unreadable::ConsoleLine) };
+        let figure = |text: &str| text.parse::<f64>().map_err(|_| Unreadable::not(text, Wanted::Numbers));
+        self.stated.state([
+            Statement::Min(us(figure(min)?)),
+            Statement::Mean(figure(mean)? * 1_000.0),
+            Statement::Max(us(figure(max)?)),
+        ]);
+        self.overruns = self.overruns.max(overruns.parse().ok());
+        self.length_ns = times.split('/').next().and_then(time_of).or(self.length_ns);
+        Ok(())
+    }
+
+    /// `HSD|    avg|   1 -  2 |     4120`. Bins are of magnitudes; the rows of `min` and `max` are of seconds.
+    fn console_bin(&mut self, kind: &str, range: &str, count: &str) -> Result<(), Unreadable> {
+        let edges =
+            range.split_once('-').map(|(low, high)| (low.trim().parse::<f64>(), high.trim().parse::<f64>()));
+        let (Some((Ok(low), Ok(high))), Ok(count)) = (edges, count.parse()) else {
+            return Err(Unreadable::not(range, Wanted::BinAndCount));
+        };
+        if kind == "avg" {
+            self.bins.push((us(low), us(high) - 1, count));
+        }
+        Ok(())
+    }
+
+    /// A line of a file's head.
+    fn fact(&mut self, line: &str) {
+        let of = |key| fact(line, key);
+        self.periods.extend(of("sampling period").map(us));
+        self.stated.state(of("min latency").map(|v| Statement::Min(us(v))));
+        self.stated.state(of("avg latency").map(|v| Statement::Mean(v * 1_000.0)));
+        self.stated.state(of("max latency").map(|v| Statement::Max(us(v))));
+        self.stated.state(of("sample count").map(|n| Statement::Count(n as u64)));
+        self.overruns = self.overruns.max(of("overruns").map(|n| n as u64));
+        self.cpu = of("thread affinity").map(|cpu| cpu as u16).or(self.cpu);
+        if line.to_lowercase().starts_with("# duration") {
+            self.length_ns = line.rsplit(' ').next().and_then(time_of);
+        }
+    }
+
+    /// The figures of latency's file.
+    fn file_figures(&mut self, line: &str) {
+        let figures: Vec<f64> = line.split('|').map_while(|f| f.trim().parse().ok()).collect();
+        if let [min, mean, max, ..] = &figures[..] {
+            let extremes =
+                [Statement::Min(us(*min)), Statement::Mean(mean * 1_000.0), Statement::Max(us(*max))];
+            self.stated.state(extremes);
+        }
+        self.overruns = self.overruns.max(figures.get(3).map(|n| *n as u64));
+    }
+
+    /// A row of a file's histogram.
+    fn row(&mut self, line: &str) -> Result<(), Unreadable> {
+        if !self.is_latmus {
+            return match numbers::<f64>(line).as_deref() {
+                Some([centre, count]) if *count >= 1.0 => {
+                    let bin = (us(*centre), *count as u64 - 1);
+                    self.centres.get_or_insert_default().push(bin);
+                    Ok(())
+                }
+                _ => Err(Unreadable::not(line, Wanted::BinAndCount)),
+            };
+        }
+        let cell = line.split_once(char::is_whitespace).and_then(|(cell, count)| {
+            let open = count.trim().ends_with('+') || cell.ends_with('+');
+            let number = |text: &str| text.trim().trim_end_matches('+').parse::<i64>().ok();
+            Some((ns(number(cell)?, 1_000), u64::try_from(number(count)?).ok()?, open))
+        });
+        match cell {
+            Some((low, count, false)) => self.stated.bin(low, low.saturating_add(999), count),
+            Some((from, count, true)) => self.stated.state([Statement::Overflow { from, count }]),
+            None => return Err(Unreadable::not(line, Wanted::BinAndCount)),
+        }
+        self.is_counted = true;
+        Ok(())
+    }
+
+    fn state_bins(&mut self) -> Result<(), Unreadable> {
+        if let Some(centres) = &self.centres {
+            let [_, bins @ .., _] = &centres[..] else { return Err(Unreadable::NoBins) };
+            let pairs = centres.windows(2).map(|p| p[1].0.saturating_sub(p[0].0));
+            let width = pairs.filter(|w| *w > 0).min().unwrap_or(1_000);
+            for &(centre, count) in bins {
+                let low = centre.saturating_sub(width / 2);
+                self.bins.push((low, low.saturating_add(width - 1), count));
+            }
+            self.is_counted = true;
+        }
+        // The last bin holds everything above it, too.
+        let max = self.stated.max_ns();
+        let last = self.bins.iter().map(|bin| bin.0).max();
+        for (low, high, count) in std::mem::take(&mut self.bins) {
+            match Some(low) == last && max.is_some_and(|max| max > high) {
+                true => self.stated.state([Statement::Overflow { from: low, count }]),
+                false => self.stated.bin(low, high, count),
+            }
+        }
+        Ok(())
+    }
+
+    fn import(mut self, hints: &Hints) -> Result<Import, Mistake> {
+        let (tool, clock) =
+            if self.is_latmus { ("EVL latmus", "monotonic") } else { ("Xenomai latency", "Cobalt") };
+        let mut import = Import::new(tool, clock);
+        let name = if self.is_latmus { "latmus" } else { "latency" };
+        let period = import.one_period(name, &self.periods, hints, 1_000_000);
+        self.state_bins()?;
+        if !self.is_counted {
+            let length_ns = self.length_ns.unwrap_or_else(|| ns(self.seconds as i64, 1_000_000_000));
+            let count = (length_ns / period.ns()).max(1) as u64;
+            self.stated.state([Statement::Count(count)]);
+            import.warn(Warning::CountUnknown);
+        }
+        if self.seconds > 0 {
+            self.stated.state([Statement::CutMean(self.sum_of_means / self.seconds as f64)]);
+        }
+        let told = Told::new(name, period).on(self.cpu).missed(self.overruns);
+        let told = if self.is_counted { told } else { told.lacks(Gap::Count) };
+        let told = if self.is_cut && self.seconds > 0 {
+            import.warn(Warning::EndMissing { task: name.into() });
+            told.lacks(Gap::Figures)
+        } else {
+            told
+        };
+        import.latencies(told, &self.stated);
+        import.complete()
+    }
+}
