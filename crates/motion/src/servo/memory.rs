@@ -159,7 +159,7 @@ impl Rows {
         let rows = self.closed();
         let growing = rows.growing(classes);
         let may_last = |row: &&Growing| row.at_most() * row.growth >= 1.0;
-        let needed = growing.iter().filter(may_last).map(|row| row.length).max().unwrap_or(0);
+        let needed = growing.iter().map(|row| row.length).max().unwrap_or(0);
         let mut found: Option<(Stationary, usize)> = None;
         let mut unstable: Option<(Stationary, usize)> = None;
         let (mut moves, mut stays) = (0.0, false);
