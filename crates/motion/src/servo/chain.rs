@@ -127,7 +127,11 @@ impl Stretches {
     /// With shares that add up to one.
     #[must_use]
     pub fn normalised(&self) -> Stretches {
-        let factor = if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight };
+        self.weighed(if self.weight == 0.0 { 0.0 } else { 1.0 / self.weight })
+    }
+
+    /// With each share times this.
+    pub(super) fn weighed(&self, factor: f64) -> Stretches {
         Stretches {
             order: self.order,
             maps: self.maps.iter().map(|(t, w, m)| (*t, w * factor, m * factor)).collect(),

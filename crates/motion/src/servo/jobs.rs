@@ -200,8 +200,14 @@ impl GivenTask {
             act => act == Act::Compute,
         };
         let moved = |time: i64, event: &Event| if time == ends[1] && at_end(event) { part } else { 0.0 };
-        let course =
-            events[*from..*to].iter().map(|(t, event)| ((t - begin) as f64 + moved(*t, event), *event));
+        // On a grid that begins anew the next due time is that of the next job.
+        let waits_for_due =
+            self.action.late == Late::RePhase && self.timing.actuation == Actuation::AtNextDue;
+        let time_of = |time: i64, event: &Event| match event.act {
+            Act::Write if waits_for_due => (end - begin) as f64,
+            _ => (time - begin) as f64 + moved(time, event),
+        };
+        let course = events[*from..*to].iter().map(|(time, event)| (time_of(*time, event), *event));
         let begins_anew = back_to_back || self.action.late == Late::RePhase && end - begin != self.period_ns;
         (course.collect(), (end - begin) as f64 + if begins_anew { part } else { 0.0 })
     }

@@ -159,7 +159,7 @@ impl Rows {
         let rows = self.closed();
         let growing = rows.growing(classes);
         let may_last = |row: &&Growing| row.at_most() * row.growth >= 1.0;
-        let needed = growing.iter().filter(may_last).map(|row| row.length).max().unwrap_or(0);
+        let needed = growing.iter().map(|row| row.length).max().unwrap_or(0);
         let mut found: Option<(Stationary, usize)> = None;
         let mut unstable: Option<(Stationary, usize)> = None;
         let (mut moves, mut stays) = (0.0, false);
@@ -188,7 +188,7 @@ impl Rows {
         let Some((rates, memory)) = found else {
             return (Stability::Unstable, Stationary::unknown(), 0);
         };
-        let stability = if let Some(row) = growing.iter().filter(may_last).find(|row| row.length > memory) {
+        let stability = if let Some(row) = growing.iter().find(may_last) {
             Stability::CannotTell { cycles: row.length, came: row.came, again: row.again }
         } else if !stays && rates.radius_per_period.ln() + moves >= 0.0 {
             Stability::CannotTell { cycles: memory + 1, came: 0, again: 0 }
@@ -254,18 +254,24 @@ mod tests {
             let passed = if action == "skip" { share.floor() + 1.0 } else { 1.0 };
             Stretches::of(&task.passage(&mut closed, time), passed * period_ns as f64 * 1e-9)
         };
-        let classes = vec![of(0.5), of(late)];
+        let once = [of(0.5), of(late)];
+        let mut counts = [0.0; 2];
         let (mut rows, mut random, mut is_bad) = (Rows::new(), Random::new(7), false);
         for _ in 0..200_000 {
             if is_bad {
-                row.bytes().for_each(|letter| rows.pass(u8::from(letter != b'o')));
+                for letter in row.bytes().map(|letter| u8::from(letter != b'o')) {
+                    rows.pass(letter);
+                    counts[usize::from(letter)] += 1.0;
+                }
                 is_bad = random.uniform() < q;
             } else {
                 rows.pass(0);
+                counts[0] += 1.0;
                 is_bad = random.uniform() >= 0.995;
             }
         }
-        (classes, rows)
+        let weighed = |(class, count): (&Stretches, f64)| class.weighed(count);
+        (once.iter().zip(counts).map(weighed).collect(), rows)
     }
 
     /// The radius per period with so much memory.
