@@ -82,6 +82,21 @@ pub(crate) fn not_a_run_file(path: &Path, why: impl Into<Cause>) -> Error {
         .case(FileProblem::NotARunFile)
 }
 
+/// Not an output of a tool that is known here; of the one that it names, if it names one, something is missing.
+pub(crate) fn unknown_output(path: &Path, mentioned: Option<&str>) -> Error {
+    let remedy = match mentioned {
+        Some(tool) => format!("It names {tool}: give all that {tool} printed"),
+        None => "Of a table, say which column is what: --columns latency=2:us".into(),
+    };
+    Error::damaged(format!(
+        "{} is not an output that jitterlab can import: it reads what cyclictest, rtla, oslat, jitterdebugger, LinuxCNC, \
+         Xenomai, EVL and Zephyr print, captures (VCD, sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. \
+         {remedy}",
+        path.display()
+    ))
+    .case(FileProblem::UnknownOutput)
+}
+
 /// A run file whose content contradicts itself.
 pub(crate) fn damaged(path: &Path, why: impl Into<Cause>) -> Error {
     Error::damaged(format!("{} is damaged", path.display()))

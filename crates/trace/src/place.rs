@@ -92,10 +92,7 @@ const SUFFIX: &str = ".tmp";
 /// A new file in the target's folder, removed again unless it gets the target's name. What a killed process left beside it
 /// is taken away.
 pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
-    let directory = directory_of(target);
-    if !directory.exists() {
-        return Err(no_directory(target, &directory));
-    }
+    let directory = existing_directory(target)?;
     sweep(&directory);
     loop {
         let file = Builder::new()
@@ -188,12 +185,19 @@ fn check_no_journal(path: &Path) -> Result<(), Error> {
     }
 }
 
+/// The directory that a file is to be created in.
+fn existing_directory(path: &Path) -> Result<PathBuf, Error> {
+    let directory = directory_of(path);
+    match directory.try_exists() {
+        Ok(true) => Ok(directory),
+        Ok(false) => Err(no_directory(path, &directory)),
+        Err(refused) => Err(Error::file("look into", directory)(refused)),
+    }
+}
+
 /// Refuses to begin a run under a name that is taken, where its directory is missing, or where no run file can be written.
 pub(crate) fn check_free(path: &Path) -> Result<(), Error> {
-    let directory = directory_of(path);
-    if !directory.exists() {
-        return Err(no_directory(path, &directory));
-    }
+    existing_directory(path)?;
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() || found.is_dir() || found.is_symlink() => Err(exists(path)),
         Ok(_) => Err(no_file(path)),

@@ -44,7 +44,7 @@ use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, Task
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
 use self::told::{Period, Told};
-use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long};
+use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long, unknown_output};
 use crate::role::{Column, Role};
 use crate::table::{FinishedRun, RunFileWriter};
 
@@ -306,17 +306,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
             return Ok(import);
         }
     }
-    let remedy = match mentioned(&printed) {
-        Some(tool) => format!("It names {tool}: give all that {tool} printed"),
-        None => "Of a table, say which column is what: --columns latency=2:us".into(),
-    };
-    Err(Error::damaged(format!(
-        "{} is not an output that jitterlab can import: it reads what cyclictest, rtla, \
-         oslat, jitterdebugger, LinuxCNC, Xenomai, EVL and Zephyr print, captures (VCD, \
-         sigrok, Saleae, pcap) and tables; docs/formats/imports.md lists all. {remedy}",
-        path.display()
-    ))
-    .case(FileProblem::UnknownOutput))
+    Err(unknown_output(path, mentioned(&printed)))
 }
 
 /// The tool that a text of unknown format names.
