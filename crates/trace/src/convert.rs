@@ -84,17 +84,18 @@ fn without_journal(finished: FinishedRun, path: &Path, identity: Identity) -> Re
     if !finished.skipped.is_empty() || !is_journal_name(path) {
         return Ok(finished);
     }
-    if identity.is_named(path) {
-        std::fs::remove_file(path).map_err(|source| {
-            Error::refused(format!(
-                "{} is written, and whole; its journal {} could not be removed",
-                finished.path.display(),
-                path.display()
-            ))
-            .because(source)
-            .remedy("remove it")
-            .case(FileProblem::JournalLeft)
-        })?;
+    let left = |source: std::io::Error| {
+        Error::refused(format!(
+            "{} is written, and whole; its journal {} could not be removed",
+            finished.path.display(),
+            path.display()
+        ))
+        .because(source)
+        .remedy("remove it")
+        .case(FileProblem::JournalLeft)
+    };
+    if identity.is_named(path).map_err(left)? {
+        std::fs::remove_file(path).map_err(left)?;
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);
     }

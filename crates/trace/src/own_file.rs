@@ -6,6 +6,8 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use nix::libc::EBADF;
+
 use crate::error::closed;
 
 /// What makes a file itself, whatever its name.
@@ -20,13 +22,21 @@ impl Identity {
         Identity { device: metadata.dev(), inode: metadata.ino() }
     }
 
-    fn is_of(self, file: &File) -> bool {
-        file.metadata().is_ok_and(|found| Identity::new(&found) == self)
+    fn is_of(self, file: &File) -> io::Result<bool> {
+        match file.metadata() {
+            Ok(found) => Ok(Identity::new(&found) == self),
+            Err(error) if error.raw_os_error() == Some(EBADF) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the file of this name is that one.
-    pub(crate) fn is_named(self, path: &Path) -> bool {
-        symlink_metadata(path).is_ok_and(|found| Identity::new(&found) == self)
+    pub(crate) fn is_named(self, path: &Path) -> io::Result<bool> {
+        match symlink_metadata(path) {
+            Ok(found) => Ok(Identity::new(&found) == self),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -57,15 +67,15 @@ impl OwnFile {
     /// # Errors
     /// Its descriptor was closed, or belongs to another file now.
     pub(crate) fn get(&self) -> io::Result<&File> {
-        let file = self.file.as_ref().filter(|file| self.identity.is_of(file));
-        file.ok_or_else(closed)
+        let file = self.file.as_ref().ok_or_else(closed)?;
+        if self.identity.is_of(file)? { Ok(file) } else { Err(closed()) }
     }
 }
 
 impl Drop for OwnFile {
     fn drop(&mut self) {
         let identity = self.identity;
-        if let Some(file) = self.file.take_if(|file| !identity.is_of(file)) {
+        if let Some(file) = self.file.take_if(|file| !identity.is_of(file).unwrap_or(true)) {
             // Closing it would close somebody else's.
             let _ = file.into_raw_fd();
         }
