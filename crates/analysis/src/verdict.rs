@@ -95,11 +95,16 @@ impl Verdict {
         if matches!(run.bench, Bench::Mcu | Bench::Kernel) {
             return None;
         }
+        Some(Verdict::new(asked, |purpose| PurposeVerdict::of(purpose, run, tasks)))
+    }
+
+    /// Judges the purpose that was asked for, or else all usual ones.
+    #[must_use]
+    pub fn new(asked: Option<&Purpose>, judge: impl Fn(&Purpose) -> PurposeVerdict) -> Self {
         let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
-        let purposes: Vec<PurposeVerdict> =
-            wanted.map(|purpose| PurposeVerdict::of(purpose, run, tasks)).collect();
+        let purposes: Vec<PurposeVerdict> = wanted.map(judge).collect();
         let fitness = together(purposes.iter().map(|purpose| purpose.fitness));
-        Some(Verdict { asked: asked.map(|asked| asked.name.to_owned()), fitness, purposes })
+        Verdict { asked: asked.map(|asked| asked.name.to_owned()), fitness, purposes }
     }
 
     /// The purposes that are served this well.
@@ -131,7 +136,13 @@ impl PurposeVerdict {
             let gap = if periodic { Gap::Period } else { Gap::Grid };
             Err((if unknown { Untested::Gap { gap } } else { Untested::Period }, None))
         });
-        let (fitness, untested, decided_by) = match worst {
+        PurposeVerdict::new(purpose, worst)
+    }
+
+    /// The verdict on a purpose of which this was found.
+    #[must_use]
+    pub fn new(purpose: &Purpose, judged: Judged) -> Self {
+        let (fitness, untested, decided_by) = match judged {
             Ok((fitness, decision)) => (fitness, None, Some(decision)),
             Err((why, decision)) => (Fitness::CannotTell, Some(why), decision),
         };
@@ -179,8 +190,9 @@ impl PurposeVerdict {
 }
 
 impl Limit {
-    /// How well a purpose is served where so much was seen.
-    fn fitness(self, seen: i64) -> Fitness {
+    /// How well a purpose is served where so much was seen, in ns or as a number.
+    #[must_use]
+    pub fn fitness(self, seen: i64) -> Fitness {
         match seen {
             seen if seen <= self.good => Fitness::Good,
             seen if seen <= self.limited => Fitness::Limited,
@@ -202,8 +214,8 @@ struct Seen<'a> {
     clocks: Option<f64>,
 }
 
-/// What is decided, or why nothing is, with what would decide.
-type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
+/// A decision, or why there is none, with the quantity that would decide.
+pub type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
 fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
     let Seen { number, summary, clocks } = *task;

@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
-use jitterlab_analysis::purposes::{Measure, PURPOSES, Purpose};
-use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Untested, Verdict};
+use jitterlab_analysis::purposes::{Measure, Purpose};
+use jitterlab_analysis::verdict::{Decision, Judged, PurposeVerdict, Untested, Verdict};
 use jitterlab_model::{Fitness, Gap};
 use serde::Serialize;
 
@@ -44,11 +44,7 @@ impl JudgedNumber {
     /// # Errors
     /// The drive in the user's own folder of devices cannot be read.
     pub fn new(late_ns: i64, asked: Option<&Purpose>) -> Result<Self, MotionError> {
-        let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
-        let purposes: Vec<PurposeVerdict> = wanted.map(|purpose| judge(purpose, late_ns)).collect();
-        let known = purposes.iter().map(|purpose| purpose.fitness).filter(|f| *f != Fitness::CannotTell);
-        let fitness = known.max().unwrap_or(Fitness::CannotTell);
-        let verdict = Verdict { asked: asked.map(|asked| asked.name.into()), fitness, purposes };
+        let verdict = Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge(purpose, late_ns)));
         let steps = if late_ns > TOO_LATE_NS { None } else { Some(steps(late_ns)?) };
         Ok(JudgedNumber { late_ns, verdict, steps })
     }
@@ -61,8 +57,9 @@ fn steps(late_ns: i64) -> Result<SoftwareSteps, MotionError> {
     Ok(SoftwareSteps { base_period_ns: conf.min_period_ns, pulses_per_s: conf.max_rate_hz, mm_per_min })
 }
 
-/// Judges a purpose by the worst of its limits.
-fn judge(purpose: &Purpose, late_ns: i64) -> PurposeVerdict {
+/// Judges a purpose by the worst of its limits; of equals the first.
+fn judge(purpose: &Purpose, late_ns: i64) -> Judged {
+    let open = (Untested::Gap { gap: Gap::DueTimes }, None);
     let limits = purpose.limits.iter().map(|limit| {
         // Periods differ by at most the lateness, so their standard deviation is at most as large. A start that is a
         // period late has missed a due time.
@@ -70,28 +67,15 @@ fn judge(purpose: &Purpose, late_ns: i64) -> PurposeVerdict {
             Measure::Interval | Measure::Latency | Measure::PeriodDeviation => late_ns,
             Measure::Missed => late_ns / purpose.period_ns,
         };
-        let is_bound = limit.measure == Measure::PeriodDeviation;
-        let fitness = match seen {
-            seen if seen <= limit.good => Fitness::Good,
-            seen if seen <= limit.limited => Fitness::Limited,
-            _ if is_bound => Fitness::CannotTell,
-            _ => Fitness::Unfit,
+        let at_most = limit.measure == Measure::PeriodDeviation;
+        let fitness = match limit.fitness(seen) {
+            Fitness::Unfit if at_most => Fitness::CannotTell,
+            fitness => fitness,
         };
-        let decision =
-            Decision { task: String::new(), seen, at_most: is_bound, open_share: None, limit: *limit };
-        (fitness, decision)
+        (fitness, Decision { task: String::new(), seen, at_most, open_share: None, limit: *limit })
     });
     let worst = limits.min_by_key(|(fitness, _)| Reverse(*fitness));
-    let (fitness, decision) = worst.map_or((Fitness::CannotTell, None), |(f, decision)| (f, Some(decision)));
-    let is_open = fitness == Fitness::CannotTell;
-    PurposeVerdict {
-        purpose: purpose.name.into(),
-        period_ns: purpose.period_ns,
-        fitness,
-        untested: is_open.then_some(Untested::Gap { gap: Gap::DueTimes }),
-        decided_by: decision.filter(|_| !is_open),
-        sources: purpose.sources.iter().map(|source| (*source).to_owned()).collect(),
-    }
+    worst.filter(|(fitness, _)| *fitness != Fitness::CannotTell).ok_or(open)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use jitterlab_motion::judged_number::{JudgedNumber, TRAVEL_MM};
 
 use crate::document::Present;
 use crate::head::{Head, word};
-use crate::purpose::{decision, names, table};
+use crate::purpose::{by_fitness, decision, names, table};
 use crate::section::{Piece, Section};
 use crate::words::{count, time};
 
@@ -59,11 +59,8 @@ fn sentence(judged: &JudgedNumber) -> String {
             fitness => format!("{} for {asked}, if no start is later than {late}.", word(fitness)),
         };
     }
-    let groups = [(Fitness::Good, "good"), (Fitness::Limited, "usable"), (Fitness::Unfit, "not fit")];
-    let groups = groups.map(|(fitness, how)| (how, names(verdict.with(fitness))));
-    let groups = groups.iter().filter(|(_, names)| !names.is_empty());
-    let groups: Vec<String> = groups.map(|(how, names)| format!("{how} for {names}")).collect();
-    format!("{late} is {}.", groups.join("; "))
+    let best_first = by_fitness(verdict).rev().map(|(how, names)| format!("{how} for {names}"));
+    format!("{late} is {}.", best_first.collect::<Vec<_>>().join("; "))
 }
 
 fn steps(judged: &JudgedNumber) -> String {

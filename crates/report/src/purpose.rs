@@ -30,6 +30,23 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
     list(&purposes.map(|purpose| purpose.purpose.clone()).collect::<Vec<_>>())
 }
 
+/// A fitness within a sentence or a table.
+fn word(fitness: Fitness) -> &'static str {
+    match fitness {
+        Fitness::Good => "good",
+        Fitness::Limited => "usable",
+        Fitness::CannotTell => "cannot tell",
+        Fitness::Unfit => "not fit",
+    }
+}
+
+/// The purposes that were judged, by how well they are served, the worst first: the word for it, and their names.
+pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (&'static str, String)> {
+    let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good];
+    let all = all.map(|fitness| (word(fitness), names(verdict.with(fitness))));
+    all.into_iter().filter(|(_, names)| !names.is_empty())
+}
+
 /// The deciding number of a purpose with its limits; its task is named where the run has several.
 pub(crate) fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
     format!("{}; {purpose}: {}.{}", seen(decision, tasks), limits(decision), open(decision))
@@ -86,19 +103,13 @@ pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
         };
         let task = if one_task { String::new() } else { format!(" of {}", by.task) };
         let most = if by.at_most { ", at most" } else { "" };
-        let fitness = match of.fitness {
-            Fitness::Good => "good",
-            Fitness::Limited => "usable",
-            Fitness::CannotTell => "cannot tell",
-            Fitness::Unfit => "not fit",
-        };
         vec![
             Cell::from(of.purpose.as_str()),
             Cell::Text(format!("{}{task}{most}", measure(limit.measure))),
             value(by.seen),
             value(limit.good),
             value(limit.limited),
-            Cell::Verdict { fitness: of.fitness, text: fitness.into() },
+            Cell::Verdict { fitness: of.fitness, text: word(of.fitness).into() },
         ]
     };
     let header = ["µs", "decided by", "seen", "good", "usable", ""];

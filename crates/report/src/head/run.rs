@@ -8,7 +8,7 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{Fitness, Gap, Refusal, RunInfo};
 
 use super::{Head, ON_THE_MACHINE, shown, word};
-use crate::purpose::{decision, names, period};
+use crate::purpose::{by_fitness, decision, period};
 use crate::warnings::gap;
 use crate::words::{plural, time};
 
@@ -70,10 +70,7 @@ fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
         };
         return format!("{} for {what}: {}.", word(verdict.fitness), untested(run, &verdict.purposes));
     }
-    let groups = [(Fitness::Unfit, "not fit"), (Fitness::Limited, "usable"), (Fitness::Good, "good")];
-    let groups = groups.map(|(fitness, how)| (how, names(verdict.with(fitness))));
-    let groups = groups.iter().filter(|(_, names)| !names.is_empty());
-    let worst_first: Vec<String> = groups
+    let worst_first: Vec<String> = by_fitness(verdict)
         .enumerate()
         .map(|(at, (how, names))| match at {
             0 => format!("{} for {names}", word(verdict.fitness)),
