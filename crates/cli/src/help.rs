@@ -26,9 +26,7 @@ pub const WIDEST: usize = 100;
 
 /// The command with its help in groups.
 pub fn in_groups(command: Command) -> Command {
-    let mut built = command.clone();
-    built.build();
-    let list = list(&built);
+    let list = list(&command);
     let header = *command.get_styles().get_header();
     command.help_template(StyledStr::from(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n{list}\n{header}Options:{header:#}\n{{options}}{{after-help}}"
@@ -37,14 +35,17 @@ pub fn in_groups(command: Command) -> Command {
 
 fn list(command: &Command) -> String {
     let header = command.get_styles().get_header();
-    let about = |name: &str| command.find_subcommand(name).and_then(Command::get_about);
+    // The parser adds its own command once it is built, which is not worth it for every call.
+    let about = |name: &str| match command.find_subcommand(name).and_then(Command::get_about) {
+        Some(about) => about.to_string(),
+        None => start::HELP.into(),
+    };
     let columns = output::columns().clamp(INDENT + 20, WIDEST) - INDENT;
     let mut text = String::new();
     for (heading, names) in GROUPS {
         let _ = writeln!(text, "\n{header}{heading}:{header:#}");
         for name in names {
-            let about = about(name).map(ToString::to_string).unwrap_or_default();
-            let lines = wrap::lines(&about, columns).join(&format!("\n{:INDENT$}", ""));
+            let lines = wrap::lines(&about(name), columns).join(&format!("\n{:INDENT$}", ""));
             let _ = writeln!(text, "  {name:width$}{lines}", width = INDENT - 2);
         }
     }

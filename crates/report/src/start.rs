@@ -24,6 +24,9 @@ All commands: jitterlab --help; a command's options: jitterlab run --help
 /// The heading of the commands that are programs of their own.
 pub const COMPANIONS: &str = "Companions, programs of their own";
 
+/// The command that the parser adds.
+pub const HELP: &str = "Print this message or the help of the given subcommand(s)";
+
 /// What holds for every command.
 pub const EVERYWHERE: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
 Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
