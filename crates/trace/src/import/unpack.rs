@@ -1,5 +1,6 @@
 //! What was put around a tool's output on its way here: compression, a terminal's control sequences, a build server's time or a
 //! program's name before each line, the quoting of mails and of Markdown.
+
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::Path;
@@ -93,13 +94,13 @@ pub(super) fn layers(text: &str) -> Vec<String> {
 fn without(text: &str) -> Option<String> {
     let is_fence = |line: &&str| line.trim_start().starts_with("```") || line.trim() == "~~~";
     let lines = || text.lines().filter(|line| !line.trim().is_empty() && !is_fence(line)).take(200);
-    let of_kind = |kind: fn(&str) -> Option<&str>| lines().filter(|line| kind(line).is_some()).count();
-    let most = KINDS.into_iter().max_by_key(|kind| of_kind(*kind));
-    let kind = most.filter(|kind| of_kind(*kind) * 10 >= lines().count() * 8 && of_kind(*kind) >= 3);
+    let of_kind = |(kind, _): &Kind| lines().filter(|line| kind(line).is_some()).count();
+    let most = KINDS.into_iter().max_by_key(of_kind);
+    let kind = most.filter(|kind| of_kind(kind) * 10 >= lines().count() * 8 && of_kind(kind) >= kind.1);
     if kind.is_none() && !text.lines().any(|line| is_fence(&line)) {
         return None;
     }
-    let kind = |line| kind.and_then(|kind| kind(line)).unwrap_or(line);
+    let kind = |line| kind.and_then(|(kind, _)| kind(line)).unwrap_or(line);
     Some(joined(text.lines().filter(|line| !is_fence(line)).map(kind), text.len()))
 }
 
@@ -131,8 +132,11 @@ pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
         .map(|prefix| joined(text.lines().map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len()))
 }
 
-/// What begins a line: each gives what follows it.
-const KINDS: [fn(&str) -> Option<&str>; 5] = [date_and_time, time_alone, syslog, uptime, quoted];
+/// Returns the rest of a line behind its beginning; and how many lines have to begin so.
+type Kind = (fn(&str) -> Option<&str>, usize);
+
+/// A tool's own columns may look like a time, but none of its lines like a quote: a status line alone is quoted, too.
+const KINDS: [Kind; 5] = [(date_and_time, 3), (time_alone, 3), (syslog, 3), (uptime, 3), (quoted, 1)];
 
 /// `> `, as mails quote.
 fn quoted(line: &str) -> Option<&str> {
@@ -247,6 +251,7 @@ mod tests {
         let text: String = (0..5).map(|n| format!("T: {n} (1) C: 2\n")).collect();
         let before = |prefix: &str| text.lines().map(|line| format!("{prefix}{line}\n")).collect::<String>();
         assert_eq!(layers(&before("> > ")).pop().as_deref(), Some(text.as_str()));
+        assert_eq!(layers("> T: 0 (1) C: 2\n").pop().as_deref(), Some("T: 0 (1) C: 2\n"));
         assert_eq!(layers(&format!("```text\n{}```\n", before("    "))).pop(), Some(before("    ")));
         assert_eq!(layers(&format!("> ```\n{}> ```\n", before("> "))).pop().as_deref(), Some(text.as_str()));
         assert_eq!(without_prefixes(&before("vm-3 cyclictest | ")).next().as_deref(), Some(text.as_str()));
