@@ -74,7 +74,7 @@ pub enum TrialNote {
     },
 }
 
-/// What is being measured, in an experiment of several steps.
+/// The step of an experiment that is measured now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialStep {
     /// Latencies of early sleeps, for each wake-up method.
@@ -116,7 +116,7 @@ pub enum TrialStep {
         of: usize,
         /// The CPU of each task.
         cpus: Vec<u16>,
-        /// What runs next to the tasks, and whether they are isolated.
+        /// The load next to the tasks, and whether they are isolated.
         condition: String,
     },
     /// NIST, figures 1 and 2.

@@ -32,7 +32,7 @@ pub fn conduct<T>(
     ending
 }
 
-/// What was measured, and the parts that were kept of it; the line of the progress has ended.
+/// Measures; returns the answer and the parts that were kept, once the line of the progress has ended.
 pub fn measured<T, E>(
     parts: Parts,
     mut progress: Countdown,

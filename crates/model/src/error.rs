@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// The kind of a failure, which decides how a command ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
-    /// What the user wrote makes no sense, or names a file that does not exist.
+    /// A mistake of the user, such as the name of a file that does not exist.
     BadUse,
     /// There is nothing to measure, or what was measured does not answer the question.
     NotMeasured,
@@ -47,7 +47,7 @@ impl Error {
         Error(Box::new(Parts { kind, what: what.into(), cause: None, remedy: None, case: None }))
     }
 
-    /// What the user wrote makes no sense.
+    /// A mistake of the user.
     pub fn bad_use(what: impl Into<String>) -> Self {
         Error::new(ErrorKind::BadUse, what)
     }
@@ -147,7 +147,7 @@ impl Error {
         self
     }
 
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }

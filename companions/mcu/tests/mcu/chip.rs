@@ -1,4 +1,4 @@
-//! What the chip does, one small firmware each: what the manual says, and what is different here (the table in docs/evidence/mcu.md).
+//! Behaviour of the chip, one small firmware each, against the manual and the table of differences in docs/evidence/mcu.md.
 
 use std::fs;
 

@@ -110,7 +110,7 @@ pub enum Step {
     Preparing(String),
     /// A step of an experiment begins.
     Trial(Progress),
-    /// What an experiment could not measure.
+    /// Parts of an experiment that could not be measured.
     Lacking(TrialNote),
 }
 

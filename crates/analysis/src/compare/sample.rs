@@ -12,7 +12,7 @@ use crate::scan::{Part, TaskScan, Ticks};
 const FEWEST_PARTS: usize = 32;
 /// As many parts of equal weight have to carry what varies: fewer are a burst or two.
 const PARTICIPATING: f64 = 10.0;
-/// A run of so many correlation times (1 + 2 r_1 + ...) shows a mean almost always (`docs/evidence/calibration.md`).
+/// A run of this many correlation times (1 + 2 r_1 + ...) shows a mean almost always (`docs/evidence/calibration.md`).
 const ENOUGH: f64 = 100.0;
 /// Correlation times from here on are told from independence.
 const TOLD: f64 = 1.5;

@@ -1,4 +1,4 @@
-//! What is no requirement, with how one is written.
+//! Mistakes in requirements, with how to write one.
 
 use jitterlab_model::Error;
 
