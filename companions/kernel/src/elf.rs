@@ -265,7 +265,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::io::Read;
-    use std::os::unix::fs::PermissionsExt;
     use std::process::Command;
 
     fn this_program() -> PathBuf {
@@ -300,9 +299,11 @@ mod tests {
         let slim = without_debug_information(whole.clone());
         assert!(slim.len() < whole.len());
         let directory = tempfile::tempdir().unwrap();
-        let program = directory.path().join("slim");
-        fs::write(&program, slim).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let (written, program) = (directory.path().join("written"), directory.path().join("slim"));
+        fs::write(&written, slim).unwrap();
+        // Another program makes it: what is open for writing in a process that another test starts meanwhile cannot be run.
+        let mut install = Command::new("install");
+        assert!(install.args(["-m", "755"]).args([&written, &program]).status().unwrap().success());
         let listed = Command::new(&program).arg("--list").output().unwrap();
         assert!(String::from_utf8_lossy(&listed.stdout).contains("debug_information"));
     }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::shared::executable;
 use crate::shared::known::answered;
 use crate::shared::machine::{alone, unless_starved};
 use crate::shared::tracing::may_trace;
@@ -121,6 +122,7 @@ fn what_is_killed_leaves_nothing_and_other_tracers_go_on() {
 fn without_the_right_to_trace_the_run_goes_on_and_says_so() {
     let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
     if !may_trace() || !has("setpriv") {
+        println!("skipped: without the kernel's events or setpriv, nobody can lose the right to them");
         return;
     }
     let _alone = alone();
@@ -128,8 +130,7 @@ fn without_the_right_to_trace_the_run_goes_on_and_says_so() {
     let everybody = |path: &Path| fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
     everybody(folder.path());
     let program = folder.path().join("jitterlab");
-    fs::copy(env!("CARGO_BIN_EXE_jitterlab"), &program).unwrap();
-    everybody(&program);
+    executable::copy(env!("CARGO_BIN_EXE_jitterlab"), &program);
     let nobody = |args: &[&str]| {
         let mut command = Command::new("setpriv");
         command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "./jitterlab"]);

@@ -4,7 +4,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
@@ -14,6 +13,8 @@ use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_model::{Activation, Warning};
 use jitterlab_trace::{Columns, RunReader};
 use tempfile::TempDir;
+
+use crate::shared::executable;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
 const RUN: [&str; 7] = ["--period", "1ms", "--policy", "fifo:90", "--cpu", "0", "--count"];
@@ -154,8 +155,7 @@ fn a_killed_emulator_is_reported() {
 fn the_emulator_ends_with_a_killed_jitterlab() {
     let Some((folder, kernel)) = toy("working", &LOOP) else { return };
     let script = folder.path().join("script");
-    fs::write(&script, "#!/bin/sh\nqemu-system-x86_64 \"$@\"\ntrue\n").unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    executable::script(&script, "#!/bin/sh\nqemu-system-x86_64 \"$@\"\ntrue\n");
     for qemu in ["qemu-system-x86_64", script.to_str().unwrap()] {
         let mut running = start(folder.path(), &kernel, &["--timeout", "50s", "--qemu", qemu]);
         assert!(within_a_minute(|| emulators(&kernel).len() == 1), "{qemu}");

@@ -8,13 +8,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
 use jitterlab_model::{Activation, Warning};
 use jitterlab_trace::{Columns, RunReader};
 use tempfile::TempDir;
+
+use crate::shared::executable;
 
 /// Activations of each task. Their period is no whole number of microseconds, in which the kernel prints its times.
 const ACTIVATIONS: usize = 101;
@@ -38,9 +39,7 @@ fn emulator(folder: &Path) {
          -chardev null,id=parallel -device isa-parallel,chardev=parallel \
          -chardev null,id=third -device isa-serial,chardev=third,index=2,irq=10 \
          -d guest_errors -trace parallel_ioport_write -trace serial_write -D edges.log\n";
-    let path = folder.join("qemu-with-pins");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    executable::script(&folder.join("qemu-with-pins"), script);
 }
 
 /// What the measured run said, and the kernel's events; `None` where a kernel or the emulator cannot be had.

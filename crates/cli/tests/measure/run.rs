@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::shared::executable;
 use crate::shared::machine::unless_starved;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
@@ -216,7 +217,7 @@ fn without_rights_it_measures_with_what_it_was_given_and_says_so() {
     let folder = TempDir::new().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("jitterlab");
-    fs::copy(PROGRAM, &program).unwrap();
+    executable::copy(PROGRAM, &program);
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--no-new-privs"])
         .arg(&program)

@@ -10,26 +10,21 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// A copy of the program, alone in a folder that every user may look into. Another program makes it: a file that is open
-/// for writing in a process that the tests start meanwhile could not be run.
+use crate::shared::executable;
+
+/// A copy of the program, alone in a folder that every user may look into.
 fn alone() -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("jitterlab");
-    let mut copy = Command::new("cp");
-    assert!(copy.arg(env!("CARGO_BIN_EXE_jitterlab")).arg(&program).status().unwrap().success());
+    executable::copy(env!("CARGO_BIN_EXE_jitterlab"), &program);
     (folder, program)
 }
 
 /// A companion that does what a script says.
 fn companion(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("jitterlab-mcu");
-    let mut write = Command::new("sh");
-    write
-        .args(["-c", r#"printf '#!/bin/sh\n%s\n' "$2" >"$1" && chmod 755 "$1""#, "sh"])
-        .arg(&path)
-        .arg(script);
-    assert!(write.status().unwrap().success());
+    executable::script(&path, &format!("#!/bin/sh\n{script}\n"));
     path
 }
 
