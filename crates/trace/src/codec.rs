@@ -3,6 +3,10 @@
 //! Most of a row can be foretold: the index and the due time continue the grid, processor, flags and missed count
 //! stay. A *segment* is a run of rows for which all that holds: it states these things once, then each row only
 //! takes its latency and its execution time. A row that breaks the pattern begins a new segment.
+//!
+//! *v* is a number in groups of 7 bits, low ones first, the high bit set on all bytes but the last; *s* is a signed n written as
+//! v(2n) if n >= 0, else v(-2n - 1). A segment is v(count), v(index), s(due), v(cpu), v(missed), v(flags), then `count` pairs
+//! s(start - due), s(end - start). In it `index` grows by 1 + missed, and `due` by that times the period.
 
 use jitterlab_model::{Activation, Flags, varint};
 

@@ -1,7 +1,8 @@
 //! The journal's frames: pieces that carry their length and a checksum, so that a cut-off end is noticed.
 //!
 //! A journal is [`MAGIC`], a version, then frames. Each frame is a header of 20 bytes (kind, task, rows, length of
-//! the payload, CRC-32 of the three before and the payload; little endian) and its payload.
+//! the payload, CRC-32 (IEEE) of these four and of the payload; five u32, little endian) and its payload. The description is
+//! written twice at the beginning, in blocks of 4096 bytes of their own.
 
 use std::io::{self, Read};
 

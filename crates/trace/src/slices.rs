@@ -1,4 +1,8 @@
 //! Slices: what one second of one task was like, for runs that keep only spikes.
+//!
+//! In a journal a slice is, compressed by zstd and with the numbers of [`crate::codec`]: s(start_ns), s(first_due_ns),
+//! s(last_end_ns), v(missed), then the five quantities: each v(count) and, if not 0, s(min), s(max), sum as i128, sum of squares as
+//! u128, v(number of bins), for each bin s(high_ns - that of the bin before), then for each bin v(count).
 
 use jitterlab_model::Error;
 use jitterlab_model::bounds::{COUNT, EARLIEST_NS, LATEST_NS, check_moments};
