@@ -165,7 +165,7 @@ fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Matr
     let tell = &mut at.tell;
     let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
     let said = measured.output(CELLS)?;
-    let printed: MatrixPrinted = serde_json::from_str(said).map_err(|_| {
+    let printed: MatrixPrinted = serde_json::from_slice(said.as_bytes()).map_err(|_| {
         Error::defect(format!(
             "the guest did not send the cells it measured but {:?}",
             said.lines().next().unwrap_or_default()

@@ -100,7 +100,8 @@ impl RunReader {
             return Err(newer(path, format, FORMAT_VERSION));
         }
         let info = parse_info(path, described.as_bytes())?;
-        let embedded = match value(SLICES_KEY).map(serde_json::from_str).transpose() {
+        let bytes = |key| value(key).map(str::as_bytes);
+        let embedded = match bytes(SLICES_KEY).map(serde_json::from_slice).transpose() {
             Ok(list) => list.unwrap_or_default(),
             Err(e) => {
                 return Err(damaged(path, Error::damaged("its list of slices cannot be read").because(e)));
@@ -114,7 +115,7 @@ impl RunReader {
             }
             _ => None,
         };
-        let causes = value(CAUSES_KEY).map(serde_json::from_str).transpose();
+        let causes = bytes(CAUSES_KEY).map(serde_json::from_slice).transpose();
         let causes = causes.map_err(|e| bad_causes(path, e))?;
         check_schema(path, &metadata)?;
         check_compression(path, &metadata)?;

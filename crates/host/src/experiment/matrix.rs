@@ -42,10 +42,10 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
         Err(error) => return Err(MatrixError::Unreadable { path, error }),
     };
     let other = |error| MatrixError::NoIndex { path: path.clone(), error };
-    if serde_json::from_str::<Format>(&text).map_err(other)?.format != MatrixIndex::FORMAT {
+    if serde_json::from_slice::<Format>(text.as_bytes()).map_err(other)?.format != MatrixIndex::FORMAT {
         return Err(MatrixError::Version(path));
     }
-    serde_json::from_str(&text).map(Some).map_err(other)
+    serde_json::from_slice(text.as_bytes()).map(Some).map_err(other)
 }
 
 /// Keeps an index in a directory. Written whole under another name first, so that a crash leaves the old one.

@@ -85,7 +85,7 @@ pub(super) fn living_others(root: &Root) -> Vec<Living> {
 /// done then.
 fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
     let text = fs::read_to_string(path).ok()?;
-    let mut changes = text.lines().map_while(|line| serde_json::from_str(line).ok());
+    let mut changes = text.lines().map_while(|line| serde_json::from_slice(line.as_bytes()).ok());
     let Some(Change::Owner { process, cpus }) = changes.next() else { return None };
     Some((process, cpus, changes.collect()))
 }

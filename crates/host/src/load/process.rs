@@ -109,7 +109,7 @@ impl WorkerProcess {
         let mut line = String::new();
         while self.words.read_line(&mut line).is_ok_and(|n| n > 0) {
             if let Some(json) = line.trim().strip_prefix("done ") {
-                return serde_json::from_str(json).ok();
+                return serde_json::from_slice(json.as_bytes()).ok();
             }
             line.clear();
         }

@@ -58,7 +58,7 @@ fn text(path: &Path) -> Result<String, MotionError> {
 
 fn of_json(path: &Path) -> Result<Description, MotionError> {
     let name = path.display().to_string();
-    let json: Json = serde_json::from_str(&text(path)?)
+    let json: Json = serde_json::from_slice(text(path)?.as_bytes())
         .map_err(|error| PlantFault::NotJson(error.to_string().replace('\n', " ")).of(&name))?;
     let period = period(&name, json.dt.as_ref())?;
     let system = match json {

@@ -159,7 +159,8 @@ fn parse_csv(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
 
 fn of_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Import, Mistake> {
     let mut import = Import::new("jitterdebugger", "monotonic");
-    let report = input.beside("results.json").and_then(|text| serde_json::from_str::<Report>(&text).ok());
+    let report =
+        input.beside("results.json").and_then(|text| serde_json::from_slice::<Report>(text.as_bytes()).ok());
     let unit_ns = import.unit(report.and_then(|r| r.sysinfo.resolution_in_ns), hints, 1_000);
     let mut threads: BTreeMap<usize, Vec<(i64, i64)>> = BTreeMap::new();
     for (thread, start_ns, latency) in samples {

@@ -20,7 +20,7 @@ pub(super) fn once(text: &str, begins: impl Fn(&str) -> bool) -> Result<(), Mist
 
 /// The value that a file of JSON holds, and nothing behind it.
 pub(super) fn json<T: DeserializeOwned>(text: &str) -> Result<T, Mistake> {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<T>();
+    let mut values = serde_json::Deserializer::from_slice(text.as_bytes()).into_iter::<T>();
     let first = values.next().ok_or(Unreadable::Nothing)??;
     let (read, rest) = text.split_at(values.byte_offset());
     match rest.find(|c: char| !c.is_whitespace()) {

@@ -31,7 +31,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("Zephyr timer_behavior", "k_cycle_get");
     for (number, line) in lines(input.text) {
         let Some((_, json)) = line.split_once("RECORD: ") else { continue };
-        let record: Record = serde_json::from_str(json).map_err(|e| Unreadable::Json(e).at(number))?;
+        let record: Record =
+            serde_json::from_slice(json.as_bytes()).map_err(|e| Unreadable::Json(e).at(number))?;
         let period = import.period(None, hints, 1_000_000);
         let error = |period_us: f64| us(period_us).saturating_sub(period.ns());
         let mut stated = Statements::exact();

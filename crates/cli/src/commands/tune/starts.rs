@@ -29,7 +29,7 @@ fn read() -> Result<Option<Kept>, Error> {
     match source::read_text(Path::new(FILE), LARGEST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(broken(&error)),
-        Ok(text) => serde_json::from_str(&text).map(Some).map_err(|error| broken(&error)),
+        Ok(text) => serde_json::from_slice(text.as_bytes()).map(Some).map_err(|error| broken(&error)),
     }
 }
 
