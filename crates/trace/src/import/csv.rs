@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jitterlab_model::{Activation, Flags, Gap, Warning};
+use memchr::memchr;
 
 use super::starts::{self, Known, Span};
-use super::text::{decimal_ns, lines};
+use super::text::{decimal_ns, lines, pieces};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, capture, rttest};
 use crate::error::{Unreadable, Wanted};
 use crate::role::{Role, role_of};
@@ -23,20 +24,22 @@ struct Place {
 
 /// The cells of a line.
 fn cells(line: &str) -> Vec<Cow<'_, str>> {
-    let quoted = line.contains('"');
-    let separates = |c: &char| if quoted { line.contains(outside_quotes(*c)) } else { line.contains(*c) };
+    let has = |byte: u8| memchr(byte, line.as_bytes()).is_some();
+    let quoted = has(b'"');
+    let separates = |c: &u8| if quoted { line.contains(outside_quotes(*c)) } else { has(*c) };
     // A comma may be a decimal one where something else separates.
-    let cells: Vec<&str> = match [';', '\t', ','].into_iter().find(separates) {
+    let cells: Vec<&str> = match [b';', b'\t', b','].into_iter().find(separates) {
         Some(separator) if quoted => line.split(outside_quotes(separator)).collect(),
-        Some(separator) => line.split(separator).collect(),
+        Some(separator) => pieces(line, separator).collect(),
         None => line.split_whitespace().collect(),
     };
-    cells.into_iter().map(|cell| unquoted(cell.trim())).collect()
+    cells.into_iter().map(|cell| unquoted(cell.trim_ascii())).collect()
 }
 
 /// Whether a character, the next of a line each time, is this one and between no quotes: they open at the beginning of a cell,
 /// and again right behind their end (which is one of the text).
-fn outside_quotes(separator: char) -> impl FnMut(char) -> bool {
+fn outside_quotes(separator: u8) -> impl FnMut(char) -> bool {
+    let separator = char::from(separator);
     let (mut quoted, mut may_open) = (false, true);
     move |c| {
         let separates = c == separator && !quoted;
@@ -49,6 +52,9 @@ fn outside_quotes(separator: char) -> impl FnMut(char) -> bool {
 
 /// The text of a cell (RFC 4180, 2.5 to 2.7).
 fn unquoted(cell: &str) -> Cow<'_, str> {
+    if cell.as_bytes().first() != Some(&b'"') {
+        return cell.into();
+    }
     match cell.strip_prefix('"').and_then(|cell| cell.strip_suffix('"')) {
         Some(text) if text.contains('"') => text.replace("\"\"", "\"").into(),
         Some(text) => text.into(),
@@ -58,12 +64,12 @@ fn unquoted(cell: &str) -> Cow<'_, str> {
 
 /// A number with a point for a decimal comma.
 fn with_point(cell: &str) -> Cow<'_, str> {
-    if cell.contains(',') { cell.replace(',', ".").into() } else { cell.into() }
+    if memchr(b',', cell.as_bytes()).is_some() { cell.replace(',', ".").into() } else { cell.into() }
 }
 
 /// The lines that are no comments.
 fn table(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    lines(text).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+    lines(text).filter(|(_, line)| line.as_bytes().first().is_some_and(|byte| *byte != b'#'))
 }
 
 /// The cells of the first line, if they are names.

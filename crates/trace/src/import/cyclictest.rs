@@ -13,7 +13,7 @@ use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
-use super::text::{expect_numbers, lines, ns, number_after, numbers, once};
+use super::text::{expect_numbers, lines, ns, number_after, numbers, once, pieces};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
 use crate::error::{Unreadable, Wanted};
 
@@ -74,7 +74,7 @@ fn unit_of(line: &str) -> Option<i64> {
 
 /// Thread, cycle and latency of a line such as `       1:     212:       9`.
 fn sample_of(line: &str) -> Option<(usize, u64, i64)> {
-    let mut fields = line.split(':').map(str::trim);
+    let mut fields = pieces(line, b':').map(str::trim_ascii);
     let sample = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?);
     // With --smi a count follows the latency.
     let latency = sample.2.split_whitespace().next()?.parse().ok()?;

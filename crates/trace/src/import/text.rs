@@ -1,13 +1,34 @@
 //! Small helpers for reading columns of numbers.
 
+use std::iter;
+
+use memchr::memchr;
 use serde::de::DeserializeOwned;
 
 use super::Mistake;
 use crate::error::{Unreadable, Wanted};
 
+/// The pieces of a text between the bytes that separate them, which are characters of ASCII. Long outputs are read byte by byte:
+/// searching for characters takes several times as long in a build for size.
+pub(super) fn pieces(text: &str, separator: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    iter::from_fn(move || {
+        let text = rest?;
+        let end = memchr(separator, text.as_bytes());
+        rest = end.map(|at| &text[at + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
+}
+
+/// The lines as they are.
+pub(super) fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
+    let ended = text.strip_suffix('\n').unwrap_or(text);
+    pieces(ended, b'\n').take(if text.is_empty() { 0 } else { usize::MAX })
+}
+
 /// The lines with their numbers, counted from 1, without surrounding blanks.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().zip(1..).map(|(line, number)| (number, line.trim()))
+    whole_lines(text).zip(1..).map(|(line, number)| (number, line.trim_ascii()))
 }
 
 /// Refuses a file in which a second measurement begins: its counts would be added to the first, or lost.
@@ -53,11 +74,11 @@ pub(super) fn us(value: f64) -> i64 {
 /// A decimal number of a unit as nanoseconds, exactly as it is written and cut below one; `None` if it is none, or beyond
 /// +-73 years.
 pub(super) fn decimal_ns(text: &str, unit_ns: i64) -> Option<i64> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let sign = text.as_bytes().first().filter(|byte| matches!(byte, b'-' | b'+'));
+    let negative = sign == Some(&b'-');
+    let digits = &text[usize::from(sign.is_some())..];
+    let point = memchr(b'.', digits.as_bytes());
+    let (whole, fraction) = point.map_or((digits, ""), |at| (&digits[..at], &digits[at + 1..]));
     let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     if whole.is_empty() && fraction.is_empty() || !all_digits(whole) || !all_digits(fraction) {
         // Perhaps in powers of ten.

@@ -9,6 +9,7 @@ use flate2::read::MultiGzDecoder;
 use jitterlab_model::Error;
 
 use super::LONGEST;
+use super::text::whole_lines;
 use crate::error::too_long;
 
 /// The content of a gzip file; `None` if it is none. A small file can be made that would fill any memory.
@@ -92,16 +93,17 @@ pub(super) fn layers(text: &str) -> Vec<String> {
 
 /// The text without its fences and what stands before each line; `None` where most lines have nothing there.
 fn without(text: &str) -> Option<String> {
-    let is_fence = |line: &&str| line.trim_start().starts_with("```") || line.trim() == "~~~";
-    let lines = || text.lines().filter(|line| !line.trim().is_empty() && !is_fence(line)).take(200);
+    let is_fence = |line: &&str| line.trim_ascii_start().starts_with("```") || line.trim_ascii() == "~~~";
+    let lines =
+        || whole_lines(text).filter(|line| !line.trim_ascii().is_empty() && !is_fence(line)).take(200);
     let of_kind = |(kind, _): &Kind| lines().filter(|line| kind(line).is_some()).count();
     let most = KINDS.into_iter().max_by_key(of_kind);
     let kind = most.filter(|kind| of_kind(kind) * 10 >= lines().count() * 8 && of_kind(kind) >= kind.1);
-    if kind.is_none() && !text.lines().any(|line| is_fence(&line)) {
+    if kind.is_none() && !whole_lines(text).any(|line| is_fence(&line)) {
         return None;
     }
     let kind = |line| kind.and_then(|(kind, _)| kind(line)).unwrap_or(line);
-    Some(joined(text.lines().filter(|line| !is_fence(line)).map(kind), text.len()))
+    Some(joined(whole_lines(text).filter(|line| !is_fence(line)).map(kind), text.len()))
 }
 
 fn joined<'a>(lines: impl Iterator<Item = &'a str>, capacity: usize) -> String {
@@ -128,8 +130,9 @@ pub(super) fn without_prefixes(text: &str) -> impl Iterator<Item = String> {
         behind + usize::from(middle[behind..].starts_with(' '))
     });
     let prefixes = ends.take(4).map(|end| &middle[..end]).filter(common);
-    prefixes
-        .map(|prefix| joined(text.lines().map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len()))
+    prefixes.map(|prefix| {
+        joined(whole_lines(text).map(|line| line.strip_prefix(prefix).unwrap_or(line)), text.len())
+    })
 }
 
 /// Returns the rest of a line behind its beginning; and how many lines have to begin so.
