@@ -3,7 +3,7 @@
 //! Whatever comes from outside (a run file, a journal, another tool's output) is held against them once, where it is
 //! read. Within them no difference of two times, and no sum over a run, overflows.
 
-use crate::activation::Activation;
+use crate::activation::{Activation, Flags};
 use crate::distribution::Moments;
 use crate::error::Error;
 use crate::run::{RunInfo, TaskResult};
@@ -74,7 +74,7 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     let signs = |a: &Activation| {
         outside(a.due_ns, EARLIEST_NS, LATEST_NS)
             | outside(a.latency_ns(), -SPAN_NS, SPAN_NS)
-            | outside(a.execution_ns(), -SPAN_NS, SPAN_NS)
+            | outside(a.execution_ns(), 0, SPAN_NS)
             | outside(a.index.cast_signed(), 0, INDEX.cast_signed() - 1)
     };
     if rows.iter().fold(0, |all, a| all | signs(a)) >= 0 {
@@ -88,22 +88,29 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     })
 }
 
-/// Whether activations of one task follow each other on its grid; `last` is the number of the one before them, and
-/// becomes that of their last.
+/// Whether activations of one task follow each other on its grid: their due times rise, save where a grid begins anew, and so
+/// do their numbers, if they are `numbered`. `last` is the one before them, and becomes their last.
 ///
 /// # Errors
 /// The first that does not.
-pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Error> {
+pub fn check_order(rows: &[Activation], numbered: bool, last: &mut Option<Activation>) -> Result<(), Error> {
     let (Some(first), Some(end)) = (rows.first(), rows.last()) else { return Ok(()) };
-    let before = last.replace(end.index).filter(|before| first.index <= *before);
-    let pairs = || rows.iter().zip(&rows[1..]).map(|(a, b)| (a.index, b.index));
+    let follows = |a: &Activation, b: &Activation| {
+        (!numbered | (a.index < b.index)) & ((a.due_ns < b.due_ns) | b.flags.contains(Flags::RE_PHASED))
+    };
+    let before = last.replace(*end).filter(|before| !follows(before, first));
+    let pairs = || rows.iter().zip(&rows[1..]);
     // Without an early end, as in `check_times`.
-    let rises = pairs().fold(true, |all, (before, index)| all & (before < index));
-    let pair = pairs().find(|(before, index)| !rises && index <= before);
-    match before.map(|before| (before, first.index)).or(pair) {
-        Some((before, index)) => {
-            Err(Error::damaged(format!("activation {index} comes after activation {before}")))
+    let rises = pairs().fold(true, |all, (a, b)| all & follows(a, b));
+    let pair = pairs().find(|(a, b)| !rises && !follows(a, b)).map(|(a, b)| (*a, *b));
+    match before.map(|before| (before, *first)).or(pair) {
+        Some((a, b)) if numbered && b.index <= a.index => {
+            Err(Error::damaged(format!("activation {} comes after activation {}", b.index, a.index)))
         }
+        Some((a, b)) => Err(Error::damaged(format!(
+            "an activation due at {} ns follows one due at {} ns",
+            b.due_ns, a.due_ns
+        ))),
         None => Ok(()),
     }
 }
@@ -149,16 +156,19 @@ mod tests {
             let one = Activation { index: index_of_one as u64, due_ns, start_ns, end_ns, ..Activation::default() };
             let span = |from: i64, to: i64| (-SPAN_NS..=SPAN_NS).contains(&to.wrapping_sub(from));
             let possible = (EARLIEST_NS..=LATEST_NS).contains(&due_ns)
-                && span(due_ns, start_ns) && span(start_ns, end_ns) && one.index < INDEX;
+                && span(due_ns, start_ns) && (0..=SPAN_NS).contains(&end_ns.wrapping_sub(start_ns)) && one.index < INDEX;
             let mut rows = [Activation::default(); 9];
             rows[at] = one;
             prop_assert_eq!(check_times(&rows).is_ok(), possible);
-            for (k, row) in rows.iter_mut().enumerate() {
-                row.index = index + k as u64 * step;
+            for (k, row) in (0..).zip(&mut rows) {
+                (row.index, row.due_ns) = (index + k * step, 1 + (k * (2 - step)) as i64);
             }
-            let mut last = Some(0);
-            prop_assert_eq!(check_order(&rows, &mut last).is_ok(), index > 0 && step > 0);
-            prop_assert_eq!(last, Some(index + 8 * step));
+            let mut last = Some(Activation::default());
+            prop_assert_eq!(check_order(&rows, true, &mut last).is_ok(), index > 0 && step == 1);
+            prop_assert_eq!(last, Some(rows[8]));
+            prop_assert_eq!(check_order(&rows, false, &mut Some(Activation::default())).is_ok(), step < 2);
+            rows[1..].iter_mut().for_each(|row| row.flags = Flags::RE_PHASED);
+            prop_assert_eq!(check_order(&rows, true, &mut Some(Activation::default())).is_ok(), index > 0 && step > 0);
         }
     }
 
@@ -175,7 +185,7 @@ mod tests {
         for origin in [0, 1_900_000_000_000_000_000] {
             let rows =
                 [row(0, origin, -40), row(1, origin + 1_000, 30_000_000_000), row(9, origin + 9_000, 2)];
-            assert_eq!((check_times(&rows), check_order(&rows, &mut None)), (Ok(()), Ok(())));
+            assert_eq!((check_times(&rows), check_order(&rows, true, &mut None)), (Ok(()), Ok(())));
         }
         let info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         assert_eq!(check_description(&info), Ok(()));
@@ -196,12 +206,18 @@ mod tests {
                 "{a:?}"
             );
         }
-        let backwards = check_order(&[row(3, 0, 0), row(2, 0, 0)], &mut None);
+        let early_end = Activation { end_ns: 4, ..row(0, 0, 5) };
+        assert!(check_times(&[early_end]).is_err_and(|e| e.to_string().contains("ends at 4 ns")));
+        let backwards = check_order(&[row(3, 0, 0), row(2, 0, 0)], true, &mut None);
         assert_eq!(backwards, Err(Error::damaged("activation 2 comes after activation 3")));
-        let mut last = Some(3);
+        let mut last = Some(row(3, 0, 0));
         assert_eq!(
-            check_order(&[row(3, 0, 0)], &mut last),
+            check_order(&[row(3, 1, 1)], true, &mut last),
             Err(Error::damaged("activation 3 comes after activation 3"))
+        );
+        assert_eq!(
+            check_order(&[row(4, 1, 1)], true, &mut last),
+            Err(Error::damaged("an activation due at 1 ns follows one due at 1 ns"))
         );
         let mut info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         info.tasks[0].spec.period_ns = 0;

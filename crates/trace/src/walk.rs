@@ -59,12 +59,12 @@ impl Lane {
 
     /// Cuts off the rows from the first that cannot be; says whether there was none.
     fn cut_impossible(&self, rows: &mut Vec<Activation>) -> bool {
-        let last = self.last.map(|last| last.index);
-        if check_times(rows).is_ok() && check_order(rows, &mut last.clone()).is_ok() {
+        let mut last = self.last;
+        if check_times(rows).is_ok() && check_order(rows, true, &mut last.clone()).is_ok() {
             return true;
         }
-        let mut last = last;
-        let mut possible = |a: &[Activation]| check_times(a).is_ok() && check_order(a, &mut last).is_ok();
+        let mut possible =
+            |a: &[Activation]| check_times(a).is_ok() && check_order(a, true, &mut last).is_ok();
         let good = rows.iter().take_while(|a| possible(std::slice::from_ref(*a))).count();
         rows.truncate(good);
         false

@@ -396,7 +396,7 @@ fn possible(measured: &Measured) -> Result<(), Error> {
     match measured {
         Measured::Rows(rows) => {
             bounds::check_times(rows)?;
-            bounds::check_order(rows, &mut None)
+            bounds::check_order(rows, true, &mut None)
         }
         Measured::Distributions(stats) => {
             let all = [&stats.latency, &stats.missed_ages, &stats.period_error, &stats.execution];
