@@ -18,6 +18,16 @@ pub const SPAN_NS: i64 = 1 << 56;
 pub const COUNT: u64 = 1 << 48;
 /// No due time has this number on its grid.
 pub const INDEX: u64 = 1 << 62;
+/// No run has more tasks: twice as many as Linux knows processors.
+pub const TASKS: usize = 1 << 14;
+/// Of a table no more columns are read.
+pub const COLUMNS: usize = 1 << 14;
+/// Nothing is drawn for a wider terminal, whatever COLUMNS says.
+pub const WIDEST_TERMINAL: usize = 1_000;
+/// Of a capture no more edges are read, over all its channels: 100 s of a pulse every 25 us.
+pub const EDGES: usize = 1 << 23;
+/// Of a capture no more voltages are read: they are in memory until it is known what is high.
+pub const VOLTAGES: usize = 1 << 24;
 
 /// Whether a clock may show this.
 fn is_time(ns: i64) -> bool {
@@ -39,6 +49,9 @@ fn outside(value: i64, least: i64, most: i64) -> i64 {
 /// # Errors
 /// The first thing that cannot be.
 pub fn check_description(info: &RunInfo) -> Result<(), Error> {
+    if info.tasks.len() > TASKS {
+        return Err(Error::damaged(format!("{} tasks, and {TASKS} are the most", info.tasks.len())));
+    }
     for task in &info.tasks {
         let name = || task.spec.name.clone();
         if !(1..=SPAN_NS).contains(&task.spec.period_ns) {
@@ -88,31 +101,46 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     })
 }
 
-/// Whether activations of one task follow each other on its grid: their due times rise, save where a grid begins anew, and so
-/// do their numbers, if they are `numbered`. `last` is the one before them, and becomes their last.
+/// Whether the numbers of one task's activations rise; `last` is the one before them.
 ///
 /// # Errors
 /// The first that does not.
-pub fn check_order(rows: &[Activation], numbered: bool, last: &mut Option<Activation>) -> Result<(), Error> {
-    let (Some(first), Some(end)) = (rows.first(), rows.last()) else { return Ok(()) };
-    let follows = |a: &Activation, b: &Activation| {
-        (!numbered | (a.index < b.index)) & ((a.due_ns < b.due_ns) | b.flags.contains(Flags::RE_PHASED))
-    };
-    let before = last.replace(*end).filter(|before| !follows(before, first));
-    let pairs = || rows.iter().zip(&rows[1..]);
-    // Without an early end, as in `check_times`.
-    let rises = pairs().fold(true, |all, (a, b)| all & follows(a, b));
-    let pair = pairs().find(|(a, b)| !rises && !follows(a, b)).map(|(a, b)| (*a, *b));
-    match before.map(|before| (before, *first)).or(pair) {
-        Some((a, b)) if numbered && b.index <= a.index => {
+pub fn check_numbers(rows: &[Activation], last: Option<&Activation>) -> Result<(), Error> {
+    match first_pair(rows, last, |a, b| a.index < b.index) {
+        Some((a, b)) => {
             Err(Error::damaged(format!("activation {} comes after activation {}", b.index, a.index)))
         }
+        None => Ok(()),
+    }
+}
+
+/// Whether the due times of one task's activations rise, save where its grid begins anew; `last` is the one before them.
+///
+/// # Errors
+/// The first that does not.
+pub fn check_due_times(rows: &[Activation], last: Option<&Activation>) -> Result<(), Error> {
+    let follows = |a: &Activation, b: &Activation| (a.due_ns < b.due_ns) | b.flags.contains(Flags::RE_PHASED);
+    match first_pair(rows, last, follows) {
         Some((a, b)) => Err(Error::damaged(format!(
             "an activation due at {} ns follows one due at {} ns",
             b.due_ns, a.due_ns
         ))),
         None => Ok(()),
     }
+}
+
+/// The first two activations of which the second does not follow the first.
+fn first_pair<'a>(
+    rows: &'a [Activation],
+    last: Option<&'a Activation>,
+    follows: impl Fn(&Activation, &Activation) -> bool,
+) -> Option<(&'a Activation, &'a Activation)> {
+    let first = rows.first()?;
+    let pairs = || rows.iter().zip(&rows[1..]);
+    // Without an early end, as in `check_times`.
+    let all = pairs().fold(true, |all, (a, b)| all & follows(a, b));
+    let before = last.map(|last| (last, first)).filter(|(last, first)| !follows(last, first));
+    before.or_else(|| pairs().find(|(a, b)| !all && !follows(a, b)))
 }
 
 /// Holds the exact part of a distribution against the bounds.
@@ -163,12 +191,11 @@ mod tests {
             for (k, row) in (0..).zip(&mut rows) {
                 (row.index, row.due_ns) = (index + k * step, 1 + (k * (2 - step)) as i64);
             }
-            let mut last = Some(Activation::default());
-            prop_assert_eq!(check_order(&rows, true, &mut last).is_ok(), index > 0 && step == 1);
-            prop_assert_eq!(last, Some(rows[8]));
-            prop_assert_eq!(check_order(&rows, false, &mut Some(Activation::default())).is_ok(), step < 2);
+            let last = Activation::default();
+            prop_assert_eq!(check_numbers(&rows, Some(&last)).is_ok(), index > 0 && step > 0);
+            prop_assert_eq!(check_due_times(&rows, Some(&last)).is_ok(), step < 2);
             rows[1..].iter_mut().for_each(|row| row.flags = Flags::RE_PHASED);
-            prop_assert_eq!(check_order(&rows, true, &mut Some(Activation::default())).is_ok(), index > 0 && step > 0);
+            prop_assert!(check_due_times(&rows, Some(&last)).is_ok());
         }
     }
 
@@ -185,7 +212,8 @@ mod tests {
         for origin in [0, 1_900_000_000_000_000_000] {
             let rows =
                 [row(0, origin, -40), row(1, origin + 1_000, 30_000_000_000), row(9, origin + 9_000, 2)];
-            assert_eq!((check_times(&rows), check_order(&rows, true, &mut None)), (Ok(()), Ok(())));
+            assert_eq!(check_times(&rows), Ok(()));
+            assert_eq!((check_numbers(&rows, None), check_due_times(&rows, None)), (Ok(()), Ok(())));
         }
         let info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         assert_eq!(check_description(&info), Ok(()));
@@ -208,17 +236,15 @@ mod tests {
         }
         let early_end = Activation { end_ns: 4, ..row(0, 0, 5) };
         assert!(check_times(&[early_end]).is_err_and(|e| e.to_string().contains("ends at 4 ns")));
-        let backwards = check_order(&[row(3, 0, 0), row(2, 0, 0)], true, &mut None);
-        assert_eq!(backwards, Err(Error::damaged("activation 2 comes after activation 3")));
-        let mut last = Some(row(3, 0, 0));
-        assert_eq!(
-            check_order(&[row(3, 1, 1)], true, &mut last),
-            Err(Error::damaged("activation 3 comes after activation 3"))
-        );
-        assert_eq!(
-            check_order(&[row(4, 1, 1)], true, &mut last),
-            Err(Error::damaged("an activation due at 1 ns follows one due at 1 ns"))
-        );
+        let said = |found: Result<(), Error>| found.expect_err("it cannot be").to_string();
+        let backwards = check_numbers(&[row(3, 0, 0), row(2, 0, 0)], None);
+        assert_eq!(said(backwards), "activation 2 comes after activation 3");
+        let same = check_numbers(&[row(3, 0, 0)], Some(&row(3, 0, 0)));
+        assert_eq!(said(same), "activation 3 comes after activation 3");
+        let due = check_due_times(&[row(4, 1, 1)], Some(&row(3, 1, 1)));
+        assert_eq!(said(due), "an activation due at 1 ns follows one due at 1 ns");
+        let many = RunInfo::new(Bench::Host, "monotonic", vec![TaskSpec::default(); TASKS + 1]);
+        assert_eq!(said(check_description(&many)), "16385 tasks, and 16384 are the most");
         let mut info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         info.tasks[0].spec.period_ns = 0;
         assert!(check_description(&info).is_err_and(|e| e.to_string().contains("the period")));

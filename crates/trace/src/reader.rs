@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jitterlab_model::bounds::{COUNT, INDEX, check_order, check_times};
+use jitterlab_model::bounds::{COUNT, INDEX, check_due_times, check_numbers, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
 use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo};
 use parquet::basic::Compression;
@@ -261,12 +261,15 @@ impl RunReader {
         columns: Columns,
         last: &mut Option<Activation>,
     ) -> Result<(), Error> {
-        let (is_first, numbered) = (last.is_none(), columns.contains(Columns::INDEX));
-        if columns.contains(Columns::TIMING) {
-            check_times(rows)
-                .and_then(|()| check_order(rows, numbered, last))
-                .map_err(|e| self.impossible(e))?;
-        }
+        let (before, numbered) = (last.as_ref(), columns.contains(Columns::INDEX));
+        let own = self.info.tasks[self.groups[number].task].has_own_due_times();
+        let due_times = || if own { check_due_times(rows, before) } else { Ok(()) };
+        let times = || check_times(rows).and_then(|()| due_times());
+        let timed = if columns.contains(Columns::TIMING) { times() } else { Ok(()) };
+        let possible = timed.and_then(|()| if numbered { check_numbers(rows, before) } else { Ok(()) });
+        possible.map_err(|e| self.impossible(e))?;
+        let is_first = before.is_none();
+        *last = rows.last().copied();
         let numbers = &self.numbers[number];
         match (rows.first(), rows.last()) {
             (Some(first), Some(last))
@@ -361,8 +364,12 @@ fn check_counts(path: &Path, groups: &[RowGroup], info: &RunInfo) -> Result<(), 
         let executed = task.result.as_ref().map_or(COUNT, |result| result.executed);
         if rows > executed.min(COUNT) {
             let name = &task.spec.name;
-            let why = format!("it holds {rows} activations of task {name:?}, of which {executed} ran");
-            return Err(damaged(path, Error::damaged(why)));
+            return Err(damaged(
+                path,
+                Error::damaged(format!(
+                    "it holds {rows} activations of task {name:?}, of which {executed} ran"
+                )),
+            ));
         }
     }
     Ok(())

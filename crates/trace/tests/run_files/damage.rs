@@ -364,6 +364,43 @@ fn a_journal_that_somebody_removed_is_closed_all_the_same() {
 }
 
 #[test]
+fn a_run_whose_directory_is_gone_is_saved_where_one_can_write() {
+    let directory = quick_directory();
+    let folder = directory.path().join("gone");
+    std::fs::create_dir(&folder).unwrap();
+    let name = format!("saved-{}.parquet", std::process::id());
+    let mut writer = RunWriter::create(folder.join(&name), &info(Keep::All)).unwrap();
+    writer.append(0, &(0..100).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = writer.finish(closed(Keep::All)).expect_err("it was closed nowhere").to_string();
+    let saved = std::env::temp_dir().join(name);
+    assert!(error.contains(&format!("everything recorded is in {}", saved.display())), "{error}");
+    assert_eq!(RunReader::open(&saved).unwrap().rows(), 100);
+    std::fs::remove_file(saved).unwrap();
+}
+
+/// Whoever made the run file was killed before the journal went.
+#[test]
+fn a_run_file_that_is_made_already_is_not_made_again() {
+    let directory = quick_directory();
+    let path = directory.path().join("run.parquet");
+    let bytes = journal(directory.path(), Keep::All, &(0..60).map(|k| row(0, k)).collect::<Vec<_>>());
+    let leave = || std::fs::write(journal_path(&path), &bytes).unwrap();
+    leave();
+    let made = recover(&path).unwrap();
+    let file = std::fs::read(&path).unwrap();
+    leave();
+    assert_eq!(recover(&path).unwrap(), made);
+    assert!(!journal_path(&path).exists() && std::fs::read(&path).unwrap() == file);
+    // Another run's file is left alone, and so is the journal.
+    leave();
+    std::fs::write(&path, small_file(directory.path())).unwrap();
+    assert!(recover(&path).expect_err("another file").is(FileProblem::Exists));
+    assert!(journal_path(&path).exists());
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
+}
+
+#[test]
 fn a_program_that_closes_descriptors_gets_nothing_written_into_its_own_files() {
     use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
     let directory = quick_directory();
