@@ -41,8 +41,10 @@ impl<T> Handle<T> {
             !at.is_null() && at.is_aligned() && unsafe { &*at }.key.load(Ordering::Relaxed) == owner;
         // SAFETY: as the caller promises.
         if is_ours || unsafe { Self::is_first(at, kind, owner, begins) } {
+            // SAFETY: as the caller promises.
+            let held = unsafe { &*at }.held.get();
             // SAFETY: only the thread whose key it is comes here.
-            return unsafe { &mut *(*at).held.get() }.as_deref_mut();
+            return unsafe { &mut *held }.as_deref_mut();
         }
         None
     }

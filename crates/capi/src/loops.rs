@@ -18,7 +18,9 @@ use crate::text::text;
 pub unsafe extern "C" fn jitterlab_loop_new(run: *const Run, task: *const c_char) -> *mut Handle<Loop> {
     made(Kind::Loop, Some(origin::thread()), || {
         // SAFETY: as the caller promises.
-        let (run, task) = unsafe { (Run::at(run)?, text(task, "task")?) };
+        let run = unsafe { Run::at(run) }?;
+        // SAFETY: as the caller promises.
+        let task = unsafe { text(task, "task") }?;
         run.with(|recording| recording.task_loop(task))
     })
 }

@@ -18,7 +18,9 @@ use crate::text::text;
 pub unsafe extern "C" fn jitterlab_probe_new(run: *const Run, task: *const c_char) -> *mut Handle<Probed> {
     made(Kind::Probe, None, || {
         // SAFETY: as the caller promises.
-        let (run, task) = unsafe { (Run::at(run)?, text(task, "task")?) };
+        let run = unsafe { Run::at(run) }?;
+        // SAFETY: as the caller promises.
+        let task = unsafe { text(task, "task") }?;
         run.with(|recording| recording.probe(task))
     })
 }

@@ -49,8 +49,10 @@ impl Run {
         if at.is_null() {
             return Err(null("run"));
         }
-        // SAFETY: as the caller promises; runs stay for good.
-        unsafe { Kind::Run.is_at(at).then(|| &*at) }.ok_or_else(|| not_one(Kind::Run))
+        // SAFETY: as the caller promises.
+        let is_run = unsafe { Kind::Run.is_at(at) };
+        // SAFETY: runs stay for good.
+        is_run.then(|| unsafe { &*at }).ok_or_else(|| not_one(Kind::Run))
     }
 
     /// What the run answers, unless it is closed, or another process's.
@@ -163,7 +165,9 @@ pub unsafe extern "C" fn jitterlab_run_figures(
 ) -> c_int {
     let found = caught(|| {
         // SAFETY: as the caller promises.
-        let (run, task) = unsafe { (Run::at(run), text(task, "task")) };
+        let run = unsafe { Run::at(run) };
+        // SAFETY: as the caller promises.
+        let task = unsafe { text(task, "task") };
         noted(run.and_then(|run| run.with(|recording| recording.figures(task?))))
     });
     // SAFETY: as the caller promises.

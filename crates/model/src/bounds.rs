@@ -20,6 +20,8 @@ pub const COUNT: u64 = 1 << 48;
 pub const INDEX: u64 = 1 << 62;
 /// No run has more tasks: twice as many as Linux knows processors.
 pub const TASKS: usize = 1 << 14;
+/// No line of a text is longer, in bytes: one of as many columns as are read is shorter.
+pub const LINE: usize = 1 << 20;
 /// Of a table no more columns are read.
 pub const COLUMNS: usize = 1 << 14;
 /// Nothing is drawn for a wider terminal, whatever COLUMNS says.

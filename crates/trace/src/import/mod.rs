@@ -39,7 +39,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use jitterlab_model::bounds;
+use jitterlab_model::bounds::{self, LINE};
 use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
@@ -287,6 +287,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     let unpacked = unpack::gunzip(path, bytes)?;
     let bytes = unpacked.as_deref().unwrap_or(bytes);
     let printed = unpack::text_of(bytes);
+    check_lines(path, &printed)?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let columns_given = !hints.columns.is_empty();
     let layers = unpack::layers(&printed);
@@ -307,6 +308,16 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
         }
     }
     Err(unknown_output(path, mentioned(&printed)))
+}
+
+/// Refuses a text of which a line has more than any tool prints, before every tool looks at it; JSON may have one line alone.
+fn check_lines(path: &Path, text: &str) -> Result<(), Error> {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    if !is_json && text.len() > LINE && text.lines().any(|line| line.len() > LINE) {
+        return Err(Error::damaged(format!("{} has a line of more than {} MiB", path.display(), LINE >> 20))
+            .remedy("keep only a part of its columns"));
+    }
+    Ok(())
 }
 
 /// The tool that a text of unknown format names.

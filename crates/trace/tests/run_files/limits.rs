@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use jitterlab_model::bounds::{COLUMNS, EDGES, TASKS, VOLTAGES};
+use jitterlab_model::bounds::{COLUMNS, EDGES, LINE, TASKS, VOLTAGES};
 use jitterlab_model::{Bench, RunInfo, TaskSpec};
 use jitterlab_trace::{Hints, RunFileWriter, RunReader, import_bytes};
 
@@ -37,6 +37,14 @@ fn no_more_tasks_are_read() {
         let read = import_bytes("table.csv", table.as_bytes(), &Hints::default());
         assert_eq!(read.is_ok(), is_read, "{count}: {:?}", read.err());
     }
+}
+
+#[test]
+fn no_longer_line_is_read() {
+    let histogram = |columns: usize| format!("# Histogram\n000001{}\n", " 000001".repeat(columns));
+    let read = |columns| import_bytes("wide.txt", histogram(columns).as_bytes(), &Hints::default());
+    assert!(read(TASKS + 1).is_err_and(|why| why.to_string().contains("more than 16384 tasks")));
+    assert!(read(LINE).is_err_and(|why| why.to_string().contains("a line of more than 1 MiB")));
 }
 
 #[test]
