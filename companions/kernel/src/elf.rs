@@ -190,7 +190,7 @@ fn configured(file: &Path, into: &mut Vec<PathBuf>, depth: u8) {
                 };
                 let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
                 let mut files: Vec<PathBuf> =
-                    files.filter(|path| path.to_string_lossy().ends_with(suffix)).collect();
+                    files.filter(|path| path.to_string_lossy().ends_with(suffix) && path.is_file()).collect();
                 files.sort();
                 files.iter().for_each(|file| configured(file, into, depth));
             }

@@ -3,6 +3,15 @@
  * Times are nanoseconds of CLOCK_MONOTONIC. A call that fails answers NULL or -1, and jitterlab_error says why and what to do.
  * Pointers may be NULL wherever a run, loop or probe is taken: nothing happens then, or the call fails.
  *
+ * What a program must not do, and what happens then:
+ * - use what was closed or freed, or one kind of pointer for another: the call fails, and jitterlab_error says why;
+ * - use a loop on another thread than the one that made it: the call fails; a probe on another than the first that used it: what
+ *   that thread does is not recorded, and counted as lost;
+ * - go on after fork() with the parent's run: in the child every call fails, and the parent's file is as if there was no child;
+ * - close descriptors that it did not open: what was recorded until then is in the file, which says why it ends;
+ * - dlclose() the library: it stays, as its threads may still run in it;
+ * - hand over any other address, or free a loop or probe while its thread uses it: this cannot be told.
+ *
  * SPDX-License-Identifier: MIT OR Apache-2.0
  */
 #ifndef JITTERLAB_H
@@ -66,8 +75,8 @@ const char *jitterlab_run_refusal(const jitterlab_run *run, size_t number);
 /* What the task of this name did so far, from any thread at any time. 0, or -1 if there is no such task. */
 int jitterlab_run_figures(const jitterlab_run *run, const char *task, jitterlab_figures *figures);
 
-/* Ends the run and makes its file; its loops and probes should be freed before. 0, or -1 if the file could not be made or run is
- * NULL. */
+/* Ends the run and makes its file; its loops and probes should be freed before. 0, or -1 if the file could not be made, or run is
+ * NULL or was closed before. */
 int jitterlab_run_close(jitterlab_run *run);
 
 /* Sets the calling thread up as the task of this name says (policy, processor, wake-up; under a real-time policy all memory of
@@ -83,7 +92,7 @@ void jitterlab_loop_done(jitterlab_loop *loop);
 
 void jitterlab_loop_free(jitterlab_loop *loop);
 
-/* A probe for a loop of the calling thread, as the task of this name: its period counts, and its overrun policy where due times
+/* A probe for the loop of the first thread that uses it, as the task of this name: its period counts, and its overrun policy where due times
  * are not given. For a task with due=fitted, due times are found when activations are recorded: a grid is fitted to the starts
  * of the first 2 s (of a task without a period that, too), on which the earliest of them counts as in time; figures have no
  * timing before that, and due times that are given do not count. NULL if it fails. */

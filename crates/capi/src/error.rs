@@ -5,6 +5,8 @@ use std::ffi::{CStr, CString};
 
 use jitterlab_recording::Error;
 
+use crate::kind::Kind;
+
 /// The case of NULL in place of a pointer of this name.
 #[derive(Debug, PartialEq, Eq)]
 struct Null(&'static str);
@@ -15,6 +17,31 @@ pub(crate) fn null(name: &'static str) -> Error {
         .case(Null(name))
 }
 
+/// Something else where a run, loop or probe is needed.
+pub(crate) fn not_one(kind: Kind) -> Error {
+    let name = kind.name();
+    Error::bad_use(format!("this is no {name}"))
+        .remedy(format!("hand over what jitterlab_{name}_new answered"))
+}
+
+/// A run that was closed, or a loop or probe that was freed.
+pub(crate) fn freed(kind: Kind) -> Error {
+    let (name, how) = (kind.name(), if kind == Kind::Run { "closed" } else { "freed" });
+    Error::bad_use(format!("the {name} was {how} before")).remedy("set the pointer to NULL then")
+}
+
+/// A thread that something is not of.
+pub(crate) fn elsewhere(kind: Kind) -> Error {
+    let name = kind.name();
+    Error::bad_use(format!("another thread uses this {name}: what this one does with it is not recorded"))
+        .remedy(format!("make a {name} of its own on each thread"))
+}
+
+/// A panic, which is always a mistake of the library.
+pub(crate) fn broken() -> Error {
+    Error::defect("the call broke down inside the library")
+}
+
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
     static NO_RUN: RefCell<Option<String>> = RefCell::default();
@@ -23,13 +50,15 @@ thread_local! {
 /// Notes why a call of this thread failed. Where it was handed on the NULL of a run that could not be begun, why that was so is
 /// said.
 pub(crate) fn note(error: &Error) {
-    let why = NO_RUN.take();
+    let why = NO_RUN.try_with(RefCell::take).ok().flatten();
     let text = match &why {
         Some(why) if error.is(Null("run")) => why.clone(),
         _ => error.to_string(),
     };
-    NO_RUN.set(why);
-    LAST.with_borrow_mut(|last| *last = CString::new(text.replace('\0', " ")).unwrap_or_default());
+    let _ = NO_RUN.try_with(|no_run| no_run.replace(why));
+    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    // A thread that ends may have lost its note already.
+    let _ = LAST.try_with(|last| last.replace(text));
 }
 
 /// Remembers whether this thread's last run could be begun, and why not.

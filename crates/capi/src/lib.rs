@@ -2,6 +2,8 @@
 //! another crate; here are only the calls. What they promise stands in `include/jitterlab.h`.
 
 mod error;
+mod handle;
+mod kind;
 mod loops;
 mod probes;
 mod runs;

@@ -4,29 +4,83 @@
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use jitterlab_recording::Recording;
+use jitterlab_recording::{Error, Recording, forked, origin};
 
-use crate::error::{last, note, noted, null, remember};
+use crate::error::{freed, last, not_one, noted, null, remember};
+use crate::handle::caught;
+use crate::kind::Kind;
 use crate::text::text;
 
 const TOOL: &str = concat!("libjitterlab ", env!("CARGO_PKG_VERSION"));
 
-/// A run that goes on.
+/// A run that goes on, or was closed: it stays, so that whoever uses it again is told.
+#[repr(C)]
 pub struct Run {
-    pub(crate) recording: Recording,
-    /// What was refused, at addresses that stay as long as the run does.
+    /// Its kind, at the place where loops and probes have theirs.
+    kind: AtomicUsize,
+    /// Ends its loops, without a lock: signal handlers may do that.
+    stop: Arc<AtomicBool>,
+    /// The process that began it: in a child of that, a lock may be held for ever.
+    process: u32,
+    recording: RwLock<Option<Recording>>,
+    /// What was refused, at addresses that stay until the run is closed.
     refusals: Mutex<Vec<CString>>,
 }
 
 impl Run {
-    fn refusal(&self, number: usize) -> Option<*const c_char> {
+    fn new(recording: Recording) -> Self {
+        Run {
+            kind: AtomicUsize::new(Kind::Run as usize),
+            stop: recording.stop_flag(),
+            process: origin::process(),
+            recording: RwLock::new(Some(recording)),
+            refusals: Mutex::default(),
+        }
+    }
+
+    /// The run at this address.
+    ///
+    /// # Safety
+    /// It may be read, or is NULL.
+    pub(crate) unsafe fn at<'a>(at: *const Run) -> Result<&'a Run, Error> {
+        if at.is_null() {
+            return Err(null("run"));
+        }
+        // SAFETY: as the caller promises.
+        let is_run = unsafe { Kind::Run.is_at(at) };
+        // SAFETY: runs stay for good.
+        is_run.then(|| unsafe { &*at }).ok_or_else(|| not_one(Kind::Run))
+    }
+
+    /// What the run answers, unless it is closed, or another process's.
+    pub(crate) fn with<T>(&self, ask: impl FnOnce(&Recording) -> Result<T, Error>) -> Result<T, Error> {
+        self.check_process()?;
+        let recording = self.recording.read().unwrap_or_else(PoisonError::into_inner);
+        ask(recording.as_ref().ok_or_else(|| freed(Kind::Run))?)
+    }
+
+    fn check_process(&self) -> Result<(), Error> {
+        if self.process == origin::process() { Ok(()) } else { Err(forked()) }
+    }
+
+    fn refusal(&self, number: usize) -> Result<Option<*const c_char>, Error> {
+        let refused = self.with(|recording| Ok(recording.refused()))?;
         let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        for r in self.recording.refused().iter().skip(known.len()) {
+        for r in refused.iter().skip(known.len()) {
             known.push(CString::new(format!("{} ({}): {}", r.what, r.why, r.remedy)).unwrap_or_default());
         }
-        known.get(number).map(|text| text.as_ptr())
+        Ok(known.get(number).map(|text| text.as_ptr()))
+    }
+
+    fn close(&self) -> Result<(), Error> {
+        self.check_process()?;
+        let recording = self.recording.write().unwrap_or_else(PoisonError::into_inner).take();
+        recording.ok_or_else(|| freed(Kind::Run))?.close()?;
+        self.refusals.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
     }
 }
 
@@ -66,24 +120,25 @@ pub extern "C" fn jitterlab_error() -> *const c_char {
 /// Both are NULL or strings with a zero at their end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_char) -> *mut Run {
-    // SAFETY: as the caller promises.
-    let tasks = unsafe { text(tasks, "tasks") };
-    // SAFETY: as the caller promises.
-    let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
-    let begun = tasks.and_then(|tasks| Recording::begin(TOOL, file?.map(Path::new), tasks));
-    let run = noted(remember(begun)).map(|recording| Run { recording, refusals: Mutex::default() });
-    run.map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(run)))
+    let begun = caught(|| {
+        // SAFETY: as the caller promises.
+        let tasks = unsafe { text(tasks, "tasks") };
+        // SAFETY: as the caller promises.
+        let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
+        noted(remember(tasks.and_then(|tasks| Recording::begin(TOOL, file?.map(Path::new), tasks))))
+    });
+    begun.flatten().map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(Run::new(run))))
 }
 
 /// Ends every loop of the run before its next activation.
 ///
 /// # Safety
-/// `run` is NULL, or was made by `jitterlab_run_new` and is not closed.
+/// `run` is NULL, or was made by `jitterlab_run_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_stop(run: *const Run) {
-    // SAFETY: as the caller promises; only what is shared is touched.
-    if let Some(run) = unsafe { run.as_ref() } {
-        run.recording.stop();
+    // SAFETY: as the caller promises; nothing is noted, since this may be a signal handler.
+    if let Ok(run) = unsafe { Run::at(run) } {
+        run.stop.store(true, Ordering::Relaxed);
     }
 }
 
@@ -94,8 +149,8 @@ pub unsafe extern "C" fn jitterlab_run_stop(run: *const Run) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Run, number: usize) -> *const c_char {
     // SAFETY: as the caller promises.
-    let run = unsafe { run.as_ref() };
-    run.and_then(|run| run.refusal(number)).unwrap_or(ptr::null())
+    let found = caught(|| noted(unsafe { Run::at(run) }.and_then(|run| run.refusal(number))));
+    found.flatten().flatten().unwrap_or(ptr::null())
 }
 
 /// What a task did so far.
@@ -108,13 +163,15 @@ pub unsafe extern "C" fn jitterlab_run_figures(
     task: *const c_char,
     figures: *mut Figures,
 ) -> c_int {
+    let found = caught(|| {
+        // SAFETY: as the caller promises.
+        let run = unsafe { Run::at(run) };
+        // SAFETY: as the caller promises.
+        let task = unsafe { text(task, "task") };
+        noted(run.and_then(|run| run.with(|recording| recording.figures(task?))))
+    });
     // SAFETY: as the caller promises.
-    let task = unsafe { text(task, "task") };
-    // SAFETY: as the caller promises.
-    let run = unsafe { run.as_ref() }.ok_or(null("run"));
-    let found = run.and_then(|run| run.recording.figures(task?));
-    // SAFETY: as the caller promises.
-    let (Some(s), Some(figures)) = (noted(found), unsafe { figures.as_mut() }) else { return -1 };
+    let (Some(s), Some(figures)) = (found.flatten(), unsafe { figures.as_mut() }) else { return -1 };
     *figures =
         Figures { executed: s.executed, lost: s.lost, has_timing: s.timing.is_some(), ..Figures::default() };
     if let Some(timing) = s.timing {
@@ -128,14 +185,10 @@ pub unsafe extern "C" fn jitterlab_run_figures(
 /// Ends the run and makes its file. A run that was never begun fails here, too, so that who looks at this call alone is told.
 ///
 /// # Safety
-/// `run` is NULL, or was made by `jitterlab_run_new` and is not closed; it is gone after this.
+/// `run` is NULL, or was made by `jitterlab_run_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn jitterlab_run_close(run: *mut Run) -> c_int {
-    if run.is_null() {
-        note(&null("run"));
-        return -1;
-    }
-    // SAFETY: made from a box, and not closed, as the caller promises.
-    let run = unsafe { Box::from_raw(run) };
-    if noted(run.recording.close()).is_some() { 0 } else { -1 }
+    // SAFETY: as the caller promises.
+    let closed = caught(|| noted(unsafe { Run::at(run) }.and_then(Run::close)));
+    if closed.flatten().is_some() { 0 } else { -1 }
 }

@@ -67,6 +67,7 @@ fn main() -> ExitCode {
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
     }
+    interrupt::outlive_file_limits();
     let arguments = companions::with_own_help(std::env::args_os().collect());
     let parsed = help::in_groups(Cli::command()).try_get_matches_from(arguments);
     let Cli { command } = parsed

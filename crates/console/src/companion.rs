@@ -9,7 +9,7 @@ use jitterlab_report::document;
 
 use crate::description::Description;
 use crate::exit::{self, Ending};
-use crate::{RELEASE, mistakes, output};
+use crate::{RELEASE, interrupt, mistakes, output};
 
 /// The argument that asks a companion for its [`Description`].
 pub const DESCRIBE: &str = "--companion";
@@ -23,6 +23,7 @@ pub fn main<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> ExitCode {
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
     }
+    interrupt::outlive_file_limits();
     exit::report(answer(execute))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
 use jitterlab_model::Error;
@@ -23,6 +23,13 @@ pub fn signal() -> Option<u8> {
 /// twice ends a run at once. A SIGHUP that `nohup` asked to ignore stays ignored.
 pub fn requested() -> Result<Arc<AtomicBool>, Error> {
     listen().map_err(|cause| Error::refused("cannot listen for Ctrl-C").because(cause))
+}
+
+/// Makes a file that may not grow any more (`ulimit -f`) an error like a full disk, where it would end the program. It is no
+/// ignored signal, so that programs that are started have their own say.
+pub fn outlive_file_limits() {
+    // Where it is refused, all is as it was.
+    let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
 fn listen() -> std::io::Result<Arc<AtomicBool>> {

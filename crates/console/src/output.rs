@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use jitterlab_model::bounds::WIDEST_TERMINAL;
 use jitterlab_model::{Error, Fitness};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Extent, Present};
@@ -282,12 +283,12 @@ fn rows() -> usize {
     terminal_size::terminal_size().map_or(24, |(_, terminal_size::Height(rows))| usize::from(rows))
 }
 
-/// The terminal's width in columns, 80 where it is unknown.
+/// The terminal's width in columns, 80 where it is unknown; no terminal is wider than what is drawn for one.
 pub fn columns() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =
         || terminal_size::terminal_size().map(|(terminal_size::Width(columns), _)| usize::from(columns));
-    told.or_else(asked).filter(|columns| *columns >= 20).unwrap_or(80)
+    told.or_else(asked).filter(|columns| *columns >= 20).unwrap_or(80).min(WIDEST_TERMINAL)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Whatever comes from outside (a run file, a journal, another tool's output) is held against them once, where it is
 //! read. Within them no difference of two times, and no sum over a run, overflows.
 
-use crate::activation::Activation;
+use crate::activation::{Activation, Flags};
 use crate::distribution::Moments;
 use crate::error::Error;
 use crate::run::{RunInfo, TaskResult};
@@ -18,6 +18,18 @@ pub const SPAN_NS: i64 = 1 << 56;
 pub const COUNT: u64 = 1 << 48;
 /// No due time has this number on its grid.
 pub const INDEX: u64 = 1 << 62;
+/// No run has more tasks: twice as many as Linux knows processors.
+pub const TASKS: usize = 1 << 14;
+/// No line of a text is longer, in bytes: one of as many columns as are read is shorter.
+pub const LINE: usize = 1 << 20;
+/// Of a table no more columns are read.
+pub const COLUMNS: usize = 1 << 14;
+/// Nothing is drawn for a wider terminal, whatever COLUMNS says.
+pub const WIDEST_TERMINAL: usize = 1_000;
+/// Of a capture no more edges are read, over all its channels: 100 s of a pulse every 25 us.
+pub const EDGES: usize = 1 << 23;
+/// Of a capture no more voltages are read: they are in memory until it is known what is high.
+pub const VOLTAGES: usize = 1 << 24;
 
 /// Whether a clock may show this.
 fn is_time(ns: i64) -> bool {
@@ -39,6 +51,9 @@ fn outside(value: i64, least: i64, most: i64) -> i64 {
 /// # Errors
 /// The first thing that cannot be.
 pub fn check_description(info: &RunInfo) -> Result<(), Error> {
+    if info.tasks.len() > TASKS {
+        return Err(Error::damaged(format!("{} tasks, and {TASKS} are the most", info.tasks.len())));
+    }
     for task in &info.tasks {
         let name = || task.spec.name.clone();
         if !(1..=SPAN_NS).contains(&task.spec.period_ns) {
@@ -74,7 +89,7 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     let signs = |a: &Activation| {
         outside(a.due_ns, EARLIEST_NS, LATEST_NS)
             | outside(a.latency_ns(), -SPAN_NS, SPAN_NS)
-            | outside(a.execution_ns(), -SPAN_NS, SPAN_NS)
+            | outside(a.execution_ns(), 0, SPAN_NS)
             | outside(a.index.cast_signed(), 0, INDEX.cast_signed() - 1)
     };
     if rows.iter().fold(0, |all, a| all | signs(a)) >= 0 {
@@ -88,24 +103,46 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     })
 }
 
-/// Whether activations of one task follow each other on its grid; `last` is the number of the one before them, and
-/// becomes that of their last.
+/// Whether the numbers of one task's activations rise; `last` is the one before them.
 ///
 /// # Errors
 /// The first that does not.
-pub fn check_order(rows: &[Activation], last: &mut Option<u64>) -> Result<(), Error> {
-    let (Some(first), Some(end)) = (rows.first(), rows.last()) else { return Ok(()) };
-    let before = last.replace(end.index).filter(|before| first.index <= *before);
-    let pairs = || rows.iter().zip(&rows[1..]).map(|(a, b)| (a.index, b.index));
-    // Without an early end, as in `check_times`.
-    let rises = pairs().fold(true, |all, (before, index)| all & (before < index));
-    let pair = pairs().find(|(before, index)| !rises && index <= before);
-    match before.map(|before| (before, first.index)).or(pair) {
-        Some((before, index)) => {
-            Err(Error::damaged(format!("activation {index} comes after activation {before}")))
+pub fn check_numbers(rows: &[Activation], last: Option<&Activation>) -> Result<(), Error> {
+    match first_pair(rows, last, |a, b| a.index < b.index) {
+        Some((a, b)) => {
+            Err(Error::damaged(format!("activation {} comes after activation {}", b.index, a.index)))
         }
         None => Ok(()),
     }
+}
+
+/// Whether the due times of one task's activations rise, save where its grid begins anew; `last` is the one before them.
+///
+/// # Errors
+/// The first that does not.
+pub fn check_due_times(rows: &[Activation], last: Option<&Activation>) -> Result<(), Error> {
+    let follows = |a: &Activation, b: &Activation| (a.due_ns < b.due_ns) | b.flags.contains(Flags::RE_PHASED);
+    match first_pair(rows, last, follows) {
+        Some((a, b)) => Err(Error::damaged(format!(
+            "an activation due at {} ns follows one due at {} ns",
+            b.due_ns, a.due_ns
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The first two activations of which the second does not follow the first.
+fn first_pair<'a>(
+    rows: &'a [Activation],
+    last: Option<&'a Activation>,
+    follows: impl Fn(&Activation, &Activation) -> bool,
+) -> Option<(&'a Activation, &'a Activation)> {
+    let first = rows.first()?;
+    let pairs = || rows.iter().zip(&rows[1..]);
+    // Without an early end, as in `check_times`.
+    let all = pairs().fold(true, |all, (a, b)| all & follows(a, b));
+    let before = last.map(|last| (last, first)).filter(|(last, first)| !follows(last, first));
+    before.or_else(|| pairs().find(|(a, b)| !all && !follows(a, b)))
 }
 
 /// Holds the exact part of a distribution against the bounds.
@@ -149,16 +186,18 @@ mod tests {
             let one = Activation { index: index_of_one as u64, due_ns, start_ns, end_ns, ..Activation::default() };
             let span = |from: i64, to: i64| (-SPAN_NS..=SPAN_NS).contains(&to.wrapping_sub(from));
             let possible = (EARLIEST_NS..=LATEST_NS).contains(&due_ns)
-                && span(due_ns, start_ns) && span(start_ns, end_ns) && one.index < INDEX;
+                && span(due_ns, start_ns) && (0..=SPAN_NS).contains(&end_ns.wrapping_sub(start_ns)) && one.index < INDEX;
             let mut rows = [Activation::default(); 9];
             rows[at] = one;
             prop_assert_eq!(check_times(&rows).is_ok(), possible);
-            for (k, row) in rows.iter_mut().enumerate() {
-                row.index = index + k as u64 * step;
+            for (k, row) in (0..).zip(&mut rows) {
+                (row.index, row.due_ns) = (index + k * step, 1 + (k * (2 - step)) as i64);
             }
-            let mut last = Some(0);
-            prop_assert_eq!(check_order(&rows, &mut last).is_ok(), index > 0 && step > 0);
-            prop_assert_eq!(last, Some(index + 8 * step));
+            let last = Activation::default();
+            prop_assert_eq!(check_numbers(&rows, Some(&last)).is_ok(), index > 0 && step > 0);
+            prop_assert_eq!(check_due_times(&rows, Some(&last)).is_ok(), step < 2);
+            rows[1..].iter_mut().for_each(|row| row.flags = Flags::RE_PHASED);
+            prop_assert!(check_due_times(&rows, Some(&last)).is_ok());
         }
     }
 
@@ -175,7 +214,8 @@ mod tests {
         for origin in [0, 1_900_000_000_000_000_000] {
             let rows =
                 [row(0, origin, -40), row(1, origin + 1_000, 30_000_000_000), row(9, origin + 9_000, 2)];
-            assert_eq!((check_times(&rows), check_order(&rows, &mut None)), (Ok(()), Ok(())));
+            assert_eq!(check_times(&rows), Ok(()));
+            assert_eq!((check_numbers(&rows, None), check_due_times(&rows, None)), (Ok(()), Ok(())));
         }
         let info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         assert_eq!(check_description(&info), Ok(()));
@@ -196,13 +236,17 @@ mod tests {
                 "{a:?}"
             );
         }
-        let backwards = check_order(&[row(3, 0, 0), row(2, 0, 0)], &mut None);
-        assert_eq!(backwards, Err(Error::damaged("activation 2 comes after activation 3")));
-        let mut last = Some(3);
-        assert_eq!(
-            check_order(&[row(3, 0, 0)], &mut last),
-            Err(Error::damaged("activation 3 comes after activation 3"))
-        );
+        let early_end = Activation { end_ns: 4, ..row(0, 0, 5) };
+        assert!(check_times(&[early_end]).is_err_and(|e| e.to_string().contains("ends at 4 ns")));
+        let said = |found: Result<(), Error>| found.expect_err("it cannot be").to_string();
+        let backwards = check_numbers(&[row(3, 0, 0), row(2, 0, 0)], None);
+        assert_eq!(said(backwards), "activation 2 comes after activation 3");
+        let same = check_numbers(&[row(3, 0, 0)], Some(&row(3, 0, 0)));
+        assert_eq!(said(same), "activation 3 comes after activation 3");
+        let due = check_due_times(&[row(4, 1, 1)], Some(&row(3, 1, 1)));
+        assert_eq!(said(due), "an activation due at 1 ns follows one due at 1 ns");
+        let many = RunInfo::new(Bench::Host, "monotonic", vec![TaskSpec::default(); TASKS + 1]);
+        assert_eq!(said(check_description(&many)), "16385 tasks, and 16384 are the most");
         let mut info = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         info.tasks[0].spec.period_ns = 0;
         assert!(check_description(&info).is_err_and(|e| e.to_string().contains("the period")));

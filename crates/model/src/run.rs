@@ -344,6 +344,12 @@ impl TaskRun {
         !self.unknown.contains(&gap)
     }
 
+    /// Whether its due times are its own: several starts may fall to one due time of a grid that was fitted to them.
+    #[must_use]
+    pub fn has_own_due_times(&self) -> bool {
+        self.watched.is_none() && self.knows(Gap::Phase)
+    }
+
     /// What happened to due times that passed.
     pub fn overrun(&self) -> Known<Overrun> {
         self.knows(Gap::Overrun).then_some(self.spec.overrun).into()

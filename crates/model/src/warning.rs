@@ -25,6 +25,9 @@ pub enum Warning {
         /// The measured CPUs.
         cpus: CpuSet,
     },
+    /// The file carries no checksums, as those of before, and those that another program wrote again: damage that could be a
+    /// measurement is not noticed.
+    NoChecksums,
     /// A load ended although nobody asked it to.
     LoadFailed {
         /// The load, as it was asked for.

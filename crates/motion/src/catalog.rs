@@ -84,7 +84,9 @@ pub fn user_directory<D: Device>() -> Option<PathBuf> {
 pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     let mut entries: Vec<Entry<D>> = Vec::new();
     let files = own.and_then(|directory| std::fs::read_dir(directory).ok()).into_iter().flatten().flatten();
-    for path in files.map(|entry| entry.path()).filter(|p| p.extension().is_some_and(|e| e == "toml")) {
+    // What waits for a writer, such as a FIFO, is no file of the user's.
+    let is_device = |path: &PathBuf| path.extension().is_some_and(|e| e == "toml") && path.is_file();
+    for path in files.map(|entry| entry.path()).filter(is_device) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         entries.push(Entry { device: from_file(&path), name, own: true });
     }

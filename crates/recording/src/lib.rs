@@ -9,6 +9,8 @@ mod shared;
 
 pub use figures::{Figures, Timing};
 pub use jitterlab_model::Error;
+pub use jitterlab_rt::sys::origin;
 pub use loops::{Begun, Loop};
 pub use probes::Probed;
 pub use recording::Recording;
+pub use shared::forked;

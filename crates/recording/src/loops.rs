@@ -67,8 +67,12 @@ impl Loop {
         }
     }
 
-    /// Ends the activation that runs, if one does, and waits for the next. `None` once the loop has come to its end.
+    /// Ends the activation that runs, if one does, and waits for the next. `None` once the loop has come to its end, and in a
+    /// child of the process that made it.
     pub fn wait(&mut self) -> Option<Begun> {
+        if !self.shared.is_here() {
+            return None;
+        }
         self.done();
         let running = self.task.wait()?;
         let begun = Begun { index: running.index(), due_ns: running.due_ns(), start_ns: running.start_ns() };
@@ -85,6 +89,9 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
+        if !self.shared.is_here() {
+            return;
+        }
         self.done();
         let run = TaskRun { result: Some(self.task.result()), ..self.run.clone() };
         let stop = match self.task.end() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jitterlab_model::{Error, Gap, TaskRun, Warning};
+use jitterlab_model::{Error, Gap, TaskResult, TaskRun, Warning};
 use jitterlab_rt::Probe;
 use jitterlab_rt::probe::found;
 
@@ -16,6 +16,8 @@ pub struct Probed {
     number: usize,
     run: TaskRun,
     fitted: bool,
+    /// Activations that the caller knows to be missing.
+    missing: u64,
 }
 
 impl Probed {
@@ -30,7 +32,7 @@ impl Probed {
         // Whether it will say its due times shows later: a run that is killed does not tell.
         let until_then = TaskRun { unknown: vec![Gap::Settings, Gap::Phase], ..run.clone() };
         shared.began(number, &until_then, probe.counters().clone(), &[]);
-        Ok(Probed { probe, shared: shared.clone(), number, run, fitted })
+        Ok(Probed { probe, shared: shared.clone(), number, run, fitted, missing: 0 })
     }
 
     /// An activation begins, due a period after the one before it.
@@ -45,6 +47,11 @@ impl Probed {
         self.probe.begin_at(due_ns);
     }
 
+    /// So many activations ran that were not handed over, as those of a second thread: they count as lost.
+    pub fn misses_records(&mut self, activations: u64) {
+        self.missing = self.missing.saturating_add(activations);
+    }
+
     /// The activation ends.
     #[inline]
     pub fn end(&mut self) {
@@ -54,13 +61,18 @@ impl Probed {
 
 impl Drop for Probed {
     fn drop(&mut self) {
+        if !self.shared.is_here() {
+            return;
+        }
         let mut run = self.run.clone();
         let mut warning = None;
         if !self.fitted && !self.probe.is_given_due_times() {
             run.unknown.push(Gap::Phase);
             warning = Some(Warning::DueFromFirst { task: run.spec.name.clone(), early: self.probe.early() });
         }
-        run.result = Some(self.probe.finish());
+        let result = self.probe.finish();
+        let (executed, dropped) = (result.executed + self.missing, result.dropped + self.missing);
+        run.result = Some(TaskResult { executed, dropped, ..result });
         self.shared.ended(self.number, run, None, warning);
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::SystemTime;
 
 use jitterlab_model::{Bench, Error, Refusal, RunInfo, TaskSpec};
-use jitterlab_trace::RunWriter;
+use jitterlab_trace::{RunWriter, outlive_file_limits};
 
 use crate::figures::Figures;
 use crate::fitting::Fitting;
@@ -19,7 +19,7 @@ use crate::shared::Shared;
 #[derive(Debug)]
 pub struct Recording {
     shared: Arc<Shared>,
-    writing: Option<JoinHandle<RunWriter>>,
+    writing: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl Recording {
@@ -51,7 +51,12 @@ impl Recording {
         let writing = writer.map(|writer| {
             let shared = shared.clone();
             let thread = thread::Builder::new().name("jitterlab".into());
-            thread.spawn(move || shared.collect(writer)).map_err(|cause| {
+            // It closes the file as well, so that what a full disk or a limit does to it stays with this thread.
+            let write = move || {
+                outlive_file_limits();
+                shared.collect(writer).finish(shared.described()).map(|_| ())
+            };
+            thread.spawn(write).map_err(|cause| {
                 Error::refused("no thread to write the run file")
                     .because(cause)
                     .remedy("is a limit on processes in the way (ulimit -u)?")
@@ -65,6 +70,7 @@ impl Recording {
     /// # Errors
     /// There is no such task, it is taken, or the system refuses what a loop cannot do without.
     pub fn task_loop(&self, task: &str) -> Result<Loop, Error> {
+        self.shared.here()?;
         Loop::new(&self.shared, task)
     }
 
@@ -73,6 +79,7 @@ impl Recording {
     /// # Errors
     /// There is no such task, or it is taken.
     pub fn probe(&self, task: &str) -> Result<Probed, Error> {
+        self.shared.here()?;
         Probed::new(&self.shared, task)
     }
 
@@ -81,34 +88,47 @@ impl Recording {
         self.shared.stop.store(true, Ordering::Relaxed);
     }
 
+    /// Ends every loop before its next activation once it is set, from signal handlers too.
+    pub fn stop_flag(&self) -> Arc<AtomicBool> {
+        self.shared.stop.clone()
+    }
+
     /// What a task did so far.
     ///
     /// # Errors
     /// There is no such task.
     pub fn figures(&self, task: &str) -> Result<Figures, Error> {
-        self.shared.figures(task)
+        self.shared.here()?.figures(task)
     }
 
     /// What was asked for and refused, so far.
     pub fn refused(&self) -> Vec<Refusal> {
-        self.shared.refused()
+        self.shared.here().map(Shared::refused).unwrap_or_default()
     }
 
     /// Ends its loops and makes the run file.
     ///
     /// # Errors
-    /// The file cannot be written whole; the journal beside it stays, and `jitterlab recover` makes the file of it.
+    /// The process is a child of the one that began the run; the file cannot be written whole: the journal beside it stays, and `jitterlab recover` makes the file of it.
     pub fn close(mut self) -> Result<(), Error> {
-        self.shared.end();
+        self.shared.here()?.end();
         let Some(writing) = self.writing.take() else { return Ok(()) };
-        let writer = writing.join().map_err(|_| {
+        let written = writing.join();
+        written.map_err(|_| {
             Error::not_measured(
                 "the thread that writes the run file broke down; jitterlab recover FILE saves \
                  what it wrote",
             )
-        })?;
-        writer.finish(self.shared.described())?;
-        Ok(())
+        })?
+    }
+}
+
+impl Drop for Recording {
+    fn drop(&mut self) {
+        if !self.shared.is_here() {
+            // The thread it is of is the parent's.
+            std::mem::forget(self.writing.take());
+        }
     }
 }
 

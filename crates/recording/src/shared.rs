@@ -6,11 +6,19 @@ use std::thread;
 use std::time::Duration;
 
 use jitterlab_model::{Error, Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
+use jitterlab_rt::sys::origin;
 use jitterlab_rt::{Drain, Recorder, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
 use crate::figures::{Figures, Timing};
 use crate::fitting::Fitting;
+
+/// Why a run does nothing in a child of its process.
+#[must_use]
+pub fn forked() -> Error {
+    Error::bad_use("the run is of the process that began it, and this process is a fork of that")
+        .remedy("begin a run of its own here")
+}
 
 /// How long activations stay in their ring.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
@@ -27,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) stop: Arc<AtomicBool>,
     is_recorded: bool,
     closing: AtomicBool,
+    /// The process that began the run.
+    process: u32,
 }
 
 #[derive(Debug)]
@@ -81,7 +91,22 @@ impl Shared {
             stop: Arc::default(),
             is_recorded,
             closing: AtomicBool::new(false),
+            process: origin::process(),
         }
+    }
+
+    /// Whether this is the process that began the run: in a child of fork(2) nobody writes its file, and its locks may be held for
+    /// ever.
+    pub(crate) fn is_here(&self) -> bool {
+        self.process == origin::process()
+    }
+
+    /// Refuses a child of fork(2).
+    pub(crate) fn here(&self) -> Result<&Self, Error> {
+        if self.is_here() {
+            return Ok(self);
+        }
+        Err(forked())
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {

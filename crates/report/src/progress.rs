@@ -61,6 +61,10 @@ pub fn goes_on(parts: usize, file: &Path) -> String {
     )
 }
 
+/// Why a program ends that the system refuses memory; in one piece, since to put it together would take some.
+pub const NO_MEMORY: &str = "error: the system has no memory left for this; give it more (ulimit -v, a container's limit), or \
+                             a shorter run\n";
+
 /// What it says when it is stopped.
 pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
 

@@ -7,7 +7,7 @@ use jitterlab_analysis::measured::{MeasuredRun, MeasuredTask};
 use jitterlab_analysis::summary::{PERCENTILES, Percentile, Statistics, Summary};
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::units::Human;
-use jitterlab_model::{Bench, Gap, Known, Quantity, RunInfo, TaskRun};
+use jitterlab_model::{Bench, Gap, Known, Quantity, RunInfo, TaskRun, Warning};
 
 use crate::caveats::{distinct, statement};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
@@ -145,7 +145,8 @@ fn activations(summary: &Summary) -> String {
 /// What a reader has to know of the figures, that which could change the verdict first; `found` is what was found in them.
 pub(crate) fn notes(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
     let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
-    let all = warnings::sentences(info).into_iter().chain(found).chain(caveats);
+    let grave = info.warnings.iter().filter(|warning| **warning != Warning::NoChecksums);
+    let all = grave.map(warnings::sentence).chain(found).chain(caveats);
     all.map(|text| Piece::note(sentence(&text))).collect()
 }
 
@@ -156,6 +157,8 @@ pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     });
     let mut pieces = vec![Piece::Facts { caption: String::new(), facts: run::facts(info) }];
     pieces.extend(refused);
+    let unchecked = info.warnings.iter().filter(|warning| **warning == Warning::NoChecksums);
+    pieces.extend(unchecked.map(|warning| Piece::said(sentence(&warnings::sentence(warning)))));
     for (task, MeasuredTask { summary, .. }) in info.tasks.iter().zip(tasks) {
         pieces.push(Piece::said(statement(summary, measured_ns(task))));
         pieces.extend(waiting::findings(task).into_iter().map(Piece::said));

@@ -27,6 +27,9 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::LoadFailed { load, after_ns, reason } => {
             format!("load {load} failed after {:.1} s: {reason}", *after_ns as f64 / 1e9)
         }
+        Warning::NoChecksums => {
+            "the file carries no checksums: damage in it that looks like a measurement is not noticed".into()
+        }
         Warning::Isolated(isolated) => isolation(isolated),
         Warning::NotRestored { what } => format!("could not be restored: {what}"),
         Warning::EventsRecorded { event_ns, noting_ns } => beside_events(*event_ns, *noting_ns),

@@ -80,7 +80,7 @@ impl Wanted {
                 "the deadline tasks together ask for more than the processors give: lower RUNTIME in policy=deadline:RUNTIME, or raise /proc/sys/kernel/sched_rt_runtime_us".into()
             }
             (Wanted::Policy(policy), Some(libc::EPERM)) => format!(
-                "{} | or in /etc/security/limits.conf: USER - rtprio 99 (not for deadline) | or in a container: --cap-add SYS_NICE --ulimit rtprio=99",
+                "{} | or in /etc/security/limits.conf: USER - rtprio 85 (not for deadline) | or in a container: --cap-add SYS_NICE --ulimit rtprio=85",
                 grant(!matches!(policy, Policy::Deadline { .. }))
             ),
             (Wanted::Policy(_), Some(libc::ENOSYS)) => {

@@ -9,7 +9,7 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
 use jitterlab_analysis::{Summary, Verdict};
-use jitterlab_model::{Activation, Bench, Error, RunCauses, RunInfo, TaskRun, TimingStats};
+use jitterlab_model::{Activation, Bench, Error, RunCauses, RunInfo, TaskRun, TimingStats, Warning};
 use jitterlab_trace::{Columns, Import, Measured};
 
 use crate::Run;
@@ -31,7 +31,10 @@ impl Run {
         purpose: Option<&Purpose>,
     ) -> Result<RunAnalysis, Error> {
         let wanted = self.tasks(task)?;
-        let (scans, warnings) = self.scan()?.into_parts();
+        let (scans, mut warnings) = self.scan()?.into_parts();
+        if matches!(&*self.holder, Holder::File(reader) if !reader.has_checksums()) {
+            warnings.push(Warning::NoChecksums);
+        }
         let all = self.analyses(&scans, with_transitions)?;
         let mut run = RunInfo { warnings, ..self.info().clone() };
         let both = run.tasks.into_iter().zip(all).enumerate();

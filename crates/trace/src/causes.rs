@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, check_crc};
 
-/// Nothing larger is read: what is kept is bounded far below.
-const LARGEST_BYTES: u64 = 64 << 20;
+/// Nothing larger is read, nor written.
+const LARGEST_BYTES: usize = 64 << 20;
 
 /// Where it lies in the run file.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -24,12 +24,16 @@ pub(crate) struct Place {
 }
 
 pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
-    zstd::bulk::compress(&serde_json::to_vec(causes)?, zstd::DEFAULT_COMPRESSION_LEVEL)
+    let json = serde_json::to_vec(causes)?;
+    if json.len() > LARGEST_BYTES {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    zstd::bulk::compress(&json, zstd::DEFAULT_COMPRESSION_LEVEL)
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
     let mut json = Vec::new();
-    zstd::stream::read::Decoder::new(bytes)?.take(LARGEST_BYTES).read_to_end(&mut json)?;
+    zstd::stream::read::Decoder::new(bytes)?.take(LARGEST_BYTES as u64).read_to_end(&mut json)?;
     Ok(serde_json::from_slice(&json)?)
 }
 

@@ -11,7 +11,7 @@ use parquet::column::page::PageReader;
 use parquet::column::reader::ColumnReaderImpl;
 use parquet::data_type::DataType;
 use parquet::errors::Result;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 use parquet::file::serialized_reader::SerializedPageReader;
 
@@ -127,6 +127,15 @@ pub(crate) fn check_crc(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     }
 }
 
+/// Where a column of a row group begins, and its length.
+pub(crate) fn range(meta: &ColumnChunkMetaData) -> Result<(u64, u64)> {
+    let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
+    match (u64::try_from(begin), u64::try_from(meta.compressed_size())) {
+        (Ok(offset), Ok(length)) => Ok((offset, length)),
+        _ => Err(damage("a column begins or ends before the file does")),
+    }
+}
+
 /// Opens a column of a row group, and compares its bytes with their checksum.
 pub(crate) fn open<T: DataType>(
     source: &impl Source,
@@ -138,10 +147,7 @@ pub(crate) fn open<T: DataType>(
     if meta.column_type() != T::get_physical_type() {
         return Err(damage(format!("column {} has another type", meta.column_path().string())));
     }
-    let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
-    let (Ok(offset), Ok(length)) = (u64::try_from(begin), u64::try_from(meta.compressed_size())) else {
-        return Err(damage("a column begins or ends before the file does"));
-    };
+    let (offset, length) = range(meta)?;
     let bytes = source.part(offset, length)?;
     check_crc(&bytes, checksum)?;
     thrift::check_pages(&bytes)?;

@@ -1,17 +1,18 @@
 //! Turning a journal into the run file: when a run is closed, and when a crash left the journal behind.
 
 use std::fs::{File, TryLockError};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{Error, RunInfo, StopReason};
 
-use crate::error::{FileProblem, lost, still_recording};
+use crate::error::{FileProblem, gone, lost, not_closed, saved_elsewhere, still_recording};
 use crate::journal::Journal;
 use crate::journal_path;
 use crate::own_file::{Identity, OwnFile};
-use crate::paths::{is_journal_name, sync_directory, target_of};
-use crate::place::check_free;
+use crate::paths::{directory_of, is_journal_name, numbered, sync_directory, target_of};
+use crate::place::{Holds, check_free, holds};
 use crate::table::{FinishedRun, RunFileWriter};
 use crate::walk::{Part, Walk};
 
@@ -23,7 +24,7 @@ use crate::walk::{Part, Walk};
 /// safe on the disk, but only if all of it was read.
 ///
 /// # Errors
-/// There is no such journal, it is still being recorded, it is not a journal, its run file exists already, or
+/// There is no such journal, it is still being recorded, it is not a journal, another file has the name of its run file, or
 /// that cannot be written.
 pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
     let path = path.as_ref();
@@ -47,10 +48,61 @@ pub fn recover_to(
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
         return Err(still_recording(journal));
     }
-    check_free(target)?;
     let file = OwnFile::new(file).map_err(Error::file("read", journal))?;
-    let finished = convert(&file, journal, target, None, progress)?;
+    let finished = match check_free(target) {
+        Ok(()) => convert(&file, journal, target, None, progress)?,
+        Err(taken) => made_before(&file, journal, target, progress)?.ok_or(taken)?,
+    };
     without_journal(finished, journal, file.identity())
+}
+
+/// The run file that is there already, if it is this journal's: whoever made it was killed before the journal went.
+fn made_before(
+    file: &OwnFile,
+    journal: &Path,
+    target: &Path,
+    progress: impl FnMut(u64, u64),
+) -> Result<Option<FinishedRun>, Error> {
+    if holds(target) != Holds::Parquet {
+        return Ok(None);
+    }
+    let folder = tempfile::Builder::new().prefix(".jitterlab-").tempdir_in(directory_of(target));
+    let folder = folder.map_err(Error::file("create a directory beside", target))?;
+    let again = convert(file, journal, &folder.path().join("again.parquet"), None, progress)?;
+    let is_same = same_bytes(&again.path, target).map_err(Error::file("read", target))?;
+    // One of which a part is damaged keeps its journal, and is told again only under another name.
+    let is_whole = again.skipped.is_empty();
+    Ok((is_same && is_whole).then(|| FinishedRun { path: target.into(), ..again }))
+}
+
+fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+    let open = |path| Ok::<_, io::Error>(BufReader::new(File::open(path)?));
+    let (mut one, mut other) = (open(one)?, open(other)?);
+    loop {
+        let (left, right) = (one.fill_buf()?, other.fill_buf()?);
+        let length = left.len().min(right.len());
+        if length == 0 || left[..length] != right[..length] {
+            return Ok(left.is_empty() && right.is_empty());
+        }
+        one.consume(length);
+        other.consume(length);
+    }
+}
+
+/// Why a run could not be closed, and where what it recorded is now: in its journal, or, where that lost its name with its
+/// directory, in a run file where temporary ones go.
+pub(crate) fn saved(journal: &Journal, target: &Path, info: &RunInfo, why: Error) -> Error {
+    let Journal { path, file, .. } = journal;
+    if file.identity().is_named(path).unwrap_or(true) {
+        return not_closed(target, path, why);
+    }
+    let name = std::env::temp_dir().join(target.file_name().unwrap_or_default());
+    let free = (1..100).map(|number| numbered(&name, number)).find(|path| check_free(path).is_ok());
+    let saved = free.and_then(|free| convert(file, path, &free, Some(info.clone()), |_, _| ()).ok());
+    match saved {
+        Some(saved) => saved_elsewhere(target, &saved.path, why),
+        None => gone(target, path, why),
+    }
 }
 
 /// Turns a journal that was closed properly into the run file.
@@ -84,7 +136,7 @@ fn without_journal(finished: FinishedRun, path: &Path, identity: Identity) -> Re
     if !finished.skipped.is_empty() || !is_journal_name(path) {
         return Ok(finished);
     }
-    let left = |source: std::io::Error| {
+    let left = |source: io::Error| {
         Error::refused(format!(
             "{} is written, and whole; its journal {} could not be removed",
             finished.path.display(),

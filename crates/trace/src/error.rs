@@ -116,6 +116,23 @@ pub(crate) fn not_closed(path: &Path, journal: &Path, why: impl Into<Cause>) -> 
     ))
 }
 
+/// The run file could not be made where it belongs, and is elsewhere.
+pub(crate) fn saved_elsewhere(path: &Path, elsewhere: &Path, why: impl Into<Cause>) -> Error {
+    Error::refused(format!("{} could not be written", path.display())).because(why).remedy(format!(
+        "its journal is not there any more; everything recorded is in {}: move that to where it belongs",
+        elsewhere.display()
+    ))
+}
+
+/// The run file could not be made, and the journal has lost its name.
+pub(crate) fn gone(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
+    let what = format!("{} could not be written, and its journal is not there any more", path.display());
+    Error::refused(what).because(why).remedy(format!(
+        "look for {} where its directory was moved to",
+        journal.file_name().unwrap_or_default().display()
+    ))
+}
+
 /// The run file holds less than was recorded.
 pub(crate) fn lost(path: &Path, journal: &Path, recorded: u64, read: u64) -> Error {
     let (path, journal) = (path.display(), journal.display());
@@ -143,6 +160,10 @@ pub(crate) fn recording_ended(path: &Path, rows: u64, cause: io::Error) -> Error
         "recording ended after {rows} rows, which are kept; the run goes on with its statistics in memory"
     );
     match cause.kind() {
+        io::ErrorKind::FileTooLarge => {
+            Error::refused(format!("{path} may not grow any more (ulimit -f): {kept}"))
+                .case(FileProblem::DiskFull)
+        }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Error::refused(format!("the disk of {path} is full: {kept}")).case(FileProblem::DiskFull)
         }
@@ -334,6 +355,14 @@ pub enum Unreadable {
         /// The version.
         version: i64,
     },
+    /// More of something than is read.
+    #[error("it holds more than {most} {what}: save a shorter part of it")]
+    TooMany {
+        /// Of what.
+        what: Counted,
+        /// What is read at most.
+        most: usize,
+    },
     /// An archive that would fill the memory.
     #[error("it is more than 1 GiB unpacked: save a shorter part of it")]
     TooMuch,
@@ -358,6 +387,28 @@ pub enum Unreadable {
     /// A file of JSON that its tool would not write.
     #[error("{0}")]
     Json(serde_json::Error),
+}
+
+/// What an output can hold too many of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Counted {
+    /// Tasks, or columns that each would be one.
+    Tasks,
+    /// Changes of a level.
+    Edges,
+    /// Samples of a voltage.
+    Voltages,
+}
+
+impl Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Counted::Tasks => "tasks",
+            Counted::Edges => "edges",
+            Counted::Voltages => "samples of voltages",
+        })
+    }
 }
 
 /// What belongs in a place of another tool's output.

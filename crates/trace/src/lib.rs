@@ -34,12 +34,13 @@ mod writer;
 
 pub use convert::{recover, recover_to};
 pub use decoder::Columns;
-pub use error::{FileProblem, Unreadable, Wanted};
+pub use error::{Counted, FileProblem, Unreadable, Wanted};
 pub use import::{
     CaptureHints, Hints, Import, Measured, PacketFilter, STANDARD_INPUT, Threshold, import, import_bytes,
     import_columns,
 };
 pub use jitterlab_model::Error;
+pub use own_file::outlive_file_limits;
 pub use parts::Parts;
 pub use paths::journal_path;
 pub use reader::{RowGroup, RunReader};

@@ -7,8 +7,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use nix::libc::EBADF;
+use nix::sys::signal::{SigSet, Signal};
 
 use crate::error::closed;
+
+/// Makes a file that may not grow any more (setrlimit(2), RLIMIT_FSIZE) an error like a full disk on the calling thread: the signal
+/// would end the program that is recorded.
+pub fn outlive_file_limits() {
+    let mut signals = SigSet::empty();
+    signals.add(Signal::SIGXFSZ);
+    // Where it is refused, all is as it was.
+    let _ = signals.thread_block();
+}
 
 /// What makes a file itself, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

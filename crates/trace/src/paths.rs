@@ -24,6 +24,20 @@ pub(crate) fn target_of(journal: &Path) -> PathBuf {
     if is_journal_name(journal) { journal.with_extension("") } else { with_suffix(journal, ".parquet") }
 }
 
+/// The name with a number before its ending; the first has none.
+pub(crate) fn numbered(path: &Path, number: u32) -> PathBuf {
+    if number < 2 {
+        return path.into();
+    }
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    if let Some(ending) = path.extension() {
+        name.push(".");
+        name.push(ending);
+    }
+    path.with_file_name(name)
+}
+
 /// Whether a name is one that a recorder gives its journal.
 pub(crate) fn is_journal_name(path: &Path) -> bool {
     path.extension() == Some(OsStr::new(&JOURNAL[1..]))

@@ -6,6 +6,7 @@ use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use jitterlab_model::Error;
 use tempfile::{Builder, NamedTempFile};
@@ -106,8 +107,22 @@ pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
         // Where locks are not supported there is none, and nothing is swept.
         let swept = matches!(file.as_file().try_lock_shared(), Err(TryLockError::WouldBlock));
         if !swept && file.path().exists() {
+            let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+            unfinished.retain(|path| path.exists());
+            unfinished.push(file.path().into());
             return Ok(file);
         }
+    }
+}
+
+/// Files of this process that have no name of their own yet.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Takes away what this process has half written, as far as no other thread begins another file right now: for a process that
+/// ends without a way back.
+pub fn remove_unfinished() {
+    if let Ok(unfinished) = UNFINISHED.try_lock() {
+        unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
     }
 }
 

@@ -2,15 +2,17 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jitterlab_model::bounds::{check_order, check_times};
+use jitterlab_model::bounds::{COUNT, INDEX, check_due_times, check_numbers, check_times};
 use jitterlab_model::run::FORMAT_VERSION;
-use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
+use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo};
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::statistics::Statistics;
 
 use crate::causes::{self, Place};
 use crate::checksum::{self, OfColumns};
@@ -40,6 +42,8 @@ pub struct RunReader {
     info: RunInfo,
     metadata: Arc<ParquetMetaData>,
     groups: Vec<RowGroup>,
+    /// Of each row group, the number of its first activation, and one that none of its numbers reaches.
+    numbers: Vec<Range<u64>>,
     /// Of each row group's columns; files of before, and those that another program wrote again, have none.
     checksums: Option<Vec<OfColumns>>,
     embedded: Vec<Embedded>,
@@ -101,7 +105,7 @@ impl RunReader {
         }
         let info = parse_info(path, described.as_bytes())?;
         let bytes = |key| value(key).map(str::as_bytes);
-        let embedded = match bytes(SLICES_KEY).map(serde_json::from_slice).transpose() {
+        let embedded: Vec<Embedded> = match bytes(SLICES_KEY).map(serde_json::from_slice).transpose() {
             Ok(list) => list.unwrap_or_default(),
             Err(e) => {
                 return Err(damaged(path, Error::damaged("its list of slices cannot be read").because(e)));
@@ -119,18 +123,64 @@ impl RunReader {
         let causes = causes.map_err(|e| bad_causes(path, e))?;
         check_schema(path, &metadata)?;
         check_compression(path, &metadata)?;
+        let others = embedded.iter().map(|table| (table.offset, table.length));
+        check_ranges(
+            path,
+            size,
+            &metadata,
+            others.chain(causes.map(|place: Place| (place.offset, place.length))),
+        )?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
-        let groups = groups.collect::<Result<_, _>>()?;
-        Ok(RunReader {
-            path: path.into(),
+        let groups = groups.collect::<Result<Vec<_>, _>>()?;
+        // Of a run that was killed, more spikes than seconds may have reached the disk.
+        if info.keep == Keep::All {
+            check_counts(path, &groups, &info)?;
+        }
+        let metadata = Arc::new(metadata);
+        let path = path.into();
+        let mut reader = RunReader {
+            path,
             file,
             info,
-            metadata: Arc::new(metadata),
+            metadata,
             groups,
+            numbers: Vec::new(),
             checksums,
             embedded,
             causes,
-        })
+        };
+        reader.numbers = reader.numbers()?;
+        Ok(reader)
+    }
+
+    /// The numbers that each row group's activations may have: behind those of its task's row group before it.
+    fn numbers(&self) -> Result<Vec<Range<u64>>, Error> {
+        let mut ends = vec![INDEX; self.info.tasks.len()];
+        let mut numbers = vec![0..0; self.groups.len()];
+        for (place, group) in self.groups.iter().enumerate().rev().filter(|(_, group)| group.rows > 0) {
+            let first = match first_number(self.metadata.row_group(place)) {
+                Some(first) => first,
+                // Whoever wrote it again left that out.
+                None => {
+                    let mut row = [Activation::default()];
+                    let mut decoder = self.decoder(place, Columns::INDEX)?;
+                    self.guarded(|| decoder.fill(&mut row))?;
+                    row[0].index
+                }
+            };
+            let end = std::mem::replace(&mut ends[group.task], first);
+            if first >= end {
+                let why =
+                    Error::damaged(format!("activation {end} comes after activation {first} or a later one"));
+                return Err(self.impossible(why));
+            }
+            numbers[place] = first..end;
+        }
+        Ok(numbers)
+    }
+
+    fn impossible(&self, why: Error) -> Error {
+        damaged(&self.path, why.within("it holds what cannot be"))
     }
 
     /// The run's description.
@@ -180,8 +230,7 @@ impl RunReader {
         while left > 0 {
             let batch = &mut rows[..left.min(BATCH)];
             self.guarded(|| decoder.fill(batch))?;
-            check(batch, columns, &mut last)
-                .map_err(|e| damaged(&self.path, e.within("it holds what cannot be")))?;
+            self.check(number, batch, columns, &mut last)?;
             visit(batch);
             left -= batch.len();
         }
@@ -202,7 +251,39 @@ impl RunReader {
         rows.clear();
         rows.resize(self.groups[number].rows, decoder.common);
         self.guarded(|| rows.chunks_mut(BATCH).try_for_each(|batch| decoder.fill(batch)))?;
-        check(rows, columns, &mut None).map_err(|e| damaged(&self.path, e.within("it holds what cannot be")))
+        self.check(number, rows, columns, &mut None)
+    }
+
+    /// Holds activations of one row group against the bounds, as far as they were read; `last` is the one before them.
+    fn check(
+        &self,
+        number: usize,
+        rows: &[Activation],
+        columns: Columns,
+        last: &mut Option<Activation>,
+    ) -> Result<(), Error> {
+        let (before, numbered) = (last.as_ref(), columns.contains(Columns::INDEX));
+        let own = self.info.tasks[self.groups[number].task].has_own_due_times();
+        let due_times = || if own { check_due_times(rows, before) } else { Ok(()) };
+        let times = || check_times(rows).and_then(|()| due_times());
+        let timed = if columns.contains(Columns::TIMING) { times() } else { Ok(()) };
+        let possible = timed.and_then(|()| if numbered { check_numbers(rows, before) } else { Ok(()) });
+        possible.map_err(|e| self.impossible(e))?;
+        let is_first = before.is_none();
+        *last = rows.last().copied();
+        let numbers = &self.numbers[number];
+        match (rows.first(), rows.last()) {
+            (Some(first), Some(last))
+                if numbered && (is_first && first.index != numbers.start || last.index >= numbers.end) =>
+            {
+                let (from, to) = (numbers.start, numbers.end);
+                Err(self.impossible(Error::damaged(format!(
+                    "activations {} to {} stand where those from {from} to below {to} belong",
+                    first.index, last.index
+                ))))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Hands all activations to `visit`, batch by batch, with the number of their task.
@@ -252,15 +333,55 @@ impl RunReader {
     }
 }
 
-/// Holds activations of one row group against the bounds, as far as they were read.
-fn check(rows: &[Activation], columns: Columns, last: &mut Option<u64>) -> Result<(), Error> {
-    if columns.contains(Columns::TIMING) {
-        check_times(rows)?;
+/// Whether everything that is said to be in a file of this size is there, and nothing of it in two places.
+fn check_ranges(
+    path: &Path,
+    size: u64,
+    metadata: &ParquetMetaData,
+    others: impl Iterator<Item = (u64, u64)>,
+) -> Result<(), Error> {
+    let columns = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns).map(column::range);
+    let parts: Result<Vec<_>, _> = columns.chain(others.map(Ok)).collect();
+    let mut parts = parts.map_err(|e| damaged(path, damage_of(e)))?;
+    parts.sort_unstable();
+    let mut end = 0;
+    for (offset, length) in parts {
+        if offset < end {
+            return Err(damaged(path, Error::damaged("two parts of it share bytes")));
+        }
+        end = offset.saturating_add(length);
     }
-    if columns.contains(Columns::INDEX) {
-        check_order(rows, last)?;
+    if end > size {
+        return Err(damaged(path, Error::damaged("a part of it lies behind its end")));
     }
     Ok(())
+}
+
+/// No task can have more rows in the file than activations that ran.
+fn check_counts(path: &Path, groups: &[RowGroup], info: &RunInfo) -> Result<(), Error> {
+    let mut rows = vec![0u64; info.tasks.len()];
+    groups.iter().for_each(|group| rows[group.task] = rows[group.task].saturating_add(group.rows as u64));
+    for (task, rows) in info.tasks.iter().zip(rows) {
+        let executed = task.result.as_ref().map_or(COUNT, |result| result.executed);
+        if rows > executed.min(COUNT) {
+            let name = &task.spec.name;
+            return Err(damaged(
+                path,
+                Error::damaged(format!(
+                    "it holds {rows} activations of task {name:?}, of which {executed} ran"
+                )),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The number of a row group's first activation, as its statistics have it.
+fn first_number(group: &RowGroupMetaData) -> Option<u64> {
+    match group.column(1).statistics() {
+        Some(Statistics::Int64(s)) => s.min_opt().and_then(|first| u64::try_from(*first).ok()),
+        _ => None,
+    }
 }
 
 fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), Error> {
@@ -314,10 +435,12 @@ fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<Ro
             ),
         ));
     };
-    // No encoding packs more than a few thousand rows into a byte; a larger claim would only take memory.
-    let largest = u64::try_from(group.total_byte_size()).unwrap_or(0).saturating_mul(1 << 16);
+    // Few bytes can hold many rows that are alike; but what is said twice is said alike.
+    let held: i64 =
+        group.columns().iter().fold(0, |sum, column| sum.saturating_add(column.uncompressed_size()));
+    let alike = group.columns().iter().all(|column| column.num_values() == group.num_rows());
     match usize::try_from(group.num_rows()) {
-        Ok(rows) if rows as u64 <= largest => Ok(RowGroup { task, rows }),
-        _ => Err(damaged(path, Error::damaged("a row group claims more rows than its bytes can hold"))),
+        Ok(rows) if alike && group.total_byte_size() <= held => Ok(RowGroup { task, rows }),
+        _ => Err(damaged(path, Error::damaged("a row group claims more than its columns hold"))),
     }
 }

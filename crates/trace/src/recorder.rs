@@ -17,7 +17,7 @@ use crate::codec::RowEncoder;
 use crate::error::{recording_ended, unknown_task};
 use crate::frame::{self, Kind};
 use crate::journal::{Journal, put_info};
-use crate::own_file::OwnFile;
+use crate::own_file::{self, OwnFile};
 use crate::spikes::{Slicer, SpikeFilter};
 
 /// How long rows wait in memory at most before they are written.
@@ -250,6 +250,10 @@ fn spawn<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<JoinHandle<T>, Error> {
     let thread = std::thread::Builder::new().name(name.into());
+    let work = move || {
+        own_file::outlive_file_limits();
+        work()
+    };
     thread.spawn(work).map_err(Error::file("start the writer of", path))
 }
 

@@ -88,7 +88,8 @@ impl Slice {
         let bins = || self.stored.iter().flat_map(|stored| &stored.bins);
         let possible = self.missed <= COUNT
             && times.iter().all(|ns| (EARLIEST_NS..=LATEST_NS).contains(ns))
-            && bins().all(|(_, count)| *count <= COUNT);
+            && bins().all(|(_, count)| *count <= COUNT)
+            && self.stored.iter().all(|stored| stored.bins.is_sorted_by(|a, b| a.0 < b.0));
         if !possible {
             return Err(Error::damaged(format!(
                 "the second from {} ns on holds times or counts out of all bounds",

@@ -5,8 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use jitterlab_model::bounds::{check_order, check_times};
-use jitterlab_model::{Activation, Error, Flags, Gap, RunCauses, RunInfo, StopReason};
+use jitterlab_model::bounds::{check_due_times, check_numbers, check_times};
+use jitterlab_model::{Activation, Error, Flags, Gap, RunCauses, RunInfo, StopReason, TaskRun};
 
 use crate::causes;
 use crate::codec;
@@ -58,14 +58,18 @@ impl Lane {
     }
 
     /// Cuts off the rows from the first that cannot be; says whether there was none.
-    fn cut_impossible(&self, rows: &mut Vec<Activation>) -> bool {
-        let last = self.last.map(|last| last.index);
-        if check_times(rows).is_ok() && check_order(rows, &mut last.clone()).is_ok() {
+    fn cut_impossible(&self, rows: &mut Vec<Activation>, has_own_due_times: bool) -> bool {
+        let possible = |rows: &[Activation], last: Option<&Activation>| {
+            check_times(rows).is_ok()
+                && check_numbers(rows, last).is_ok()
+                && (!has_own_due_times || check_due_times(rows, last).is_ok())
+        };
+        if possible(rows, self.last.as_ref()) {
             return true;
         }
-        let mut last = last;
-        let mut possible = |a: &[Activation]| check_times(a).is_ok() && check_order(a, &mut last).is_ok();
-        let good = rows.iter().take_while(|a| possible(std::slice::from_ref(*a))).count();
+        let mut last = self.last;
+        let next = |a: &&Activation| possible(std::slice::from_ref(*a), last.replace(**a).as_ref());
+        let good = rows.iter().take_while(next).count();
         rows.truncate(good);
         false
     }
@@ -153,7 +157,8 @@ impl<'a> Walk<'a> {
                     let limit = count.min(frame.payload.len());
                     // What is decoded before something that cannot be is kept all the same.
                     whole = codec::decode(frame.payload, lane.period_ns, limit, &mut self.rows).is_some();
-                    whole &= lane.cut_impossible(&mut self.rows);
+                    let own = self.info.tasks.get(task).is_some_and(TaskRun::has_own_due_times);
+                    whole &= lane.cut_impossible(&mut self.rows, own);
                 }
                 (Kind::Slice, Some(_)) => {
                     slice = Slice::decode(task, frame.payload).filter(|slice| slice.check().is_ok());

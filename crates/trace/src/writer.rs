@@ -8,10 +8,10 @@ use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
 
 use crate::causes;
-use crate::convert::close_journal;
+use crate::convert::{close_journal, saved};
 use crate::error::{FileProblem, being_recorded, exists, not_closed};
 use crate::journal::Journal;
-use crate::paths::{journal_path, sync_directory};
+use crate::paths::{journal_path, numbered, sync_directory};
 use crate::place::{Holds, check_free, holds};
 use crate::recorder::Recorder;
 use crate::table::FinishedRun;
@@ -111,7 +111,7 @@ impl RunWriter {
     /// Takes why activations were late until now; the last one holds. Never waits for the disk.
     ///
     /// # Errors
-    /// It cannot be compressed: never in practice.
+    /// They are larger than what is read.
     pub fn causes(&mut self, causes: &RunCauses) -> Result<(), Error> {
         let bytes = causes::encode(causes).map_err(Error::file("write the causes into", &self.path))?;
         self.recorder.causes(&bytes);
@@ -161,11 +161,11 @@ impl RunWriter {
         // The file gets the description from here. The journal gets it too, for `recover` if the file cannot be
         // written; where the disk is too full even for that, recovery describes the run as crashed.
         let _ = journal.end(&info);
-        let closed = close_journal(&journal, &path, info, progress);
+        let closed = close_journal(&journal, &path, info.clone(), progress);
         closed.map(|closed| FinishedRun { ended, ..closed }).map_err(|error| {
             match error.is(FileProblem::JournalLeft) || error.is(FileProblem::Lost) {
                 true => error,
-                false => not_closed(&path, &journal_name, error),
+                false => saved(&journal, &path, &info, error),
             }
         })
     }
@@ -175,20 +175,6 @@ impl RunWriter {
 fn is_taken(error: &Error) -> bool {
     let taken = [FileProblem::Exists, FileProblem::JournalExists, FileProblem::BeingRecorded];
     taken.into_iter().any(|problem| error.is(problem))
-}
-
-/// The name with a number before its ending; the first has none.
-fn numbered(path: &Path, number: u32) -> PathBuf {
-    if number < 2 {
-        return path.into();
-    }
-    let mut name = path.file_stem().unwrap_or_default().to_owned();
-    name.push(format!("-{number}"));
-    if let Some(ending) = path.extension() {
-        name.push(".");
-        name.push(ending);
-    }
-    path.with_file_name(name)
 }
 
 /// A journal without a byte, which a run leaves that was killed before its first: locked, so that only one takes it over.

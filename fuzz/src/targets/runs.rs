@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jitterlab_analysis::predict::Prediction;
 use jitterlab_analysis::require::Requirement;
 use jitterlab_analysis::task_analysis::AnalysisSection;
-use jitterlab_model::bounds::{check_description, check_order, check_times};
+use jitterlab_model::bounds::{check_description, check_numbers, check_times};
 use jitterlab_model::distribution::Distribution;
 use jitterlab_model::{
     Activation, Bench, EdgeKind, Flags, Keep, RunInfo, TaskResult, TaskRun, TaskSpec, TimingStats,
@@ -213,7 +213,7 @@ pub fn values(folder: &Path, data: &[u8], long: bool) {
 
 /// What a reader does with rows once it has decoded them.
 fn counted(period_ns: i64, rows: &[Activation]) {
-    if check_times(rows).is_ok() && check_order(rows, &mut None).is_ok() {
+    if check_times(rows).is_ok() && check_numbers(rows, None).is_ok() {
         let mut stats = TimingStats::new(period_ns);
         stats.push_all(rows);
         for values in [&stats.latency, &stats.period_error, &stats.cycle_to_cycle, &stats.execution] {

@@ -344,6 +344,26 @@ fn a_watched_activation_costs_few_instructions() {
     }
 }
 
+#[test]
+fn misuse_is_answered_and_the_file_is_right_all_the_same() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("misuse.parquet");
+    fine(Command::new(compiled(&here().join("tests/misuse.c"), folder.path())).arg(&file));
+    let (info, rows) = read(&file);
+    let counts = |task: usize| {
+        let result = info.tasks[task].result.as_ref().unwrap();
+        (result.executed, result.dropped, rows[task].len() as u64)
+    };
+    assert_eq!(counts(0), (10, 0, 10));
+    // What the second thread did is not in the file, and counted.
+    let (executed, dropped, recorded) = counts(1);
+    assert_eq!((executed, executed - dropped), (5_000 + 3_000, recorded));
+    assert!(dropped >= 3_000 && counts(2).2 >= 5, "{info:?}");
+}
+
 /// The programs and commands of the guide, in their order: the language, and what is in the block.
 fn guide() -> Vec<(String, String)> {
     let text = fs::read_to_string(here().join("../../docs/guide/own-program.md")).unwrap();

@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 mod imports;
-mod runs;
+pub mod runs;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -31,7 +31,7 @@ const CASES: &[Case] = &[
     ("rtprio", "server", AS_IT_IS, Pass, "CAP_SYS_NICE", ""),
     ("rtprio", "laptop", AS_IT_IS, Fail, "rtprio is 0", "setcap cap_sys_nice"),
     ("rtprio", "container", AS_IT_IS, Fail, "rtprio is 0", "--cap-add SYS_NICE"),
-    ("rtprio", "laptop", |f| f.process.limits.rtprio = Some(Limit::AtMost(20)), Warn, "up to 20", "@realtime - rtprio 99"),
+    ("rtprio", "laptop", |f| f.process.limits.rtprio = Some(Limit::AtMost(20)), Warn, "up to 20", "@realtime - rtprio 85"),
     ("memlock", "cnc-rt", AS_IT_IS, Pass, "no limit", ""),
     ("memlock", "laptop", AS_IT_IS, Warn, "8192 KiB", "memlock unlimited"),
     ("memlock", "container", AS_IT_IS, Warn, "64 KiB", "--ulimit memlock=-1"),

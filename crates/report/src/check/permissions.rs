@@ -22,9 +22,9 @@ pub(super) const WORDS: &[Words] = &[
             SETCAP,
             (
                 "limits-line",
-                "line `@realtime - rtprio 99` in /etc/security/limits.d/90-realtime.conf, then log in again",
+                "line `@realtime - rtprio 85` in /etc/security/limits.d/90-realtime.conf, then log in again",
             ),
-            ("docker", "docker run --cap-add SYS_NICE --ulimit rtprio=99 ..."),
+            ("docker", "docker run --cap-add SYS_NICE --ulimit rtprio=85 ..."),
         ],
     },
     Words {
@@ -101,7 +101,7 @@ pub(super) const WORDS: &[Words] = &[
         ],
         advice: &[(
             "docker",
-            "docker run --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio=99 --ulimit memlock=-1 --cpuset-cpus={usable} ...",
+            "docker run --cap-add SYS_NICE --cap-add IPC_LOCK --ulimit rtprio=85 --ulimit memlock=-1 --cpuset-cpus={usable} ...",
         )],
     },
     Words {

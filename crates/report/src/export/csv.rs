@@ -7,6 +7,7 @@ use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Run, Told};
 
 use super::{Exported, rows};
+use crate::printable::printable_drawing;
 
 /// A column: its name, whether a source tells it, its cell.
 type Column = (&'static str, fn(&Told) -> bool, fn(&Activation) -> i64);
@@ -42,8 +43,14 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     })
 }
 
-/// A cell of text as RFC 4180 has it; in quotes, too, what a reader may take for another separator, a comment or a margin.
+/// A cell of text as RFC 4180 has it; in quotes, too, what a reader may take for another separator, a comment or a margin. What a
+/// spreadsheet would compute has an apostrophe before it, which makes it text there.
 fn quoted(text: &str) -> String {
+    let text = &*printable_drawing(text);
+    let text = &*match text.starts_with(['=', '+', '-', '@']) {
+        true => format!("'{text}"),
+        false => text.into(),
+    };
     if text.contains([',', ';', '\t', '"', '\n', '\r']) || text.starts_with('#') || text.trim() != text {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

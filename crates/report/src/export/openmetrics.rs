@@ -11,6 +11,7 @@ use jitterlab_runs::Run;
 
 use super::Exported;
 use super::started::started;
+use crate::printable::printable_drawing;
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
@@ -38,7 +39,7 @@ impl Text<'_> {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable_drawing(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {

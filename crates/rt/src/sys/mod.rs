@@ -2,6 +2,7 @@
 
 pub mod counter;
 pub mod memory;
+pub mod origin;
 pub mod restartable;
 pub mod sched;
 pub mod signal;

@@ -35,7 +35,8 @@ pub fn leave() -> bool {
     if symbol::<u32>(c"__rseq_size").is_none_or(|size| size == 0) {
         return false;
     }
-    let area = thread_pointer().wrapping_offset(offset);
+    // The C library counts from there.
+    let area = super::origin::thread_pointer().wrapping_offset(offset);
     SIZES.iter().any(|size| {
         // SAFETY: the kernel compares address, size and signature with what is registered and, if they are the same,
         // forgets them; otherwise it answers an error and nothing changes.
@@ -69,26 +70,6 @@ fn symbol<T: Copy>(name: &CStr) -> Option<T> {
     // SAFETY: the C library documents both symbols as constants of these types (`const ptrdiff_t __rseq_offset`, `const
     // unsigned int __rseq_size`), and keeps them for the program's life.
     unsafe { address.cast::<T>().as_ref() }.copied()
-}
-
-/// Where the C library counts the offset from.
-#[cfg(target_arch = "x86_64")]
-fn thread_pointer() -> *const u8 {
-    let pointer;
-    // SAFETY: the first word of the thread control block is its own address (System V ABI, thread-local storage).
-    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
-    pointer
-}
-
-/// Where the C library counts the offset from.
-#[cfg(target_arch = "aarch64")]
-fn thread_pointer() -> *const u8 {
-    let pointer;
-    // SAFETY: reads a register.
-    unsafe {
-        std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags))
-    };
-    pointer
 }
 
 #[cfg(test)]

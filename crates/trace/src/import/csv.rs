@@ -4,13 +4,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use jitterlab_model::bounds::{COLUMNS, TASKS};
 use jitterlab_model::{Activation, Flags, Gap, Warning};
 use memchr::memchr;
 
 use super::starts::{self, Known, Span};
 use super::text::{decimal_ns, lines, pieces};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, capture, rttest};
-use crate::error::{Unreadable, Wanted};
+use crate::error::{Counted, Unreadable, Wanted};
 use crate::role::{Role, role_of};
 
 pub(super) const PEER: Peer = Peer { name: "tables (CSV)", recognise, parse };
@@ -22,16 +23,16 @@ struct Place {
     unit_ns: i64,
 }
 
-/// The cells of a line.
+/// The cells of a line, as many as are read.
 fn cells(line: &str) -> Vec<Cow<'_, str>> {
     let has = |byte: u8| memchr(byte, line.as_bytes()).is_some();
     let quoted = has(b'"');
     let separates = |c: &u8| if quoted { line.contains(outside_quotes(*c)) } else { has(*c) };
     // A comma may be a decimal one where something else separates.
     let cells: Vec<&str> = match [b';', b'\t', b','].into_iter().find(separates) {
-        Some(separator) if quoted => line.split(outside_quotes(separator)).collect(),
-        Some(separator) => pieces(line, separator).collect(),
-        None => line.split_whitespace().collect(),
+        Some(separator) if quoted => line.split(outside_quotes(separator)).take(COLUMNS).collect(),
+        Some(separator) => pieces(line, separator).take(COLUMNS).collect(),
+        None => line.split_whitespace().take(COLUMNS).collect(),
     };
     cells.into_iter().map(|cell| unquoted(cell.trim_ascii())).collect()
 }
@@ -170,6 +171,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         }
         let task = numbers.get(name).copied().unwrap_or(tasks.len());
         if task == tasks.len() {
+            if task == TASKS {
+                return Err(Unreadable::TooMany { what: Counted::Tasks, most: TASKS }.into());
+            }
             numbers.insert(name.into(), task);
             tasks.push(Task { name: name.into(), ..Task::default() });
         }

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jitterlab_model::bounds::TASKS;
 use jitterlab_model::warning::Aperiodic;
 use jitterlab_model::{Activation, Flags, Gap, Warning};
 
@@ -15,7 +16,7 @@ use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{expect_numbers, lines, ns, number_after, numbers, once, pieces};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
-use crate::error::{Unreadable, Wanted};
+use crate::error::{Counted, Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest", recognise, parse };
 
@@ -202,6 +203,9 @@ impl Output {
             }
             if let Some(columns) = self.rows.last().map(Vec::len).filter(|columns| *columns != row.len()) {
                 return Err(Unreadable::CountsOfRow { counts: row.len() - 1, columns: columns - 1 });
+            }
+            if row.len() > TASKS {
+                return Err(Unreadable::TooMany { what: Counted::Tasks, most: TASKS });
             }
             self.rows.push(row);
         }

@@ -39,7 +39,7 @@ use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use jitterlab_model::bounds;
+use jitterlab_model::bounds::{self, LINE};
 use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
@@ -150,10 +150,9 @@ impl Input<'_> {
     /// A small file in the same folder, such as the description that a tool writes beside its samples.
     fn beside(&self, name: &str) -> Option<String> {
         const MOST: u64 = 1 << 20;
-        let file = File::open(self.folder?.join(name)).ok()?;
-        let mut text = String::new();
-        file.take(MOST).read_to_string(&mut text).ok()?;
-        Some(text)
+        // It was not named by the user: what waits for a writer is not opened.
+        let path = self.folder?.join(name);
+        path.is_file().then(|| crate::source::read_text(path, MOST).ok())?
     }
 }
 
@@ -196,7 +195,8 @@ impl Unreadable {
 /// have.
 pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, Error> {
     let path = path.as_ref();
-    let inside = ["samples.raw", "results.json"].map(|name| path.join(name)).into_iter().find(|p| p.exists());
+    let inside =
+        ["samples.raw", "results.json"].map(|name| path.join(name)).into_iter().find(|p| p.is_file());
     let path = inside.as_deref().unwrap_or(path);
     let mut bytes = Vec::new();
     let mut take = |from: &mut dyn Read| from.take(LONGEST + 1).read_to_end(&mut bytes);
@@ -287,6 +287,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     let unpacked = unpack::gunzip(path, bytes)?;
     let bytes = unpacked.as_deref().unwrap_or(bytes);
     let printed = unpack::text_of(bytes);
+    check_lines(path, &printed)?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let columns_given = !hints.columns.is_empty();
     let layers = unpack::layers(&printed);
@@ -307,6 +308,16 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
         }
     }
     Err(unknown_output(path, mentioned(&printed)))
+}
+
+/// Refuses a text of which a line has more than any tool prints, before every tool looks at it; JSON may have one line alone.
+fn check_lines(path: &Path, text: &str) -> Result<(), Error> {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    if !is_json && text.len() > LINE && text.lines().any(|line| line.len() > LINE) {
+        return Err(Error::damaged(format!("{} has a line of more than {} MiB", path.display(), LINE >> 20))
+            .remedy("keep only a part of its columns"));
+    }
+    Ok(())
 }
 
 /// The tool that a text of unknown format names.
@@ -396,7 +407,7 @@ fn possible(measured: &Measured) -> Result<(), Error> {
     match measured {
         Measured::Rows(rows) => {
             bounds::check_times(rows)?;
-            bounds::check_order(rows, &mut None)
+            bounds::check_numbers(rows, None)
         }
         Measured::Distributions(stats) => {
             let all = [&stats.latency, &stats.missed_ages, &stats.period_error, &stats.execution];

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use crate::common::{all_rows, closed, info, quick_directory, row};
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{Activation, Flags, Keep, RunCauses, StopReason};
-use jitterlab_trace::{Columns, Error, FileProblem, RunReader, RunWriter, journal_path, recover};
+use jitterlab_model::{Activation, Flags, Keep, RunCauses, StopReason, TaskResult};
+use jitterlab_trace::{
+    Columns, Error, FileProblem, JournalReader, RunFileWriter, RunReader, RunWriter, journal_path, recover,
+};
 
 fn journal(directory: &Path, keep: Keep, rows: &[Activation]) -> Vec<u8> {
     let path = directory.join("whole.parquet");
@@ -197,8 +199,27 @@ fn mixed(number: u64) -> u64 {
     (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 16
 }
 
-#[test]
-fn a_damaged_run_file_is_refused_or_says_the_same() {
+/// A bit, eight bytes, a block of zeros, two blocks in each other's place, an end that is missing, a block twice: the same for
+/// the same number.
+fn damaged(bytes: &[u8], number: u64) -> Vec<u8> {
+    let mut damaged = bytes.to_vec();
+    let length = bytes.len();
+    let [at, other, size] = [0, 1, 2].map(|n| mixed(3 * number + n) as usize);
+    let (at, other) = (at % length, other % length);
+    let block = [1, 8, 64, 512, 4096][size % 5];
+    match number % 6 {
+        0 => damaged[at] ^= 1 << (number / 6 % 8),
+        1 => (at..(at + 8).min(length)).for_each(|i| damaged[i] = mixed(number + i as u64) as u8),
+        2 => damaged[at..(at + block).min(length)].fill(0),
+        3 => (0..block).for_each(|i| damaged.swap((at + i) % length, (other + i) % length)),
+        4 => damaged.truncate(at),
+        _ => damaged.extend_from_within(at..(at + block).min(length)),
+    }
+    damaged
+}
+
+/// Run files of all activations, and of slices and spikes: each so often damaged.
+fn damage_run_files(times: u64) {
     let directory = quick_directory();
     let spikes = small_file(directory.path());
     let whole = directory.path().join("all.parquet");
@@ -211,20 +232,8 @@ fn a_damaged_run_file_is_refused_or_says_the_same() {
     let (mut refused, mut same) = (0, 0);
     for (bytes, of) in [(spikes, "small.parquet"), (all, "all.parquet")] {
         let expected = content(&directory.path().join(of)).unwrap();
-        let length = bytes.len();
-        for number in 0..1_500u64 {
-            let mut damaged = bytes.clone();
-            let at = mixed(3 * number) as usize % length;
-            let other = mixed(3 * number + 1) as usize % length;
-            match number % 5 {
-                // A bit, eight bytes, a block of zeros, two blocks in each other's place, an end that is missing.
-                0 => damaged[at] ^= 1 << (number / 5 % 8),
-                1 => (at..(at + 8).min(length)).for_each(|i| damaged[i] = mixed(number + i as u64) as u8),
-                2 => damaged[at..(at + 512).min(length)].fill(0),
-                3 => (0..64).for_each(|i| damaged.swap((at + i) % length, (other + i) % length)),
-                _ => damaged.truncate(at),
-            }
-            std::fs::write(&path, &damaged).unwrap();
+        for number in 0..times {
+            std::fs::write(&path, damaged(&bytes, number)).unwrap();
             match content(&path) {
                 Ok(found) => {
                     assert!(found == expected, "damage {number} of {of} went unnoticed");
@@ -235,7 +244,92 @@ fn a_damaged_run_file_is_refused_or_says_the_same() {
         }
     }
     println!("{refused} damaged files refused, {same} read as what they were");
-    assert!(refused > 2_500, "{refused} {same}");
+    assert!(refused > same, "{refused} {same}");
+}
+
+/// Journals of all activations, and of slices and spikes: what is read is what was recorded, and what is missing is said.
+fn damage_journals(times: u64) {
+    let directory = quick_directory();
+    let rows: Vec<_> = (0..200).map(|k| row(0, k)).collect();
+    let path = directory.path().join("damaged.parquet");
+    let (mut refused, mut whole, mut less) = (0, 0, 0);
+    for keep in [Keep::All, Keep::Spikes { above_ns: 3_000 }] {
+        let bytes = journal(directory.path(), keep, &rows);
+        let read = |bytes: &[u8]| {
+            std::fs::write(journal_path(&path), bytes).unwrap();
+            let reader = JournalReader::open(journal_path(&path))?;
+            let (mut rows, mut slices) = (Vec::new(), Vec::new());
+            reader.for_each_batch(|_, batch| rows.extend_from_slice(batch))?;
+            reader.for_each_slice(|slice| slices.push(slice.clone()))?;
+            let is_damage = |warning: &Warning| matches!(warning, Warning::JournalDamaged { .. });
+            Ok::<_, Error>((rows, slices, reader.info().warnings.iter().any(is_damage)))
+        };
+        let (all_rows, all_slices, _) = read(&bytes).unwrap();
+        for number in 0..times {
+            let Ok((rows, slices, is_said)) = read(&damaged(&bytes, number)) else {
+                refused += 1;
+                continue;
+            };
+            let times = |a: &Activation| (a.index, a.due_ns, a.start_ns, a.end_ns, a.missed);
+            let known = |a: &Activation| all_rows.iter().any(|b| times(a) == times(b));
+            assert!(rows.iter().all(known), "damage {number} of {keep:?} made rows up");
+            assert!(rows.is_sorted_by(|a, b| a.index < b.index), "damage {number} of {keep:?}");
+            assert!(slices.iter().all(|slice| all_slices.contains(slice)), "damage {number} of {keep:?}");
+            let is_whole = rows.len() == all_rows.len() && slices == all_slices;
+            // An end that is missing from the edge of a frame on leaves no trace: such is every run that was killed.
+            let at_edge = number % 6 == 4;
+            assert!(is_whole || is_said || at_edge, "damage {number} of {keep:?} is not said");
+            if is_whole { whole += 1 } else { less += 1 }
+        }
+    }
+    println!("{refused} damaged journals refused, {whole} read whole, {less} read in part");
+    assert!(less > 0 && whole > 0);
+}
+
+#[test]
+fn a_damaged_run_file_is_refused_or_says_the_same() {
+    damage_run_files(600);
+}
+
+#[test]
+fn a_damaged_journal_says_what_is_missing_and_makes_nothing_up() {
+    damage_journals(300);
+}
+
+#[test]
+#[ignore = "some minutes"]
+fn ten_thousand_damages() {
+    damage_run_files(3_500);
+    damage_journals(1_500);
+}
+
+#[test]
+fn what_cannot_be_is_damage_whatever_the_checksum_is_of() {
+    let directory = quick_directory();
+    let read = |name: &str, change: &dyn Fn(&mut Vec<Activation>), executed: u64| {
+        let path = directory.path().join(name);
+        let mut writer = RunFileWriter::create(&path, 2).unwrap();
+        let mut rows: Vec<_> = (0..1_000).map(|k| row(0, k)).collect();
+        change(&mut rows);
+        writer.append(0, &rows).unwrap();
+        let mut info = closed(Keep::All);
+        info.tasks[0].result = Some(TaskResult { executed, ..TaskResult::default() });
+        writer.finish(&info).unwrap();
+        read_everything(&path).map_err(|e| e.to_string())
+    };
+    read("usual", &|_| (), 1_000).unwrap();
+    let re_phased = |rows: &mut Vec<Activation>| {
+        (rows[7].due_ns, rows[7].flags) = (rows[6].due_ns, Flags::RE_PHASED);
+    };
+    read("re-phased", &re_phased, 1_001).unwrap();
+    let refused = |name, change: &dyn Fn(&mut Vec<Activation>), executed, why| {
+        let error = read(name, change, executed).expect_err(name);
+        assert!(error.contains("damaged") && error.contains(why), "{error}");
+    };
+    refused("end", &|rows| rows[7].end_ns = rows[7].start_ns - 1, 1_000, "activation 7 is due at");
+    refused("due", &|rows| rows[7].due_ns = rows[6].due_ns, 1_000, "follows one due at");
+    refused("number", &|rows| rows[7].index = 6, 1_000, "activation 6 comes after activation 6");
+    refused("count", &|_| (), 999, "1000 activations of task \"base\", of which 999 ran");
 }
 
 #[test]
@@ -267,6 +361,43 @@ fn a_journal_that_somebody_removed_is_closed_all_the_same() {
     let finished = writer.finish(closed(Keep::All)).unwrap();
     assert_eq!((finished.rows, finished.journal), (100, None));
     assert_eq!(std::fs::read(journal_path(&path)).unwrap(), b"mine");
+}
+
+#[test]
+fn a_run_whose_directory_is_gone_is_saved_where_one_can_write() {
+    let directory = quick_directory();
+    let folder = directory.path().join("gone");
+    std::fs::create_dir(&folder).unwrap();
+    let name = format!("saved-{}.parquet", std::process::id());
+    let mut writer = RunWriter::create(folder.join(&name), &info(Keep::All)).unwrap();
+    writer.append(0, &(0..100).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = writer.finish(closed(Keep::All)).expect_err("it was closed nowhere").to_string();
+    let saved = std::env::temp_dir().join(name);
+    assert!(error.contains(&format!("everything recorded is in {}", saved.display())), "{error}");
+    assert_eq!(RunReader::open(&saved).unwrap().rows(), 100);
+    std::fs::remove_file(saved).unwrap();
+}
+
+/// Whoever made the run file was killed before the journal went.
+#[test]
+fn a_run_file_that_is_made_already_is_not_made_again() {
+    let directory = quick_directory();
+    let path = directory.path().join("run.parquet");
+    let bytes = journal(directory.path(), Keep::All, &(0..60).map(|k| row(0, k)).collect::<Vec<_>>());
+    let leave = || std::fs::write(journal_path(&path), &bytes).unwrap();
+    leave();
+    let made = recover(&path).unwrap();
+    let file = std::fs::read(&path).unwrap();
+    leave();
+    assert_eq!(recover(&path).unwrap(), made);
+    assert!(!journal_path(&path).exists() && std::fs::read(&path).unwrap() == file);
+    // Another run's file is left alone, and so is the journal.
+    leave();
+    std::fs::write(&path, small_file(directory.path())).unwrap();
+    assert!(recover(&path).expect_err("another file").is(FileProblem::Exists));
+    assert!(journal_path(&path).exists());
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::{all_rows, info, row};
+use crate::common::{all_rows, closed, info, row};
 use jitterlab_model::{Keep, StopReason};
 use jitterlab_trace::{FileProblem, RunReader, RunWriter, journal_path, recover};
 
@@ -93,6 +93,89 @@ fn a_killed_run_is_recovered_up_to_the_last_second() {
         std::fs::remove_file(&path).unwrap();
     }
     assert!(checked > 0, "the machine is too busy: no round got further than its own delays");
+}
+
+const CLOSED_ROWS: u64 = 100_000;
+
+/// Not a test of its own: closes a run, and says when that begins and ends.
+#[test]
+#[ignore = "started by the tests below as their child"]
+fn close_a_run() {
+    let Some(path) = std::env::var_os(CHILD) else { return };
+    let mut writer = RunWriter::create(path, &info(Keep::All)).unwrap();
+    for from in (0..CLOSED_ROWS).step_by(10_000) {
+        writer.append(0, &(from..from + 10_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    }
+    // All of it is in the journal by then.
+    std::thread::sleep(Duration::from_millis(600));
+    println!("\nclosing");
+    writer.finish(closed(Keep::All)).unwrap();
+    println!("\nclosed");
+}
+
+/// Lets a child close its run and kills it after a while, if it takes so long; returns how long closing took.
+fn close_and_kill(path: &std::path::Path, after: Option<Duration>) -> Duration {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kill::close_a_run", "--ignored", "--nocapture"])
+        .env(CHILD, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut until = |wanted: &str| lines.by_ref().any(|line| line.unwrap() == wanted);
+    assert!(until("closing"));
+    let begin = Instant::now();
+    match after {
+        Some(after) => {
+            std::thread::sleep(after);
+            child.kill().unwrap();
+        }
+        None => assert!(until("closed")),
+    }
+    let taken = begin.elapsed();
+    child.wait().unwrap();
+    taken
+}
+
+fn kill_while_closing(times: u32) {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(format!("{name}.parquet"));
+    let taken = close_and_kill(&at("whole"), None);
+    let (mut before, mut behind) = (0, 0);
+    for round in 0..times {
+        let path = at(&round.to_string());
+        // Every phase: what is synced, read back, renamed and removed, and a little beyond.
+        close_and_kill(&path, Some(taken * (round % 25) / 20));
+        if journal_path(&path).exists() {
+            recover(&path).unwrap();
+            before += 1;
+        } else {
+            behind += 1;
+        }
+        let reader = RunReader::open(&path).unwrap();
+        let rows = &all_rows(&reader)[0];
+        assert!(
+            rows.len() as u64 == CLOSED_ROWS && rows.iter().zip(0..).all(|(a, k)| *a == row(0, k)),
+            "round {round}"
+        );
+        assert!(!journal_path(&path).exists(), "round {round}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    println!("{before} killed before their journal went, {behind} behind");
+    let left: Vec<_> =
+        std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(left.len() <= 2 && before > 0, "{left:?}");
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_is_closed_is_whole() {
+    kill_while_closing(15);
+}
+
+#[test]
+#[ignore = "some minutes"]
+fn a_hundred_runs_that_are_killed_while_they_are_closed_are_whole() {
+    kill_while_closing(100);
 }
 
 #[test]

@@ -6,5 +6,6 @@ mod damage;
 mod full_disk;
 mod import;
 mod kill;
+mod limits;
 mod round_trip;
 mod statements;

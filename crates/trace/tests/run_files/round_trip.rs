@@ -9,16 +9,18 @@ use jitterlab_model::{Activation, Flags, Keep, TimingStats};
 use jitterlab_trace::{Columns, Error, FileProblem, RunFileWriter, RunReader, RunWriter, journal_path};
 use proptest::prelude::*;
 
-/// A row on a usual grid, or one at the bounds of what can be. Its number is its distance from the row before.
+/// A row on a usual grid, or one at the bounds of what can be, with which the grid begins anew. Its number is its distance from
+/// the row before.
 fn any_row() -> impl Strategy<Value = Activation> {
-    let time = EARLIEST_NS..=LATEST_NS;
-    let span = || -SPAN_NS..=SPAN_NS;
-    let far = (1u64..1 << 40, time, span(), span(), any::<(u32, u16, u16)>());
+    let far =
+        (1u64..1 << 40, EARLIEST_NS..=LATEST_NS, -SPAN_NS..=SPAN_NS, 0..=SPAN_NS, any::<(u32, u16, u16)>());
     let far = far.prop_map(|(index, due_ns, latency, work, (missed, cpu, flags))| {
         let start_ns = due_ns + latency;
-        Activation { index, due_ns, start_ns, end_ns: start_ns + work, missed, cpu, flags: Flags(flags) }
+        let flags = Flags(flags).with(Flags::RE_PHASED);
+        Activation { index, due_ns, start_ns, end_ns: start_ns + work, missed, cpu, flags }
     });
-    prop_oneof![far, (0u64..200).prop_map(|k| Activation { index: 1, ..row(1, k) })]
+    let usual = (0u64..200).prop_map(|k| Activation { index: 1, flags: Flags::RE_PHASED, ..row(1, k) });
+    prop_oneof![far, usual]
 }
 
 proptest! {

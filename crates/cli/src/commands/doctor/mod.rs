@@ -67,6 +67,7 @@ fn jobs() -> impl TypedValueParser<Value = &'static Job> {
 
 /// Goes through all steps, decides, and writes the page.
 pub fn execute(args: &Args) -> Ending {
+    questions::check(args)?;
     let measure = |experiment: &mut Experiment<'_>| {
         let Some(answers) = questions::answers(args, experiment)? else { return Ok(None) };
         let folder = files::folder(experiment.is_kept())?;

@@ -67,9 +67,13 @@ fn choices(args: &Args) -> Result<[usize; 4], Error> {
     let way = choose(given.or(only), Question::Way(job), job.ways.len());
     let busy = choose((!args.load.is_empty()).then_some(0), Question::Busy, LOADS.len());
     let time = choose(args.budget.map(|_| 0), Question::Time, BUDGETS.len());
-    // What cannot be is refused before anything is kept.
-    plan(args, time)?;
     Ok([at, way, busy, time])
+}
+
+/// Refuses a time that is too short for any answer, and loads that there are not, before anything is asked or kept.
+pub(super) fn check(args: &Args) -> Result<(), Error> {
+    measure_args::loads(&args.load)?;
+    plan(args, 0).map(|_| ())
 }
 
 /// How the given time is divided, or else the chosen one.

@@ -13,13 +13,14 @@ mod table;
 mod threshold;
 mod vcd;
 
+use jitterlab_model::bounds::EDGES;
 use jitterlab_model::edge::LevelChange;
 use jitterlab_model::{Activation, Gap};
 use jitterlab_model::{EdgeKind, Flags, Warning};
 
 use super::starts::{self, Span};
 use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
-use crate::error::Unreadable;
+use crate::error::{Counted, Unreadable};
 
 pub use packets::PacketFilter;
 pub use threshold::Threshold;
@@ -78,6 +79,14 @@ impl Channel {
     }
 }
 
+/// Whether the channels have not too many edges together.
+fn check_edges<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> Result<(), Mistake> {
+    match channels.into_iter().map(|channel| channel.changes.len()).sum() {
+        0..=EDGES => Ok(()),
+        _ => Err(Unreadable::TooMany { what: Counted::Edges, most: EDGES }.into()),
+    }
+}
+
 /// The fewest activations that tell a period.
 const FEWEST: usize = 3;
 
@@ -89,14 +98,15 @@ struct Captured {
 
 impl Captured {
     /// The activations are between edges.
-    fn of_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Self {
+    fn of_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Result<Self, Mistake> {
+        check_edges(&channels)?;
         let edge = hints.capture.edge;
         let channels = channels.into_iter().map(|channel| {
             let each = edge.spans(channel.changes).into_iter();
             let end = |end_ns| (edge != EdgeKind::Both).then_some(end_ns);
             (channel.name, each.map(|(start_ns, end_ns)| Span { start_ns, end_ns: end(end_ns) }).collect())
         });
-        Captured { import, channels: channels.collect() }
+        Ok(Captured { import, channels: channels.collect() })
     }
 
     /// The channels that the user named, or all that show enough.

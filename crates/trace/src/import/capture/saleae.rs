@@ -25,5 +25,5 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let table = Table::read(names, 1, times, lines(input.text).skip(1))?;
     let mut import = Import::new("Saleae Logic", "capture");
     let channels = table.channels(&mut import, hints);
-    Ok(Captured::of_edges(import, channels, hints))
+    Captured::of_edges(import, channels, hints)
 }

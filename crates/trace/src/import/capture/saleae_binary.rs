@@ -44,7 +44,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let name = input.name.strip_suffix(".bin").unwrap_or(input.name);
     let mut import = Import::new("Saleae Logic", "capture");
     let channel = if kind == 0 { levels(rest, name)? } else { volts(&mut import, rest, name, hints)? };
-    Ok(Captured::of_edges(import, vec![channel], hints))
+    Captured::of_edges(import, vec![channel], hints)
 }
 
 /// A level at the beginning, and when it changed.

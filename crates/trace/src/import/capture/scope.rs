@@ -94,5 +94,5 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let table = Table::read(names, 1, times, lines(input.text).skip(line))?;
     let mut import = Import::new(tool, "capture");
     let channels = table.channels(&mut import, hints);
-    Ok(Captured::of_edges(import, channels, hints))
+    Captured::of_edges(import, channels, hints)
 }

@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 use std::io::{Cursor, Read};
 
+use jitterlab_model::bounds::VOLTAGES;
 use zip::ZipArchive;
 
 use super::super::{Hints, Import, Input, LONGEST, Mistake, Peer};
-use super::{Captured, Channel, threshold};
-use crate::error::Unreadable;
+use super::{Captured, Channel, check_edges, threshold};
+use crate::error::{Counted, Unreadable};
 
 pub(in crate::import) const PEER: Peer =
     Peer { name: "sigrok session", recognise, parse: |input, hints| read(input, hints)?.import(hints) };
@@ -36,26 +37,72 @@ fn damaged(error: &impl ToString) -> Mistake {
     Unreadable::Damaged { what: error.to_string() }.into()
 }
 
-/// A file of the archive as a whole, of which no more is unpacked than `left` allows; `None` if it is not there.
-fn content(archive: &mut Archive, name: &str, left: &mut u64) -> Result<Option<Vec<u8>>, Mistake> {
-    let Some(index) = archive.index_for_name(name) else { return Ok(None) };
+/// Longer descriptions are none.
+const LONGEST_METADATA: u64 = 1 << 20;
+/// Bytes of a sample of all channels at most.
+const WIDEST: usize = 1 << 10;
+
+/// The description; `None` if it is not there.
+fn metadata(archive: &mut Archive) -> Result<Option<String>, Mistake> {
+    let Some(index) = archive.index_for_name("metadata") else { return Ok(None) };
     let file = archive.by_index(index).map_err(|error| damaged(&error))?;
     let mut bytes = Vec::new();
-    file.take(*left + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
-    *left = left.checked_sub(bytes.len() as u64).ok_or(Unreadable::TooMuch)?;
-    Ok(Some(bytes))
+    file.take(LONGEST_METADATA).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// The samples of `name`, in one file or in numbered parts.
-fn samples(archive: &mut Archive, name: &str, left: &mut u64) -> Result<Vec<u8>, Mistake> {
-    let mut all = content(archive, name, left)?.unwrap_or_default();
-    for part in 1.. {
-        match content(archive, &format!("{name}-{part}"), left)? {
-            Some(bytes) => all.extend(bytes),
-            None => break,
+/// Hands on the samples of `name`, in one file or in numbered parts, of so many bytes each, piece by piece as they are unpacked:
+/// no more than `left` allows.
+fn samples(
+    archive: &mut Archive,
+    name: &str,
+    width: usize,
+    left: &mut u64,
+    mut visit: impl FnMut(&[u8]) -> Result<(), Mistake>,
+) -> Result<(), Mistake> {
+    let parts = (1..).map(|part| format!("{name}-{part}"));
+    let (mut piece, mut begun) = (vec![0; PIECE.next_multiple_of(width)], 0);
+    for (part, name) in std::iter::once(name.to_owned()).chain(parts).enumerate() {
+        let Some(index) = archive.index_for_name(&name) else { if part == 0 { continue } else { break } };
+        let mut file = archive.by_index(index).map_err(|error| damaged(&error))?;
+        loop {
+            let read = file.read(&mut piece[begun..]).map_err(|error| damaged(&error))?;
+            if read == 0 {
+                break;
+            }
+            *left = left.checked_sub(read as u64).ok_or(Unreadable::TooMuch)?;
+            let filled = begun + read;
+            let whole = filled - filled % width;
+            visit(&piece[..whole])?;
+            piece.copy_within(whole..filled, 0);
+            begun = filled - whole;
         }
     }
-    Ok(all)
+    Ok(())
+}
+
+/// Unpacked at once.
+const PIECE: usize = 1 << 16;
+
+/// The changes of all channels in samples of this width, `at` their times.
+fn levels(
+    probes: &mut [(usize, Channel)],
+    width: usize,
+    at: impl Fn(usize) -> f64,
+) -> impl FnMut(&[u8]) -> Result<(), Mistake> {
+    let (mut last, mut number) = (Vec::new(), 0);
+    move |piece| {
+        for sample in piece.chunks_exact(width) {
+            if sample != last {
+                last = sample.to_vec();
+                for (bit, channel) in &mut *probes {
+                    channel.see(at(number).round() as i64, Some(sample[*bit / 8] >> (*bit % 8) & 1 == 1));
+                }
+            }
+            number += 1;
+        }
+        check_edges(probes.iter().map(|(_, channel)| channel))
+    }
 }
 
 pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
@@ -64,8 +111,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         return Err(Unreadable::Second.into());
     }
     let mut left = LONGEST;
-    let metadata = content(&mut archive, "metadata", &mut left)?.ok_or(Unreadable::Cut)?;
-    let metadata = String::from_utf8_lossy(&metadata).into_owned();
+    let metadata = metadata(&mut archive)?.ok_or(Unreadable::Cut)?;
     // Older versions write blanks around it.
     let pair = |line: &'_ str| {
         line.split_once('=').map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned()))
@@ -74,32 +120,39 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let pairs = || pairs.iter().map(|(key, value)| (key.as_str(), value.as_str()));
     let value = |key: &str| pairs().find(|(name, _)| *name == key).map(|(_, value)| value);
     let rate = value("samplerate").and_then(rate_hz).ok_or(Unreadable::NoSampleRate)?;
-    let at = |sample: usize| sample as f64 * 1e9 / rate;
+    let at = move |sample: usize| sample as f64 * 1e9 / rate;
     let mut import = Import::new("sigrok", "capture");
     let mut channels: Vec<Channel> = Vec::new();
     if let Some(file) = value("capturefile") {
         let width: usize = value("unitsize").and_then(|width| width.parse().ok()).unwrap_or(1);
-        let bytes = samples(&mut archive, file, &mut left)?;
+        if !(1..=WIDEST).contains(&width) {
+            return Err(Unreadable::Samples.into());
+        }
         let mut known: HashSet<usize> = HashSet::new();
+        let mut probes = Vec::new();
         for (key, name) in pairs() {
             let Some(bit) = key.strip_prefix("probe").and_then(|n| n.parse::<usize>().ok()) else { continue };
             let bit = bit.checked_sub(1).filter(|bit| bit / 8 < width).ok_or(Unreadable::Samples)?;
             if !known.insert(bit) {
                 return Err(Unreadable::Samples.into());
             }
-            let mut channel = Channel::new(name);
-            for (number, sample) in bytes.chunks_exact(width).enumerate() {
-                channel.see(at(number).round() as i64, Some(sample[bit / 8] >> (bit % 8) & 1 == 1));
-            }
-            channels.push(channel);
+            probes.push((bit, Channel::new(name)));
         }
+        samples(&mut archive, file, width, &mut left, levels(&mut probes, width, at))?;
+        channels.extend(probes.into_iter().map(|(_, channel)| channel));
     }
     for (key, name) in pairs() {
         let Some(number) = key.strip_prefix("analog").and_then(|n| n.parse::<usize>().ok()) else { continue };
-        let bytes = samples(&mut archive, &format!("analog-1-{number}"), &mut left)?;
-        let volts = bytes.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
-        let samples = volts.enumerate().map(|(number, volts)| (at(number), volts)).collect();
-        channels.push(threshold::channel(&mut import, name, &samples, hints.capture.threshold));
+        let mut volts: threshold::Samples = Vec::new();
+        samples(&mut archive, &format!("analog-1-{number}"), 4, &mut left, |piece| {
+            let each = piece.as_chunks::<4>().0.iter().map(|bytes| f64::from(f32::from_le_bytes(*bytes)));
+            volts.extend((volts.len()..).map(at).zip(each));
+            match volts.len() {
+                ..=VOLTAGES => Ok(()),
+                _ => Err(Unreadable::TooMany { what: Counted::Voltages, most: VOLTAGES }.into()),
+            }
+        })?;
+        channels.push(threshold::channel(&mut import, name, &volts, hints.capture.threshold));
     }
-    Ok(Captured::of_edges(import, channels, hints))
+    Captured::of_edges(import, channels, hints)
 }

@@ -47,5 +47,5 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let table = Table::read(names, usize::from(has_times), times, rows().skip(usize::from(has_labels)))?;
     let mut import = Import::new("sigrok", "capture");
     let channels = table.channels(&mut import, hints);
-    Ok(Captured::of_edges(import, channels, hints))
+    Captured::of_edges(import, channels, hints)
 }

@@ -65,7 +65,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
         Seen::Volts(name, samples) => threshold::channel(&mut import, &name, &samples, threshold),
     });
     let channels = channels.collect();
-    Ok(Captured::of_edges(import, channels, hints))
+    Captured::of_edges(import, channels, hints)
 }
 
 impl Dump {

@@ -1,0 +1,114 @@
+//! What C holds of loops and probes. It stays when what is in it is freed, so that whoever uses it again is told.
+#![expect(unsafe_code, reason = "C hands over pointers")]
+
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use jitterlab_recording::{Error, origin};
+
+use crate::error::{broken, elsewhere, freed, not_one, note, noted};
+use crate::kind::Kind;
+
+/// A loop or probe, and the only thread that may use it.
+#[repr(C)]
+pub struct Handle<T> {
+    /// Its kind, and the thread: 0 before the first that uses it.
+    key: AtomicUsize,
+    /// Activations that another thread began.
+    refused: AtomicU64,
+    held: UnsafeCell<Option<Box<T>>>,
+}
+
+impl<T> Handle<T> {
+    /// For C, of this thread, or of the first that uses it.
+    pub(crate) fn new(kind: Kind, thread: Option<usize>, held: T) -> *mut Self {
+        let key = AtomicUsize::new(thread.unwrap_or(0) | kind as usize);
+        Box::into_raw(Box::new(Handle { key, refused: AtomicU64::new(0), held: Some(Box::new(held)).into() }))
+    }
+
+    /// What is held, if it is this kind's and this thread's; NULL holds nothing. An activation that another thread `begins` is
+    /// counted.
+    ///
+    /// # Safety
+    /// `at` is NULL or may be read; the thread that may use what is held has no other reference to it.
+    #[inline]
+    pub(crate) unsafe fn held<'a>(at: *mut Self, kind: Kind, begins: bool) -> Option<&'a mut T> {
+        let owner = origin::thread() | kind as usize;
+        // SAFETY: as the caller promises, where it is not NULL.
+        let is_ours =
+            !at.is_null() && at.is_aligned() && unsafe { &*at }.key.load(Ordering::Relaxed) == owner;
+        // SAFETY: as the caller promises.
+        if is_ours || unsafe { Self::is_first(at, kind, owner, begins) } {
+            // SAFETY: as the caller promises.
+            let held = unsafe { &*at }.held.get();
+            // SAFETY: only the thread whose key it is comes here.
+            return unsafe { &mut *held }.as_deref_mut();
+        }
+        None
+    }
+
+    /// Whether the calling thread is the first; else says why it may not use what is held.
+    #[cold]
+    unsafe fn is_first(at: *mut Self, kind: Kind, owner: usize, begins: bool) -> bool {
+        if at.is_null() {
+            return false;
+        }
+        // SAFETY: as the caller of `held` promises.
+        let handle = unsafe { kind.is_at(at) }.then(|| unsafe { &*at });
+        let Some(handle) = handle else {
+            note(&not_one(kind));
+            return false;
+        };
+        match handle.key.compare_exchange(kind as usize, owner, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return true,
+            Err(key) if key == kind.freed() => note(&freed(kind)),
+            Err(_) => {
+                handle.refused.fetch_add(u64::from(begins), Ordering::Relaxed);
+                note(&elsewhere(kind));
+            }
+        }
+        false
+    }
+
+    /// Takes out what is held, with the activations that were refused; from any thread, since the one it is of may be over.
+    ///
+    /// # Safety
+    /// As for [`Handle::held`].
+    pub(crate) unsafe fn free(at: *mut Self, kind: Kind) -> Option<(Box<T>, u64)> {
+        if at.is_null() {
+            return None;
+        }
+        // SAFETY: as the caller promises.
+        let handle = unsafe { kind.is_at(at) }.then(|| unsafe { &*at });
+        let Some(handle) = handle else {
+            note(&not_one(kind));
+            return None;
+        };
+        let key = kind.freed();
+        if handle.key.swap(key, Ordering::AcqRel) == key {
+            note(&freed(kind));
+            return None;
+        }
+        // SAFETY: no thread has the key any more.
+        let held = unsafe { &mut *handle.held.get() }.take();
+        held.map(|held| (held, handle.refused.load(Ordering::Relaxed)))
+    }
+}
+
+/// The pointer to a new handle, or NULL and a note.
+pub(crate) fn made<T>(
+    kind: Kind,
+    thread: Option<usize>,
+    make: impl FnOnce() -> Result<T, Error>,
+) -> *mut Handle<T> {
+    let made = caught(|| noted(make())).flatten();
+    made.map_or(ptr::null_mut(), |made| Handle::new(kind, thread, made))
+}
+
+/// Does what a call is for; a panic ends here, and is a note.
+#[inline]
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| note(&broken())).ok()
+}

@@ -1,0 +1,44 @@
+//! Runs, loops and probes, told apart by what stands first where C's pointers lead.
+#![expect(unsafe_code, reason = "C hands over pointers")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a pointer should lead to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Kind {
+    Run = 1,
+    Loop = 2,
+    Probe = 3,
+}
+
+impl Kind {
+    /// These bits of a thread's address are 0.
+    const MASK: usize = 7;
+    /// The key of one that was freed: no thread has it.
+    pub(crate) fn freed(self) -> usize {
+        usize::MAX & !Self::MASK | self as usize
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Run => "run",
+            Kind::Loop => "loop",
+            Kind::Probe => "probe",
+        }
+    }
+
+    /// Whether something of this kind stands here, as far as can be seen.
+    ///
+    /// # Safety
+    /// `at` is NULL, or may be read.
+    pub(crate) unsafe fn is_at<T>(self, at: *const T) -> bool {
+        let key = at.cast::<AtomicUsize>();
+        // SAFETY: not NULL, and as the caller promises.
+        key.is_aligned() && unsafe { key.as_ref() }.is_some_and(|key| self.is_of(key.load(Ordering::Relaxed)))
+    }
+
+    fn is_of(self, key: usize) -> bool {
+        key & Self::MASK == self as usize
+    }
+}

@@ -1,0 +1,95 @@
+//! Memory that the system refuses: a sentence and an exit status instead of an abort.
+#![expect(unsafe_code, reason = "an allocator hands out addresses")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jitterlab_report::progress::NO_MEMORY;
+use jitterlab_trace::place;
+
+use crate::exit::Status;
+
+/// The system's allocator; where it has no memory left, the program ends.
+struct OrEnd;
+
+#[global_allocator]
+static MEMORY: OrEnd = OrEnd;
+
+// SAFETY: every call is the system allocator's, and answers what that answers, or never.
+unsafe impl GlobalAlloc for OrEnd {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        given(|| unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        given(|| unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as the caller promises.
+        given(|| unsafe { System.realloc(at, layout, size) })
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[inline]
+fn given(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
+    let at = if trial::fails() { std::ptr::null_mut() } else { ask() };
+    if at.is_null() {
+        end();
+    }
+    at
+}
+
+/// Takes back what is half written and ends the program: by the system's own calls, since whoever asked for memory may hold any
+/// lock. Names of files that are very long take memory themselves, and are tried once.
+#[cold]
+fn end() -> ! {
+    static ENDS: AtomicBool = AtomicBool::new(false);
+    if !ENDS.swap(true, Ordering::Relaxed) {
+        place::remove_unfinished();
+        // SAFETY: the text is there for good.
+        unsafe { libc::write(libc::STDERR_FILENO, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len()) };
+    }
+    // SAFETY: nothing of the program runs after it.
+    unsafe { libc::_exit(Status::CouldNotMeasure as i32) }
+}
+
+/// In builds for tests, the allocation of this number fails.
+#[cfg(debug_assertions)]
+mod trial {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    const VARIABLE: &str = "JITTERLAB_FAILING_ALLOCATION";
+    /// Which one is not looked up yet.
+    const UNKNOWN: u64 = u64::MAX;
+    static LEFT: AtomicU64 = AtomicU64::new(UNKNOWN);
+
+    pub(super) fn fails() -> bool {
+        match LEFT.load(Ordering::Relaxed) {
+            0 => false,
+            UNKNOWN => {
+                // Looking it up allocates.
+                LEFT.store(0, Ordering::Relaxed);
+                let number = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok());
+                LEFT.store(number.unwrap_or(0), Ordering::Relaxed);
+                false
+            }
+            _ => LEFT.fetch_sub(1, Ordering::Relaxed) == 1,
+        }
+    }
+}
+
+#[cfg(not(debug_assertions))]
+mod trial {
+    #[inline]
+    pub(super) fn fails() -> bool {
+        false
+    }
+}

@@ -1,0 +1,71 @@
+//! Where something was made: in which process, as far as it forks, and on which thread.
+#![expect(unsafe_code, reason = "C calls")]
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// A number that is another one in each child of fork(2), from the first call on: threads stay with the parent, and so does what
+/// they work for.
+pub fn process() -> u32 {
+    static ASKED: Once = Once::new();
+    ASKED.call_once(|| {
+        // SAFETY: the function only counts. Without memory for the note, children are not told apart.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    });
+    FORKS.load(Ordering::Relaxed)
+}
+
+extern "C" fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The calling thread: an address that is a multiple of 8, and no other living thread's of this process.
+#[inline]
+pub fn thread() -> usize {
+    thread_pointer().addr()
+}
+
+/// Where the C library keeps what is the thread's own.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(super) fn thread_pointer() -> *const u8 {
+    let pointer;
+    // SAFETY: the first word of the thread control block is its own address (System V ABI, thread-local storage).
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, preserves_flags, readonly)) };
+    pointer
+}
+
+/// Where the C library keeps what is the thread's own.
+#[cfg(target_arch = "aarch64")]
+#[inline]
+pub(super) fn thread_pointer() -> *const u8 {
+    let pointer;
+    // SAFETY: reads a register.
+    unsafe {
+        std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nomem, nostack, preserves_flags))
+    };
+    pointer
+}
+
+/// The C library's own name of the thread, which is an address too.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn thread_pointer() -> *const u8 {
+    // SAFETY: it only answers.
+    std::ptr::without_provenance((unsafe { libc::pthread_self() }) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_told_apart() {
+        let here = thread();
+        assert_eq!((here, here % 8), (thread(), 0));
+        let there = std::thread::spawn(thread).join().unwrap();
+        assert_ne!(here, there);
+        assert_eq!(process(), process());
+    }
+}
