@@ -86,8 +86,7 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
     if sorted.len() >= MANY {
         sorted.sort_by_key(|(_, task)| worst_ns(&task.summary).unwrap_or(i64::MAX));
     }
-    let extremes = sorted.first().zip(sorted.last()).filter(|_| sorted.len() >= MANY);
-    let extremes = extremes.and_then(|(best, worst)| best_and_worst(*best, *worst));
+    let extremes = if sorted.len() >= MANY { best_and_worst(&sorted) } else { None };
     let known = sorted.iter().filter(|(_, task)| !task.summary.unknown.contains(&Gap::Unit));
     let rows = known.flat_map(|(spec, task)| {
         let summary = &task.summary;
@@ -123,12 +122,19 @@ fn placed(task: &TaskRun, with_cpu: bool) -> String {
     cpu.map_or(task.spec.name.clone(), |cpu| format!("{}, CPU {cpu}", task.spec.name))
 }
 
-/// The two tasks that many ask for.
-fn best_and_worst(best: (&TaskRun, &&MeasuredTask), worst: (&TaskRun, &&MeasuredTask)) -> Option<Piece> {
-    let named = |(task, of): (&TaskRun, &&MeasuredTask)| {
+/// The two tasks that many ask for, of those that are named as the worst is: stages of one activation are not held against each
+/// other.
+fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
+    let kind = |task: &TaskRun| task.spec.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let (worst, of_worst) = sorted.last()?;
+    let (best, of_best) = sorted.iter().find(|(task, _)| kind(task) == kind(worst))?;
+    let is_sure =
+        sorted.iter().all(|(_, of)| Gap::EVERYTHING.iter().all(|gap| !of.summary.unknown.contains(gap)));
+    let named = |task: &TaskRun, of: &MeasuredTask| {
         Some(format!("{}, {}", placed(task, true), time(worst_ns(&of.summary)? as f64)))
     };
-    Some(Piece::said(format!("Best: {} at most. Worst: {}.", named(best)?, named(worst)?)))
+    let said = format!("Best: {} at most. Worst: {}.", named(best, of_best)?, named(worst, of_worst)?);
+    (is_sure && best.spec.name != worst.spec.name).then(|| Piece::said(said))
 }
 
 /// How many activations many tasks ran and missed, what they have in common once.

@@ -142,6 +142,10 @@ fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
     let latencies = summaries.iter().filter_map(|summary| Some((summary.latency.max_ns?, summary)));
     if let Some((ns, summary)) = latencies.max_by_key(|(ns, _)| *ns) {
         let (task, worst) = (&summary.task, time(ns as f64));
+        if summary.unknown.contains(&Gap::Figures) {
+            // Another statement of the same output says more.
+            return format!("The longest value of {task} is {worst} at least.");
+        }
         return match summary.unknown.contains(&Gap::Grid) {
             true => format!("The longest value of {task} is {worst}."),
             false => format!("{task} started up to {worst} late."),

@@ -58,7 +58,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
                 let stated = |stage: &&str| (stage.to_lowercase(), Statements::cut_to(unit_ns));
                 of_all = Some(stages.iter().map(stated).collect());
             }
-            Some((&(first @ ("count:" | "max:")), figures)) if of_all.is_some() => {
+            Some((&first @ ("count:" | "max:"), figures)) if of_all.is_some() => {
                 for ((_, stated), figure) in of_all.iter_mut().flatten().zip(values(number, figures)?) {
                     let of_all =
                         if first == "max:" { Statement::Max(ns(figure)) } else { Statement::Count(figure) };
