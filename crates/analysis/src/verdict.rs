@@ -129,7 +129,10 @@ impl PurposeVerdict {
         let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
         // Of several tasks that would do, the worst one.
         let judged = fitting.map(|task| judge(purpose, run, task));
-        let rank = |judged: &Judged| judged.as_ref().map_or(Fitness::CannotTell, |(fitness, _)| *fitness);
+        let rank = |judged: &Judged| match judged {
+            Ok((fitness, decision)) => (*fitness, Some(decision.seen)),
+            Err((_, decision)) => (Fitness::CannotTell, decision.as_ref().map(|decision| decision.seen)),
+        };
         let worst = judged.max_by_key(rank).unwrap_or_else(|| {
             let unknown = tasks.iter().any(|task| !known(&task));
             let periodic = tasks.iter().any(|task| !task.summary.unknown.contains(&Gap::Grid));

@@ -239,6 +239,22 @@ pub enum Warning {
         /// How many.
         count: u64,
     },
+    /// Longest times are in cycles of the processor or in nanoseconds, and taken as nanoseconds.
+    CyclesAsNanoseconds,
+    /// The period is the roundest that the output's duration and count leave.
+    PeriodByDuration {
+        /// The period.
+        period_ns: i64,
+    },
+    /// The activations of latencies that an output lists one by one, as far as it does.
+    ListedLate {
+        /// The task.
+        task: String,
+        /// Their places in ascending order: cycles of the task, or times.
+        at: Vec<u64>,
+        /// How long it is from one place to the next, where that is known.
+        each_ns: Option<i64>,
+    },
     /// Latencies above the histogram came in the same cycles of several tasks, as when the whole machine stands still.
     SharedStalls {
         /// How many cycles.
@@ -361,6 +377,17 @@ pub enum Warning {
     /// Anything else, as a sentence: from other tools, and from run files of earlier versions.
     #[serde(untagged)]
     Other(String),
+}
+
+impl Warning {
+    /// Whether it tells something of why activations were late, though not of which.
+    #[must_use]
+    pub fn is_clue(&self) -> bool {
+        matches!(
+            self,
+            Warning::SharedStalls { .. } | Warning::ManagementInterrupts { .. } | Warning::ListedLate { .. }
+        )
+    }
 }
 
 impl From<String> for Warning {

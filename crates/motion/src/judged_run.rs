@@ -46,6 +46,21 @@ impl JudgedRun {
         }
     }
 
+    /// A task that nobody measured, by the words that it was assumed in.
+    #[must_use]
+    pub fn assumed(by: String, period_ns: i64, executed: u64) -> Self {
+        JudgedRun {
+            task: by.clone(),
+            file: by,
+            others: Vec::new(),
+            period_ns,
+            executed,
+            unknown: Vec::new(),
+            warnings: Vec::new(),
+            caveats: Vec::new(),
+        }
+    }
+
     /// Whether it is told how many activations there were: a source of extremes need not say of how many they are.
     #[must_use]
     pub fn is_counted(&self) -> bool {

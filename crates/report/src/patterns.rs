@@ -12,9 +12,9 @@ use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
+use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
-use crate::chart::Chart;
 use crate::document::Present;
 use crate::figure::glance;
 use crate::figure::task::tasks;
@@ -23,7 +23,7 @@ use crate::run::task_line;
 use crate::section::{Cell, Piece, Section};
 use crate::shown::PageRun;
 use crate::summary;
-use crate::words::count;
+use crate::words::{count, list_some};
 
 /// Rows of a table at most: a screen.
 const ROWS: usize = 20;
@@ -62,13 +62,8 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
     let RunAnalysis { file, tasks, run, verdict, .. } = analysis;
     let measured: Vec<&MeasuredTask> = tasks.iter().map(|task| &task.measured).collect();
     let mut pieces = summary::answer(run, verdict.as_ref(), &measured);
-    pieces.extend(measured.iter().map(|task| summary::histogram(task, Chart::GLANCE)));
-    let found = run.tasks.iter().zip(tasks).flat_map(|(task, analysis)| {
-        let name = if tasks.len() > 1 { format!("{}: ", task.spec.name) } else { String::new() };
-        let found = found(&task.spec.name, task.spec.period_ns, analysis);
-        found.into_iter().map(move |sentence| format!("{name}{sentence}"))
-    });
-    pieces.extend(summary::notes(run, &measured, found.collect()));
+    pieces.extend(summary::histograms(&measured));
+    pieces.extend(summary::notes(run, &measured, all_found(run, tasks)));
     let mut folded = summary::details(run, &measured);
     folded.extend(glance::charts(tasks).into_iter().map(Piece::Figure));
     let names = AnalysisSection::ALL.map(AnalysisSection::name).join(", ");
@@ -95,19 +90,36 @@ pub fn section_help(section: AnalysisSection) -> &'static str {
     }
 }
 
-/// What patterns there are, in sentences.
-fn found(name: &str, period_ns: i64, analysis: &TaskAnalysis) -> Vec<String> {
-    let found = sentences(&analysis.patterns, period_ns);
-    if !found.is_empty() {
-        return found;
+/// What patterns there are, in sentences; of tasks without any in one for all that are alike.
+fn all_found(run: &RunInfo, tasks: &[TaskAnalysis]) -> Vec<String> {
+    let mut found = Vec::new();
+    let [mut unknown, mut random, mut unordered] = [const { Vec::new() }; 3];
+    for (task, analysis) in run.tasks.iter().zip(tasks) {
+        let name = &task.spec.name;
+        let sentences = sentences(&analysis.patterns, task.spec.period_ns);
+        if sentences.is_empty() {
+            let alike = match (analysis.patterns.clusters.is_empty(), analysis.misses.is_some()) {
+                (true, _) => &mut unknown,
+                (false, true) => &mut random,
+                (false, false) => &mut unordered,
+            };
+            alike.push(name.clone());
+        }
+        let prefix = if tasks.len() > 1 { format!("{name}: ") } else { String::new() };
+        found.extend(sentences.into_iter().map(|sentence| format!("{prefix}{sentence}")));
     }
-    vec![if analysis.patterns.clusters.is_empty() {
-        format!("No pattern can be found in {name}: the distribution of its latencies is unknown.")
-    } else if analysis.misses.is_some() {
-        format!("No pattern in the latency of {name}: it looks random, of one kind and steady.")
-    } else {
-        format!("The latency of {name} looks of one kind; only its distribution is known, not its order.")
-    }]
+    let each = [
+        (unknown, "no pattern can be found in", "the distribution of latencies is unknown"),
+        (random, "no pattern in the latency of", "it looks random, of one kind and steady"),
+        (
+            unordered,
+            "no pattern in the latency of",
+            "it looks of one kind; only its distribution is known, not its order",
+        ),
+    ];
+    let each = each.into_iter().filter(|(names, ..)| !names.is_empty());
+    found.extend(each.map(|(names, what, why)| format!("{what} {}: {why}", list_some(&names))));
+    found
 }
 
 /// The patterns of each task on the page, with the clusters that the histogram has boxes around.
@@ -445,7 +457,7 @@ mod tests {
         scan.push_all(&rows);
         let analysis = analysis(&scan);
         let pieces = AnalysisSection::ALL.map(|part| part_of(part, 1_000_000, &analysis)).concat();
-        let text = found("main", 1_000_000, &analysis).join("\n") + &shown_pieces(pieces);
+        let text = sentences(&analysis.patterns, 1_000_000).join("\n") + &shown_pieces(pieces);
         for part in ["every 1 s", "2 modes", "At most 2 of any 10 in a row were", "MTIE", "Not detrended"] {
             assert!(text.contains(part), "{part} in {text}");
         }

@@ -15,7 +15,7 @@ use crate::document::Present;
 use crate::head::{self, Head, shown};
 use crate::requirement::judgement;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{count, known_count, list, microseconds_of_bins, sentence, share};
+use crate::words::{count, known_count, list, list_some, microseconds_of_bins, sentence, share, time};
 use crate::{isolation, loads, purpose, quantity, run, waiting, warnings, why};
 
 /// A quantile is shown where at least this many values lie beyond it.
@@ -45,7 +45,7 @@ impl Present for MeasuredRun {
         pieces.extend(self.around.iter().flat_map(|around| run::around(info, around, &self.why)));
         pieces.extend(notes(info, &tasks, Vec::new()));
         let mut folded = details(info, &tasks);
-        folded.extend(tasks.iter().map(|task| histogram(task, Chart::TALL)));
+        folded.extend(tasks.iter().filter_map(|task| histogram(task, Chart::TALL)));
         folded.extend(info.firmware.iter().flat_map(crate::firmware::pieces));
         pieces.push(Piece::details(FOLDED, folded));
         vec![Section {
@@ -74,6 +74,7 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
     let named = |(task, of): (&TaskRun, &&MeasuredTask)| (task.spec.name.clone(), activations(&of.summary));
     let conditions = conditions(info);
     let caption = match each().map(named).collect::<Vec<_>>().as_slice() {
+        named if named.len() >= MANY => many(tasks, conditions),
         [(name, counts)] => format!("{}: {counts}", list_of(&[name.clone(), conditions])),
         named => {
             let each: Vec<String> = named.iter().map(|(name, counts)| format!("{name}: {counts}")).collect();
@@ -81,10 +82,17 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
             format!("{conditions}{}", each.join("; "))
         }
     };
-    let rows = tasks.iter().flat_map(|task| {
+    let mut sorted: Vec<(&TaskRun, &&MeasuredTask)> = each().collect();
+    if sorted.len() >= MANY {
+        sorted.sort_by_key(|(_, task)| worst_ns(&task.summary).unwrap_or(i64::MAX));
+    }
+    let extremes = if sorted.len() >= MANY { best_and_worst(&sorted) } else { None };
+    let known = sorted.iter().filter(|(_, task)| !task.summary.unknown.contains(&Gap::Unit));
+    let rows = known.flat_map(|(spec, task)| {
         let summary = &task.summary;
+        let label = placed(spec, tasks.len() >= MANY);
         let name = move |quantity| match several {
-            true => format!("{}: {}", summary.task, quantity::row(quantity)),
+            true => format!("{label}: {}", quantity::row(quantity)),
             false => quantity::row(quantity).to_owned(),
         };
         let main = summary.quantities().into_iter().filter(|(quantity, _)| is_main(*quantity, summary));
@@ -96,7 +104,65 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
         true => Piece::said(caption),
         false => Piece::table(caption, &header(false), rows),
     };
-    verdict.and_then(purpose::table).into_iter().chain([figures]).collect()
+    verdict.and_then(purpose::table).into_iter().chain(extremes).chain([figures]).collect()
+}
+
+/// From so many tasks on they are sorted by their largest values, and what they have in common is said once.
+pub(crate) const MANY: usize = 4;
+
+/// The largest latency of a task, or else the largest error of its period.
+fn worst_ns(summary: &Summary) -> Option<i64> {
+    let error = &summary.period_error;
+    summary.latency.max_ns.or_else(|| Some(error.max_ns?.max(-error.min_ns?)))
+}
+
+/// A task's name, and the processor to which it was bound, where its name does not tell that.
+fn placed(task: &TaskRun, with_cpu: bool) -> String {
+    let cpu = task.spec.cpu.filter(|cpu| with_cpu && !task.spec.name.ends_with(&cpu.to_string()));
+    cpu.map_or(task.spec.name.clone(), |cpu| format!("{}, CPU {cpu}", task.spec.name))
+}
+
+/// The two tasks that many ask for, of those that are named as the worst is: stages of one activation are not held against each
+/// other.
+fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
+    let kind = |task: &TaskRun| task.spec.name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    let (worst, of_worst) = sorted.last()?;
+    let (best, of_best) = sorted.iter().find(|(task, _)| kind(task) == kind(worst))?;
+    let is_sure =
+        sorted.iter().all(|(_, of)| Gap::EVERYTHING.iter().all(|gap| !of.summary.unknown.contains(gap)));
+    let named = |task: &TaskRun, of: &MeasuredTask| {
+        Some(format!("{}, {}", placed(task, true), time(worst_ns(&of.summary)? as f64)))
+    };
+    let said = format!("Best: {} at most. Worst: {}.", named(best, of_best)?, named(worst, of_worst)?);
+    (is_sure && best.spec.name != worst.spec.name).then(|| Piece::said(said))
+}
+
+/// How many activations many tasks ran and missed, what they have in common once.
+fn many(tasks: &[&MeasuredTask], conditions: String) -> String {
+    let counts: Option<Vec<u64>> = tasks.iter().map(|task| task.summary.executed.exactly()).collect();
+    let counts = counts.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?)));
+    let ran = match counts {
+        Some((least, most)) if least == most => format!("{} activations each", count(most)),
+        Some((least, most)) => format!("{} to {} activations each", count(least), count(most)),
+        None => "unknown activations".into(),
+    };
+    let mut misses: Vec<(String, Vec<String>)> = Vec::new();
+    for task in tasks {
+        let of_task = missed(&task.summary);
+        match misses.iter_mut().find(|(known, _)| *known == of_task) {
+            Some((_, names)) => names.push(task.summary.task.clone()),
+            None => misses.push((of_task, vec![task.summary.task.clone()])),
+        }
+    }
+    let misses = match misses.as_slice() {
+        [(all, _)] => all.clone(),
+        several => {
+            let each = several.iter().map(|(missed, names)| format!("{missed} of {}", list_some(names)));
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    let tasks = format!("{} tasks, best first: {ran}, {misses}", tasks.len());
+    if conditions.is_empty() { tasks } else { format!("{conditions}. {tasks}") }
 }
 
 /// Whether a quantity is among the main figures of a task.
@@ -127,6 +193,11 @@ fn list_of(parts: &[String]) -> String {
 
 /// How many activations ran, and how many were missed.
 fn activations(summary: &Summary) -> String {
+    format!("{} activations, {}", known_count(summary.executed), missed(summary))
+}
+
+/// How many due times were missed, and what became of them.
+fn missed(summary: &Summary) -> String {
     let missed = match summary.missed {
         Known::Unknown => "missed ones unknown".into(),
         missed => format!("{} missed", known_count(missed)),
@@ -139,7 +210,7 @@ fn activations(summary: &Summary) -> String {
         Known::Exactly(0) | Known::Unknown => String::new(),
         lost => format!(", {} records lost", known_count(lost)),
     };
-    format!("{} activations, {missed}{of_missed}{lost}", known_count(summary.executed))
+    format!("{missed}{of_missed}{lost}")
 }
 
 /// What a reader has to know of the figures, that which could change the verdict first; `found` is what was found in them.
@@ -215,24 +286,46 @@ fn bounded(ns: Known<i64>) -> Cell {
     }
 }
 
-/// How often each latency of a task occurred.
-pub(crate) fn histogram(task: &MeasuredTask, height: u32) -> Piece {
-    let (name, latency) = (&task.summary.task, task.latency_histogram());
-    if !latency.has_shape() {
-        return Piece::said(format!("The distribution of {name}'s latencies is unknown."));
+/// How often each latency of some tasks occurred: of many, of the first and the last by their largest values.
+pub(crate) fn histograms(tasks: &[&MeasuredTask]) -> Vec<Piece> {
+    let (mut shown, unknown): (Vec<&MeasuredTask>, Vec<&MeasuredTask>) =
+        tasks.iter().partition(|task| has_shape(task));
+    let names: Vec<String> = unknown.iter().map(|task| task.summary.task.clone()).collect();
+    if shown.len() >= MANY {
+        shown.sort_by_key(|task| task.summary.latency.max_ns);
+        shown.drain(1..shown.len() - 1);
     }
+    let charts = shown.into_iter().filter_map(|task| histogram(task, Chart::GLANCE));
+    let without = (!names.is_empty()).then(|| {
+        let (of, is) = if names.len() > 1 { ("distributions", "are") } else { ("distribution", "is") };
+        Piece::said(format!("The {of} of {}'s latencies {is} unknown.", list_some(&names)))
+    });
+    charts.chain(without).collect()
+}
+
+fn has_shape(task: &MeasuredTask) -> bool {
+    task.latency_histogram().has_shape() && !task.summary.unknown.contains(&Gap::Unit)
+}
+
+/// How often each latency of a task occurred, if that is known.
+fn histogram(task: &MeasuredTask, height: u32) -> Option<Piece> {
+    let (name, latency) = (&task.summary.task, task.latency_histogram());
+    if !has_shape(task) {
+        return None;
+    }
+    let values = if task.summary.unknown.contains(&Gap::Grid) { "values" } else { "wake-ups" };
     let [low_ns, high_ns] = [latency.min_ns(), latency.max_ns()].map(|ns| ns.unwrap_or(0));
-    Piece::Figure(Chart {
+    Some(Piece::Figure(Chart {
         name: "histogram".into(),
         caption: format!(
-            "Latency of {name}, {} wake-ups; bars: logarithm of the count.",
+            "Latency of {name}, {} {values}; bars: logarithm of the count.",
             count(latency.count())
         ),
         x: Axis::span("latency", low_ns, low_ns > 0 && high_ns > 30 * low_ns),
         y: Axis::log("count").or(Scale::Linear),
         layers: vec![Layer::new(name, 0, Shape::counts(&latency))],
         height,
-    })
+    }))
 }
 
 #[cfg(test)]

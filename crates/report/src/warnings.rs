@@ -1,5 +1,6 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
+use jitterlab_analysis::listed::{Rhythm, rhythms};
 use jitterlab_model::warning::{
     Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Mover, Placed, Stated, Traced, Warning,
 };
@@ -91,7 +92,7 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::InterruptEntries(entries) => interrupt_entries(entries),
         Warning::Firmware(finding) => crate::firmware::finding(finding),
         Warning::MeanPeriod { period_ns } => format!(
-            "no period was given: the mean distance of the edges, {period_ns} ns, was taken, so latencies show no drift"
+            "no period was given: the mean distance of starts, {period_ns} ns, was taken, so latencies show no drift"
         ),
         Warning::FirstEvent { after_ns, period_ns } => format!(
             "the first event came {} after it was asked for, with a period of {}; due times count from that event",
@@ -107,6 +108,14 @@ pub fn sentence(warning: &Warning) -> String {
             "the output does not say the period; the tool's usual one of {} is assumed: say it with --period",
             exact(*period_ns)
         ),
+        Warning::CyclesAsNanoseconds => "LinuxCNC's tmax counts cycles of the processor, or nanoseconds in some versions: on a \
+                                         processor of 1 GHz or more it is no longer than as many nanoseconds"
+            .into(),
+        Warning::PeriodByDuration { period_ns } => format!(
+            "the output does not say the period: its duration and the activations in it are those of {}",
+            exact(*period_ns)
+        ),
+        Warning::ListedLate { task, at, each_ns } => listed_late(task, at, *each_ns),
         Warning::AboveHistogram { task, count: above } => format!(
             "{} of {task} {} above its histogram: of those only the bounds are known",
             plural(*above, "value"),
@@ -291,6 +300,26 @@ fn contradiction(task: &str, about: Stated, values: [i64; 2]) -> String {
 }
 
 /// What was in the way of a latency.
+/// Late starts that an output lists, and how regularly they come.
+fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
+    let listed = plural(at.len() as u64, "late start");
+    let distance = |rhythm: &Rhythm| match each_ns {
+        Some(ns) => time(rhythm.period * ns as f64),
+        None => plural(rhythm.period.round() as u64, "activation"),
+    };
+    let rhythms: Vec<String> = rhythms(at)
+        .iter()
+        .map(|of| format!("{} came every {}", count(of.starts as u64), distance(of)))
+        .collect();
+    match rhythms.is_empty() {
+        true => format!("the output lists {listed} of {task}, at no even distance"),
+        false => format!(
+            "of {listed} of {task} that the output lists, {}: something runs as often",
+            list(&rhythms)
+        ),
+    }
+}
+
 fn traced(one: &Traced) -> String {
     let on = one.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
     let parts = one.parts.iter().map(|part| {

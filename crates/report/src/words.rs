@@ -144,6 +144,18 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
+/// The same, of more than four only three by their names.
+pub fn list_some(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    match names.get(..NAMED).filter(|_| names.len() > NAMED + 1) {
+        Some(first) => {
+            let more = format!("{} more", count((names.len() - NAMED) as u64));
+            list(&[first, &[more]].concat())
+        }
+        None => list(names),
+    }
+}
+
 /// CPUs as a sentence names them: `CPU 3`, `CPUs 2-3`.
 #[must_use]
 pub fn cpus_named(cpus: &CpuSet) -> String {

@@ -13,7 +13,7 @@ use jitterlab_model::{Activation, Bench, Error, RunCauses, RunInfo, TaskRun, Tim
 use jitterlab_trace::{Columns, Import, Measured};
 
 use crate::Run;
-use crate::error::no_causes;
+use crate::error::{Missing, no_causes};
 use crate::run::Holder;
 
 impl Run {
@@ -134,7 +134,15 @@ impl Run {
     /// As [`Run::causes`], or there is no such task.
     pub fn why(&self, task: Option<&str>, told: Told) -> Result<RunWhy, Error> {
         let mut wanted = self.tasks(task)?;
-        let causes = self.causes()?;
+        let causes = match self.causes() {
+            // What lists late starts, or counts what stopped the machine, tells something of them.
+            Err(lacking)
+                if lacking.is(Missing::Causes) && self.info().warnings.iter().any(Warning::is_clue) =>
+            {
+                RunCauses::default()
+            }
+            causes => causes?,
+        };
         if task.is_none() && self.info().is_imported() {
             // Another tool traced one or two of them.
             wanted.retain(|number| causes.tasks.get(*number).is_some_and(|of| of.explained > 0));

@@ -96,10 +96,10 @@ fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
     Some(seen.unwrap_or(*edge))
 }
 
-/// The latency with this many larger ones: exact among the largest, else the upper edge of its bin.
+/// The latency with this many larger ones: exact among the largest, else the upper edge of its bin, or the largest that it may be.
 fn with_larger(tail: &Tail, larger: u64) -> Option<i64> {
     let exact = tail.peaks.get(usize::try_from(larger).ok()?).map(|peak| peak.latency_ns);
-    exact.or_else(|| tail.latency.value_at_rank(tail.count().checked_sub(larger)?))
+    exact.or_else(|| tail.latency.known_at_rank(tail.count().checked_sub(larger)?).at_most())
 }
 
 #[cfg(test)]

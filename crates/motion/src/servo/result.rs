@@ -1,5 +1,8 @@
 //! What `servo` answers: a loop, what it stands, and what a run's timing, given execution times or constant delays would cost it.
 
+use jitterlab_analysis::random::Random;
+use jitterlab_model::Activation;
+use jitterlab_model::units::Human;
 use serde::Serialize;
 
 use super::actions::{self, ActionCost};
@@ -121,6 +124,28 @@ impl ServoResult {
         let (assessment, margins) = LoopAssessment::new(question, record, wishes)?;
         let under = LoopUnderRun { run, assessment };
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Run(Box::new(under)) })
+    }
+
+    /// Judges a loop by starts that are late by anything up to a time, all alike likely.
+    ///
+    /// # Errors
+    /// As [`ServoResult::under_run`].
+    pub fn under_jitter(
+        question: &Question,
+        jitter_ns: i64,
+        wishes: &Wishes,
+    ) -> Result<ServoResult, MotionError> {
+        const JOBS: u64 = 20_000;
+        let mut random = Random::new(JOBS);
+        let mut job = |index: u64| {
+            let due_ns = i64::try_from(index).unwrap_or(i64::MAX).saturating_mul(question.period_ns);
+            let start_ns = due_ns.saturating_add((random.uniform() * jitter_ns as f64) as i64);
+            Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
+        };
+        let jobs: Vec<Activation> = (0..JOBS).map(&mut job).collect();
+        let run =
+            JudgedRun::assumed(format!("--jitter {}", Human(jitter_ns as f64)), question.period_ns, JOBS);
+        ServoResult::under_run(question, run, jobs.as_slice(), wishes)
     }
 
     /// What execution times (as [`Execution::parse`] reads them) would cost.

@@ -4,13 +4,14 @@ use jitterlab_analysis::compare::{
     Basis, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference, SettingsCompared,
     Statistic, Tolerated,
 };
+use jitterlab_analysis::exact::binomial_at_least;
 use jitterlab_model::Fitness;
 
 use super::basis;
 use super::settings;
 use super::table::{change, percent, size};
 use crate::head::Head;
-use crate::words::{count, list, share, time};
+use crate::words::{count, list, list_some, sentence, share, time};
 
 /// Figures that a verdict names of the only other run, and of each of several; the table has the others.
 const NAMED: [usize; 2] = [3, 1];
@@ -39,7 +40,9 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
             format!("{} whether {} differs from {against}.", way(fitness), others[0])
         }
         [only] => {
-            format!("{}: {} against {against}{}.", way(fitness), others[0], only.listed(": ", NAMED[0]))
+            let pooled = pooled(tasks).map(|pooled| format!(": {pooled}"));
+            let listed = pooled.unwrap_or_else(|| only.listed(": ", NAMED[0]));
+            format!("{}: {} against {against}{listed}.", way(fitness), others[0])
         }
         all => {
             let (alike, differ): (Vec<_>, Vec<_>) =
@@ -57,12 +60,52 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
         }
     };
     let number = largest(tasks).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
-    // Where only maxima are known, what they say comes first.
-    let (verdict, number) = match maxima(tasks) {
+    // Where only maxima are known, or nothing is shown of any task by itself, what all say together comes first.
+    let together = || Some(format!("{}.", sentence(&pooled(tasks)?)));
+    let (verdict, number) = match maxima(tasks).or_else(together) {
         Some(maxima) if fitness == Fitness::CannotTell => (maxima, format!("{verdict} {number}")),
         _ => (verdict, number),
     };
     Some(Head { fitness, asked: false, verdict, number, next: next(tasks) })
+}
+
+/// Tasks that have a figure, of which nearly all moved the same way.
+const POOLED: usize = 6;
+/// Chance that as many of them do so where nothing changed, of all figures together.
+const BY_CHANCE: f64 = 0.01;
+
+/// The figure that moved the same way in most tasks between two runs, where that is no chance.
+fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let of_figure = |statistic: &Statistic| {
+        let of_task = |(task, compared): &(&str, &Comparison)| {
+            let [only] = compared.against_first.as_slice() else { return None };
+            let is_it =
+                |of: &&Difference| of.statistic == *statistic && of.refusal != Some(Refusal::WithinBins);
+            let of = only.differences.iter().find(is_it).filter(|of| of.difference != 0.0)?;
+            Some(((*task).to_owned(), *of))
+        };
+        let (higher, lower): (Vec<_>, Vec<_>) =
+            tasks.iter().filter_map(of_task).partition(|(_, of)| of.difference > 0.0);
+        let (way, mut most, few) =
+            if higher.len() >= lower.len() { ("higher", higher, lower) } else { ("lower", lower, higher) };
+        let moved = most.len() + few.len();
+        let chance =
+            2.0 * binomial_at_least(most.len() as f64, moved as f64, 0.5) * Statistic::ALL.len() as f64;
+        if moved < POOLED || chance >= BY_CHANCE {
+            return None;
+        }
+        most.sort_by(|a, b| size(&a.1).total_cmp(&size(&b.1)));
+        let [least, largest] = [most.first()?, most.last()?].map(|(_, of)| change(of, of.difference));
+        let except: Vec<String> = few.into_iter().map(|(task, _)| task).collect();
+        let except = match except.is_empty() {
+            true => String::new(),
+            false => format!("; the other way in {}", list_some(&except)),
+        };
+        let counts = format!("{} of {} tasks", most.len(), tasks.len());
+        Some((chance, format!("{} is {way} in {counts} ({least} to {largest}{except})", statistic.name())))
+    };
+    // Of as sure ones that which comes first in the tables.
+    Statistic::ALL.iter().filter_map(of_figure).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, said)| said)
 }
 
 /// The largest latencies of several tasks that all moved the same way between two runs, where little else is known.

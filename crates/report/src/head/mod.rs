@@ -52,8 +52,23 @@ pub(crate) const ON_THE_MACHINE: &str =
 /// A file as a shell takes it.
 #[must_use]
 pub fn shown(name: &str) -> String {
+    if name == STANDARD_INPUT {
+        return KEPT.into();
+    }
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@".contains(c);
     if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+/// The path that stands for standard input, and the file that it has to be kept in for another command.
+const STANDARD_INPUT: &str = "-";
+const KEPT: &str = "output.txt";
+
+/// What to do next, and how to keep what was pasted on standard input where that names a file.
+pub(crate) fn after_keeping(next: String, file: &str) -> String {
+    match file == STANDARD_INPUT && next.contains(KEPT) {
+        true => format!("cat > {KEPT} (paste it again, then Ctrl-D); {next}"),
+        false => next,
+    }
 }
 
 /// A fitness as verdicts begin with it.

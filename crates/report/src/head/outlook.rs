@@ -11,7 +11,8 @@ use crate::words::{count, list, share, time};
 
 /// The head; `None` where neither a requirement was to be decided nor anything is foretold.
 pub(crate) fn of(outlook: &Outlook) -> Option<Head> {
-    decided(outlook).or_else(|| foretold(outlook))
+    let head = decided(outlook).or_else(|| foretold(outlook))?;
+    Some(Head { next: super::after_keeping(head.next, &outlook.file), ..head })
 }
 
 /// Whether the requirements are met: what the worst of them says.

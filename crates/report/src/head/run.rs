@@ -7,7 +7,7 @@ use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Fitness, Gap, Refusal, RunInfo};
 
-use super::{Head, ON_THE_MACHINE, shown, word};
+use super::{Head, ON_THE_MACHINE, after_keeping, shown, word};
 use crate::purpose::{by_fitness, decision, period};
 use crate::warnings::gap;
 use crate::words::{plural, time};
@@ -34,7 +34,8 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
 pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
     let verdict = analysis.verdict.as_ref()?;
     let summaries = analysis.tasks.iter().map(|task| &task.measured.summary);
-    Some(head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file))))
+    let head = head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file)));
+    Some(Head { next: after_keeping(head.next, &analysis.file), ..head })
 }
 
 fn head<'a>(
@@ -133,10 +134,18 @@ fn first_way(remedy: &str) -> &str {
 
 /// What was seen where nothing is decided: the worst latency, or else the worst interval.
 fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
-    let summaries: Vec<&Summary> = summaries.collect();
+    let (summaries, without_unit): (Vec<&Summary>, Vec<&Summary>) =
+        summaries.partition(|summary| !summary.unknown.contains(&Gap::Unit));
+    if summaries.is_empty() && !without_unit.is_empty() {
+        return "How late it was is not known: the unit of the values is not.".into();
+    }
     let latencies = summaries.iter().filter_map(|summary| Some((summary.latency.max_ns?, summary)));
     if let Some((ns, summary)) = latencies.max_by_key(|(ns, _)| *ns) {
         let (task, worst) = (&summary.task, time(ns as f64));
+        if summary.unknown.contains(&Gap::Figures) {
+            // Another statement of the same output says more.
+            return format!("The longest value of {task} is {worst} at least.");
+        }
         return match summary.unknown.contains(&Gap::Grid) {
             true => format!("The longest value of {task} is {worst}."),
             false => format!("{task} started up to {worst} late."),
@@ -216,6 +225,9 @@ fn next_of_import(run: &RunInfo, verdict: &Verdict, file: &str) -> String {
                 let periods: String =
                     periods.into_iter().map(|ns| format!("--period {} ", Exact(ns))).collect();
                 return format!("jitterlab analyze {periods}{file}, with what the tool was told");
+            }
+            if why(|why| matches!(why, Untested::Gap { gap: Gap::Unit })).is_some() {
+                return format!("jitterlab analyze --unit ns {file}, or us, as the tool counted");
             }
             if why(|why| matches!(why, Untested::Gap { gap: Gap::Grid })).is_some() {
                 return "jitterlab run, or the output of a tool that wakes periodically (cyclictest, rtla timerlat)".into();

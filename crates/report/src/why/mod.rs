@@ -1,5 +1,6 @@
 //! Words for why activations were late: the causes in a table, the latest starts, what helps.
 
+mod clues;
 pub mod event;
 mod words;
 
@@ -49,10 +50,12 @@ impl Present for RunWhy {
             }
         };
         let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(of_task).collect();
+        let clues = if self.tasks.is_empty() { clues::pieces(&self.run) } else { Vec::new() };
+        pieces.extend(clues);
         if pieces.is_empty() {
             pieces.push(Piece::said("It holds no task whose causes were kept."));
         }
-        if !self.one_event {
+        if !self.one_event && !self.tasks.is_empty() {
             let file = crate::head::shown(&self.file);
             pieces.push(Piece::said(format!("One start in full: jitterlab why --event 1 {file}")));
         }
@@ -109,7 +112,9 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     let found =
         tasks().filter_map(|task| Some((task, task.main_cause()?))).max_by_key(|(task, _)| task.max_ns);
     let Some((task, main)) = found else {
-        let latest = tasks().max_by_key(|task| task.max_ns)?;
+        let Some(latest) = tasks().max_by_key(|task| task.max_ns) else {
+            return clues::head(&why.run).filter(|_| why.tasks.is_empty());
+        };
         return Some(Head {
             fitness: Fitness::Good,
             asked: false,

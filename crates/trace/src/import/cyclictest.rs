@@ -82,6 +82,13 @@ fn sample_of(line: &str) -> Option<(usize, u64, i64)> {
     fields.next().is_none().then_some((sample.0, sample.1, latency))
 }
 
+/// Thread, time in microseconds and latency of a line such as `T: 0 Spike:     212: TS:   1234567890`.
+fn spike_of(line: &str) -> Option<(usize, u64, i64)> {
+    let (thread, rest) = line.strip_prefix("T:")?.split_once(" Spike:")?;
+    let figure = |name: &str| number_after(rest, name);
+    Some((thread.trim().parse().ok()?, figure("TS:")? as u64, figure("")? as i64))
+}
+
 /// Bin and counts of a row that stands alone: `000012 000213`, with a tab before each further count.
 fn row_alone(line: &str) -> Option<Vec<u64>> {
     let (bin, counts) = line.split_once(' ')?;
@@ -115,6 +122,8 @@ struct Thread {
     samples: Vec<(u64, i64)>,
     /// Cycles of latencies above the histogram.
     overflow_cycles: Vec<u64>,
+    /// Time in microseconds and latency of each that `--spike` lists.
+    spikes: Vec<(u64, i64)>,
 }
 
 /// A line behind the histogram, with a figure for each thread.
@@ -175,7 +184,13 @@ impl Output {
         if let Some((thread, status)) = status_of(line) {
             return self.status(thread, Status { refreshed: self.refreshed, ..status });
         }
-        if let Some((thread, cycle, latency)) = sample_of(line) {
+        if let Some((thread, at, latency)) = spike_of(line) {
+            let spikes = &mut self.threads.entry(thread).or_default().spikes;
+            if spikes.last().is_some_and(|(last, _)| *last >= at) {
+                return Err(Unreadable::Second);
+            }
+            spikes.push((at, latency));
+        } else if let Some((thread, cycle, latency)) = sample_of(line) {
             let samples = &mut self.threads.entry(thread).or_default().samples;
             if samples.last().is_some_and(|(last, _)| *last >= cycle) {
                 return Err(Unreadable::Second);
@@ -305,6 +320,8 @@ impl Output {
         if let Some(last) = status.last().filter(|_| self.footers.is_empty()) {
             stated.state([Statement::Min(units(last.min)), Statement::Mean(last.mean * unit_ns as f64)]);
         }
+        let spikes = self.threads.get(&thread).map_or(&[][..], |thread| &thread.spikes);
+        stated.state(spikes.iter().map(|(_, latency)| Statement::MaxSoFar(ns(*latency, unit_ns))));
         let stopped = self.stopped(thread).flatten();
         stated.state(stopped.map(|value| Statement::MaxSoFar(ns(value, unit_ns))));
         stated
@@ -363,7 +380,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let told = Told::new(name, period)
             .on(status.and_then(|status| status.cpu).or(cpu(command.as_ref(), thread)));
         let told = match tool {
-            "cyclictest" => told.skips(),
+            "cyclictest" => told.skips_when_late(),
             "jitterdebugger" => told.catches_up(),
             _ => told,
         };
@@ -380,7 +397,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         _ if output.threads.values().any(|thread| !thread.samples.is_empty()) => {
             Warning::DueTimesAssumed { tool: tool.into() }
         }
-        _ => Warning::MissedNotCounted { tool: tool.into() },
+        _ => {
+            import.warn_uncounted_misses(tool);
+            return import.complete();
+        }
     });
     import.complete()
 }
@@ -390,7 +410,9 @@ fn cpu(command: Option<&Command<'_>>, thread: usize) -> Option<u16> {
     let command = command?;
     match command.list(["a", "affinity"]) {
         Some(cpus) if !cpus.is_empty() => Some(cpus[thread % cpus.len()]),
-        _ => command.has(["S", "smp"]).then(|| u16::try_from(thread).ok())?,
+        // Without a list thread n runs on processor n.
+        _ => (command.has(["S", "smp"]) || command.option(["a", "affinity"]) == Some(None))
+            .then(|| u16::try_from(thread).ok())?,
     }
 }
 
@@ -440,10 +462,8 @@ impl Output {
         let interrupts = one.and_then(|one| one.status.last()?.interrupts).filter(|count| *count > 0);
         let stopped = self.stopped(thread);
         let is_stale = self.is_stale(thread) && self.footers.is_empty();
-        if is_stale {
-            import.info.warnings.push(Warning::EndMissing { task: name.clone() });
-        }
-        let told = if stopped == Some(None) || is_stale { told.lacks(Gap::Figures) } else { told };
+        let told = told.with_end(import, !is_stale);
+        let told = if stopped == Some(None) { told.lacks(Gap::Figures) } else { told };
         let executed = import.tasks.len();
         match block {
             _ if samples.is_empty() => import.latencies(told, &stated),
@@ -468,6 +488,17 @@ impl Output {
             .info
             .warnings
             .extend(interrupts.map(|count| Warning::ManagementInterrupts { of: name.clone(), count }));
+        let period_ns =
+            import.info.tasks.last().filter(|task| task.knows(Gap::Period)).map(|task| task.spec.period_ns);
+        let spikes =
+            one.map(|one| one.spikes.iter().map(|(at, _)| *at).collect::<Vec<u64>>()).unwrap_or_default();
+        let cycles = one.map(|one| one.overflow_cycles.clone()).unwrap_or_default();
+        for (mut at, each_ns) in [(cycles, period_ns), (spikes, Some(1_000))] {
+            at.sort_unstable();
+            if !at.is_empty() {
+                import.info.warnings.push(Warning::ListedLate { task: name.clone(), at, each_ns });
+            }
+        }
         let at = stopped.map(|latency| latency.map(|latency| ns(latency, unit_ns)));
         import.info.warnings.extend(at.map(|latency_ns| Warning::Stopped { task: name, latency_ns }));
     }

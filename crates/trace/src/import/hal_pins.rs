@@ -1,18 +1,19 @@
-//! LinuxCNC's `halcmd show pin` of the component timedelta, which latency-test is made of: for each thread the shortest and the
-//! longest time between two runs, in nanoseconds.
+//! LinuxCNC's `halcmd show`: of pins of the component timedelta, which latency-test is made of, the shortest and the longest time
+//! between two runs in nanoseconds; of threads and of parameters, how long a thread or a function ran at most (`tmax`).
 //!
-//! Its mean error is not used: what it divides by is not the number of the thread's own runs.
+//! timedelta's mean error is not used: what it divides by is not the number of the thread's own runs. tmax is in cycles of the
+//! processor or in nanoseconds, by version and machine (`hal_priv.h`): from 1 GHz on no cycle is longer than a nanosecond.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
 use crate::error::Unreadable;
 
-pub(super) const PEER: Peer = Peer { name: "LinuxCNC halcmd show pin", recognise, parse };
+pub(super) const PEER: Peer = Peer { name: "LinuxCNC halcmd show", recognise, parse };
 
 /// Component, pin and value of `     9  s32   OUT        -99650  timedelta.0.current-error ==> e`.
 fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
@@ -23,14 +24,29 @@ fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
     component.starts_with("timedelta").then_some((component, pin, value))
 }
 
-/// The period of each function's thread, from `halcmd show thread`: a line of the thread, and of each function it calls.
+/// A thread or a function, what it took at most, and whether that is of a parameter: of `   5  s32   RW   456789  servo-thread.tmax`, or of
+/// ` 999849  YES   servo-thread  (    12345,   456789 )`.
+fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let (name, longest, is_parameter) = match words[..] {
+        [_owner, "s32", "RO" | "RW", longest, name] => (name.strip_suffix(".tmax")?, longest, true),
+        [_period, "YES" | "NO", name, "(", _last, longest, ")"] => (name, longest, false),
+        _ => return None,
+    };
+    Some((name, longest.parse().ok().filter(|longest| *longest > 0)?, is_parameter))
+}
+
+/// The period of each thread, and of each function's thread, from `halcmd show thread`: a line of the thread, and of each function it calls.
 fn periods(text: &str) -> BTreeMap<&str, i64> {
     let mut periods = BTreeMap::new();
     let mut period = None;
     for (_, line) in lines(text) {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            [ns, "YES" | "NO", _thread, "(", ..] => period = ns.parse::<i64>().ok(),
+            [ns, "YES" | "NO", thread, "(", ..] => {
+                period = ns.parse::<i64>().ok();
+                periods.extend(period.map(|ns| (thread, ns)));
+            }
             [number, function] if number.parse::<u32>().is_ok() => {
                 periods.extend(period.map(|ns| (function, ns)));
             }
@@ -41,19 +57,30 @@ fn periods(text: &str) -> BTreeMap<&str, i64> {
 }
 
 fn recognise(input: &Input) -> bool {
-    lines(input.text).any(|(_, line)| pin_of(line).is_some())
+    lines(input.text).any(|(_, line)| pin_of(line).is_some() || longest_of(line).is_some())
 }
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("LinuxCNC timedelta", "RTAPI");
     let mut components: BTreeMap<&str, BTreeMap<&str, f64>> = BTreeMap::new();
+    let (mut longest, mut listed) = (BTreeMap::<&str, Statements>::new(), BTreeSet::new());
     for (number, line) in lines(input.text) {
+        if let Some((name, time, is_parameter)) = longest_of(line) {
+            if !listed.insert((name, is_parameter)) {
+                return Err(Unreadable::Second.at(number));
+            }
+            let stated = longest.entry(name).or_insert_with(Statements::exact);
+            stated.state([Statement::Overflow { from: 0, count: 1 }, Statement::MaxSoFar(ns(time, 1))]);
+        }
         let Some((component, pin, value)) = pin_of(line) else { continue };
         if components.entry(component).or_default().insert(pin, value).is_some() {
             return Err(Unreadable::Second.at(number));
         }
     }
     let periods = periods(input.text);
+    if components.is_empty() {
+        import.info.tool = "LinuxCNC".into();
+    }
     for (component, pins) in components {
         // Some versions write min_ and max_.
         let value = |name: &str| pins.get(name).or_else(|| pins.get(format!("{name}_").as_str()));
@@ -69,13 +96,29 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let worst = pin("jitter").map(|jitter| [longest - jitter, shortest + jitter]);
         let agreed = now.filter(|now| worst.is_some_and(|worst| worst.contains(now)));
         let period = import.period(periods.get(component).copied().or(agreed), hints, 1_000_000);
+        if let Period::Assumed(_) = period {
+            // Errors of a period that is assumed would be made up.
+            return Err(Unreadable::PeriodOfEach { tasks: vec![component.into()] }.into());
+        }
         let error = |time_ns: i64| time_ns.saturating_sub(period.ns());
         let mut errors = Statements::exact();
         errors.state([Statement::Count(1), Statement::Min(error(shortest)), Statement::Max(error(longest))]);
         let told = Told::new(component, period).catches_up().lacks(Gap::Count);
         import.period_errors(told, &errors);
     }
+    if !import.tasks.is_empty() {
+        import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
+    }
+    if !longest.is_empty() {
+        import.warn(Warning::CyclesAsNanoseconds);
+    }
+    for (name, stated) in longest {
+        let period = import.period(periods.get(name).copied(), hints, 1_000_000);
+        import.executions(
+            Told::new(name, period).lacks(Gap::Missed).lacks(Gap::Count).lacks(Gap::Latency),
+            &stated,
+        );
+    }
     import.warn(Warning::CountUnknown);
-    import.warn(Warning::OnlyPeriodErrors { tool: "LinuxCNC".into() });
     import.complete()
 }

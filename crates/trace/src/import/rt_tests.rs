@@ -122,7 +122,11 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             named.unwrap_or_else(|| format!("thread{name}")),
             base.longer_by(distance_ns.saturating_mul(number)),
         );
-        let told = if aperiodic.is_none() { told.skips() } else { told };
+        let told = match (program, aperiodic) {
+            ("cyclictest", _) => told.skips_when_late(),
+            (_, None) => told.skips(),
+            (_, Some(_)) => told,
+        };
         let extremes = [figures.min, figures.avg, figures.max];
         let stated = match program {
             "oslat" => oslat::statements(extremes, bins(&figures.histogram, 1_000)?),
@@ -130,10 +134,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         };
         import.latencies(told.on(cpu), &stated);
     }
-    import.warn(match aperiodic {
-        Some(measures) => Warning::NoPeriod { tool: program.into(), measures },
-        None => Warning::MissedNotCounted { tool: program.into() },
-    });
+    match aperiodic {
+        Some(measures) => import.warn(Warning::NoPeriod { tool: program.into(), measures }),
+        None => import.warn_uncounted_misses(program),
+    }
     import.complete()
 }
 

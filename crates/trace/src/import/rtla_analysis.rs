@@ -63,6 +63,22 @@ pub(super) fn traced(text: &str) -> Vec<Traced> {
     all
 }
 
+/// States the latency at which it stopped, where that is of this stage and CPU.
+pub(super) fn state_stop(traced: &[Traced], stage: &str, cpu: Option<u16>, stated: &mut Statements) {
+    for one in traced.iter().filter(|one| one.cpu.is_none() || one.cpu == cpu) {
+        let latency = if stage.starts_with("thr") { Some(one.latency_ns) } else { one.irq_latency_ns };
+        latency.filter(|_| !stage.starts_with("usr")).into_iter().for_each(|ns| stated.stopped_at(ns));
+    }
+}
+
+/// Whether the latency at which it stopped on this CPU is not in the text, though its analysis begins there.
+pub(super) fn lacks_stop(text: &str, traced: &[Traced], cpu: Option<u16>) -> bool {
+    let analysed = |line: &str| line.strip_prefix("## CPU ")?.split(' ').next()?.parse().ok();
+    cpu.is_some()
+        && lines(text).any(|(_, line)| analysed(line) == cpu)
+        && traced.iter().all(|one| one.cpu != cpu)
+}
+
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let all = traced(input.text);
     if all.iter().enumerate().any(|(at, one)| all[..at].iter().any(|other| other.cpu == one.cpu)) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::Warning;
 
-use super::statement::Statements;
-use super::text::lines;
-use super::{Hints, Import, Input, Mistake, Peer, Told, rtla_analysis};
+use super::statement::{Statement, Statements};
+use super::text::{lines, ns};
+use super::{Hints, Import, Input, Mistake, Peer, Told, rtla, rtla_analysis};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat top", recognise, parse };
@@ -41,26 +41,44 @@ fn row_of(line: &str) -> Option<Row> {
     Some(Row { cpu: cpu.trim().parse().ok()?, count: count.trim().parse().ok()?, stages })
 }
 
+/// The largest value of each stage in the line of all CPUs: `ALL #34941  e0 |   0   1   24 |   2   6   1035`.
+fn all_of(line: &str) -> Option<Vec<i64>> {
+    let stages = line.strip_prefix("ALL")?.split('|').skip(1);
+    stages.map(|stage| stage.split_whitespace().last()?.parse().ok()).collect()
+}
+
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("rtla timerlat", "monotonic");
     let unit_ns = if input.text.contains("IRQ Timer Latency (ns)") { 1 } else { 1_000 };
-    let period = import.period(None, hints, 1_000_000);
+    let traced = rtla_analysis::traced(input.text);
+    let mut of_all = Vec::new();
     let mut rows: BTreeMap<u16, Row> = BTreeMap::new();
     for (number, line) in lines(input.text) {
+        of_all = all_of(line).unwrap_or(of_all);
         let Some(row) = row_of(line) else { continue };
         if rows.get(&row.cpu).is_some_and(|before| before.count > row.count) {
             return Err(Unreadable::Second.at(number));
         }
         rows.insert(row.cpu, row);
     }
+    let most = rows.values().map(|row| row.count).max().unwrap_or(0);
+    let period = rtla::timerlat_period(&mut import, input.text, most, hints);
     for Row { cpu, count, stages } in rows.into_values() {
         for (stage, figures) in STAGES.iter().zip(stages) {
             let Some(figures) = figures else { continue };
             let told = Told::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
-            import.latencies(told, &Statements::of_extremes(figures, count, unit_ns));
+            let mut stated = Statements::of_extremes(figures, count, unit_ns);
+            rtla_analysis::state_stop(&traced, stage, Some(cpu), &mut stated);
+            let told = told.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, Some(cpu)));
+            import.latencies(told, &stated);
         }
     }
-    rtla_analysis::traced(input.text).into_iter().for_each(|one| import.warn(Warning::Traced(one)));
+    for (stage, max) in STAGES.iter().zip(of_all) {
+        let mut stated = Statements::cut_to(unit_ns);
+        stated.state([Statement::Max(ns(max, unit_ns))]);
+        import.all_of(&format!("{stage} of all CPUs"), &stated, |task| task.starts_with(stage));
+    }
+    traced.into_iter().for_each(|one| import.warn(Warning::Traced(one)));
     import.warn(Warning::Stages);
     import.warn(Warning::MissedNotCounted { tool: "rtla timerlat".into() });
     import.complete()

@@ -116,6 +116,21 @@ impl Statements {
         self.all.push(Statement::Bin { low, high: high.max(low), count: count.min(MOST) });
     }
 
+    /// Adds the value at which the tool stopped: one more where the others do not have it.
+    pub(super) fn stopped_at(&mut self, value: i64) {
+        if self.max_ns().is_some_and(|max| self.upper(max) >= value) {
+            return;
+        }
+        for statement in &mut self.all {
+            match *statement {
+                Statement::Max(max) => *statement = Statement::MaxSoFar(max),
+                Statement::Count(count) => *statement = Statement::CountSoFar(count),
+                _ => {}
+            }
+        }
+        self.state([Statement::MaxSoFar(value), Statement::Overflow { from: value, count: 1 }]);
+    }
+
     /// Values in bins and above them.
     pub(super) fn binned(&self) -> u64 {
         let of_bins = self.all.iter().map(|statement| match statement {
@@ -271,14 +286,16 @@ impl Statements {
             return if beyond.is_some() { None } else { highest.map(|bin| bin.1) };
         };
         let least = last().min().unwrap_or(stated);
-        let upper = self.upper(stated);
+        // A finer statement of the same value lies within the unit of the coarse one.
+        let agree = self.upper(least) >= stated;
+        let upper = self.upper(if agree { least } else { stated });
         let above = beyond.map(|(from, _)| from).filter(|from| *from > upper);
         let in_bins = highest.filter(|(low, ..)| *low > upper);
         if let Some(larger) = above.or(in_bins.map(|(low, ..)| *low)) {
             contradictions.push((Stated::Largest, [larger, least]));
             return in_bins.map(|(_, high, _)| *high).filter(|_| beyond.is_none());
         }
-        if least != stated {
+        if !agree {
             contradictions.push((Stated::Largest, [stated, least]));
         }
         // The bin of the maximum has to hold it.

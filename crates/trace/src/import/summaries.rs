@@ -101,8 +101,7 @@ fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let interval =
         command.and_then(|command| command.number(["i", "interval"])).map(|us| us.saturating_mul(1_000));
     let period = import.period(interval, hints, 100_000);
-    let mut cores: Vec<(u16, Statements)> = Vec::new();
-    let mut in_core = false;
+    let (mut system, mut cores) = (Statements::cut_to(1_000), Vec::<(u16, Statements)>::new());
     for (number, line) in lines(input.text) {
         if let Some(core) = line.strip_prefix("CPU core ") {
             let core = core.split_whitespace().next().and_then(|core| core.parse().ok());
@@ -111,9 +110,8 @@ fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
                 return Err(Unreadable::Second.at(number));
             }
             cores.push((core, Statements::cut_to(1_000)));
-            in_core = true;
         }
-        let Some((_, stated)) = cores.last_mut().filter(|_| in_core) else { continue };
+        let stated = cores.last_mut().map_or(&mut system, |(_, stated)| stated);
         let figure = |name: &str| line.strip_prefix(name).and_then(|rest| number_after(rest, ""));
         stated.state(figure("Samples:").map(|count| Statement::Count(count as u64)));
         stated.state(figure("Min:").map(|min| Statement::Min(us(min))));
@@ -122,8 +120,9 @@ fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         stated.state(figure("Std.dev:").map(|deviation| Statement::Deviation(deviation * 1_000.0)));
     }
     for (core, stated) in cores {
-        import.latencies(Told::new(format!("core{core}"), period).on(Some(core)).skips(), &stated);
+        import.latencies(Told::new(format!("core{core}"), period).on(Some(core)).skips_when_late(), &stated);
     }
-    import.warn(Warning::MissedNotCounted { tool: "cyclictest".into() });
+    import.all_of("all cores", &system, |_| true);
+    import.warn_uncounted_misses("cyclictest");
     import.complete()
 }

@@ -42,7 +42,7 @@ const FIXTURES: &[(&str, &str)] = &[
     ("stress-ng-percentiles.txt", "stress-ng --cyclic"),
     ("linuxcnc-nox.txt", "LinuxCNC latency-histogram --nox"),
     ("dot.latency", "LinuxCNC .latency"),
-    ("halcmd-show-pin.txt", "LinuxCNC halcmd show pin"),
+    ("halcmd-show-pin.txt", "LinuxCNC halcmd show"),
     ("xenomai-g.txt", XENOMAI),
     ("xenomai-console.txt", XENOMAI),
     ("latmus.txt", XENOMAI),
@@ -85,6 +85,12 @@ const FIXTURES: &[(&str, &str)] = &[
     ("perf-sched-latency.txt", "perf sched latency"),
     ("rteval.txt", "rteval"),
     ("bpftrace.txt", "bcc, bpftrace"),
+    ("cyclictest-overflow-cycles.txt", CYCLICTEST),
+    ("cyclictest-spikes.txt", CYCLICTEST),
+    ("rtla-timerlat-hist-all.txt", "rtla timerlat hist"),
+    ("rtla-timerlat-hist-stopped.txt", "rtla timerlat hist"),
+    ("halcmd-show-thread.txt", "LinuxCNC halcmd show"),
+    ("ros2-diagnostics.txt", "ros2_control"),
     ("halsampler.txt", "LinuxCNC halsampler -t of timedelta"),
 ];
 
@@ -239,9 +245,10 @@ fn two_measurements_in_one_file_are_refused() {
         // Of what is refreshed, the same again is no second measurement: that has other threads, or begins anew.
         let second = match *fixture {
             "ptsematest.txt" | "pmqtest.txt" | "rtla-timerlat-top.txt" => renumbered(&first),
-            "cyclictest-maxima-after.txt" | "cyclictest-maxima-before.txt" | "cyclictest-ns-smi.txt" => {
-                renumbered(&first)
-            }
+            "cyclictest-spikes.txt"
+            | "cyclictest-maxima-after.txt"
+            | "cyclictest-maxima-before.txt"
+            | "cyclictest-ns-smi.txt" => renumbered(&first),
             "rtla-timerlat-top-blocking.txt" => renumbered(&first),
             "cyclictest-live.txt" | "cyclictest-q.txt" | "signaltest.txt" | "jitterdebugger-v.txt" => {
                 renumbered(&first)

@@ -50,6 +50,8 @@ pub(super) struct Told {
     overrun: Option<Overrun>,
     /// Due times that passed, as far as the tool counts them.
     missed: u64,
+    /// Whether it misses due times only where a latency is longer than the period.
+    misses_only_late: bool,
     /// What it does not tell: lost activations, execution times and settings hardly any does.
     unknown: Vec<Gap>,
 }
@@ -57,7 +59,15 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn new(name: impl Into<String>, period: Period) -> Self {
         let unknown = vec![Gap::Lost, Gap::Execution, Gap::Settings];
-        Told { name: name.into(), period, cpu: None, overrun: None, missed: 0, unknown }
+        Told {
+            name: name.into(),
+            period,
+            cpu: None,
+            overrun: None,
+            missed: 0,
+            misses_only_late: false,
+            unknown,
+        }
     }
 
     /// It tells when activations ended.
@@ -83,6 +93,11 @@ impl Told {
         Told { overrun: Some(Overrun::Skip), ..self }.lacks(Gap::Missed)
     }
 
+    /// Skips due times only behind a start that is later than a period, and does not count them: none where no start is.
+    pub(super) fn skips_when_late(self) -> Self {
+        Told { misses_only_late: true, ..self.skips() }
+    }
+
     /// It runs every due time, late ones back to back: none is missed.
     pub(super) fn catches_up(self) -> Self {
         Told { overrun: Some(Overrun::CatchUp), ..self }
@@ -94,6 +109,15 @@ impl Told {
             Some(missed) => Told { missed, ..self },
             None => self.lacks(Gap::Missed),
         }
+    }
+
+    /// Says so where its last figures are missing: nothing is judged by those before.
+    pub(super) fn with_end(self, import: &mut Import, has_end: bool) -> Self {
+        if has_end {
+            return self;
+        }
+        import.warn(Warning::EndMissing { task: self.name.clone() });
+        self.lacks(Gap::Figures)
     }
 
     pub(super) fn lacks(mut self, gap: Gap) -> Self {
@@ -192,7 +216,12 @@ impl Import {
         let mut stats = TimingStats::new(told.period.ns());
         *quantity(&mut stats) = found.values;
         stats.add_missed(told.missed);
-        let told = if contradicts { told.lacks(Gap::Figures) } else { told };
+        let mut told = if contradicts { told.lacks(Gap::Figures) } else { told };
+        let is_sure = matches!(told.period, Period::Told(_)) && !told.unknown.contains(&Gap::Figures);
+        let is_late = || stats.latency.max_ns().is_none_or(|max| max >= told.period.ns());
+        if told.misses_only_late && is_sure && !self.has_assumed_unit() && !is_late() {
+            told.unknown.retain(|gap| *gap != Gap::Missed);
+        }
         self.task(told, Measured::Distributions(Box::new(stats)));
     }
 
@@ -220,6 +249,36 @@ impl Import {
             result.max_latency_ns =
                 stated.max_ns().map_or(result.max_latency_ns, |max| max.max(result.max_latency_ns));
         }
+    }
+
+    /// Holds what an output states of all tasks of this kind together against what it states of each: one of them must have the
+    /// largest value.
+    pub(super) fn all_of(&mut self, kind: &str, stated: &Statements, is_of: impl Fn(&str) -> bool) {
+        let of_kind = |(task, _): &(&mut TaskRun, &Measured)| is_of(&task.spec.name);
+        let each = || self.info.tasks.iter().zip(&self.tasks).filter(|(task, _)| is_of(&task.spec.name));
+        let largest = each().map(|(task, of)| of.stats(task).latency.max_ns()).max().flatten();
+        let count = each().map(|(task, of)| of.stats(task).executed()).fold(0, u64::saturating_add);
+        let more = stated.count().filter(|all| *all > count);
+        let counts = more.map(|all| [all, count].map(|count| i64::try_from(count).unwrap_or(i64::MAX)));
+        let maxima =
+            stated.max_ns().zip(largest).filter(|(all, each)| all > each).map(|(all, each)| [all, each]);
+        let found = [(Stated::Largest, maxima), (Stated::Count, counts)];
+        for (figure, values) in found.into_iter().filter_map(|(figure, values)| Some((figure, values?))) {
+            self.info.warnings.push(Warning::Contradiction { task: kind.into(), figure, values });
+            let tasks = self.info.tasks.iter_mut().zip(&self.tasks).filter(of_kind);
+            tasks.for_each(|(task, _)| task.unknown.push(Gap::Figures));
+        }
+    }
+
+    /// Says that missed activations are not counted, unless it is known that there are none.
+    pub(super) fn warn_uncounted_misses(&mut self, tool: &str) {
+        if self.info.tasks.iter().any(|task| task.unknown.contains(&Gap::Missed)) {
+            self.warn(Warning::MissedNotCounted { tool: tool.into() });
+        }
+    }
+
+    fn has_assumed_unit(&self) -> bool {
+        self.info.warnings.iter().any(|warning| matches!(warning, Warning::UnitAssumed { .. }))
     }
 
     pub(super) fn warn(&mut self, warning: impl Into<Warning>) {
@@ -276,7 +335,7 @@ impl Import {
         if self.tasks.iter().any(has_no_bins) {
             self.warn(Warning::OnlyExtremes);
         }
-        let assumed = self.info.warnings.iter().any(|warning| matches!(warning, Warning::UnitAssumed { .. }));
+        let assumed = self.has_assumed_unit();
         let mut impossible = Vec::new();
         for (task, measured) in self.info.tasks.iter_mut().zip(&self.tasks).filter(|_| assumed) {
             let least = measured.stats(task).latency.min_ns();

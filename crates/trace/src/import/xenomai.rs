@@ -293,12 +293,7 @@ impl Output {
         }
         let told = Told::new(name, period).on(self.cpu).missed(self.overruns);
         let told = if self.is_counted { told } else { told.lacks(Gap::Count) };
-        let told = if self.is_cut && self.seconds > 0 {
-            import.warn(Warning::EndMissing { task: name.into() });
-            told.lacks(Gap::Figures)
-        } else {
-            told
-        };
+        let told = told.with_end(&mut import, !(self.is_cut && self.seconds > 0));
         import.latencies(told, &self.stated);
         import.complete()
     }

@@ -54,6 +54,9 @@ pub struct Args {
     /// With TASK[@PERIOD]=TIMES those of a task of several, on one processor; once for each
     #[arg(long, value_name = "[TASK[@PERIOD]=]TIMES", conflicts_with_all = ["run", "live"])]
     execution: Vec<String>,
+    /// Without a run: starts that are late by anything up to this, all alike likely
+    #[arg(long, value_parser = parse_duration_ns, value_name = "TIME", conflicts_with_all = ["run", "live", "execution"])]
+    jitter: Option<i64>,
     /// What happens to a job that is not done in time: skip, catch-up, re-phase or kill; skip/zero, skip/predict,
     /// kill/zero or kill/predict for the output meanwhile [default: as the run's task has it, else skip]
     #[arg(long, value_name = "ACTION")]
@@ -125,7 +128,10 @@ pub fn execute(args: &Args) -> Ending {
     let result = match (&args.run, args.execution.as_slice()) {
         (Some(path), _) => args.under_run(path)?,
         (None, [times]) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
-        (None, []) => ServoResult::alone(&args.alone()?)?,
+        (None, []) => match args.jitter {
+            Some(jitter_ns) => ServoResult::under_jitter(&args.alone()?, jitter_ns, &args.wishes())?,
+            None => ServoResult::alone(&args.alone()?)?,
+        },
         (None, [_, more, ..]) => {
             return Err(MotionError::from(ServoError::NotGivenTimes(more.clone())).into());
         }

@@ -1,0 +1,56 @@
+//! What an output tells of late starts whose causes nobody traced: stalls of the whole machine, a rhythm, the firmware.
+
+use jitterlab_analysis::listed::rhythms;
+use jitterlab_model::{Fitness, RunInfo, Warning};
+
+use crate::head::Head;
+use crate::section::Piece;
+use crate::warnings;
+use crate::words::sentence;
+
+/// The three lines: the strongest clue.
+pub(super) fn head(run: &RunInfo) -> Option<Head> {
+    let clue = run.warnings.iter().filter(|warning| warning.is_clue()).min_by_key(|warning| rank(warning))?;
+    let (verdict, next) = match clue {
+        Warning::SharedStalls { .. } => (
+            "LIKELY CAUSE: the whole machine stops now and then, which no thread does.",
+            "on the machine that was measured: jitterlab check smi (the firmware), then jitterlab run --why, as root",
+        ),
+        Warning::ManagementInterrupts { .. } => (
+            "POSSIBLE CAUSE: system management interrupts, in which the firmware stops a processor; which starts they delayed is \
+             not told.",
+            "on the machine that was measured: jitterlab check smi (what the firmware may be told)",
+        ),
+        Warning::ListedLate { at, .. } if !rhythms(at).is_empty() => (
+            "LIKELY CAUSE: something that comes at even distances.",
+            "on the machine that was measured: jitterlab run --why, as root (it names what runs then)",
+        ),
+        _ => (
+            "CANNOT TELL what delayed any start: the output only lists them.",
+            "on the machine that was measured: jitterlab run --why, as root",
+        ),
+    };
+    Some(Head {
+        fitness: Fitness::CannotTell,
+        asked: false,
+        verdict: verdict.into(),
+        number: format!("{}.", sentence(&warnings::sentence(clue)).trim_end_matches('.')),
+        next: next.into(),
+    })
+}
+
+/// Every clue.
+pub(super) fn pieces(run: &RunInfo) -> Vec<Piece> {
+    let clues = run.warnings.iter().filter(|warning| warning.is_clue());
+    clues.map(|clue| Piece::note(sentence(&warnings::sentence(clue)))).collect()
+}
+
+/// What says most first.
+fn rank(clue: &Warning) -> u8 {
+    match clue {
+        Warning::SharedStalls { .. } => 0,
+        Warning::ListedLate { at, .. } if !rhythms(at).is_empty() => 1,
+        Warning::ManagementInterrupts { .. } => 2,
+        _ => 3,
+    }
+}
