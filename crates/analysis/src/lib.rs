@@ -18,6 +18,7 @@ pub mod folding;
 mod fourier;
 pub mod line;
 pub mod lines;
+pub mod long_memory;
 pub mod long_run;
 pub mod matrix;
 pub mod measured;
