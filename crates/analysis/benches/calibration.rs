@@ -21,8 +21,9 @@ type Table = fn(&Wanted);
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let tables: [(&str, Table); 6] = [
+    let tables: [(&str, Table); 7] = [
         ("compare", comparison::table),
+        ("power", comparison::power),
         ("require", requirement::table),
         ("predict", prediction::table),
         ("periods", periods::table),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jitterlab_analysis::compare::{Statistic, compare};
+use jitterlab_analysis::compare::{Basis, ComparedRun, Statistic, compare};
 use jitterlab_analysis::scan::TaskScan;
 
 use super::series::{Noise, Process, SECOND, WORK_NS, scan};
@@ -14,7 +14,7 @@ const DIFFERENT: f64 = 0.05;
 const WRONG: f64 = 0.065;
 
 /// Runs that are alike: of what, how many seconds long, and so many pairs in the full table.
-pub const ROWS: [(Process, usize, usize); 22] = [
+pub const ROWS: [(Process, usize, usize); 36] = [
     (Process::White, 100, 400),
     (Process::Autoregressive(0.9), 100, 400),
     (Process::Wandering(0.01), 100, 400),
@@ -33,6 +33,20 @@ pub const ROWS: [(Process, usize, usize); 22] = [
     (Process::SlowWave(37.0), 100, 400),
     (Process::Jump(1.0), 100, 200),
     (Process::Drift(3.0), 100, 200),
+    (Process::MovingMaximum, 100, 100),
+    (Process::SpreadDrift, 100, 100),
+    (Process::Constant, 100, 20),
+    (Process::Fractional(0.7), 100, 100),
+    (Process::Fractional(0.85), 100, 100),
+    (Process::Fractional(0.95), 100, 100),
+    (Process::FractionalInNoise(0.7), 100, 100),
+    (Process::FractionalInNoise(0.85), 100, 100),
+    (Process::FractionalInNoise(0.95), 100, 100),
+    (Process::FractionalScale, 100, 100),
+    (Process::ParetoRegimes(1.1, 300.0, 2_000.0, 1.6), 100, 100),
+    (Process::ParetoRegimes(1.3, 1_500.0, 4_000.0, 1.4), 100, 100),
+    (Process::ParetoRegimes(1.3, 800.0, 800.0, 1.4), 100, 100),
+    (Process::ParetoRegimes(1.5, 30.0, 300.0, 2.0), 100, 100),
     (Process::Wandering(1.0), 1_000, 100),
     (Process::Wandering(20.0), 1_000, 100),
     (Process::Regimes(5.0), 1_000, 400),
@@ -48,6 +62,8 @@ pub fn table(wanted: &Wanted) {
         "length",
         "pairs",
         "called different",
+        "by the gross rule",
+        "runs refused",
         "mean",
         "p50",
         "p90",
@@ -61,7 +77,9 @@ pub fn table(wanted: &Wanted) {
         let pairs = pairs.min(wanted.most);
         let found = null(process, seconds, pairs, seed);
         let [name, length, pairs] = [process.name(), format!("{seconds} s"), pairs.to_string()];
-        let first = [name, length, pairs, found.different().to_string()];
+        let refused = shown(found.refused as f64 / (2 * found.pairs) as f64);
+        let gross = shown(found.gross as f64 / found.pairs as f64);
+        let first = [name, length, pairs, found.different().to_string(), gross, refused];
         row(first.into_iter().chain(FIGURES.map(|figure| found.cell(figure))));
     }
 }
@@ -73,6 +91,10 @@ pub struct Comparisons {
     pub pairs: usize,
     /// Pairs with any difference called real.
     pub different: usize,
+    /// Pairs that the gross rule calls so.
+    pub gross: usize,
+    /// Runs without intervals, since they depend on too much of themselves or show long memory.
+    pub refused: usize,
     /// By figure: intervals shown, and those of them that hold the truth.
     pub intervals: BTreeMap<&'static str, (usize, usize)>,
 }
@@ -110,6 +132,9 @@ impl Comparisons {
             .iter()
             .any(|s| s.interval.is_some_and(|[low, high]| low > 0.0 || high < 0.0));
         self.different += usize::from(real || shifted);
+        self.gross += usize::from(found.against_first[0].gross.is_some());
+        let refused = |run: &&ComparedRun| !matches!(run.basis, Basis::Dependence { .. });
+        self.refused += found.runs.iter().filter(refused).count();
         for estimate in found.runs.iter().flat_map(|run| &run.estimates) {
             let Some(truth) = truth(estimate.statistic) else { continue };
             if let Some([low, high]) = estimate.interval {
@@ -133,6 +158,47 @@ pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Compar
         found.add([run(0), run(1)], truths);
     }
     found
+}
+
+/// Processes of which runs of 10 s are compared with slower ones.
+const POWER: [(Process, usize); 6] = [
+    (Process::White, 133),
+    (Process::HeavyTail(0.3), 133),
+    (Process::Wandering(0.2), 133),
+    (Process::Bursts(50.0), 133),
+    (Process::Fractional(0.85), 133),
+    (Process::ParetoRegimes(1.3, 1_500.0, 4_000.0, 1.4), 133),
+];
+/// How many times as slow.
+const SLOWER: [f64; 5] = [1.1, 1.2, 2.0, 3.0, 10.0];
+
+/// Prints how often the gross rule finds a run of 10 s that is slower.
+pub fn power(wanted: &Wanted) {
+    let columns = SLOWER.map(|by| format!("x{by}"));
+    let columns: Vec<&str> =
+        ["runs of 10 s", "pairs"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+    head(&columns);
+    for (seed, (process, pairs)) in (1..).zip(POWER).filter(|(_, of)| wanted.row(&of.0.name())) {
+        let pairs = pairs.min(wanted.most);
+        let cells = SLOWER.map(|by| shown(slower(process, by, pairs, seed) as f64 / pairs as f64));
+        row([process.name(), pairs.to_string()].into_iter().chain(cells));
+    }
+}
+
+/// In how many pairs a run that is so many times as slow as the first is found to be so by the gross rule.
+pub fn slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
+    let found = |pair: &u64| {
+        let run = |number: u64, by: f64| {
+            let mut noise = Noise::new(500_000_000 + seed * 1_000_000 + 2 * pair + number);
+            let mut latencies = process.latencies(&mut noise, 10 * SECOND);
+            latencies.iter_mut().for_each(|ns| *ns *= by);
+            scan(&latencies)
+        };
+        let (first, other) = (run(0, 1.0), run(1, by));
+        let compared = compare(&[("first".into(), &first), ("other".into(), &other)]);
+        compared.against_first[0].gross.is_some_and(|gross| !gross.is_lower)
+    };
+    (0..pairs as u64).filter(found).count()
 }
 
 /// The figure of a process that stays what it is.

@@ -5,6 +5,9 @@ use std::f64::consts::TAU;
 use jitterlab_analysis::random::Random;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::Activation;
+use rustfft::algorithm::Radix4;
+use rustfft::num_complex::Complex;
+use rustfft::{Fft, FftDirection};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// The period of every run here: 1 kHz.
@@ -106,6 +109,21 @@ pub enum Process {
     UnevenSpikes,
     /// White, around 0: the task may begin before it is due.
     Early,
+    /// The logarithm is fractional Gaussian noise with this exponent (Hurst).
+    Fractional(f64),
+    /// The same, weaker, in exponential noise.
+    FractionalInNoise(f64),
+    /// The scale of exponential latencies is fractional Gaussian noise.
+    FractionalScale,
+    /// Two regimes whose lengths have Pareto tails of this index: ms in the slower one and in the other in the mean, and how
+    /// many times as slow.
+    ParetoRegimes(f64, f64, f64, f64),
+    /// Each the largest of a value and half of the one before: extremes come in clumps.
+    MovingMaximum,
+    /// White, with a spread that grows by half over the run.
+    SpreadDrift,
+    /// All equal.
+    Constant,
 }
 
 impl Process {
@@ -132,6 +150,15 @@ impl Process {
             Process::Restless => "restless at times".into(),
             Process::UnevenSpikes => "spikes at uneven gaps".into(),
             Process::Early => "early and late".into(),
+            Process::Fractional(h) => format!("fractional noise, {h}"),
+            Process::FractionalInNoise(h) => format!("fractional noise, {h}, in noise"),
+            Process::FractionalScale => "fractional scale".into(),
+            Process::ParetoRegimes(index, slow, fast, _) => {
+                format!("Pareto regimes, {index}, {slow} ms in {fast} ms")
+            }
+            Process::MovingMaximum => "moving maximum".into(),
+            Process::SpreadDrift => "drift of spread".into(),
+            Process::Constant => "constant".into(),
         }
     }
 
@@ -237,6 +264,36 @@ impl Process {
                 all
             }
             Process::Early => (0..count).map(|_| sd / 2.0 * random.normal()).collect(),
+            Process::Fractional(h) => {
+                fractional(random, count, h).into_iter().map(|w| LEVEL_NS * (0.3 * w).exp()).collect()
+            }
+            Process::FractionalInNoise(h) => {
+                let wander = fractional(random, count, h);
+                let exponential = |random: &mut Noise| -0.15 * LEVEL_NS * random.uniform().ln();
+                wander.into_iter().map(|w| LEVEL_NS * (0.15 * w).exp() + exponential(random)).collect()
+            }
+            Process::FractionalScale => {
+                let scale = fractional(random, count, 0.9);
+                scale.into_iter().map(|w| LEVEL_NS - sd * (0.6 * w).exp() * random.uniform().ln()).collect()
+            }
+            Process::ParetoRegimes(index, slow, fast, by) => {
+                let states = pareto_states(random, count, index, [fast, slow]);
+                states.into_iter().map(|s| noise(random) * if s { by } else { 1.0 }).collect()
+            }
+            Process::MovingMaximum => {
+                let mut largest = 1.0f64;
+                (0..count)
+                    .map(|_| {
+                        largest = (largest / 2.0).max(-0.5 / random.uniform().ln());
+                        LEVEL_NS + sd / 2.0 * largest.ln()
+                    })
+                    .collect()
+            }
+            Process::SpreadDrift => {
+                let spread = |k: usize| NOISE * (1.0 + 0.5 * k as f64 / count as f64);
+                (0..count).map(|k| LEVEL_NS * (spread(k) * random.normal()).exp()).collect()
+            }
+            Process::Constant => vec![LEVEL_NS; count],
         }
     }
 
@@ -253,6 +310,13 @@ impl Process {
                 | Process::Restless
                 | Process::UnevenSpikes
                 | Process::SlowWave(_)
+                | Process::Fractional(_)
+                | Process::FractionalInNoise(_)
+                | Process::FractionalScale
+                | Process::ParetoRegimes(..)
+                | Process::MovingMaximum
+                | Process::SpreadDrift
+                | Process::Constant
         )
     }
 
@@ -324,6 +388,39 @@ pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<
             state
         })
         .collect()
+}
+
+/// Standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
+fn fractional(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
+    let half = count.next_power_of_two();
+    let fourier = Radix4::new(2 * half, FftDirection::Forward);
+    let covariance = |lag: usize| {
+        let lag = lag.min(2 * half - lag) as f64;
+        let power = |x: f64| x.abs().powf(2.0 * h);
+        (power(lag + 1.0) - 2.0 * power(lag) + power(lag - 1.0)) / 2.0
+    };
+    let mut spectrum: Vec<Complex<f64>> =
+        (0..2 * half).map(|lag| Complex::new(covariance(lag), 0.0)).collect();
+    fourier.process(&mut spectrum);
+    for power in &mut spectrum {
+        let scale = (power.re.max(0.0) / (2 * half) as f64).sqrt();
+        *power = Complex::new(scale * random.normal(), scale * random.normal());
+    }
+    fourier.process(&mut spectrum);
+    spectrum.iter().take(count).map(|of| of.re).collect()
+}
+
+/// Two states that take turns, of lengths with Pareto tails and these means in ms.
+fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) -> Vec<bool> {
+    let mut state = random.uniform() < means[1] / (means[0] + means[1]);
+    let mut all = Vec::with_capacity(count);
+    while all.len() < count {
+        let shortest = means[usize::from(state)] * (index - 1.0) / index;
+        let length = (shortest * random.uniform().powf(-1.0 / index)).max(1.0) as usize;
+        all.extend(std::iter::repeat_n(state, length.min(count - all.len())));
+        state = !state;
+    }
+    all
 }
 
 /// What an activation takes besides its latency, in ns.

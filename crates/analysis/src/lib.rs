@@ -19,6 +19,7 @@ mod fourier;
 pub mod line;
 pub mod lines;
 pub mod listed;
+pub mod long_memory;
 pub mod long_run;
 pub mod matrix;
 pub mod measured;

@@ -130,7 +130,7 @@ pub fn participation(series: &[f64]) -> Participation {
 }
 
 /// Student's law is normal to three digits from here on.
-const NORMAL_FROM: usize = 1_000;
+pub const NORMAL_FROM: usize = 1_000;
 
 /// How many standard errors an interval of this level reaches to either side.
 #[must_use]

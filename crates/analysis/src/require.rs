@@ -279,7 +279,7 @@ impl Requirement {
         } else {
             match limits.footing {
                 // Bursts would make other limits, and nobody knows which.
-                Footing::Singly => Outcome::NotEnoughData,
+                Footing::Singly | Footing::LongMemory => Outcome::NotEnoughData,
                 _ if high < self.share => Outcome::Pass,
                 _ if low > self.share => Outcome::Fail,
                 _ => Outcome::NotEnoughData,

@@ -137,12 +137,14 @@ fn basis(basis: &Basis) -> String {
         Basis::IfIndependent => {
             "only a histogram is known: intervals hold if latencies are independent of each other".into()
         }
-        Basis::TooDependent { correlation_ns, needs_ns } => format!(
-            "latencies stay alike for {} or longer, or their level moved: too large a part of the run for intervals; \
-             measure {} or longer",
-            time(correlation_ns),
-            time(needs_ns)
+        Basis::TooDependent { correlation_ns, .. } => format!(
+            "latencies stay alike for {} or longer, or their level moved: too large a part of the run for intervals",
+            time(correlation_ns)
         ),
+        Basis::LongMemory => {
+            "latencies stay alike for parts of the run of every length: another run may differ by more than this one shows"
+                .into()
+        }
         Basis::TooShort => "the run is too short for intervals".into(),
     }
 }
@@ -151,6 +153,7 @@ fn refusal(refusal: Option<Refusal>) -> &'static str {
     match refusal {
         Some(Refusal::FewEvents) => "too few events",
         Some(Refusal::TooDependent) => "too dependent",
+        Some(Refusal::LongMemory) => "long memory",
         Some(Refusal::TooShort) => "too short a run",
         Some(Refusal::Unknown) => "unknown",
         Some(Refusal::WithinBins) => "within bins",

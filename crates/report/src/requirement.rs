@@ -131,6 +131,11 @@ fn missing(judgement: &Judgement) -> String {
              if that is known of this machine.",
             count(together)
         ),
+        None if judgement.footing == Footing::LongMemory && judgement.requirement.share > 0.0 => {
+            " Values stay alike for parts of the run of every length, so that one run does not decide a share: repeat it, or \
+             require none (max, missed = 0)."
+                .into()
+        }
         None if undecided && low > judgement.requirement.share && judgement.requirement.share > 0.0 => {
             " That is more than allowed, but the run cannot say how many come together: one burst may be all of it. \
              Measure longer, keeping every activation; --burst-at-most says what is known of this machine."
@@ -152,7 +157,7 @@ fn footing(judgement: &Judgement) -> String {
             };
             format!("with 95 % confidence{bursts}")
         }
-        Footing::Singly => "with 95 % confidence if they come singly".into(),
+        Footing::Singly | Footing::LongMemory => "with 95 % confidence if they come singly".into(),
         Footing::AtMost { together } => {
             format!("with 95 % confidence if no more than {} come together", count(together))
         }

@@ -1,5 +1,7 @@
 //! Intervals of single figures, and of the difference of two.
 
+use crate::exact::{binomial_lower, binomial_upper};
+
 /// As many independent values have to lie beyond a quantile of the tail for an interval.
 const EVENTS: f64 = 20.0;
 /// The tail begins at this share.
@@ -34,7 +36,8 @@ pub(super) fn of_share(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
 }
 
 /// The interval of `here - first`, from both figures and their own intervals, recovering each one's variance on the side
-/// that matters (MOVER; Zou & Donner, Statistics in Medicine 2008).
+/// that matters (MOVER; Zou & Donner, Statistics in Medicine 2008). Of what is above 0 it is the interval of the factor: it falls
+/// by no more than all of it.
 pub(super) fn of_difference(first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]) -> [f64; 2] {
     let even = |first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]| {
         let difference = here - first;
@@ -43,14 +46,44 @@ pub(super) fn of_difference(first: f64, of_first: [f64; 2], here: f64, of_here: 
             difference + (of_here[1] - here).hypot(first - of_first[0]),
         ]
     };
-    let found = even(first, of_first, here, of_here);
-    let positive = of_first[0].min(of_here[0]).min(first).min(here) > 0.0;
-    // What is above 0 falls by no more than all of it: there, the interval of the factor.
-    if positive && found[0] <= -first {
+    if of_first[0].min(of_here[0]).min(first).min(here) > 0.0 {
         let factor = even(first.ln(), of_first.map(f64::ln), here.ln(), of_here.map(f64::ln));
         return factor.map(|ln| first * ln.exp_m1());
     }
-    found
+    even(first, of_first, here, of_here)
+}
+
+/// Events that come together: as many that come singly say as much, and of how many tries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Events {
+    pub seen: f64,
+    pub of: f64,
+    /// So many of those seen say as much as one.
+    pub together: f64,
+}
+
+/// Fewer that come singly say nothing of a share.
+const FEWEST_EVENTS: f64 = 5.0;
+
+impl Events {
+    /// The interval of their share (Clopper & Pearson, Biometrika 1934); `None` for too few.
+    pub fn share(self, level: f64) -> Option<[f64; 2]> {
+        let [seen, of] = [self.seen, self.of].map(|count| count / self.together);
+        let limits = [binomial_lower, binomial_upper].map(|limit| limit(seen, of, 1.0 - level / 2.0));
+        (seen >= FEWEST_EVENTS).then_some(limits)
+    }
+
+    /// The interval of the share here over that of the first run: that of a binomial, given how many came in both; `None` for too
+    /// few, and where none came in the first.
+    pub fn ratio(first: Self, here: Self, level: f64) -> Option<[f64; 2]> {
+        let together = first.together.max(here.together);
+        let [a, b] = [first.seen, here.seen].map(|seen| seen / together);
+        let of = |limit: fn(f64, f64, f64) -> f64| {
+            let share = limit(b, a + b, 1.0 - level / 2.0);
+            share / (1.0 - share) * first.of / here.of
+        };
+        (a > 0.0 && a.max(b) >= FEWEST_EVENTS).then(|| [of(binomial_lower), of(binomial_upper)])
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +97,25 @@ mod tests {
         // Around 0 it may.
         assert!(of_difference(1.0, [-1.0, 3.0], -2.0, [-4.0, 0.0])[0] < -1.0);
         let near = of_difference(10.0, [9.0, 11.0], 12.0, [11.0, 13.0]);
-        assert!((near[0] - (2.0 - 2f64.sqrt())).abs() < 1e-9, "{near:?}");
+        let factor = (1.2f64.ln() - (12.0 / 11.0f64).ln().hypot(1.1f64.ln())).exp();
+        assert!((near[0] - 10.0 * (factor - 1.0)).abs() < 1e-9, "{near:?}");
+    }
+
+    #[test]
+    fn shares_and_their_ratios_stay_possible() {
+        let events = |seen: f64, together: f64| Events { seen, of: 1_000.0, together };
+        let [low, high] = events(900.0, 10.0).share(0.05).unwrap_or_default();
+        assert!(0.8 < low && low < 0.9 && 0.9 < high && high < 1.0, "{low} {high}");
+        assert_eq!(events(40.0, 10.0).share(0.05), None);
+        // None here after 100: lower by 96 % at least, and no more than by all.
+        let fell = Events::ratio(events(100.0, 1.0), events(0.0, 1.0), 0.05).unwrap_or_default();
+        assert!(fell[0] == 0.0 && fell[1] < 0.04, "{fell:?}");
+        // Exact limits of 20 of 30 (Clopper & Pearson): 0.4719 to 0.8271.
+        let [low, high] = Events::ratio(events(10.0, 1.0), events(20.0, 1.0), 0.05).unwrap_or_default();
+        assert!(
+            (low - 0.4719 / 0.5281).abs() < 2e-3 && (high - 0.8271 / 0.1729).abs() < 2e-2,
+            "{low} {high}"
+        );
+        assert_eq!(Events::ratio(events(0.0, 1.0), events(20.0, 1.0), 0.05), None);
     }
 }

@@ -5,6 +5,7 @@
 
 mod causes;
 mod comparable;
+mod gross;
 mod interval;
 mod maxima;
 mod runs;
@@ -15,15 +16,17 @@ mod worse;
 
 pub use causes::{CauseCompared, CauseIn, CausesCompared, Fate};
 pub use comparable::{Mismatch, Weight, comparable};
+pub use gross::Gross;
 pub use maxima::{Larger, Maxima};
 pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};
-pub use settings::{FEWEST_RUNS, Setting, SettingDifference, SettingsCompared, settings};
+pub use settings::{FEWEST_RUNS, Power, Setting, SettingDifference, SettingsCompared, settings};
 pub use twente::{BIN_NS, TwenteRun, twente};
 pub use worse::{JudgedFigure, Tolerated};
 
 use serde::Serialize;
 
 use crate::scan::{Part, TaskScan};
+use interval::Events;
 use sample::{Figure, Sample};
 
 /// Chance that the interval of a figure of one run misses it, and that any difference of one comparison of two runs that
@@ -144,6 +147,9 @@ pub enum Basis {
         /// A run of this length would have intervals of the mean, if it goes on so.
         needs_ns: f64,
     },
+    /// Latencies stay alike at every length that the run can show, or one regime is much longer than the others: the next
+    /// run may differ from it by more than it shows.
+    LongMemory,
     /// It has too few parts.
     TooShort,
 }
@@ -157,6 +163,8 @@ pub enum Refusal {
     FewEvents,
     /// Latencies stay alike for too large a part of the run.
     TooDependent,
+    /// Latencies stay alike at every length that the run can show.
+    LongMemory,
     /// The run has too few parts.
     TooShort,
     /// The run's source does not tell what it takes.
@@ -197,7 +205,7 @@ pub struct Difference {
     pub refusal: Option<Refusal>,
     /// Its value here over its value in the first run.
     pub ratio: Option<f64>,
-    /// Whether the interval excludes 0; of the maximum, whether [`Maxima`] says so.
+    /// Whether the interval excludes 0, or the difference is gross; of the maximum, whether [`Maxima`] says so.
     pub real: bool,
 }
 
@@ -247,6 +255,9 @@ pub struct AgainstFirst {
     /// The shift of quantiles.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub shifts: Vec<QuantileShift>,
+    /// A difference that every tenth of either run shows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gross: Option<Gross>,
     /// How the largest latencies compare; `None` where a run is too short or too dependent for it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub maxima: Option<Maxima>,
@@ -323,7 +334,12 @@ impl<'a> Run<'a> {
         if below + above > 0.0 && (-above..=below).contains(&difference) {
             return Err(Refusal::WithinBins);
         }
-        let both = [first, self].map(|run| run.interval(figure, LEVEL / TESTED));
+        let level = LEVEL / TESTED;
+        if figure == Some(Figure::MissedShare) && values[0] > 0.0 {
+            let ratio = Events::ratio(first.sample.missed(level)?, self.sample.missed(level)?, level);
+            return ratio.map(|both| both.map(|by| values[0] * (by - 1.0))).ok_or(Refusal::FewEvents);
+        }
+        let both = [first, self].map(|run| run.interval(figure, level));
         match both {
             [Ok(of_first), Ok(of_here)] => {
                 let [low, high] = interval::of_difference(values[0], of_first, values[1], of_here);
@@ -346,6 +362,7 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
 fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     let excludes_0 = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
     let maxima = Maxima::of([first.scan, here.scan], [first.sample.basis, here.sample.basis], LEVEL / TESTED);
+    let gross = Gross::of(first, here);
     let difference = |statistic: Statistic| {
         let (a, b) = (statistic.of(first)?, statistic.of(here)?);
         let found = here.difference(first, statistic.figure(), [a, b]);
@@ -353,6 +370,7 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
             Statistic::Maximum => maxima.is_some_and(|maxima| maxima.larger.is_some()),
             _ => found.is_ok_and(excludes_0),
         };
+        let real = real || gross.is_some_and(|gross| gross.statistic == statistic);
         let ratio = (a != 0.0).then(|| b / a);
         Some(Difference {
             statistic,
@@ -378,6 +396,7 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
         p_lower: p_lower(&first.sample.whole, &here.sample.whole, ties_ns),
         hedges_g: hedges_g(&first.sample.whole, &here.sample.whole).filter(|_| !is_within_bins),
         shifts: SHIFTS.into_iter().filter_map(shift).collect(),
+        gross,
         maxima,
     }
 }

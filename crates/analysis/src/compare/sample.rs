@@ -2,10 +2,11 @@
 
 use jitterlab_model::Distribution;
 
-use super::interval::{TAIL, around, of_share};
+use super::interval::{Events, TAIL, around, of_share};
 use super::{Basis, Refusal};
 use crate::exact::{binomial_lower, binomial_upper};
-use crate::long_run::{CorrelationTime, participation, student, variance_of_sum};
+use crate::long_memory;
+use crate::long_run::{CorrelationTime, NORMAL_FROM, participation, student, variance_of_sum};
 use crate::scan::{Part, TaskScan, Ticks};
 
 /// Fewer parts say nothing of dependence.
@@ -71,7 +72,14 @@ impl Sample {
             unknown: unknown(scan),
         };
         let part_ns = length as f64 * scan.timing.period_ns() as f64;
-        sample.basis = sample.basis(scan.is_complete(), part_ns);
+        sample.basis = match sample.basis(scan.is_complete(), part_ns) {
+            Basis::Dependence { .. }
+                if long_memory::is_shown(&scan.spans, &scan.peaks, scan.timing.executed()) =>
+            {
+                Basis::LongMemory
+            }
+            basis => basis,
+        };
         sample
     }
 
@@ -156,10 +164,7 @@ impl Sample {
             Figure::MedianExecution => self.execution(level),
             // No method tried gives the deviation of what comes in bursts an honest interval.
             Figure::StandardDeviation => Err(Refusal::NoMethod),
-            Figure::MissedShare => {
-                let share = self.value(figure).ok_or(Refusal::Unknown)?;
-                self.share(figure, share, n + self.whole.missed as f64, level)
-            }
+            Figure::MissedShare => self.missed(level)?.share(level).ok_or(Refusal::FewEvents),
             // The share above it, read back through the histogram (Woodruff, J. Am. Stat. Assoc. 1952).
             Figure::Quantile(p) => {
                 let [low, high] = self.share(figure, 1.0 - p, n, level)?;
@@ -173,12 +178,7 @@ impl Sample {
     /// value, of which at most all or none lie above the median. What comes rarely, however large, moves it but little.
     fn execution(&self, level: f64) -> Result<[f64; 2], Refusal> {
         self.value(Figure::MedianExecution).ok_or(Refusal::Unknown)?;
-        if !matches!(self.basis, Basis::Dependence { .. }) {
-            return Err(match self.basis {
-                Basis::TooDependent { .. } => Refusal::TooDependent,
-                _ => Refusal::TooShort,
-            });
-        }
+        self.may_be_told()?;
         let mean = self.whole.mean_execution_ns().unwrap_or_default();
         let sums = self.parts.iter().map(|part| part.execution_sum_ns as f64 - mean * part.count as f64);
         let time = CorrelationTime::of(&sums.collect::<Vec<f64>>());
@@ -189,6 +189,41 @@ impl Sample {
         }
         let at = |p: f64| self.execution.quantile_ns(p).map(|ns| ns as f64).ok_or(Refusal::Unknown);
         Ok([at(0.5 - reach)? * (1.0 - BIN), at(0.5 + reach)?])
+    }
+
+    /// The missed due times, with how far they come together.
+    pub fn missed(&self, level: f64) -> Result<Events, Refusal> {
+        let share = self.value(Figure::MissedShare).ok_or(Refusal::Unknown)?;
+        let seen = self.whole.missed as f64;
+        let singly = seen * (1.0 - share);
+        let together = match self.basis {
+            Basis::IfIndependent => 1.0,
+            _ if singly == 0.0 => self.may_be_told().map(|_| 1.0)?,
+            _ => {
+                let (variance, degrees) = self.variance(Figure::MissedShare)?;
+                let wider = student(level, degrees) / student(level, NORMAL_FROM);
+                (variance / singly).max(1.0) * wider * wider
+            }
+        };
+        Ok(Events { seen, of: seen + self.whole.count as f64, together })
+    }
+
+    /// The run in equal blocks; `None` where it has too few parts.
+    pub fn blocks(&self, number: usize) -> Option<Vec<Part>> {
+        let n = self.parts.len();
+        (n >= FEWEST_PARTS).then(|| {
+            let merged = |k: usize| {
+                let mut block = Part::default();
+                self.parts[k * n / number..(k + 1) * n / number].iter().for_each(|part| block.merge(part));
+                block
+            };
+            (0..number).map(merged).collect()
+        })
+    }
+
+    /// How much higher a latency may be than it is known: by what its clock or its histogram cannot tell.
+    pub fn resolution_ns(&self) -> f64 {
+        self.bin_ns + (self.ticks.step_ns - 1) as f64
     }
 
     /// The interval of a share of `n` values.
@@ -202,13 +237,19 @@ impl Sample {
         of_share(share, variance.sqrt() / n, student(level, degrees)).ok_or(Refusal::FewEvents)
     }
 
+    /// The degrees of freedom that dependence leaves, where it leaves any.
+    fn may_be_told(&self) -> Result<usize, Refusal> {
+        match self.basis {
+            Basis::Dependence { degrees, .. } => Ok(degrees),
+            Basis::TooDependent { .. } => Err(Refusal::TooDependent),
+            Basis::LongMemory => Err(Refusal::LongMemory),
+            Basis::TooShort | Basis::IfIndependent => Err(Refusal::TooShort),
+        }
+    }
+
     /// The variance of the sum of a figure's residuals, and its degrees of freedom.
     fn variance(&self, figure: Figure) -> Result<(f64, usize), Refusal> {
-        let degrees = match self.basis {
-            Basis::Dependence { degrees, .. } => degrees,
-            Basis::TooDependent { .. } => return Err(Refusal::TooDependent),
-            Basis::TooShort | Basis::IfIndependent => return Err(Refusal::TooShort),
-        };
+        let degrees = self.may_be_told()?;
         let residuals = self.residuals(figure).ok_or(Refusal::Unknown)?;
         if residuals.iter().all(|r| *r == 0.0) && figure != Figure::MissedShare {
             return Ok((0.0, degrees)); // all values are equal

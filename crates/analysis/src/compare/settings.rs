@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::{LEVEL, Run, Statistic};
+use crate::exact::chi_squared;
 use crate::long_run::student;
 use crate::scan::TaskScan;
 
@@ -33,6 +34,10 @@ pub struct SettingsCompared {
     pub in_turns: Option<bool>,
     /// Degrees of freedom of the spread from run to run.
     pub degrees: usize,
+    /// What so many runs of each show in 90 of 100 comparisons, by the spread of the 99 % quantile; `None` where that is not
+    /// relative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub power: Option<Power>,
     /// The figures.
     pub differences: Vec<SettingDifference>,
 }
@@ -57,6 +62,42 @@ pub struct SettingDifference {
     pub spread: f64,
     /// Whether the interval excludes that nothing changed.
     pub real: bool,
+}
+
+/// What more runs would show.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Power {
+    /// Standard deviation of the logarithm from run to run.
+    pub spread: f64,
+    /// Its upper limit, with 80 % confidence.
+    pub spread_at_most: f64,
+    /// Runs of each setting, and the share by which the figure has to be higher.
+    pub shows: Vec<(usize, f64)>,
+}
+
+/// Runs of each setting that a plan names.
+const PLANNED: [usize; 3] = [3, 5, 8];
+/// The chance that a plan promises.
+const SHOWN: f64 = 0.9;
+/// Confidence of the upper limit of the spread.
+const SPREAD: f64 = 0.8;
+
+impl Power {
+    /// By the spread of a figure with so many degrees of freedom, where differences are tested at this level.
+    fn of(found: &SettingDifference, degrees: usize, level: f64) -> Option<Self> {
+        if !found.relative || found.spread <= 0.0 {
+            return None;
+        }
+        let shows = |runs: usize| {
+            let degrees = 2 * runs - 2;
+            let reach = student(level, degrees) + student(2.0 * (1.0 - SHOWN), degrees);
+            (runs, (reach * found.spread * (2.0 / runs as f64).sqrt()).exp_m1())
+        };
+        let degrees = degrees as f64;
+        let at_most = found.spread * (degrees / chi_squared(degrees, 1.0 - SPREAD)).sqrt();
+        Some(Power { spread: found.spread, spread_at_most: at_most, shows: PLANNED.map(shows).into() })
+    }
 }
 
 /// Compares two settings by several runs of either. `began` says when each of them did, first and other. `None` for fewer
@@ -84,13 +125,18 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
     });
     let values: Vec<_> = values.collect();
     let degrees = first.len() + other.len() - 2;
-    let reach = student(LEVEL / values.len().max(1) as f64, degrees);
+    let level = LEVEL / values.len().max(1) as f64;
+    let reach = student(level, degrees);
+    let differences: Vec<SettingDifference> =
+        values.into_iter().map(|(s, first, other)| difference(s, first, other, reach)).collect();
+    let p99 = differences.iter().find(|of| of.statistic == Statistic::P99);
     Some(SettingsCompared {
+        power: p99.and_then(|of| Power::of(of, degrees, level)),
         first: setting(first),
         other: setting(other),
         in_turns: in_turns(began),
         degrees,
-        differences: values.into_iter().map(|(s, first, other)| difference(s, first, other, reach)).collect(),
+        differences,
     })
 }
 
@@ -129,4 +175,21 @@ fn in_turns(began: [&[String]; 2]) -> Option<bool> {
     let [(a_first, a_last), (b_first, b_last)] =
         [(began[0].iter().min()?, began[0].iter().max()?), (began[1].iter().min()?, began[1].iter().max()?)];
     Some(a_first < b_last && b_first < a_last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_shows_what_students_law_says() {
+        let found = difference(Statistic::P99, vec![1.0, 1.1], vec![1.0, 1.1], 1.0);
+        let of = SettingDifference { spread: 0.1, ..found };
+        let power = Power::of(&of, 8, 0.05).unwrap();
+        let rounded: Vec<(usize, f64)> =
+            power.shows.iter().map(|(r, by)| (*r, (100.0 * by).round())).collect();
+        assert_eq!(rounded, [(3, 42.0), (5, 26.0), (8, 19.0)]);
+        assert!((power.spread_at_most / power.spread - 1.32).abs() < 0.01, "{power:?}");
+        assert_eq!(Power::of(&SettingDifference { relative: false, ..of }, 8, 0.05), None);
+    }
 }

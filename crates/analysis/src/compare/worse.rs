@@ -3,7 +3,7 @@
 use jitterlab_model::Fitness;
 use serde::Serialize;
 
-use super::{Comparison, Difference, Refusal, SettingDifference, SettingsCompared, Statistic};
+use super::{AgainstFirst, Comparison, Difference, Refusal, SettingDifference, SettingsCompared, Statistic};
 
 /// Whether any figure is worse than that of the first run, or setting, by more than is tolerated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +35,9 @@ pub struct JudgedFigure {
     /// It is no difference: latencies were counted in bins, and it is no larger than these.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub within_bins: bool,
+    /// Every tenth of either run shows it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gross: bool,
     /// Unfit where more than is tolerated is shown, good where it is excluded.
     pub fitness: Fitness,
 }
@@ -72,26 +75,33 @@ fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigur
         let mut estimates = compared.runs.first()?.estimates.iter();
         estimates.find(|of| of.statistic == statistic).map(|of| of.value)
     };
-    let figure = |run: &str, of: &Difference| {
+    let figure = |run: &AgainstFirst, of: &Difference| {
         let first = first(of.statistic)?;
         let share = |difference: f64| (first != 0.0).then(|| difference / first.abs());
         let limits = of.interval.and_then(|[low, high]| Some([share(low)?, share(high)?]));
         let nothing = first == 0.0 && of.difference == 0.0;
         let silent = nothing || !of.real && of.refusal == Some(Refusal::NoMethod);
         let is_none = of.refusal == Some(Refusal::WithinBins);
-        let seen = Seen { silent, higher: of.difference > 0.0, real: of.real, is_none };
+        let gross = run.gross.filter(|gross| gross.statistic == of.statistic);
+        let by_blocks = gross.and_then(|gross| match gross.is_lower {
+            true => Some(Fitness::Good),
+            false => (gross.factor > 1.0 + tolerance).then_some(Fitness::Unfit),
+        });
+        let real = of.real && gross.is_none();
+        let seen = Seen { silent, higher: of.difference > 0.0, real, is_none };
         Some(JudgedFigure {
             task: task.to_owned(),
-            run: run.to_owned(),
+            run: run.name.clone(),
             statistic: of.statistic,
             change: share(of.difference),
             limits,
             within_bins: is_none,
-            fitness: seen.judge(share(of.difference), limits, tolerance)?,
+            gross: by_blocks.is_some(),
+            fitness: by_blocks.or_else(|| seen.judge(share(of.difference), limits, tolerance))?,
         })
     };
     let each = compared.against_first.iter();
-    each.flat_map(|run| run.differences.iter().filter_map(|of| figure(&run.name, of))).collect()
+    each.flat_map(|run| run.differences.iter().filter_map(|of| figure(run, of))).collect()
 }
 
 fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<JudgedFigure> {
@@ -112,6 +122,7 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
             change: share(of.change),
             limits,
             within_bins: false,
+            gross: false,
             fitness: seen.judge(share(of.change), limits, tolerance)?,
         })
     };
@@ -209,16 +220,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_first_run_never_missed_does_not_pass() {
+    fn what_the_first_run_never_missed_fails() {
         let (before, after) = (scan(5_000, 0, 0), scan(5_000, 77_777, 10));
         let judged = judge(&before, &after, 0.1);
         let missed = judged.figures.iter().find(|of| of.statistic == Statistic::MissedShare);
         let missed = missed.map(|of| (of.fitness, of.change));
-        assert_eq!(
-            (judged.fitness, missed),
-            (Fitness::CannotTell, Some((Fitness::CannotTell, None))),
-            "{judged:#?}"
-        );
+        assert_eq!((judged.fitness, missed), (Fitness::Unfit, Some((Fitness::Unfit, None))), "{judged:#?}");
         assert_eq!(fitness_of(&judge(&before, &before, 0.1), Statistic::MissedShare), None);
     }
 

@@ -80,7 +80,7 @@ impl Facts {
 /// The smallest latency that is exceeded by no more than a share, as [`crate::require`] would decide it from how those above it
 /// are spread over the run.
 fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
-    if tail.parts.len() < FEWEST_PARTS {
+    if tail.parts.len() < FEWEST_PARTS || tail.has_long_memory {
         return None;
     }
     let counts = |edge: &i64| -> Vec<u64> {
@@ -122,6 +122,7 @@ mod tests {
             peaks,
             block_maxima_ns: vec![],
             parts: vec![],
+            has_long_memory: false,
             migrations: 0,
         };
         let facts = Facts::of(&tail, 86_400e9);

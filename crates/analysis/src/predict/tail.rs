@@ -25,6 +25,8 @@ pub struct Tail {
     pub block_maxima_ns: Vec<f64>,
     /// The histograms of equal parts of the run, in order of time; few where the order of latencies is not known.
     pub parts: Vec<Part>,
+    /// Whether latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]).
+    pub has_long_memory: bool,
     /// How often the task moved from one processor to another.
     pub migrations: u64,
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use jitterlab_model::{Activation, Flags, Gap, TaskResult};
 
 use super::{Evidence, Required, Requirement};
+use crate::long_memory;
+use crate::scan::Spans;
 
 /// Parts of a run at most; at least half as many of a long one.
 const PARTS: u64 = 2_048;
@@ -21,6 +23,9 @@ pub struct Breaches {
     places: Option<(u64, u64)>,
     /// What the run's source would have to tell, and does not.
     pub untold: Option<Gap>,
+    /// Whether the values have long memory or heavy-tailed regimes ([`crate::long_memory`]): parts of the run then say less than
+    /// they seem to.
+    pub has_long_memory: bool,
 }
 
 impl Breaches {
@@ -32,6 +37,7 @@ impl Breaches {
             shift: 0,
             places: None,
             untold: None,
+            has_long_memory: false,
         }
     }
 
@@ -134,7 +140,12 @@ pub struct BreachCounter<'a> {
     first_start_ns: Option<(u64, i64)>,
     last_start_ns: Option<i64>,
     breaches: Breaches,
+    /// The values over time.
+    spans: Spans,
 }
+
+/// Spans of a run at most.
+const SPANS: usize = 4_096;
 
 impl<'a> BreachCounter<'a> {
     /// Nothing counted yet, for a task of this period.
@@ -145,6 +156,7 @@ impl<'a> BreachCounter<'a> {
             first_start_ns: None,
             last_start_ns: None,
             breaches: Breaches::new(),
+            spans: Spans::new(SPANS),
         }
     }
 
@@ -177,6 +189,12 @@ impl<'a> BreachCounter<'a> {
             }
         }
         self.breaches.push(a.index, 1 + u64::from(a.missed), &found);
+        let value_ns = match self.requirement.subject {
+            Required::Execution => a.execution_ns(),
+            Required::Response => a.response_ns(),
+            Required::Latency | Required::PeriodError | Required::Missed => a.latency_ns(),
+        };
+        self.spans.push(a.index, value_ns, a.missed);
     }
 
     fn error_ns(&self, last_ns: i64, start_ns: i64) -> i64 {
@@ -193,11 +211,12 @@ impl<'a> BreachCounter<'a> {
             if self.last_start_ns.is_some() { self.first_start_ns } else { next.first_start_ns };
         self.last_start_ns = next.last_start_ns.or(self.last_start_ns);
         self.breaches.merge(&next.breaches);
+        self.spans.merge(&next.spans);
     }
 
     /// What was counted.
     pub fn breaches(self) -> Breaches {
-        self.breaches
+        Breaches { has_long_memory: long_memory::is_shown_by(&self.spans), ..self.breaches }
     }
 }
 

@@ -43,6 +43,9 @@ pub enum Footing {
     /// On nothing but their number: the limits hold if they come singly. The run has none or too few of them to say how many
     /// come together, or does not tell their order.
     Singly,
+    /// On their number alone, since the values have long memory or heavy-tailed regimes: how breaches come in the run says too
+    /// little of how they come in others.
+    LongMemory,
     /// On what the user knows: no more than so many come together.
     AtMost {
         /// How many.
@@ -63,7 +66,7 @@ impl Limits {
         let seen = breaches.evidence;
         let n = (seen.values as f64).max(1.0);
         let [may, certain] = [seen.may_have_broken as f64, seen.broke as f64];
-        if let Some([of_may, of_certain]) = breaches.counts() {
+        if let Some([of_may, of_certain]) = breaches.counts().filter(|_| !breaches.has_long_memory) {
             let (high, effective) = upper(&of_may);
             let (low, of_low) = lower(&of_certain);
             if effective >= FEWEST_BURSTS {
@@ -80,7 +83,8 @@ impl Limits {
             }
             None => {
                 let share = [binomial_lower(certain, n, CONFIDENCE), binomial_upper(may, n, CONFIDENCE)];
-                Limits { share, footing: Footing::Singly }
+                let footing = if breaches.has_long_memory { Footing::LongMemory } else { Footing::Singly };
+                Limits { share, footing }
             }
         }
     }

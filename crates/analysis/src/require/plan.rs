@@ -43,7 +43,7 @@ impl Requirement {
         let together = match now.footing {
             Footing::Bursts { effective } => (broke / effective).max(1.0),
             Footing::AtMost { together } => together.max(1) as f64,
-            Footing::Singly => 1.0,
+            Footing::Singly | Footing::LongMemory => 1.0,
         };
         let upper = |broke: f64| together * poisson_upper(broke / together, CONFIDENCE);
         let of = |values: f64| PlannedRun {

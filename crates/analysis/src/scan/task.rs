@@ -3,6 +3,7 @@
 use jitterlab_model::{Activation, Gap, TimingStats};
 
 use super::{FEW, Glance, Part, PartHistograms, Peaks, Span, Spans, Ticks, Windows};
+use crate::long_memory;
 use crate::misses::{MissCounter, Misses};
 use crate::predict::{TAIL_SIZE, Tail};
 
@@ -191,6 +192,7 @@ impl TaskScan {
             peaks,
             block_maxima_ns: self.spans.joined(100).iter().map(|b| b.max_ns as f64).collect(),
             parts: self.parts().1.into_iter().map(|(_, part)| part).collect(),
+            has_long_memory: long_memory::is_shown(&self.spans, &self.peaks, self.timing.executed()),
             migrations: self.migrations,
         })
     }

@@ -16,7 +16,7 @@ fn assert_holds(what: &str, rate: Rate) {
 fn runs_that_are_alike_are_not_called_different() {
     let (mut different, mut pairs) = (0, 0);
     for (seed, (process, _, _)) in (1..).zip(comparison::ROWS).filter(|(_, row)| row.1 == 100) {
-        let found = comparison::null(process, 100, 12, 100 + seed);
+        let found = comparison::null(process, 100, 8, 100 + seed);
         assert_holds(&process.name(), found.different());
         for (figure, wrong) in found.wrong() {
             assert_holds(&format!("{figure} of {}", process.name()), wrong);
@@ -25,6 +25,18 @@ fn runs_that_are_alike_are_not_called_different() {
         pairs += found.pairs;
     }
     assert_holds("all", Rate { count: different, of: pairs, bound: 0.05 });
+}
+
+#[test]
+fn gross_differences_are_found_and_long_memory_is_refused() {
+    use crate::tables::series::Process;
+    for process in [Process::White, Process::HeavyTail(0.3), Process::Wandering(0.2)] {
+        assert!(comparison::slower(process, 10.0, 20, 77) >= 19, "{}", process.name());
+    }
+    let refused = comparison::null(Process::Fractional(0.85), 100, 12, 97).refused;
+    assert!(refused >= 15, "{refused} of 24");
+    let refused = comparison::null(Process::White, 100, 12, 96).refused;
+    assert!(refused <= 5, "{refused} of 24");
 }
 
 #[test]

@@ -160,6 +160,7 @@ fn tail(latencies_us: &[(f64, u8)]) -> Tail {
         latency.record(ns);
     }
     Tail {
+        has_long_memory: false,
         latency,
         period_ns: PERIOD_NS,
         first: 0,

@@ -107,7 +107,8 @@ fn patterns_are_told_in_layers() {
 fn a_steady_run_is_bounded_and_a_strange_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let steady = run_file(folder.path(), "steady.parquet", 1_000_000, 120_000, |k| 2_000 + noise(k, 900.0));
-    assert!(fine(&["predict", "--brief"], &[&steady]).starts_with("BOUNDED: servo stays below "));
+    let text = fine(&["predict", "--brief"], &[&steady]);
+    assert!(text.starts_with("BOUNDED if no kind of event comes that did not come in these"), "{text}");
     let text = fine(&["predict", "--details"], &[&steady]);
     assert!(text.contains("within the next 20 min the largest latency"), "{text}");
     let text = fine(&["predict", "--horizon", "24h"], &[&steady]);

@@ -1,8 +1,8 @@
 //! The first three lines of a comparison: a conclusion, the figure that differs most, what to do next.
 
 use jitterlab_analysis::compare::{
-    Basis, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference, SettingsCompared,
-    Statistic, Tolerated,
+    Basis, ComparedRun, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference,
+    SettingsCompared, Statistic, Tolerated,
 };
 use jitterlab_analysis::exact::binomial_at_least;
 use jitterlab_model::Fitness;
@@ -36,9 +36,11 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let fitness = each.iter().map(Changes::fitness).reduce(together)?;
     let against = &first.name;
     let verdict = match each.as_slice() {
-        [_] if fitness == Fitness::CannotTell => {
-            format!("{} whether {} differs from {against}.", way(fitness), others[0])
-        }
+        [_] if fitness == Fitness::CannotTell => format!(
+            "SEEN: {} against {against}: {}. One run of each does not decide whether this comes again.",
+            others[0],
+            seen(tasks)
+        ),
         [only] => {
             let pooled = pooled(tasks).map(|pooled| format!(": {pooled}"));
             let listed = pooled.unwrap_or_else(|| only.listed(": ", NAMED[0]));
@@ -59,7 +61,8 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
             }
         }
     };
-    let number = largest(tasks).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
+    let number =
+        gross(tasks).or_else(|| largest(tasks)).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
     // Where only maxima are known, or nothing is shown of any task by itself, what all say together comes first.
     let together = || Some(format!("{}.", sentence(&pooled(tasks)?)));
     let (verdict, number) = match maxima(tasks).or_else(together) {
@@ -151,15 +154,20 @@ impl Changes {
         let of_task = |(task, compared): &(&str, &Comparison)| {
             let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
             let against = compared.against_first.iter().find(|against| against.name == run);
+            let gross = against.and_then(|against| against.gross).map(|gross| gross.statistic);
             let real = against.into_iter().flat_map(|against| &against.differences).filter(|of| of.real);
-            real.map(|of| (prefix.clone(), *of)).collect::<Vec<(String, Difference)>>()
+            let said = real.map(|of| {
+                let facts = format!("{prefix}{}", facts(compared, run, of));
+                (gross == Some(of.statistic), *of, facts)
+            });
+            said.collect::<Vec<(bool, Difference, String)>>()
         };
-        let mut real: Vec<(String, Difference)> = tasks.iter().flat_map(of_task).collect();
-        real.sort_by(|a, b| size(&b.1).total_cmp(&size(&a.1)));
+        let mut real: Vec<(bool, Difference, String)> = tasks.iter().flat_map(of_task).collect();
+        // What decides comes first.
+        real.sort_by(|a, b| b.0.cmp(&a.0).then(size(&b.1).total_cmp(&size(&a.1))));
         let side = |higher: bool| {
-            let of = real.iter().filter(|(_, of)| (of.difference > 0.0) == higher);
-            of.map(|(prefix, of)| format!("{prefix}{} {}", of.statistic.name(), change(of, of.difference)))
-                .collect()
+            let of = real.iter().filter(|(_, of, _)| (of.difference > 0.0) == higher);
+            of.map(|(_, _, facts)| facts.clone()).collect()
         };
         Changes { lower: side(false), higher: side(true) }
     }
@@ -188,6 +196,59 @@ impl Changes {
             .collect();
         if said.is_empty() { String::new() } else { format!("{before}{}", said.join(", but ")) }
     }
+}
+
+/// A figure of both runs, with its change.
+fn facts(compared: &Comparison, run: &str, of: &Difference) -> String {
+    let value = |run: Option<&ComparedRun>| {
+        let estimate = run?.estimates.iter().find(|e| e.statistic == of.statistic)?;
+        Some(figure_with_unit(of.statistic, estimate.value))
+    };
+    let here = value(compared.runs.iter().find(|of| of.name == run)).unwrap_or_default();
+    let first = value(compared.runs.first()).unwrap_or_default();
+    format!("{} {here} against {first} ({})", of.statistic.name(), change(of, of.difference))
+}
+
+/// The figures that a purpose needs first, as seen in both of two runs, whatever they prove.
+fn seen(tasks: &[(&str, &Comparison)]) -> String {
+    const PRIMARY: [Statistic; 3] = [Statistic::MissedShare, Statistic::P99, Statistic::Maximum];
+    let of_task = |(task, compared): &(&str, &Comparison)| {
+        let against = compared.against_first.first()?;
+        let all = &against.differences;
+        let of = |statistic: &Statistic| all.iter().find(|of| of.statistic == *statistic);
+        let never = |of: &&Difference| {
+            of.statistic == Statistic::MissedShare && of.ratio.is_none() && of.difference == 0.0
+        };
+        let named = PRIMARY.iter().filter_map(of).filter(|of| !never(of));
+        let mut said: Vec<String> = named.map(|of| facts(compared, &against.name, of)).collect();
+        let side = |holds: fn(f64) -> bool| all.iter().all(|of| holds(of.difference));
+        let rest = match (side(|by| by == 0.0), side(|by| by <= 0.0), side(|by| by >= 0.0)) {
+            (true, ..) => "all figures are equal",
+            (_, true, _) => "no figure is higher",
+            (.., true) => "no figure is lower",
+            _ => "some figures are lower, some higher",
+        };
+        said.push(rest.into());
+        let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
+        Some(format!("{prefix}{}", said.join(", ")))
+    };
+    tasks.iter().filter_map(of_task).collect::<Vec<String>>().join("; ")
+}
+
+/// How sure the gross difference of two runs is.
+fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let pairs = tasks.iter().filter(|(_, compared)| compared.runs.len() == 2);
+    let mut found = pairs.filter_map(|(task, compared)| {
+        let against = compared.against_first.first()?;
+        Some((task, &compared.runs[0].name, &against.name, against.gross?))
+    });
+    let (task, first, here, gross) = found.next()?;
+    let (better, worse) = if gross.is_lower { (here, first) } else { (first, here) };
+    Some(format!(
+        "{} of {task} is lower in every tenth of {better} than in any of {worse}: chance and latencies that wander within a run \
+         do not make this. A machine in another state for the whole of one run does, in 3 to 13 of 100 such pairs.",
+        gross.statistic.name()
+    ))
 }
 
 /// What it says that something is really lower, and something higher.
@@ -303,14 +364,15 @@ fn figure_with_unit(statistic: Statistic, value: f64) -> String {
 }
 
 fn next(tasks: &[(&str, &Comparison)]) -> String {
+    let decided = each(tasks).any(|(.., of)| of.real);
     let runs = tasks.iter().flat_map(|(_, compared)| &compared.runs);
     let needs = runs.filter_map(|run| match run.basis {
         Basis::TooDependent { needs_ns, .. } => Some(needs_ns),
         _ => None,
     });
     match needs.reduce(f64::max) {
-        Some(ns) => format!("measure each for {} or longer", time(ns)),
-        None => "jitterlab compare A1 A2 A3 --with B1 B2 B3, measured in turns (these are runs, not settings: two runs of \
+        Some(ns) if !decided => format!("measure each for {} or longer", time(ns)),
+        _ => "jitterlab compare A1 A2 A3 --with B1 B2 B3, measured in turns (these are runs, not settings: two runs of \
                  one setting differ, too)"
             .into(),
     }
@@ -393,7 +455,7 @@ fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     let next = match judged.fitness {
         Fitness::Unfit => "jitterlab report, with all these files: where they differ",
         Fitness::CannotTell | Fitness::Limited => {
-            "longer runs, or several of each (--with): then more can be told"
+            "several runs of each, measured in turns: jitterlab compare A1 A2 A3 --with B1 B2 B3 --fail-if-worse SHARE"
         }
         Fitness::Good => "keep the first file for the next comparison",
     };
@@ -414,11 +476,15 @@ pub(super) fn judged(of: &JudgedFigure) -> String {
     let JudgedFigure { task, run, statistic, .. } = of;
     let name = statistic.name();
     match (of.change, of.limits) {
-        (Some(change), Some([low, high])) => format!(
+        (Some(change), Some([low, high])) if !of.gross => format!(
             "{name} of {task} in {run}: {} (between {} and {} with 95 % confidence).",
             percent(change),
             percent(low),
             percent(high)
+        ),
+        (change, _) if of.gross => format!(
+            "{name} of {task} in {run}: {}, shown by every tenth of the run against every tenth of the first.",
+            change.map_or("there was none in the first".into(), percent)
         ),
         (Some(change), None) if of.within_bins => format!(
             "{name} of {task} in {run}: {} as seen, which is within the bins of the histograms: no difference.",
@@ -431,6 +497,6 @@ pub(super) fn judged(of: &JudgedFigure) -> String {
         (Some(change), None) => {
             format!("{name} of {task} in {run}: {} as seen, without an interval.", percent(change))
         }
-        (None, _) => format!("{name} of {task} in {run}: there was none in the first."),
+        _ => format!("{name} of {task} in {run}: there was none in the first."),
     }
 }

@@ -1,12 +1,10 @@
 //! Words for two settings by several runs of each.
 
-use jitterlab_analysis::compare::{SettingDifference, SettingsCompared, Statistic};
+use jitterlab_analysis::compare::{Power, SettingDifference, SettingsCompared, Statistic};
 
+use super::table::percent;
 use crate::section::{Cell, Piece, Table};
 use crate::words::{list, share, time};
-
-/// Runs of each setting that are advised: with fewer a change of a fifth is often missed.
-const ADVISED: usize = 5;
 
 /// Each figure with its runs.
 pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
@@ -19,7 +17,26 @@ pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
         Piece::Table(table(task, compared)),
         Piece::details(format!("{task}: the runs of each setting"), details),
         Piece::note(spread),
+        Piece::said(compared.power.as_ref().map_or_else(
+            || {
+                "How many runs would show which change is unknown: no spread from run to run of p99 is seen."
+                    .into()
+            },
+            plan,
+        )),
     ]
+}
+
+/// What more runs would show.
+fn plan(power: &Power) -> String {
+    let shows = power.shows.iter().map(|(runs, by)| format!("{runs} one of {}", percent(*by)));
+    format!(
+        "By the spread of p99 seen, {} (with 80 % confidence at most {}), so many runs of each show a change of p99 in 90 of \
+         100 comparisons: {}.",
+        share(power.spread),
+        share(power.spread_at_most),
+        list(&shows.collect::<Vec<String>>())
+    )
 }
 
 /// Each figure of the two settings.
@@ -59,10 +76,10 @@ pub(super) fn sentence(task: &str, d: &SettingDifference) -> String {
 
 /// What to do next.
 pub(super) fn next(compared: &SettingsCompared) -> String {
-    let fewest = compared.first.runs.len().min(compared.other.runs.len());
+    let decided = compared.differences.iter().any(|of| of.real);
     match compared.in_turns {
-        Some(true) if fewest < ADVISED => {
-            format!("{ADVISED} or more runs of each: {fewest} show large differences only")
+        Some(true) if !decided => {
+            "more runs of each, measured in turns (below: what more of them show)".into()
         }
         Some(true) => "jitterlab report, with all runs: the histograms side by side".into(),
         Some(false) => "measure the two in turns, A B A B".into(),

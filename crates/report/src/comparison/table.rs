@@ -119,8 +119,13 @@ pub(super) fn change(of: &Difference, value: f64) -> String {
     }
 }
 
-/// A change with its sign in percent, to a hundredth of one at the finest.
+/// A change with its sign in percent, to a hundredth of one at the finest; from twice as much on as a factor.
 pub(super) fn percent(share: f64) -> String {
+    if share >= 1.0 {
+        let factor = 1.0 + share;
+        let decimals = if factor < 9.995 { 2 } else { usize::from(factor < 99.95) };
+        return format!("x{factor:.decimals$}");
+    }
     let decimals = match share.abs() {
         s if s < 0.01 => 2,
         s if s < 0.1 => 1,

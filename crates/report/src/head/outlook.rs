@@ -70,14 +70,18 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
     let (fitness, verdict, next) = match (bound(found), far) {
         (Some(bound), None) => (
             Fitness::Good,
-            format!("BOUNDED: {task} stays below {} for the next {ahead}.", time(bound)),
+            format!(
+                "BOUNDED if no kind of event comes that did not come in these {}: {task} stays below {} for the next {ahead}.",
+                time(facts.run_ns),
+                time(bound)
+            ),
             format!("jitterlab report {file} -o page.html (to look at, and to send)"),
         ),
         (Some(bound), Some(needed_ns)) => (
             Fitness::Limited,
             format!(
-                "BOUNDED: {task} stays below {} for the next {ahead}, if nothing comes that is too slow for this run to have \
-                 met it.",
+                "BOUNDED if no kind of event comes that did not come in these {}: {task} stays below {} for the next {ahead}.",
+                time(facts.run_ns),
                 time(bound)
             ),
             format!("measure for {}, to look ahead that far", time(needed_ns)),

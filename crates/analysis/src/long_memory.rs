@@ -1,0 +1,264 @@
+//! Long memory and heavy-tailed regimes: runs whose latencies stay alike at every length that the run can show.
+//!
+//! No interval of such a run holds, for what moved once may move further in the next run. Two tests look for them: the spectrum
+//! of a level goes on rising towards the longest waves (Whittle's likelihood against short memory; Beran, Statistics for
+//! Long-Memory Processes, 1994), or one gap or one stretch is longer than exponential ones would be (Fisher's g;
+//! Proc. Roy. Soc. A 1929). Rates of both errors: `docs/evidence/calibration.md`.
+
+use std::f64::consts::{LN_2, PI, TAU};
+use std::sync::OnceLock;
+
+use crate::line::median;
+use crate::scan::{Peaks, Span, Spans};
+use crate::stationarity::mid_ranks;
+
+/// Waves that are looked at: the longest is as long as the run.
+const WAVES: usize = 340;
+/// Blocks of a run at most, and in the mean, which smooth what is faster.
+const MOST_BLOCKS: usize = 1_024;
+const BLOCKS: f64 = 850.0;
+/// Twice the logarithm of the likelihood ratio from which on a level has long memory, and a share of the highest.
+const OF_LEVEL: f64 = 2.0;
+const OF_TAIL: f64 = 8.0;
+/// Of the maxima of short stretches the highest are those above this quantile.
+const TAIL: f64 = 0.9;
+/// Waves next to one whose median it may exceed by 6 / ln 2: more is a period, which is no memory.
+const NEIGHBOURS: usize = 6;
+/// Chance that one gap or stretch of exponential ones is as long.
+const GAP: f64 = 0.003;
+/// Gaps that are compared, at least and at most; shorter ones than a 20th of the longest lie within bursts.
+const GAPS: (usize, usize) = (8, 48);
+const WITHIN_BURSTS: u64 = 20;
+/// Shorter ones are too coarse to compare.
+const SHORTEST: u64 = 6;
+/// Shares of the latencies whose gaps are looked at.
+const RARE: [f64; 2] = [0.03, 0.01];
+
+/// Whether a run has long memory or heavy-tailed regimes as far as it can show.
+#[must_use]
+pub fn is_shown(spans: &Spans, peaks: &Peaks, activations: u64) -> bool {
+    let rare = |share: &f64| (share * activations as f64) as usize;
+    is_shown_by(spans) || RARE.iter().any(|share| has_long_gap(&gaps(peaks, rare(share))))
+}
+
+/// Whether values over time show it, whatever is known of the largest.
+#[must_use]
+pub fn is_shown_by(spans: &Spans) -> bool {
+    let (_, spans) = spans.all();
+    let ran = || spans.iter().flatten();
+    let means: Vec<f64> = ran().filter_map(Span::mean_ns).collect();
+    let maxima: Vec<f64> = ran().map(|span| span.max_ns as f64).collect();
+    // Ranks, so that no value weighs more than another.
+    let level = joined(&mid_ranks(&means));
+    let highest = TAIL * maxima.len() as f64;
+    let tail: Vec<f64> = mid_ranks(&maxima).iter().map(|rank| f64::from(*rank >= highest)).collect();
+    rises(&level, OF_LEVEL)
+        || rises(&joined(&tail), OF_TAIL)
+        || stretches(&level).iter().any(|lengths| has_long_gap(lengths))
+}
+
+/// Sums of neighbours, no more than [`MOST_BLOCKS`].
+fn joined(series: &[f64]) -> Vec<f64> {
+    let together = series.len().div_ceil(MOST_BLOCKS).max(1);
+    series.chunks_exact(together).map(|of| of.iter().sum()).collect()
+}
+
+/// A spectrum that is tried: a power of the frequency below a corner, and what it makes of each wave.
+struct Shape {
+    has_memory: bool,
+    at: Vec<f64>,
+    /// White noise mixed in, with the sum of the logarithms of the mixture.
+    noises: Vec<(f64, f64)>,
+}
+
+/// Exponents of the memory, those of the decay beyond the corner, and shares of white noise.
+const MEMORIES: [f64; 11] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6];
+const DECAYS: [f64; 2] = [0.75, 1.0];
+const CORNERS: usize = 17;
+const NOISES: [f64; 16] =
+    [0.0, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 1.0];
+
+fn shapes() -> &'static [Shape] {
+    static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
+    SHAPES.get_or_init(|| {
+        let corner = |k: usize| 2.0 * (WAVES as f64 / 2.0).powf(k as f64 / (CORNERS - 1) as f64);
+        let decaying = |memory: f64| {
+            DECAYS.into_iter().flat_map(move |decay| {
+                (0..CORNERS).map(move |k| {
+                    Shape::new(memory, |j| (1.0 + (j / corner(k)).powi(2)).powf(memory - decay))
+                })
+            })
+        };
+        let all = MEMORIES.into_iter().flat_map(|memory| {
+            let endless = std::iter::once_with(move || Shape::new(memory, |_| 1.0));
+            endless.chain(decaying(memory))
+        });
+        all.collect()
+    })
+}
+
+impl Shape {
+    fn new(memory: f64, decay: impl Fn(f64) -> f64) -> Self {
+        let at = |j: usize| {
+            let j = j as f64;
+            let smoothed = (PI * j / BLOCKS).sin() / (PI * j / BLOCKS);
+            j.powf(-2.0 * memory) * decay(j) * smoothed * smoothed
+        };
+        let mut at: Vec<f64> = (1..=WAVES).map(at).collect();
+        let mean = at.iter().sum::<f64>() / WAVES as f64;
+        at.iter_mut().for_each(|power| *power /= mean);
+        let logarithms = |noise: f64| at.iter().map(|power| (noise + (1.0 - noise) * power).ln()).sum();
+        let noises = NOISES.map(|noise| (noise, logarithms(noise))).to_vec();
+        Shape { has_memory: memory > 0.0, at, noises }
+    }
+
+    /// Twice the negative logarithm of the likelihood of these powers, with the best scale and noise.
+    fn misfit(&self, powers: &[f64]) -> f64 {
+        let of = |(noise, logarithms): &(f64, f64)| {
+            let ratios = powers.iter().zip(&self.at).map(|(i, power)| i / (noise + (1.0 - noise) * power));
+            2.0 * (WAVES as f64 * (ratios.sum::<f64>() / WAVES as f64).ln() + logarithms)
+        };
+        self.noises.iter().map(of).fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// Whether the spectrum of a series goes on rising towards its longest waves.
+fn rises(series: &[f64], least: f64) -> bool {
+    let Some(powers) = powers(series) else { return false };
+    let (mut short, mut long) = (f64::INFINITY, f64::INFINITY);
+    for shape in shapes() {
+        let best = if shape.has_memory { &mut long } else { &mut short };
+        *best = best.min(shape.misfit(&powers));
+    }
+    short - long > least
+}
+
+/// The power of each wave, without what stands out as a line. `None` of a series that is too short, or constant.
+fn powers(series: &[f64]) -> Option<Vec<f64>> {
+    let n = series.len();
+    if n < 2 * WAVES {
+        return None;
+    }
+    let mean = series.iter().sum::<f64>() / n as f64;
+    let power = |wave: usize| {
+        let (turn_sin, turn_cos) = (TAU * wave as f64 / n as f64).sin_cos();
+        let (mut sin, mut cos, mut of_sin, mut of_cos) = (0.0, 1.0, 0.0, 0.0);
+        for value in series {
+            of_sin += (value - mean) * sin;
+            of_cos += (value - mean) * cos;
+            (sin, cos) = (sin * turn_cos + cos * turn_sin, cos * turn_cos - sin * turn_sin);
+        }
+        of_sin * of_sin + of_cos * of_cos
+    };
+    let raw: Vec<f64> = (1..=WAVES).map(power).collect();
+    let capped = |at: usize| {
+        let mirrored = |k: isize| {
+            let k = k.abs();
+            let last = WAVES as isize - 1;
+            raw[(if k > last { 2 * last - k } else { k }) as usize]
+        };
+        let reach = NEIGHBOURS as isize;
+        let near = (-reach..=reach).filter(|by| *by != 0).map(|by| mirrored(at as isize + by));
+        let middle = median(&mut near.collect::<Vec<f64>>()).unwrap_or(0.0);
+        raw[at].min(6.0 / LN_2 * middle)
+    };
+    let powers: Vec<f64> = (0..WAVES).map(capped).collect();
+    powers.iter().all(|power| *power > 0.0).then_some(powers)
+}
+
+/// How many parts in a row a level stays above its middle, and below it.
+fn stretches(level: &[f64]) -> [Vec<u64>; 2] {
+    let mut sorted = level.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |p: f64| sorted.get((p * sorted.len() as f64) as usize).copied().unwrap_or(0.0);
+    let middle = (at(0.05) + at(0.95)) / 2.0;
+    let runs = || level.chunk_by(|a, b| (*a > middle) == (*b > middle));
+    [true, false].map(|above| {
+        let of = runs().filter(|run| (run[0] > middle) == above);
+        of.map(|run| run.len() as u64).collect()
+    })
+}
+
+/// The due times between so many of the latest activations; as far as they are kept.
+fn gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
+    let peaks = peaks.largest();
+    let Some(least) = peaks.get(wanted.min(peaks.len().saturating_sub(1))) else { return Vec::new() };
+    let mut places: Vec<u64> =
+        peaks.iter().filter(|peak| peak.latency_ns > least.latency_ns).map(|peak| peak.index).collect();
+    places.sort_unstable();
+    places.windows(2).map(|both| both[1] - both[0]).filter(|gap| *gap > 1).collect()
+}
+
+/// Whether the longest of these is longer than those of an exponential law are.
+fn has_long_gap(lengths: &[u64]) -> bool {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    let Some(&longest) = sorted.first() else { return false };
+    let alike = sorted[1..].iter().filter(|length| WITHIN_BURSTS * **length > longest).count();
+    let compared = GAPS.1.min(sorted.len() - 1).min(alike);
+    if compared < GAPS.0 || sorted[compared] < SHORTEST {
+        return false;
+    }
+    let beyond = sorted[..compared].iter().map(|length| (length - sorted[compared]) as f64);
+    let (sum, number) = (beyond.sum::<f64>(), compared as f64);
+    let share = (longest - sorted[compared]) as f64 / sum.max(1.0);
+    number * (1.0 - share).powf(number - 1.0) < GAP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// The spans of values of so many due times each.
+    fn spans(values: impl Iterator<Item = f64>) -> Spans {
+        let mut spans = Spans::new(4_096);
+        (0..).zip(values).for_each(|(index, value)| spans.push(index, value as i64, 0));
+        spans
+    }
+
+    /// A sum of levels that wander ever more slowly: alike at every length.
+    fn remembering(seed: u64) -> Spans {
+        let mut random = Random::new(seed);
+        let mut levels = [0.0; 14];
+        spans((0..60_000).map(move |_| {
+            for (number, level) in levels.iter_mut().enumerate() {
+                let stays = (-(0.5f64.powi(number as i32))).exp();
+                *level = stays * *level + (1.0 - stays * stays).sqrt() * random.normal();
+            }
+            10_000.0 + 300.0 * levels.iter().sum::<f64>()
+        }))
+    }
+
+    fn wandering(seed: u64, stays: f64) -> Spans {
+        let mut random = Random::new(seed);
+        let mut level = 0.0;
+        spans((0..60_000).map(move |_| {
+            level = stays * level + (1.0 - stays * stays).sqrt() * random.normal();
+            10_000.0 + 1_000.0 * level + 500.0 * random.normal()
+        }))
+    }
+
+    #[test]
+    fn memory_at_every_length_is_seen_and_a_short_one_is_not_taken_for_it() {
+        assert!((0..10).filter(|seed| is_shown_by(&remembering(*seed))).count() >= 7);
+        for stays in [0.0, 0.9, 0.995] {
+            let shown = (0..10).filter(|seed| is_shown_by(&wandering(100 + seed, stays))).count();
+            assert!(shown <= 3, "{stays}: {shown} of 10");
+        }
+    }
+
+    #[test]
+    fn what_does_not_vary_has_no_memory() {
+        assert!(!is_shown_by(&spans((0..60_000).map(|_| 5.0))) && !is_shown_by(&spans(std::iter::empty())));
+    }
+
+    #[test]
+    fn one_gap_that_is_much_longer_than_the_others_is_seen() {
+        let mut random = Random::new(1);
+        let mut gaps: Vec<u64> = (0..200).map(|_| 20 + random.exponential(300.0) as u64).collect();
+        assert!(!has_long_gap(&gaps));
+        gaps[77] = 6_000;
+        assert!(has_long_gap(&gaps) && !has_long_gap(&gaps[..5]));
+    }
+}
