@@ -33,6 +33,9 @@ pub enum Action {
 #[command(group = ArgGroup::new("wanted").multiple(true).args(["max_jitter", "requirements"]))]
 pub struct RunArgs {
     /// Your firmware
+    #[arg(value_name = "FIRMWARE", requires = "pins", conflicts_with_all = ["elf", "source", "strategy", "prescaler", "tick", "max_period", "events"])]
+    firmware: Option<PathBuf>,
+    /// Your firmware, by an option
     #[arg(long, value_name = "FILE", requires = "pins", conflicts_with_all = ["source", "strategy", "prescaler", "tick", "max_period", "events"])]
     elf: Option<PathBuf>,
     /// Your program in C++, to be built with jitterlab's time services and the traits asked for here
@@ -48,7 +51,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     mcu: Option<String>,
     /// Its clock, such as 16MHz; with --elf only needed if the firmware does not name it [default: 7.3728MHz; rp2040: 125MHz]
-    #[arg(long, value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
+    #[arg(long, value_parser = parse_clock_hz, value_name = "FREQUENCY")]
     clock: Option<u32>,
     /// The period, as a time or a rate; once, or once for each pin [default: 10ms, of your own programs the mean distance of the edges]
     #[arg(long = "period", value_parser = parse_period_ns, value_name = "TIME")]
@@ -104,7 +107,7 @@ pub struct RecommendArgs {
     #[arg(long, default_value = "atmega328p", value_name = "NAME")]
     mcu: String,
     /// Its clock
-    #[arg(long, default_value = "8MHz", value_parser = parse_frequency_hz, value_name = "FREQUENCY")]
+    #[arg(long, default_value = "8MHz", value_parser = parse_clock_hz, value_name = "FREQUENCY")]
     clock: u32,
     /// The longest stretch with interrupts off outside of the alarms' handlers; other interrupts' handlers count as such
     #[arg(long, default_value = "0", value_parser = mistakes::duration, value_name = "LENGTH")]
@@ -114,6 +117,14 @@ pub struct RecommendArgs {
     handler: i64,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// A frequency; a plain number of at least a kilohertz is hertz, as in `F_CPU`. Below that it may be meant as megahertz.
+fn parse_clock_hz(text: &str) -> Result<u32, Error> {
+    match text.trim_end_matches(['U', 'L']).parse() {
+        Ok(hz) if hz >= 1_000 => Ok(hz),
+        _ => parse_frequency_hz(text),
+    }
 }
 
 fn parse_prescaler(text: &str) -> Result<u16, Error> {
@@ -177,7 +188,7 @@ fn tell_reasons(error: &Error) {
 }
 
 fn request(args: &RunArgs) -> McuRequest {
-    let subject = match (&args.elf, &args.source) {
+    let subject = match (args.firmware.as_ref().or(args.elf.as_ref()), &args.source) {
         (Some(elf), _) => Subject::Elf(elf.clone(), args.pins.clone()),
         (_, Some(source)) => Subject::Source(source.clone(), args.pins.clone()),
         _ => Subject::OwnAlarm,

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use jitterlab_chip::Pin;
 use jitterlab_chip::arm::rp2040;
+use jitterlab_chip::log::Rest;
+use jitterlab_chip::{Pin, Stop};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{EdgeKind, Error};
 
@@ -117,11 +118,20 @@ impl McuRequest {
         })?;
         let of_file =
             || named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
+        // What jitterlab builds ends by itself after its events; other firmware that falls silent has failed.
+        let ends_itself = board.is_some() && recording.log.stop == Stop::Asleep(Rest::Done);
         let mut runs = Vec::new();
         for (number, pin) in pins.iter().enumerate() {
             let name = if pins.len() == 1 { of_file() } else { pin.to_string() };
             let period_ns = period_of(number)?;
-            let reading = Reading { name, pin: number, edge: self.edge, period_ns, ..Reading::default() };
+            let reading = Reading {
+                name,
+                pin: number,
+                edge: self.edge,
+                period_ns,
+                due_until_ns: (!ends_itself).then_some(duration_ns),
+                ..Reading::default()
+            };
             runs.push(McuRun::new(&recording, *pin, &reading)?);
         }
         let mut run = McuPins::new(runs).ok_or_else(|| {

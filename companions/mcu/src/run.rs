@@ -29,6 +29,8 @@ pub struct Reading {
     /// The cycle at which the program asked for its events, where it shows it: how long the first takes is said. Due times
     /// count from the first event, since what comes before it is a phase and no latency: a tick that an alarm waits for.
     pub requested_at: Option<u64>,
+    /// Until when events are due, in ns since reset; `None`: until the last one, of a program that ends by itself.
+    pub due_until_ns: Option<i64>,
 }
 
 /// A simulated run in the common form.
@@ -60,6 +62,16 @@ impl McuRun {
         let last = recording.ns(spans[spans.len() - 1].0);
         let intervals = spans.len() as i64 - 1;
         let period_ns = reading.period_ns.unwrap_or((last - first + intervals / 2) / intervals);
+        // The mean distance need not be whole nanoseconds, and its rounding would add up.
+        let grid_ns = |k: i64| match reading.period_ns {
+            Some(period_ns) => first + k * period_ns,
+            None => {
+                let [from, to] = [spans[0].0, spans[spans.len() - 1].0].map(u128::from);
+                let (k, intervals) = (k as u128, intervals as u128);
+                let scale = u128::from(recording.clock_hz.max(1)) * intervals;
+                (((from * intervals + k * (to - from)) * 1_000_000_000 + scale / 2) / scale) as i64
+            }
+        };
         if period_ns < 1 {
             return Err(Error::bad_use(format!("a period of {period_ns} ns is none: it must be above 0")));
         }
@@ -68,7 +80,7 @@ impl McuRun {
             .enumerate()
             .map(|(k, &(start, end))| Activation {
                 index: k as u64,
-                due_ns: first + k as i64 * period_ns,
+                due_ns: grid_ns(k as i64),
                 start_ns: recording.ns(start),
                 end_ns: recording.ns(end),
                 ..Activation::default()
@@ -162,7 +174,10 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     }
     if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
         let executed = activations.len() as u64;
-        let due_by_then = (last.end_ns - first.due_ns).div_euclid(period_ns) + 1;
+        let due_by_last = (last.end_ns - first.due_ns).div_euclid(period_ns) + 1;
+        // What is due less than a period before the end may still come.
+        let due_until = reading.due_until_ns.map_or(0, |end| (end - first.due_ns).div_euclid(period_ns));
+        let due_by_then = due_by_last.max(due_until);
         let latencies = || activations.iter().map(Activation::latency_ns);
         info.tasks[0].result = Some(TaskResult {
             executed,

@@ -199,3 +199,72 @@ fn a_program_of_another_release_is_refused_and_its_own_name_is_that_of_the_comma
         assert!(said(&output).contains("Usage: jitterlab mcu run"), "{}", said(&output));
     }
 }
+
+/// Firmware whose events stop long before the simulated time ends: what was due until then is missed.
+#[test]
+fn firmware_that_falls_silent_misses_what_is_due() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (name, silence) in
+        [("lock", "cli(); TIMSK1 = 0;"), ("sleep", "cli(); SMCR = 1; for (;;) __asm__ volatile(\"sleep\");")]
+    {
+        let path = |ending: &str| directory.path().join(format!("{name}.{ending}")).display().to_string();
+        let program = format!(
+            "#include <avr/io.h>\n#include <avr/interrupt.h>\n
+             ISR(TIMER1_COMPA_vect) {{ static uint16_t n; PINB = 1; if (++n == 500) {{ {silence} }} }}
+             int main(void) {{ DDRB = 1; OCR1A = 15999; TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei(); for (;;); }}"
+        );
+        std::fs::write(path("c"), program).unwrap();
+        let built = Command::new("avr-gcc")
+            .args(["-Os", "-mmcu=atmega328p", "-o", &path("elf"), &path("c")])
+            .status();
+        assert!(built.unwrap().success());
+        for period in [&["--period", "1ms"][..], &[]] {
+            let (elf, run) = (path("elf"), path(&format!("{}.parquet", period.len())));
+            let mut arguments =
+                vec!["run", &elf, "--mcu", "atmega328p", "--clock", "16000000", "--pin", "B0"];
+            arguments.extend(["--edge", "both", "-d", "2s", "--require", "missed = 0", "-o", &run]);
+            arguments.extend(period);
+            let output = mcu(&arguments);
+            assert_eq!(output.status.code(), Some(1), "{name}: {}", said(&output));
+            let result = opened(&run).info().tasks[0].result.clone().unwrap();
+            assert_eq!((result.executed, result.missed), (500, 1_498), "{name}: {}", said(&output));
+        }
+    }
+}
+
+/// 1023 cycles at 16 MHz are 63.9375 us: equal distances have no latency, however many there are.
+#[test]
+fn a_period_between_two_nanoseconds_does_not_drift() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [source, elf, run] = ["c", "elf", "parquet"]
+        .map(|ending| directory.path().join(format!("pwm.{ending}")).display().to_string());
+    let program = "#include <avr/io.h>\n
+         int main(void) { DDRB = 2; OCR1A = 1022; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
+    std::fs::write(&source, program).unwrap();
+    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
+    assert!(built.unwrap().success());
+    let output = mcu(&[
+        "run",
+        &elf,
+        "--mcu",
+        "atmega328p",
+        "--clock",
+        "16000000UL",
+        "--pin",
+        "B1",
+        "--edge",
+        "both",
+        "-o",
+        &run,
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let result = opened(&run).info().tasks[0].result.clone().unwrap();
+    assert!(result.executed > 156_000, "{}", result.executed);
+    assert_eq!((result.min_latency_ns, result.max_latency_ns, result.missed), (0, 0, 0));
+}

@@ -74,7 +74,7 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
     let named = |(task, of): (&TaskRun, &&MeasuredTask)| (task.spec.name.clone(), activations(&of.summary));
     let conditions = conditions(info);
     let caption = match each().map(named).collect::<Vec<_>>().as_slice() {
-        named if named.len() >= MANY => many(tasks, conditions),
+        named if named.len() >= MANY => many(tasks, &conditions),
         [(name, counts)] => format!("{}: {counts}", list_of(&[name.clone(), conditions])),
         named => {
             let each: Vec<String> = named.iter().map(|(name, counts)| format!("{name}: {counts}")).collect();
@@ -138,7 +138,7 @@ fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
 }
 
 /// How many activations many tasks ran and missed, what they have in common once.
-fn many(tasks: &[&MeasuredTask], conditions: String) -> String {
+fn many(tasks: &[&MeasuredTask], conditions: &str) -> String {
     let counts: Option<Vec<u64>> = tasks.iter().map(|task| task.summary.executed.exactly()).collect();
     let counts = counts.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?)));
     let ran = match counts {

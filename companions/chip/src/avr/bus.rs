@@ -268,16 +268,17 @@ impl Avr {
         let changed = self.sreg ^ value;
         self.sreg = value;
         if changed & 1 << flag::I != 0 {
-            self.interrupts_switched();
+            // The write ends an instruction of one cycle.
+            self.interrupts_switched(self.io.clock.now.saturating_sub(1));
         }
     }
 
-    /// The I bit changed by an instruction: where it was set, one more runs before any interrupt. (That it is so for every
+    /// The I bit changed by an instruction that began at a cycle: where it was set, one more runs before any interrupt. (That it is so for every
     /// such instruction, not for SEI alone, is what every function of avr-gcc that moves the stack pointer rests on.)
-    pub(super) fn interrupts_switched(&mut self) {
+    pub(super) fn interrupts_switched(&mut self, begin: u64) {
         let on = self.sreg & 1 << flag::I != 0;
         self.hold |= on;
-        let wall = self.io.clock.wall_at(self.io.clock.now + u64::from(on));
+        let wall = self.io.clock.wall_at(begin + u64::from(on));
         self.watch.switched(on, wall, self.pc);
     }
 }

@@ -125,14 +125,29 @@ impl Avr {
         self.multiplied(product << 1, product & 0x8000 != 0)
     }
 
+    /// Reads a byte with the beginning of the instruction's last cycle; returns the cycles that are left. With it and
+    /// [`Avr::store_late`] a timer's counter reads as people read it on an ATmega328P right after it was written, started or
+    /// stopped (avr8js, issues 36, 40, 41 and 72). For other registers the same is assumed.
+    fn load_late(&mut self, d: u8, address: u16, cycles: u64) -> u64 {
+        self.io.clock.now += cycles - 1;
+        self.registers[usize::from(d & 31)] = self.load(address);
+        1
+    }
+
+    /// Writes a byte with the end of the instruction's last cycle; returns the cycles that are left: none.
+    fn store_late(&mut self, address: u16, value: u8, cycles: u64) -> u64 {
+        self.io.clock.now += cycles;
+        self.store(address, value);
+        0
+    }
+
     /// Reads through a pointer, which is changed before or after.
     fn load_by(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
         let address = self.pair(pointer).wrapping_add(before);
         if before != 0 || after != 0 {
             self.set_pair(pointer, address.wrapping_add(after));
         }
-        self.registers[usize::from(op.d)] = self.load(address);
-        2
+        self.load_late(op.d, address, 2)
     }
 
     fn store_by(&mut self, op: Op, pointer: usize, before: u16, after: u16) -> u64 {
@@ -141,8 +156,7 @@ impl Avr {
         if before != 0 || after != 0 {
             self.set_pair(pointer, address.wrapping_add(after));
         }
-        self.store(address, value);
-        self.timing.store
+        self.store_late(address, value, self.timing.store)
     }
 
     /// Reads flash: by Z, or with RAMPZ above it; `step` adds one to the whole.
@@ -218,7 +232,7 @@ impl Avr {
         op.k as u16 + 0x20
     }
 
-    /// One instruction; time passes at its end.
+    /// One instruction; time passes at its end, but for what reaches registers of peripherals.
     #[inline]
     pub(super) fn execute(&mut self, op: Op) {
         let cycles = match op.kind {
@@ -322,14 +336,14 @@ impl Avr {
                 let before = self.sreg;
                 self.sreg |= 1 << op.d;
                 if op.d == flag::I && before != self.sreg {
-                    self.interrupts_switched();
+                    self.interrupts_switched(self.io.clock.now);
                 }
             }
             Kind::Bclr => {
                 let before = self.sreg;
                 self.sreg &= !(1 << op.d);
                 if op.d == flag::I && before != self.sreg {
-                    self.interrupts_switched();
+                    self.interrupts_switched(self.io.clock.now);
                 }
             }
             Kind::Bst => self.set(flag::T, a & 1 << op.r != 0),
@@ -395,33 +409,20 @@ impl Avr {
             Kind::StZM => self.store_by(op, Z, BACK, 0),
             Kind::LdYQ | Kind::LdZQ => {
                 let pointer = if op.kind == Kind::LdYQ { Y } else { Z };
-                self.registers[d] = self.load(self.pair(pointer).wrapping_add(op.k as u16));
-                2
+                self.load_late(op.d, self.pair(pointer).wrapping_add(op.k as u16), 2)
             }
             Kind::StYQ | Kind::StZQ => {
                 let pointer = if op.kind == Kind::StYQ { Y } else { Z };
-                self.store(self.pair(pointer).wrapping_add(op.k as u16), a);
-                self.timing.store
+                self.store_late(self.pair(pointer).wrapping_add(op.k as u16), a, self.timing.store)
             }
-            Kind::Lds => {
-                self.registers[d] = self.load(op.k as u16);
-                self.timing.lds
-            }
-            Kind::Sts => {
-                self.store(op.k as u16, a);
-                2
-            }
-            Kind::In => {
-                self.registers[d] = self.load(Self::io_address(op));
-                1
-            }
-            Kind::Out => {
-                self.store(Self::io_address(op), a);
-                1
-            }
+            Kind::Lds => self.load_late(op.d, op.k as u16, self.timing.lds),
+            Kind::Sts => self.store_late(op.k as u16, a, 2),
+            Kind::In => self.load_late(op.d, Self::io_address(op), 1),
+            Kind::Out => self.store_late(Self::io_address(op), a, 1),
             Kind::Sbi | Kind::Cbi => {
+                self.io.clock.now += self.timing.bit;
                 self.write_bit(Self::io_address(op), op.r, op.kind == Kind::Sbi);
-                self.timing.bit
+                0
             }
             Kind::Sbic | Kind::Sbis => {
                 let set = self.load(Self::io_address(op)) & 1 << op.r != 0;
@@ -466,7 +467,7 @@ impl Avr {
         self.sreg |= 1 << flag::I;
         self.hold = true;
         if !was_on {
-            self.interrupts_switched();
+            self.interrupts_switched(self.io.clock.now);
         }
     }
 }

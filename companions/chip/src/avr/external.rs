@@ -1,7 +1,7 @@
 //! Interrupts of pins: INTn and PCINTn.
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapter 13 "External Interrupts". Figure 13-1 shows a pin change set its flag three cycles
-//! after it; for INTn the data sheet gives no figure, the same is taken.
+//! after it; for INTn the data sheet gives no figure, the same is assumed.
 
 use super::io::Io;
 use super::sources::Id;
@@ -38,6 +38,8 @@ pub struct External {
     pub ints: Vec<Int>,
     /// PCINT0 and on.
     pub changes: Vec<PinChange>,
+    /// Flags that the synchroniser will set, and when.
+    pub coming: Vec<(u64, Id)>,
 }
 
 /// Cycles from the pin to the flag.
@@ -55,12 +57,13 @@ impl External {
     }
 
     /// A pin changed.
-    pub fn pin_changed(&self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
+    pub fn pin_changed(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
+        let mut seen = Vec::new();
         for int in self.ints.iter().filter(|int| int.pin == pin) {
             match (Self::sense(int, io), high) {
                 // Edges need the clock that a deep sleep stops, but those of INT3 to 0 of the larger chips.
                 (1..=3, _) if io.frozen && !int.asynchronous => {}
-                (1, _) | (2, false) | (3, true) => io.raise(int.id, cycle + LATE),
+                (1, _) | (2, false) | (3, true) => seen.push(int.id),
                 (0, false) => io.raise(int.id, cycle),
                 (0, true) => io.lower(int.id),
                 _ => {}
@@ -70,8 +73,28 @@ impl External {
             let masked = io.byte(change.mask);
             let bit = change.pins.iter().position(|p| *p == Some(pin));
             if bit.is_some_and(|bit| masked & 1 << bit != 0) {
-                io.raise(change.id, cycle + LATE);
+                seen.push(change.id);
             }
+        }
+        for id in seen {
+            // An edge that is seen without a clock does not wait for it.
+            match io.frozen {
+                true => io.raise(id, cycle),
+                false => self.coming.push((cycle + LATE, id)),
+            }
+        }
+    }
+
+    /// When the synchroniser sets its next flag, a cycle.
+    pub fn next(&self) -> u64 {
+        self.coming.iter().map(|(cycle, _)| *cycle).min().unwrap_or(u64::MAX)
+    }
+
+    /// Sets the flags whose time has come. In a deep sleep none waits for the clock that has stopped.
+    pub fn settle(&mut self, io: &mut Io) {
+        let now = if io.frozen { u64::MAX } else { io.clock.now };
+        for (cycle, id) in self.coming.extract_if(.., |(cycle, _)| *cycle <= now) {
+            io.raise(id, cycle.min(io.clock.now));
         }
     }
 

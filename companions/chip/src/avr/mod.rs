@@ -24,6 +24,7 @@ mod twi;
 mod usart;
 mod watch;
 mod watchdog;
+mod waveform;
 
 use crate::log::{Fault, Finding, Log, Stop};
 use crate::stimulus::Stimulus;
@@ -250,6 +251,7 @@ impl Avr {
         self.adc.settle(&mut self.io);
         self.spi.settle(&mut self.io);
         self.twi.settle(&mut self.io);
+        self.external.settle(&mut self.io);
         if self.watchdog.settle(&mut self.io) {
             self.reset_by_watchdog();
         }
@@ -257,10 +259,11 @@ impl Avr {
         self.plan();
     }
 
-    /// When something happens next: a cycle, and a moment of the oscillator.
+    /// When something happens next, be it after the end: a cycle, and a moment of the oscillator.
     fn next(&self) -> (u64, u64) {
         let mut cycle = self.eeprom.next().min(self.adc.next()).min(self.spi.next()).min(self.twi.next());
-        let mut wall = self.watchdog.next().min(self.limit);
+        cycle = cycle.min(self.external.next());
+        let mut wall = self.watchdog.next();
         for timer in &self.timers {
             let (next_cycle, next_wall) = timer.next(&self.io);
             (cycle, wall) = (cycle.min(next_cycle), wall.min(next_wall));
@@ -276,7 +279,7 @@ impl Avr {
 
     fn plan(&mut self) {
         let (cycle, wall) = self.next();
-        self.next_event = cycle.min(self.io.clock.cycle_at(wall));
+        self.next_event = cycle.min(self.io.clock.cycle_at(wall.min(self.limit)));
         if self.io.clock.wall() >= self.limit {
             self.stop = self.stop.or(Some(Stop::Cycles));
         }

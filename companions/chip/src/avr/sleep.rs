@@ -118,18 +118,22 @@ impl Avr {
             self.switch_timers(|timer| mode.stops(timer));
         }
         self.io.frozen = mode.stops_cycles();
+        if self.io.frozen && self.external.next() != u64::MAX {
+            return self.settle();
+        }
         let before = self.io.clock.wall();
         let (cycle, wall) = self.next();
         let cycle = if self.io.frozen { u64::MAX } else { cycle };
-        if cycle == u64::MAX && wall == self.limit && self.limit != u64::MAX {
+        if (cycle, wall) == (u64::MAX, u64::MAX) {
             let (mode, address) = (mode.name(), self.pc.saturating_sub(1) * 2);
             let rest =
                 if self.sreg & 1 << flag::I == 0 { Rest::Done } else { Rest::Unwakeable { mode, address } };
             self.stop = Some(Stop::Asleep(rest));
         } else if self.io.frozen {
-            self.io.clock.stopped_until(wall);
+            self.io.clock.stopped_until(wall.min(self.limit));
         } else {
-            self.io.clock.now = cycle.min(self.io.clock.cycle_at(wall)).max(self.io.clock.now);
+            let cycle = cycle.min(self.io.clock.cycle_at(wall.min(self.limit)));
+            self.io.clock.now = cycle.max(self.io.clock.now);
         }
         self.io.log.slept += self.io.clock.wall() - before;
         self.settle();

@@ -6,6 +6,7 @@
 use super::crystal::{self, Crystal};
 use super::io::Io;
 use super::sources::Id;
+use super::waveform::{self, Source, Top, Wave};
 use crate::Pin;
 
 /// What a register of a timer is.
@@ -56,32 +57,6 @@ pub struct Spec {
     pub captured: Option<Pin>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wave {
-    /// Normal and CTC: compare registers take effect at once.
-    Up,
-    /// Fast PWM: they do at the bottom.
-    Fast,
-    /// Phase correct: at the top; phase and frequency correct (`true`): at the bottom.
-    Phase(bool),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Top {
-    Fixed(u16),
-    Compare,
-    Capture,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Stopped,
-    /// The prescaler, by how much it divides.
-    Divided(u64),
-    /// A pin's rising edges, or its falling ones.
-    Edges(bool),
-}
-
 /// A timer at work.
 #[derive(Debug, Clone)]
 pub struct Timer {
@@ -100,6 +75,8 @@ pub struct Timer {
     compare: [u16; 3],
     buffer: [u16; 3],
     capture: u16,
+    /// The cycle in which an edge of the captured pin comes through.
+    capture_at: Option<u64>,
     temporary: u8,
     /// A write to the counter keeps the next tick from matching (section 16.7.2).
     blocked: bool,
@@ -126,6 +103,7 @@ impl Timer {
             compare: [0; 3],
             buffer: [0; 3],
             capture: 0,
+            capture_at: None,
             temporary: 0,
             blocked: false,
             output: [false; 3],
@@ -172,50 +150,14 @@ impl Timer {
         let low = self.control[0] & 3;
         let high = self.control[1] >> 3 & if self.spec.wide { 3 } else { 1 };
         let mode = high << 2 | low;
-        (self.wave, self.top) = if self.spec.wide {
-            match mode {
-                0 | 13 => (Wave::Up, Top::Fixed(0xffff)),
-                1 => (Wave::Phase(false), Top::Fixed(0xff)),
-                2 => (Wave::Phase(false), Top::Fixed(0x1ff)),
-                3 => (Wave::Phase(false), Top::Fixed(0x3ff)),
-                4 => (Wave::Up, Top::Compare),
-                5 => (Wave::Fast, Top::Fixed(0xff)),
-                6 => (Wave::Fast, Top::Fixed(0x1ff)),
-                7 => (Wave::Fast, Top::Fixed(0x3ff)),
-                8 => (Wave::Phase(true), Top::Capture),
-                9 => (Wave::Phase(true), Top::Compare),
-                10 => (Wave::Phase(false), Top::Capture),
-                11 => (Wave::Phase(false), Top::Compare),
-                12 => (Wave::Up, Top::Capture),
-                14 => (Wave::Fast, Top::Capture),
-                _ => (Wave::Fast, Top::Compare),
-            }
-        } else {
-            match mode {
-                1 => (Wave::Phase(false), Top::Fixed(0xff)),
-                2 => (Wave::Up, Top::Compare),
-                3 => (Wave::Fast, Top::Fixed(0xff)),
-                5 => (Wave::Phase(false), Top::Compare),
-                7 => (Wave::Fast, Top::Compare),
-                _ => (Wave::Up, Top::Fixed(0xff)),
-            }
-        };
+        (self.wave, self.top) = waveform::of_mode(self.spec.wide, mode);
         if !matches!(self.wave, Wave::Phase(_)) {
             self.down = false;
         }
         if self.wave == Wave::Up {
             self.compare = self.buffer;
         }
-        self.source = match (self.control[1] & 7, self.spec.fine) {
-            (0, _) => Source::Stopped,
-            (1, _) => Source::Divided(1),
-            (2, _) => Source::Divided(8),
-            (3, false) => Source::Divided(64),
-            (4, false) => Source::Divided(256),
-            (5, false) => Source::Divided(1024),
-            (n, false) => Source::Edges(n == 7),
-            (n, true) => Source::Divided([32, 64, 128, 256, 1024][usize::from(n - 3)]),
-        };
+        self.source = Source::selected(self.control[1] & 7, self.spec.fine);
     }
 
     /// Now, in the time that this timer counts.
@@ -251,6 +193,7 @@ impl Timer {
             self.settle_until(at, io);
             self.set(reg, value, at, io);
         }
+        self.take_capture(io);
         self.settle_until(self.now(io), io);
     }
 
@@ -279,7 +222,8 @@ impl Timer {
 
     /// When to settle next: a cycle, and a moment of the oscillator.
     pub fn next(&self, io: &Io) -> (u64, u64) {
-        let never = (u64::MAX, self.crystal.next(&io.clock));
+        let captures = self.capture_at.unwrap_or(u64::MAX);
+        let never = (captures, self.crystal.next(&io.clock));
         let Source::Divided(divider) = self.source else { return never };
         let drives = (0..self.spec.units).any(|unit| self.action(unit) != 0);
         let interrupts = self.spec.matches.iter().any(|id| io.is_enabled(*id))
@@ -289,7 +233,19 @@ impl Timer {
             return never;
         }
         let time = self.time_of(self.counted + self.ticks_to_event(), divider, io);
-        if self.asynchronous { (u64::MAX, time.min(never.1)) } else { (time, u64::MAX) }
+        if self.asynchronous { (u64::MAX, time.min(never.1)) } else { (time.min(captures), u64::MAX) }
+    }
+
+    /// The value with which the counter ends its way up or down. A top that was lowered below the counter is missed, as the
+    /// data sheet says of CTC and fast PWM (sections 16.9.2, 16.9.3): the counter goes on to its maximum and wraps around. Of
+    /// the phase correct modes it does not say so; their counter is assumed to do the same, since it compares the same way.
+    fn turn(&self) -> u16 {
+        let top = self.top();
+        match self.down {
+            true => 0,
+            false if self.count <= top => top,
+            false => self.max(),
+        }
     }
 
     /// Ticks to the next one that does more than count, itself included.
@@ -297,12 +253,8 @@ impl Timer {
         if self.blocked {
             return 1;
         }
-        let (top, count) = (self.top(), self.count);
-        let mut near = match (self.wave, self.down) {
-            (Wave::Phase(_), true) => count,
-            _ if count <= top => top - count,
-            _ => self.max() - count,
-        };
+        let count = self.count;
+        let mut near = count.abs_diff(self.turn());
         for compare in &self.compare[..self.spec.units] {
             let far = if self.down { count.checked_sub(*compare) } else { compare.checked_sub(count) };
             near = near.min(far.unwrap_or(u16::MAX));
@@ -331,9 +283,10 @@ impl Timer {
             }
         }
         let top = self.top();
+        let turns = was == self.turn();
         match self.wave {
             Wave::Up | Wave::Fast => {
-                self.count = if was == top || was == self.max() { 0 } else { was + 1 };
+                self.count = if turns { 0 } else { was + 1 };
                 let overflows = if self.wave == Wave::Fast { was == top } else { was == self.max() };
                 if overflows {
                     self.raise(self.spec.overflow, time, io);
@@ -347,14 +300,18 @@ impl Timer {
                 }
             }
             Wave::Phase(late) => {
-                if down && was == 0 {
+                if !turns {
+                    self.count = if down { was - 1 } else { was + 1 };
+                } else if down || was != top {
                     self.down = false;
                     self.raise(self.spec.overflow, time, io);
                     if late {
                         self.compare = self.buffer;
                     }
-                } else if !down && was >= top {
+                    self.count = if down { self.top().min(1) } else { 0 };
+                } else {
                     self.down = true;
+                    self.count = was.saturating_sub(1);
                     if self.top == Top::Capture {
                         self.raise(self.spec.capture, time, io);
                     }
@@ -362,10 +319,6 @@ impl Timer {
                         self.compare = self.buffer;
                     }
                 }
-                self.count = match self.down {
-                    true => was.saturating_sub(1),
-                    false => was.saturating_add(1).min(self.top()),
-                };
             }
         }
     }
@@ -386,16 +339,19 @@ impl Timer {
         self.control[0] >> (6 - 2 * unit) & 3
     }
 
-    /// What a match does to a unit's pin (tables 16-1 to 16-3).
+    /// What a match does to a unit's pin (tables 16-1 to 16-3). A compare value at an end of the way keeps the pin constant:
+    /// at the top high, at the bottom of the phase correct modes low, inverted the other way round (sections 16.9.3, 16.9.4).
     fn match_output(&mut self, unit: usize, down: bool, time: u64, io: &mut Io) {
+        let at_top = self.compare[unit] == self.top();
         let level = match (self.action(unit), self.wave) {
             (0, _) => return,
             (1, Wave::Up) => !self.output[unit],
             (1, _) if unit == 0 && self.top == Top::Compare => !self.output[0],
             (1, Wave::Fast) if unit == 0 && self.top == Top::Capture => !self.output[0],
             (1, _) => return,
+            (action, Wave::Fast) if at_top => action == 2,
             (action, Wave::Up | Wave::Fast) => action == 3,
-            (action, Wave::Phase(_)) => (action == 3) != down,
+            (action, Wave::Phase(_)) => (action == 3) != (at_top || down && self.compare[unit] != 0),
         };
         self.set_output(unit, level, time, io);
     }
@@ -534,14 +490,21 @@ impl Timer {
         const RISING: u8 = 0x40;
         const CANCEL_NOISE: u8 = 0x80;
         const CANCELER: u64 = 4;
-        if self.spec.captured == Some(pin)
-            && self.top != Top::Capture
-            && (self.control[1] & RISING != 0) == high
-        {
-            self.settle_until(if self.asynchronous { io.clock.wall_at(cycle) } else { cycle }, io);
-            self.capture = self.count;
+        if self.spec.captured == Some(pin) {
+            // An edge that goes back before the canceler has seen it four times is noise.
             let late = if self.control[1] & CANCEL_NOISE == 0 { 0 } else { CANCELER };
-            io.raise(self.spec.capture, cycle + late);
+            let wanted = (self.control[1] & RISING != 0) == high && self.top != Top::Capture;
+            self.capture_at = wanted.then_some(cycle + late);
+            self.settle(io);
+        }
+    }
+
+    /// Captures the count where an edge has come through.
+    fn take_capture(&mut self, io: &mut Io) {
+        if let Some(cycle) = self.capture_at.take_if(|cycle| *cycle <= io.clock.now) {
+            self.settle_until(cycle, io);
+            self.capture = self.count;
+            io.raise(self.spec.capture, cycle);
         }
     }
 
@@ -591,3 +554,7 @@ impl Timer {
         self.crystal.wake(&io.clock);
     }
 }
+
+#[cfg(test)]
+#[path = "timer_tests.rs"]
+mod tests;

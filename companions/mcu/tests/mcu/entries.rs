@@ -4,7 +4,7 @@ use jitterlab_mcu::{Board, Program, Rest, Setup, Stop, Strategy, simulate};
 
 use super::{bench, test_source};
 
-/// The handler's first instruction reads the counter: since the match it has counted the entry and the vector's JMP.
+/// The handler's first instruction reads the counter: since the match it has counted the entry, the vector's JMP and the first cycle of LDS.
 #[test]
 fn a_naked_handler_sees_the_entry_charged_as_on_the_chip() {
     let Some(compiler) = bench() else { return };
@@ -15,6 +15,6 @@ fn a_naked_handler_sees_the_entry_charged_as_on_the_chip() {
         let log = simulate(&setup).unwrap().log;
         assert_eq!(log.stop, Stop::Asleep(Rest::Done));
         assert_eq!((log.entries, log.entries_asleep), (2, 1));
-        assert_eq!(log.serial, [entry + 3, entry + entry + 3], "{mcu}");
+        assert_eq!(log.serial, [entry + 4, entry + entry + 4], "{mcu}");
     }
 }

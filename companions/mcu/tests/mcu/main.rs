@@ -15,6 +15,7 @@ mod native;
 mod nearby;
 mod packages;
 mod periods;
+mod silicon;
 mod threads;
 mod together;
 mod user;

@@ -241,7 +241,7 @@ pub fn external(chip: &Chip, sources: &Sources) -> External {
         let mask = if group == 3 { 0x73 } else { 0x6b + u16::from(group) };
         (id != Id::NONE).then_some(PinChange { id, pins, mask })
     });
-    External { ints: ints.collect(), changes: changes.collect() }
+    External { ints: ints.collect(), changes: changes.collect(), coming: Vec::new() }
 }
 
 #[cfg(test)]

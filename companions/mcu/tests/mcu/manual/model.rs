@@ -39,6 +39,8 @@ pub struct Model {
     /// Cycles that the present instruction, or an interrupt's entry, still takes.
     busy: u32,
     cycle: u64,
+    /// What the present instruction writes at its end: an address and a value.
+    late: Option<(usize, u8)>,
     asleep: bool,
     /// One more instruction before any interrupt.
     one_more: bool,
@@ -102,6 +104,7 @@ impl Model {
             pc: 0,
             busy: 0,
             cycle: 0,
+            late: None,
             asleep: false,
             one_more: false,
             timers,
@@ -122,7 +125,25 @@ impl Model {
             self.cycle += 1;
             self.busy = self.busy.saturating_sub(1);
             self.peripherals();
+            if let Some((at, value)) = self.late.take() {
+                self.write(at, value);
+            }
         }
+    }
+
+    /// Cycles of an instruction before the one that reaches a register: its last.
+    fn pass(&mut self, cycles: u32) {
+        for _ in 0..cycles {
+            self.cycle += 1;
+            self.peripherals();
+        }
+    }
+
+    /// A write with the end of an instruction's last cycle, the one that is left.
+    fn write_at_end(&mut self, at: usize, value: u8, cycles: u32) -> u32 {
+        self.pass(cycles - 1);
+        self.late = Some((at, value));
+        1
     }
 
     /// Between two instructions, or asleep.

@@ -169,32 +169,31 @@ impl Model {
             }
             "out" => {
                 let value = self.memory[register(operand(1))];
-                self.write(number(operand(0)) as usize + 0x20, value);
-                1
+                self.write_at_end(number(operand(0)) as usize + 0x20, value, 1)
             }
             "lds" => {
+                self.pass(1);
                 let value = self.read(number(operand(1)) as usize & 0xffff);
                 let d = d();
                 self.memory[d] = value;
-                2
+                1
             }
             "sts" => {
                 let value = self.memory[register(operand(1))];
-                self.write(number(operand(0)) as usize & 0xffff, value);
-                2
+                self.write_at_end(number(operand(0)) as usize & 0xffff, value, 2)
             }
             "ld" | "ldd" => {
                 let address = self.pointed(operand(1));
+                self.pass(1);
                 let value = self.read(address);
                 let d = d();
                 self.memory[d] = value;
-                2
+                1
             }
             "st" | "std" => {
                 let value = self.memory[register(operand(1))];
                 let address = self.pointed(operand(0));
-                self.write(address, value);
-                2
+                self.write_at_end(address, value, 2)
             }
             "lpm" | "elpm" => {
                 let address = if line.operands.is_empty() {
@@ -222,8 +221,7 @@ impl Model {
                 let (address, bit) = (number(operand(0)) as usize + 0x20, 1u8 << number(operand(1)));
                 let only = matches!(address, 0x23 | 0x26 | 0x29 | 0x35..=0x37);
                 let old = if only { 0 } else { self.memory[address] };
-                self.write(address, if name == "sbi" { old | bit } else { old & !bit });
-                2
+                self.write_at_end(address, if name == "sbi" { old | bit } else { old & !bit }, 2)
             }
             "sbic" | "sbis" => {
                 let set = self.read(number(operand(0)) as usize + 0x20) & 1 << number(operand(1)) != 0;

@@ -1,0 +1,84 @@
+//! Modes of a timer: what the control registers select (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
+//!
+//! Source: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
+
+/// How the counter counts, and when compare registers take effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wave {
+    /// Normal and CTC: compare registers take effect at once.
+    Up,
+    /// Fast PWM: they do at the bottom.
+    Fast,
+    /// Phase correct: at the top; phase and frequency correct (`true`): at the bottom.
+    Phase(bool),
+}
+
+/// The highest value of the counter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Top {
+    /// A number.
+    Fixed(u16),
+    /// OCRnA.
+    Compare,
+    /// ICRn.
+    Capture,
+}
+
+/// What the counter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Nothing.
+    Stopped,
+    /// The prescaler, by how much it divides.
+    Divided(u64),
+    /// A pin's rising edges, or its falling ones.
+    Edges(bool),
+}
+
+/// The waveform of a mode, WGMn3:0 or WGMn2:0.
+pub fn of_mode(wide: bool, mode: u8) -> (Wave, Top) {
+    if wide {
+        match mode {
+            0 | 13 => (Wave::Up, Top::Fixed(0xffff)),
+            1 => (Wave::Phase(false), Top::Fixed(0xff)),
+            2 => (Wave::Phase(false), Top::Fixed(0x1ff)),
+            3 => (Wave::Phase(false), Top::Fixed(0x3ff)),
+            4 => (Wave::Up, Top::Compare),
+            5 => (Wave::Fast, Top::Fixed(0xff)),
+            6 => (Wave::Fast, Top::Fixed(0x1ff)),
+            7 => (Wave::Fast, Top::Fixed(0x3ff)),
+            8 => (Wave::Phase(true), Top::Capture),
+            9 => (Wave::Phase(true), Top::Compare),
+            10 => (Wave::Phase(false), Top::Capture),
+            11 => (Wave::Phase(false), Top::Compare),
+            12 => (Wave::Up, Top::Capture),
+            14 => (Wave::Fast, Top::Capture),
+            _ => (Wave::Fast, Top::Compare),
+        }
+    } else {
+        match mode {
+            1 => (Wave::Phase(false), Top::Fixed(0xff)),
+            2 => (Wave::Up, Top::Compare),
+            3 => (Wave::Fast, Top::Fixed(0xff)),
+            5 => (Wave::Phase(false), Top::Compare),
+            7 => (Wave::Fast, Top::Compare),
+            _ => (Wave::Up, Top::Fixed(0xff)),
+        }
+    }
+}
+
+impl Source {
+    /// CSn2:0, of a prescaler that divides by 32 and 128 too or not.
+    pub fn selected(bits: u8, fine: bool) -> Self {
+        match (bits, fine) {
+            (0, _) => Source::Stopped,
+            (1, _) => Source::Divided(1),
+            (2, _) => Source::Divided(8),
+            (3, false) => Source::Divided(64),
+            (4, false) => Source::Divided(256),
+            (5, false) => Source::Divided(1024),
+            (n, false) => Source::Edges(n == 7),
+            (n, true) => Source::Divided([32, 64, 128, 256, 1024][usize::from(n - 3)]),
+        }
+    }
+}
