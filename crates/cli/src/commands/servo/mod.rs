@@ -125,6 +125,10 @@ pub fn execute(args: &Args) -> Ending {
     let result = match (&args.run, args.execution.as_slice()) {
         (Some(path), _) => args.under_run(path)?,
         (None, [times]) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
+        // Jobs that are punctual and have nothing to do, but for the missed ones.
+        (None, []) if !args.misses.is_empty() => {
+            ServoResult::under_execution(&args.alone()?, "0ns", &args.misses)?
+        }
         (None, []) => ServoResult::alone(&args.alone()?)?,
         (None, [_, more, ..]) => {
             return Err(MotionError::from(ServoError::NotGivenTimes(more.clone())).into());
