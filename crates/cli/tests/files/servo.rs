@@ -141,6 +141,19 @@ fn given_execution_times_are_judged_under_each_overrun_action() {
         String::from_utf8_lossy(&output.stdout)
             .contains("PROVED stable under any sequence of these jobs with at most 1 missed in")
     );
+    // The miss is in the proof though no job misses; what grows ends with 1, what is not proved with 3.
+    for (overrun, asked, code, says) in [
+        ("kill", "2/3", 1, "It is NOT stable with at most 2 of any 3 periods missed"),
+        ("kill/zero", "2/3", 0, "It is PROVED stable with at most 2 of any 3 periods missed"),
+        ("catch-up", "1/3", 3, "is not proved"),
+    ] {
+        let args =
+            ["servo", "--period", "4ms", "--execution", "0.5h", "--overrun", overrun, "--misses", asked];
+        let output = jitterlab(folder.path(), &args);
+        let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        let first = text.split("Next:").next().unwrap();
+        assert_eq!((output.status.code(), first.contains(says)), (Some(code), true), "{text}");
+    }
     let bad = |args: &[&str], says: &[&str]| {
         refused(folder.path(), &[&["servo", "--period", "4ms"], args].concat(), 2, says);
     };

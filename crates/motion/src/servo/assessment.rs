@@ -6,7 +6,10 @@ use super::ServoError;
 use super::actions::ActionCost;
 use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
 use super::evaluate::{Evaluated, Evaluation};
+use super::execution::Execution;
 use super::follow::FollowedReference;
+use super::jobs::GivenTask;
+use super::late_jobs::under_recorded;
 use super::mean_timing::{JobTiming, VelocityError};
 use super::misses::AtMost;
 use super::question::Question;
@@ -16,7 +19,7 @@ use super::remedies::Remedy;
 use super::response::Reference;
 use super::stands::Margins;
 use super::verdict::{self, Verdict};
-use super::weakly_hard::{Aim, Guarantee, Steps, UnderMisses};
+use super::weakly_hard::{Aim, Guarantee, Step, Steps, UnderMisses};
 use crate::error::MotionError;
 
 /// What a run's timing does to a loop.
@@ -30,10 +33,13 @@ pub struct LoopAssessment {
     /// What each overrun action would cost.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
-    /// What is proved of any sequence with so many misses: those seen, and those asked for.
+    /// What is proved of any sequence with as many misses as were seen.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub misses_seen: Option<UnderMisses>,
+    /// What is proved of any sequence with so many misses as were asked for.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
-    /// The cycles that it is proved of, evenly from all.
+    /// The cycles of the run that it is proved of, evenly from all.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub shown: u64,
     /// What would help.
@@ -91,7 +97,7 @@ impl LoopAssessment {
             return Err(ServoError::TooFewActivations(0).into());
         };
         let worst_row = *worst_row;
-        let (steps, shown) = cycles.steps(&mut question.closed()?);
+        let jobs = cycles.steps(&mut question.closed()?);
         let timing = &evaluation.timing;
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
         let margins = Margins::of(question, question.output_delay_ns(wait_ns, execution_ns))?;
@@ -99,16 +105,19 @@ impl LoopAssessment {
         let responses = several.responses(&sources, &question.closed()?, crossover, timings, wishes)?;
         let window =
             record.rows(worst_row.saturating_sub(WINDOW / 2)..worst_row.saturating_add(WINDOW / 2))?;
-        let seen = proved_of_seen(&steps, &timing.misses);
-        let verdict = verdict::of_run(evaluation, &margins, seen.as_ref(), &responses, period_ns);
-        let asked = wishes.misses.iter().map(|asked| steps.under(*asked, Aim::Decide));
+        let task = GivenTask { wait_ns: timing.wait_ns.max(0.0), ..question.task(Execution::constant(0.0)) };
+        let misses = under_recorded(Some(&task), &mut question.closed()?, &jobs, &wishes.misses);
+        let misses_seen = proved_of_seen(&jobs, &timing.misses);
+        let proved = (misses_seen.as_ref(), misses.as_slice());
+        let verdict = verdict::of_run(evaluation, &margins, proved, &responses, period_ns);
         let is_late = timing.worst_response_ns >= period_ns;
         let assessment = LoopAssessment {
             redesigns: if wishes.redesign { several.redesigns(&found, &sources)? } else { Vec::new() },
             verdict,
             actions: several.actions(evaluation, is_late, |late| several.replayed(&sources, late))?,
-            misses: seen.into_iter().chain(asked).collect(),
-            shown,
+            misses_seen,
+            misses,
+            shown: jobs.len() as u64,
             remedies: question.remedies(cycles, &window, evaluation)?,
             velocity: *velocity,
             responses,
@@ -121,7 +130,8 @@ impl LoopAssessment {
 }
 
 /// What is proved of the misses that were seen: of the longest window for which anything is.
-pub(super) fn proved_of_seen(steps: &Steps, seen: &[AtMost]) -> Option<UnderMisses> {
+pub(super) fn proved_of_seen(jobs: &[Step], seen: &[AtMost]) -> Option<UnderMisses> {
+    let steps = Steps::new(jobs.to_vec());
     let mut windows = seen.iter().rev().filter(|w| w.of <= LONGEST_SEEN && w.misses > 0 && w.misses < w.of);
     let mut found: Option<UnderMisses> = None;
     windows

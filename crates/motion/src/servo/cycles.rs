@@ -11,7 +11,7 @@ use super::memory::{Rows, Stability};
 use super::misses::{AtMost, Misses};
 use super::overrun::Without;
 use super::timing::{Job, Moment, done};
-use super::weakly_hard::{Step, Steps};
+use super::weakly_hard::Step;
 
 /// Of each class so many cycles are kept one by one; of more each second one, which then counts twice, and so on.
 const KEPT: usize = 8_192;
@@ -276,8 +276,8 @@ impl Cycles {
         self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
     }
 
-    /// Cycles evenly from all, as steps of sequences with so many misses; and how many they are.
-    pub fn steps(&self, closed: &mut Loop) -> (Steps, u64) {
+    /// Cycles evenly from all, as steps of sequences with so many misses.
+    pub fn steps(&self, closed: &mut Loop) -> Vec<Step> {
         let shown = |class: &Class| {
             let each = class.kept.len().div_ceil(SHOWN).max(1);
             class.kept.iter().step_by(each).cloned().collect::<Vec<Cycle>>()
@@ -286,9 +286,7 @@ impl Cycles {
             map: closed.passage(&cycle.events, cycle.length_ns).phi,
             missed: self.owed.missed(&cycle.events, cycle.length_ns),
         };
-        let all: Vec<Step> = self.classes.iter().flat_map(shown).map(step).collect();
-        let count = all.len() as u64;
-        (Steps::new(all), count)
+        self.classes.iter().flat_map(shown).map(step).collect()
     }
 
     /// Each class's stretches.

@@ -19,7 +19,7 @@ use super::overrun::{Late, OverrunAction, Without};
 use super::quadrature::mean_points;
 use super::replay::Replay;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
-use super::weakly_hard::{Step, Steps};
+use super::weakly_hard::Step;
 use crate::error::MotionError;
 
 /// A task whose execution times are given.
@@ -107,7 +107,7 @@ impl GivenTask {
 
     /// The jobs as steps of sequences with so many misses; of a range of execution times, some all over it. `None` for a task
     /// that can fall behind: what a job does then depends on the jobs before.
-    pub fn steps(&self, closed: &mut Loop) -> Option<Steps> {
+    pub fn steps(&self, closed: &mut Loop) -> Option<Vec<Step>> {
         const OF_RANGE: u32 = 8;
         if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
             return None;
@@ -124,7 +124,7 @@ impl GivenTask {
                 steps.push(Step { map: closed.passage(&events, length).phi, missed });
             }
         }
-        Some(Steps::new(steps))
+        Some(steps)
     }
 
     /// All jobs of a kind.

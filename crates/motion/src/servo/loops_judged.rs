@@ -53,7 +53,9 @@ pub struct PlantUnderRun {
     pub evaluation: Evaluation,
     /// What each overrun action would cost, if all of these tasks took it.
     pub actions: Vec<ActionCost>,
-    /// What is proved of any sequence with so many misses: those seen, and those asked for.
+    /// What is proved of any sequence with as many misses as were seen.
+    pub misses_seen: Option<UnderMisses>,
+    /// What is proved of any sequence with so many misses as were asked for.
     pub misses: Vec<UnderMisses>,
     /// The periods in which these are counted: one is missed where any of these tasks wrote less than it owes.
     pub misses_period_ns: i64,

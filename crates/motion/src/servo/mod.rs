@@ -33,6 +33,7 @@ mod frequency;
 mod gains;
 mod jobs;
 mod krylov;
+mod late_jobs;
 mod live;
 mod live_result;
 mod live_trial;
@@ -113,4 +114,6 @@ pub use several_result::{PlantOfLoops, ServoLoops};
 pub use stands::{ChannelMargins, JitterAt, Margins};
 pub use timing::{Actuation, Job, Moment, Moments, Sampling, TaskTiming};
 pub use verdict::{Judgement, Side, Verdict};
-pub use weakly_hard::{Aim, Arc, Certificate, Graph, Growth, Guarantee, Step, Steps, UnderMisses, growth};
+pub use weakly_hard::{
+    Aim, Arc, Certificate, Graph, Growth, Guarantee, MissedJobs, Step, Steps, UnderMisses, growth,
+};

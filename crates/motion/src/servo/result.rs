@@ -16,8 +16,8 @@ use super::overrun::OverrunAction;
 use super::question::Question;
 use super::record::Record;
 use super::stands::Margins;
-use super::verdict::{Verdict, cost_side};
-use super::weakly_hard::{Aim, UnderMisses};
+use super::verdict::{Verdict, asked_side, cost_side};
+use super::weakly_hard::UnderMisses;
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
@@ -105,9 +105,12 @@ pub struct LoopUnderExecution {
     /// What each overrun action would cost.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
-    /// What is proved of any sequence with so many misses.
+    /// What is proved of any sequence with so many misses, wherever a late job ends.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
+    /// The same if late jobs end as the given ones do, where they may also end elsewhere.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub misses_as_given: Vec<UnderMisses>,
 }
 
 impl ServoResult {
@@ -164,10 +167,10 @@ impl ServoResult {
         let share = |cost: f64| cost / ideal.cost - 1.0;
         let lies = cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
         let side = cost_side(&stationary, &stability, (share(stationary.cost), lies));
-        let steps = question.task(execution.clone()).steps(&mut question.closed()?);
-        let under = |at_most: &AtMost| steps.as_ref().map(|steps| steps.under(*at_most, Aim::Gap(1e-4)));
+        let misses = question.under_misses(&execution, misses)?;
+        let sides = std::iter::once(side).chain(misses.iter().map(asked_side)).collect();
         let under = LoopUnderExecution {
-            verdict: Verdict::of(vec![side]),
+            verdict: Verdict::of(sides),
             execution: text.into(),
             overrun: question.overrun,
             utilisation: execution.mean_ns() / question.period_ns as f64,
@@ -175,7 +178,8 @@ impl ServoResult {
             stationary,
             cost_interval,
             actions: actions::under_execution(question, &execution)?,
-            misses: misses.iter().filter_map(under).collect(),
+            misses_as_given: question.under_misses_as_given(&execution, &misses)?,
+            misses,
         };
         let margins = Margins::of(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })

@@ -3,9 +3,11 @@
 use super::along_trace::{TimeBase, Walk};
 use super::assessment::{Wishes, proved_of_seen};
 use super::chain::Stationary;
-use super::cycles::Cycles;
 use super::evaluate::Evaluated;
+use super::execution::Execution;
 use super::follow::{FollowedReference, Window, compared, usual_references};
+use super::jobs::GivenTask;
+use super::late_jobs::under_recorded;
 use super::looped::Loop;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
 use super::mean_timing::JobTiming;
@@ -18,7 +20,6 @@ use super::several::{LoopTask, Several, steady};
 use super::sources::{Made, Recorded, Replayed, Source};
 use super::timing::{Job, Moment, done};
 use super::verdict::{LateTask, of_loops};
-use super::weakly_hard::{Aim, UnderMisses};
 use crate::error::MotionError;
 
 impl Several {
@@ -100,8 +101,19 @@ impl Several {
         let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
         let rate = rate.clamp(1e-6 / period_s, 1.0 / period_s);
         let responses = self.responses(sources, &closed, rate, timings, wishes)?;
-        let (misses, shown) = misses(cycles, &mut closed, wishes);
-        let verdict = of_loops(evaluation, (0..timings.len()).map(late), &responses);
+        let jobs = cycles.steps(&mut closed);
+        let task = match (self.tasks.as_slice(), timings.as_slice()) {
+            ([task], [timing]) if self.others.is_empty() => Some(GivenTask {
+                period_ns: task.period_ns,
+                execution: Execution::constant(0.0),
+                wait_ns: timing.mean.wait_ns.max(0.0),
+                action: task.overrun,
+                timing: self.timing,
+            }),
+            _ => None,
+        };
+        let misses = under_recorded(task.as_ref(), &mut closed, &jobs, &wishes.misses);
+        let verdict = of_loops(evaluation, (0..timings.len()).map(late), &misses, &responses);
         let tasks = self.tasks.iter().zip(timings).enumerate().map(|(i, (task, timing))| TaskOfLoops {
             alone: alone.get(i).copied(),
             ..self.described(task, Some(timing.mean.clone()))
@@ -116,9 +128,10 @@ impl Several {
             evaluation: evaluation.clone(),
             // What a task of another plant delays is late, too.
             actions: self.actions(evaluation, true, under)?,
+            misses_seen: proved_of_seen(&jobs, &cycles.misses_seen()),
             misses,
             misses_period_ns: self.owed()?.period_ns,
-            shown,
+            shown: jobs.len() as u64,
             responses,
             redesigns: Vec::new(),
         };
@@ -249,12 +262,4 @@ impl Several {
         }
         Ok(merged)
     }
-}
-
-/// What is proved of any sequence with as many misses as were seen, and as are asked for; and of how many cycles.
-fn misses(cycles: &Cycles, closed: &mut Loop, wishes: &Wishes) -> (Vec<UnderMisses>, u64) {
-    let (steps, shown) = cycles.steps(closed);
-    let seen = proved_of_seen(&steps, &cycles.misses_seen());
-    let asked = wishes.misses.iter().map(|asked| steps.under(*asked, Aim::Decide));
-    (seen.into_iter().chain(asked).collect(), shown)
 }

@@ -215,6 +215,10 @@ impl Moments {
 
     fn done(&mut self, job: &Job, give: &mut impl FnMut(Moment)) {
         let since = (job.end_ns - job.due_ns).max(1);
+        // A due time at the very end has passed; the output that comes with it stays.
+        if since % self.period_ns == 0 {
+            self.missed(job.end_ns, give);
+        }
         match self.timing.actuation {
             Actuation::AtStart => {}
             Actuation::AtEnd => self.at(job.end_ns, Act::Finish, give),
@@ -225,10 +229,6 @@ impl Moments {
                 let at_due = self.timing.actuation == Actuation::AtNextDue;
                 self.pending_ns = Some(if at_due { due_ns } else { i64::MAX });
             }
-        }
-        // A due time at the very end has passed.
-        if since % self.period_ns == 0 {
-            self.missed(job.end_ns, give);
         }
     }
 }

@@ -76,6 +76,15 @@ pub enum Judgement {
         /// What is proved of a loop that misses no more.
         guarantee: Guarantee,
     },
+    /// Missed periods in any order, as they were asked for.
+    MissesAskedFor {
+        /// The most that may be missed.
+        at_most: AtMost,
+        /// What is proved.
+        guarantee: Guarantee,
+        /// The growth per period of the sequence that grows most of those found.
+        growth: f64,
+    },
     /// How far the worst event takes a step's response from the ideal one.
     Event {
         /// As a share of the step.
@@ -111,6 +120,17 @@ impl Verdict {
         sides.sort_by_key(|side| std::cmp::Reverse(side.fitness));
         Verdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }
     }
+}
+
+/// What is proved of misses that were asked for.
+pub(super) fn asked_side(under: &UnderMisses) -> Side {
+    let UnderMisses { at_most, guarantee, lower: growth, .. } = *under;
+    let fitness = match guarantee {
+        Guarantee::Stable => Fitness::Good,
+        Guarantee::Undecided => Fitness::CannotTell,
+        Guarantee::Unstable | Guarantee::DoesNotDecay => Fitness::Unfit,
+    };
+    Side { fitness, judgement: Judgement::MissesAskedFor { at_most, guarantee, growth } }
 }
 
 fn graded(value: f64, good: f64, usable: f64) -> Fitness {
@@ -168,12 +188,14 @@ pub(super) struct LateTask<'a> {
 pub(super) fn of_loops<'a>(
     found: &Evaluation,
     tasks: impl Iterator<Item = LateTask<'a>> + Clone,
+    asked: &[UnderMisses],
     responses: &[FollowedReference],
 ) -> Verdict {
     let hardly = tasks.clone().all(|t| hardly_late(t.timing.worst_response_ns, t.period_ns));
     let mut sides = vec![of_cost(found, hardly)];
     let delays = tasks.filter(|t| t.stands_ns.is_some()).map(|t| delay_side(t.timing, t.stands_ns));
     sides.extend(delays.max_by(|a, b| a.fitness.cmp(&b.fitness)));
+    sides.extend(asked.iter().map(asked_side));
     sides.extend(event_side(responses));
     Verdict::of(sides)
 }
@@ -201,7 +223,7 @@ fn event_side(responses: &[FollowedReference]) -> Option<Side> {
 pub(super) fn of_run(
     found: &Evaluation,
     margins: &Margins,
-    seen: Option<&UnderMisses>,
+    (seen, asked): (Option<&UnderMisses>, &[UnderMisses]),
     responses: &[FollowedReference],
     period_ns: i64,
 ) -> Verdict {
@@ -226,6 +248,7 @@ pub(super) fn of_run(
         let judgement = Judgement::Misses { seen: under.at_most, guarantee: under.guarantee };
         sides.push(Side { fitness, judgement });
     }
+    sides.extend(asked.iter().map(asked_side));
     sides.extend(event_side(responses));
     Verdict::of(sides)
 }

@@ -133,6 +133,20 @@ fn every_bound_of_the_check_table_under_misses() {
     assert_eq!(cells, 10);
 }
 
+/// A job that ends just when its task is due again: its output comes after the zero of the due time it missed, as a nanosecond later.
+#[test]
+fn a_job_of_exactly_one_period_costs_what_a_little_longer_one_does() {
+    // Limits from the right, by another program.
+    for (name, ms, cost) in [("dc-servo", 4, 501.225_991), ("ball-screw", 1, 29.234_480)] {
+        let h = ms * 1_000_000;
+        for execution in [h, h + 1] {
+            let times = Execution::constant(execution as f64);
+            let found = solved(&plant(name), h, &times, "skip/zero".parse().unwrap());
+            assert!((found.cost / cost - 1.0).abs() < 1e-5, "{name} {execution}: {found:?}");
+        }
+    }
+}
+
 /// The example of overruns in Jitterbug's manual (Cervin and Lincoln 2006): a job that does not end in its period is killed, and the
 /// LQG controller goes on without its measurement. Execution times are uniform on {0..m} h/20, and the design knows m h/40 of them.
 #[test]

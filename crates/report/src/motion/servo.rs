@@ -17,7 +17,9 @@ pub(crate) fn answer(result: &ServoResult) -> Option<String> {
     let Judged::Run(under) = &result.judged else { return None };
     let found = &under.assessment;
     let remedies = if found.remedies.is_empty() { String::new() } else { tables::remedies(&found.remedies) };
-    let mut parts = vec![basis(&result.closed, under), tables::costs(&found.evaluation), remedies];
+    let misses = tables::misses(&found.misses);
+    let mut parts = vec![basis(&result.closed, under), tables::costs(&found.evaluation), misses, remedies];
+    parts.retain(|part| !part.is_empty());
     if !found.redesigns.is_empty() {
         parts.push(servo_redesign::text(&found.redesigns));
     }
@@ -35,14 +37,12 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
         Judged::Execution(under) => of_execution(result, under, &margins),
         Judged::Run(under) => {
             let found = &under.assessment;
+            let misses = tables::misses(found.misses_seen.iter().chain(&found.misses));
             let mut parts = vec![
                 basis(&result.closed, under),
                 tables::costs(&found.evaluation),
                 tables::actions(&found.actions, found.evaluation.ideal.cost),
-                margins
-                    + &tables::misses(&found.misses)
-                    + &tables::shown(&found.misses, found.shown)
-                    + &tables::velocity(&found.velocity),
+                margins + &misses + &tables::shown(&misses, found.shown) + &tables::velocity(&found.velocity),
             ];
             if !found.remedies.is_empty() {
                 parts.push(tables::remedies(&found.remedies));
@@ -80,7 +80,7 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution, margins: &str)
         wrap(&basis),
         tables::execution(under),
         tables::actions(&under.actions, under.ideal.cost),
-        margins.to_owned() + &tables::misses(&under.misses),
+        margins.to_owned() + &tables::misses(under.misses.iter().chain(&under.misses_as_given)),
     ];
     parts.join("\n")
 }

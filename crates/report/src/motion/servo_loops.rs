@@ -2,7 +2,7 @@
 
 use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
 
-use super::servo_verdict::{not_known, reason};
+use super::servo_verdict::{asked, deciding, is_asked, not_known, reason};
 use super::{servo_charts, servo_redesign, servo_tables as tables};
 use crate::chart::Terminal;
 use crate::head::{Head, word};
@@ -35,6 +35,7 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
     let several = if result.plants.len() > 1 { "the worst of the plants" } else { "the plant" };
     let verdict = match fitness {
         Fitness::Good => format!("{capital} for {}.", plant.plant),
+        _ if is_asked(under.verdict.sides.first()) => format!("{capital} for {}.", plant.plant),
         Fitness::Limited => {
             format!("{capital}: the loops of {} can be closed, and it costs something.", plant.plant)
         }
@@ -46,7 +47,9 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
         }
         Fitness::Unfit => format!("{capital}: do not close the loops of {} on this machine.", plant.plant),
     };
-    let deciding = under.verdict.sides.first().map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
+    let verdict = verdict + &asked(&under.verdict.sides);
+    let deciding =
+        deciding(&under.verdict.sides).map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
     let number = format!("For {several}, {deciding}.");
     let alone = plant.tasks.iter().filter_map(|t| Some((t.alone?, t)));
     let next = match (alone.max_by(|a, b| a.0.total_cmp(&b.0)), fitness) {
@@ -119,15 +122,16 @@ fn actions(under: &PlantUnderRun) -> String {
 
 /// What is proved of any sequence with so many misses.
 fn misses(under: &PlantUnderRun) -> String {
-    if under.misses.is_empty() {
-        return String::new();
+    let proved = tables::misses(under.misses_seen.iter().chain(&under.misses));
+    if proved.is_empty() {
+        return proved;
     }
     let missed = if under.tasks.len() > 1 {
         "missed where any of these tasks writes less often than it is due"
     } else {
         "missed where no output comes"
     };
-    tables::misses(&under.misses)
+    proved
         + &wrap(&format!(
             "These jobs: {} cycles, evenly from all. A period here is {}, {missed}.",
             count(under.shown),

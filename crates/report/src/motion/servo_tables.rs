@@ -2,8 +2,8 @@
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
-    LoopUnderExecution, Margins, OverrunAction, Remedy, RemedyKind, Stability, Stationary, UnderMisses,
-    VelocityError, Without,
+    LoopUnderExecution, Margins, MissedJobs, OverrunAction, Remedy, RemedyKind, Stability, Stationary,
+    UnderMisses, VelocityError, Without,
 };
 
 use super::{change, percent};
@@ -108,21 +108,34 @@ pub(super) fn action(action: OverrunAction) -> String {
 }
 
 /// What is proved of any sequence with so many misses.
-pub(super) fn misses(all: &[UnderMisses]) -> String {
-    all.iter()
+pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> String {
+    all.into_iter()
         .map(|under| {
             let (m, k) = (under.at_most.misses, under.at_most.of);
-            let what = format!("any sequence of these jobs with at most {m} missed in {k} periods");
-            let between = match under.upper {
-                Some(upper) => format!("growth per period between {:.6} and {upper:.6}", under.lower),
-                None if under.lower > 0.0 => format!("growth per period at least {:.6}", under.lower),
-                None => "too many sequences to go through".into(),
+            let missed = match under.missed {
+                MissedJobs::Killed => ", a missed one killed",
+                MissedJobs::EndingAt { .. } => ", wherever a late one ends",
+                MissedJobs::AsSeen | MissedJobs::None => ", late ones as they are",
+            };
+            let what = format!("any sequence of these jobs with at most {m} missed in {k} periods{missed}");
+            let between = match (under.upper, under.missed) {
+                (Some(upper), MissedJobs::EndingAt { places }) => format!(
+                    "growth per period between {:.6} and {upper:.6}, with {places} ends in each period",
+                    under.lower
+                ),
+                (Some(upper), _) => format!("growth per period between {:.6} and {upper:.6}", under.lower),
+                (None, MissedJobs::None) => "none is missed, and what a missed one would do is not computed here".into(),
+                (None, _) if under.lower > 0.0 => format!("growth per period at least {:.6}", under.lower),
+                (None, _) => "too many sequences to go through".into(),
             };
             let word: String = under.word.iter().map(|missed| if *missed { 'm' } else { 'o' }).collect();
             wrap(&match under.guarantee {
                 Guarantee::Stable => format!("PROVED stable under {what} ({between})"),
                 Guarantee::Unstable => format!(
                     "NOT stable under {what}: {word} again and again grows ({between}; m miss, o output)"
+                ),
+                Guarantee::DoesNotDecay => format!(
+                    "NOT stable under {what}: {word} again and again does not decay ({between}; m miss, o output)"
                 ),
                 Guarantee::Undecided => format!("undecided under {what} ({between})"),
             })
@@ -131,8 +144,8 @@ pub(super) fn misses(all: &[UnderMisses]) -> String {
 }
 
 /// Of how many jobs that is proved.
-pub(super) fn shown(all: &[UnderMisses], cycles: u64) -> String {
-    if all.is_empty() {
+pub(super) fn shown(proved: &str, cycles: u64) -> String {
+    if proved.is_empty() {
         return String::new();
     }
     wrap(&format!("these jobs: {} cycles of the run, evenly from all of each kind", count(cycles)))

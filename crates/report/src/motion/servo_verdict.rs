@@ -41,11 +41,13 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let capital = word(verdict.fitness);
     let sentence = match verdict.fitness {
         Fitness::Good => format!("{capital} for {closed}."),
+        _ if is_asked(verdict.sides.first()) => format!("{capital} for {closed}."),
         Fitness::Limited => format!("{capital}: {closed} can be closed, and it costs something."),
         Fitness::CannotTell => format!("{capital} for {closed}: {}.", not_known(&verdict.sides, "this loop")),
         Fitness::Unfit => format!("{capital}: do not close {closed} on this machine."),
     };
-    let deciding = verdict.sides.first().map_or(String::new(), |side| reason(side, found));
+    let sentence = sentence + &asked(&verdict.sides);
+    let deciding = deciding(&verdict.sides).map_or(String::new(), |side| reason(side, found));
     let only_starts = match &result.judged {
         Judged::Run(under) => under.run.unknown.contains(&Gap::Execution),
         _ => false,
@@ -66,9 +68,26 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     })
 }
 
+/// Whether a side is about misses that were asked for.
+pub(super) fn is_asked(side: Option<&Side>) -> bool {
+    side.is_some_and(|side| matches!(side.judgement, Judgement::MissesAskedFor { .. }))
+}
+
+/// The side that decides about the timing.
+pub(super) fn deciding(sides: &[Side]) -> Option<&Side> {
+    sides.iter().find(|side| !is_asked(Some(side)))
+}
+
+/// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
+pub(super) fn asked(sides: &[Side]) -> String {
+    let of_asked = sides.iter().filter(|side| is_asked(Some(side)));
+    of_asked.map(|side| format!(" {}.", capitalised(&reason(side, None)))).collect()
+}
+
 /// Why a verdict cannot be given.
 pub(super) fn not_known(sides: &[Side], loops: &str) -> String {
     match sides.first().map(|side| side.judgement) {
+        Some(Judgement::MissesAskedFor { .. }) => "a guarantee that was asked for is not proved".into(),
         Some(Judgement::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
         _ => format!("the run is too short for {loops}"),
     }
@@ -126,10 +145,25 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
             seen.of,
             match guarantee {
                 Guarantee::Stable => "it is proved stable under any such sequence",
-                Guarantee::Unstable => "there are such sequences under which it is not stable",
+                Guarantee::Unstable | Guarantee::DoesNotDecay => {
+                    "there are such sequences under which it is not stable"
+                }
                 Guarantee::Undecided => "that it is stable under any such sequence is not proved",
             }
         ),
+        Judgement::MissesAskedFor { at_most, guarantee, growth } => {
+            let under = format!("at most {} of any {} periods missed", at_most.misses, at_most.of);
+            match guarantee {
+                Guarantee::Stable => format!("it is PROVED stable with {under}"),
+                Guarantee::Unstable => format!(
+                    "it is NOT stable with {under}: a disturbance can grow by the factor {growth:.6} in each period"
+                ),
+                Guarantee::DoesNotDecay => {
+                    format!("it is NOT stable with {under}: a disturbance may neither grow nor die out")
+                }
+                Guarantee::Undecided => format!("whether it is stable with {under} is not proved"),
+            }
+        }
         Judgement::Event { apart } => {
             let how = if apart.is_finite() {
                 format!("{} of the step", share(apart))
@@ -186,7 +220,7 @@ fn cause(found: &Evaluation) -> &'static str {
 /// What to do next after a run.
 fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let evaluation = &found.evaluation;
-    if found.verdict.fitness == Fitness::CannotTell {
+    if found.verdict.fitness == Fitness::CannotTell && !is_asked(found.verdict.sides.first()) {
         let remembered = 1.0 / (1.0 - evaluation.clustered.radius_per_period).max(1e-9);
         let needed_ns = period_ns as f64 * (remembered * 200.0).max(activations_needed() as f64);
         return format!("measure for {} or longer", time(needed_ns));

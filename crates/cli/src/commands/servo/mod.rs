@@ -63,7 +63,7 @@ pub struct Args {
     overrun: Option<OverrunAction>,
     /// Prove that the loop is stable with at most so many missed periods in so many in a row, as 2/10, in any order;
     /// may be given several times
-    #[arg(long = "misses", value_name = "M/K", conflicts_with = "live")]
+    #[arg(long = "misses", value_name = "M/K", conflicts_with_all = ["live", "jitter"])]
     misses: Vec<AtMost>,
     /// When the sensors are read: at the start of the task, or by hardware when it is due
     #[arg(long, default_value = "start", value_name = "start|due", conflicts_with = "live")]
@@ -128,6 +128,10 @@ pub fn execute(args: &Args) -> Ending {
     let result = match (&args.run, args.execution.as_slice()) {
         (Some(path), _) => args.under_run(path)?,
         (None, [times]) => ServoResult::under_execution(&args.alone()?, times, &args.misses)?,
+        // Jobs that are punctual and have nothing to do, but for the missed ones.
+        (None, []) if !args.misses.is_empty() => {
+            ServoResult::under_execution(&args.alone()?, "0ns", &args.misses)?
+        }
         (None, []) => match args.jitter {
             Some(jitter_ns) => ServoResult::under_jitter(&args.alone()?, jitter_ns, &args.wishes())?,
             None => ServoResult::alone(&args.alone()?)?,

@@ -39,6 +39,8 @@ pub struct Growth {
 
 /// All sequences die out that grow less than this in each period.
 pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
+/// A sequence grows that grows more than this: less may be rounding.
+pub(super) const GROWS: f64 = 1.0 + 1e-9;
 
 /// What is known of the stability under any allowed sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,20 +48,30 @@ pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
 pub enum Guarantee {
     /// Every sequence dies out: proved.
     Stable,
-    /// A sequence does not: shown.
+    /// A sequence grows: shown.
     Unstable,
+    /// A sequence neither grows nor dies out: its growth is one, as near as can be computed.
+    DoesNotDecay,
     /// Neither is proved.
     Undecided,
+}
+
+impl Guarantee {
+    /// What bounds of the growth prove; without an upper one only what grows is shown.
+    pub(super) fn new(lower: f64, upper: Option<f64>) -> Guarantee {
+        match upper {
+            _ if lower > GROWS => Guarantee::Unstable,
+            Some(upper) if upper < SHRINKS => Guarantee::Stable,
+            _ if lower > SHRINKS => Guarantee::DoesNotDecay,
+            _ => Guarantee::Undecided,
+        }
+    }
 }
 
 impl Growth {
     /// What the bounds prove.
     pub fn guarantee(&self) -> Guarantee {
-        match () {
-            () if self.upper < SHRINKS => Guarantee::Stable,
-            () if self.lower > 1.0 => Guarantee::Unstable,
-            () => Guarantee::Undecided,
-        }
+        Guarantee::new(self.lower, Some(self.upper))
     }
 }
 
@@ -68,7 +80,7 @@ impl Growth {
 pub enum Aim {
     /// As soon as it is known whether all sequences die out.
     Decide,
-    /// When the bounds are as near to each other.
+    /// When the bounds are as near to each other, and both are on the same side of one.
     Gap(f64),
 }
 
@@ -102,11 +114,12 @@ pub(super) fn growth_by_norms(graph: &Graph, aim: Aim) -> Growth {
 }
 
 fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
-    let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { 0.0 };
     let word = likely_word(graph);
+    // Norms near enough spare all walks.
+    let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
     let joined = by_joins(graph);
     // No norm proves what is shown not to be so.
-    let done = bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > 1.0;
+    let done = bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > SHRINKS;
     let factors = if done { joined } else { descend(graph, joined, goal) };
     let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
     let (upper, leaves) = search.run();
@@ -132,6 +145,16 @@ pub(super) fn likely_word(graph: &Graph) -> Word {
     search.word
 }
 
+/// A beginning of a walk that grows no more than this needs not be made longer, where a closed walk grows like `lower`.
+fn enough(aim: Aim, lower: f64) -> f64 {
+    match aim {
+        Aim::Decide if lower <= SHRINKS => (1.0 - 2e-9f64).max(lower + 1e-9),
+        Aim::Decide => f64::INFINITY,
+        Aim::Gap(gap) if lower < SHRINKS => lower + gap.min(0.5 * (1.0 - lower)),
+        Aim::Gap(gap) => lower + gap,
+    }
+}
+
 struct Search<'a> {
     graph: &'a Graph,
     factors: Factors,
@@ -146,15 +169,6 @@ impl<'a> Search<'a> {
         let inverse = |l: &DMatrix<f64>| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN);
         let inverses = factors.iter().map(inverse).collect();
         Search { graph, factors, inverses, aim, most_walks, word: Word::default() }
-    }
-
-    /// A beginning that grows no more than this needs not be made longer.
-    fn enough(&self) -> f64 {
-        match self.aim {
-            Aim::Decide if self.word.growth <= 1.0 => (1.0 - 2e-9f64).max(self.word.growth + 1e-9),
-            Aim::Decide => f64::INFINITY,
-            Aim::Gap(gap) => self.word.growth + gap,
-        }
     }
 
     fn start(&self, node: usize) -> Walk {
@@ -231,7 +245,7 @@ impl<'a> Search<'a> {
             let longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
             self.close(&longer);
             looked += longer.len();
-            let enough = self.enough();
+            let enough = enough(self.aim, self.word.growth);
             let (done, rest): (Vec<Walk>, Vec<Walk>) = longer.into_iter().partition(|w| w.least <= enough);
             leaves.extend(done);
             open = rest;

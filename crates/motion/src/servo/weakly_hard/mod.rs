@@ -7,4 +7,4 @@ mod of_loop;
 
 pub use bounds::{Aim, Certificate, Growth, Guarantee, growth};
 pub use graph::{Arc, Graph, Step};
-pub use of_loop::{Steps, UnderMisses};
+pub use of_loop::{MissedJobs, Steps, UnderMisses};

@@ -91,16 +91,16 @@ fn join(a: &DMatrix<f64>, b: &DMatrix<f64>) -> Option<DMatrix<f64>> {
     Some(&turned * DMatrix::from_diagonal(&most) * turned.transpose())
 }
 
-/// Numbers that are multiplied at most on the way to a goal, in products of matrices for all arcs.
+/// Numbers that are multiplied at most, in products of matrices for all arcs.
 const MOST_PRODUCTS: usize = 100_000_000;
 
 /// Descends from these factors; stops early once they prove a bound below `goal`.
 pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
     let mut best = bound(graph, &kept);
-    // How often a bound may be computed: as long as there is a goal, what is not reached soon is not reached.
+    // How often a bound may be computed: what is not reached soon is not reached.
     let cost = graph.arcs.len() * kept.first().map_or(1, DMatrix::nrows).pow(3);
-    let mut tries = if goal > 0.0 { MOST_PRODUCTS / cost.max(1) } else { usize::MAX };
+    let mut tries = MOST_PRODUCTS / cost.max(1);
     for power in [2u32, 4, 8, 16, 32, 64, 128] {
         if best < goal || tries == 0 {
             break;

@@ -9,6 +9,23 @@ use super::norms::bound;
 use crate::servo::chain::balanced_scale;
 use crate::servo::misses::AtMost;
 
+/// Which missed jobs a guarantee is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MissedJobs {
+    /// Those given or seen, which end as they did.
+    AsSeen,
+    /// Any that is killed when its task is due again.
+    Killed,
+    /// Any that ends late, at so many places of each period it may end in, both edges among them.
+    EndingAt {
+        /// The places.
+        places: u32,
+    },
+    /// None: no job is missed, and what one would do depends on the jobs before it or on other tasks.
+    None,
+}
+
 /// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
 /// between theirs are not among them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +33,8 @@ pub struct UnderMisses {
     /// The requirement.
     #[serde(flatten)]
     pub at_most: AtMost,
+    /// The missed jobs that it is proved of.
+    pub missed: MissedJobs,
     /// What is proved.
     pub guarantee: Guarantee,
     /// A sequence of the loop's jobs grows like this in each period.
@@ -24,6 +43,14 @@ pub struct UnderMisses {
     pub upper: Option<f64>,
     /// The sequence that grows most, period by period: whether it is missed.
     pub word: Vec<bool>,
+}
+
+impl UnderMisses {
+    /// Nothing is proved of missed jobs of this kind.
+    pub(in crate::servo) fn undecided(at_most: AtMost, missed: MissedJobs) -> UnderMisses {
+        let guarantee = Guarantee::Undecided;
+        UnderMisses { at_most, missed, guarantee, lower: 0.0, upper: None, word: Vec::new() }
+    }
 }
 
 /// Jobs in time that stand for all others in the search for norms; the bound is then computed for all.
@@ -63,6 +90,16 @@ impl Steps {
 
     /// What is proved of all sequences in which at most so many periods are missed.
     pub fn under(&self, at_most: AtMost, aim: Aim) -> UnderMisses {
+        self.under_missed(at_most, aim, MissedJobs::AsSeen)
+    }
+
+    /// The same of missed jobs of this kind.
+    pub(in crate::servo) fn under_missed(
+        &self,
+        at_most: AtMost,
+        aim: Aim,
+        missed: MissedJobs,
+    ) -> UnderMisses {
         // Whoever shrinks with as many misses in fewer periods shrinks with these, and has fewer memories to go through.
         let quick =
             (aim == Aim::Decide).then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
@@ -70,21 +107,17 @@ impl Steps {
             let none = self.shown(AtMost { misses: 0, of: 1 });
             let lower = none.map_or(0.0, |graph| likely_word(&graph).growth);
             let word = if lower > 0.0 { vec![false] } else { Vec::new() };
-            return UnderMisses { at_most, guarantee: Guarantee::Stable, lower, upper: Some(upper), word };
+            let guarantee = Guarantee::Stable;
+            return UnderMisses { at_most, missed, guarantee, lower, upper: Some(upper), word };
         }
         let Some(graph) = self.shown(at_most) else {
-            let guarantee = Guarantee::Undecided;
-            return UnderMisses { at_most, guarantee, lower: 0.0, upper: None, word: Vec::new() };
+            return UnderMisses::undecided(at_most, missed);
         };
         let (known, upper) = self.bounds(at_most, &graph, aim);
-        let guarantee = match upper {
-            _ if known.growth > 1.0 => Guarantee::Unstable,
-            Some(upper) if upper < SHRINKS => Guarantee::Stable,
-            _ => Guarantee::Undecided,
-        };
-        let missed = |arc: &usize| graph.steps[graph.arcs[*arc].step].missed.clone();
-        let word = known.arcs.iter().flat_map(missed).collect();
-        UnderMisses { at_most, guarantee, lower: known.growth, upper, word }
+        let guarantee = Guarantee::new(known.growth, upper);
+        let periods = |arc: &usize| graph.steps[graph.arcs[*arc].step].missed.clone();
+        let word = known.arcs.iter().flat_map(periods).collect();
+        UnderMisses { at_most, missed, guarantee, lower: known.growth, upper, word }
     }
 
     /// What no sequence exceeds, where all shrink.

@@ -195,7 +195,7 @@ impl<const N: usize> Machine<N> {
         made
     }
 
-    /// All that happens at this instant: the end of a job, then a due time (which a job that just ends has missed), then a start.
+    /// All that happens at this instant: the end of a job, then a due time (which a job that just ends has missed, and whose zero its output overrules), then a start.
     fn instant(
         &self,
         asked: &Asked,
@@ -227,7 +227,9 @@ impl<const N: usize> Machine<N> {
             let is_missed = was_at_work || now.begins >= 0;
             let begins_anew = asked.late == Late::RePhase && is_missed;
             served = matches!(asked.late, Late::CatchUp | Late::Kill) || !is_missed;
-            if asked.zeroes && (is_killed || is_missed && asked.late == Late::Skip) {
+            // An output that comes just then stays.
+            let has_output = is_done && asked.when == When::End;
+            if asked.zeroes && !has_output && (is_killed || is_missed && asked.late == Late::Skip) {
                 act(&self.zero, &mut p);
             }
             if begins_anew && !is_done {

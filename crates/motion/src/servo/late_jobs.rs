@@ -1,0 +1,124 @@
+//! Guarantees about jobs that may be missed: the miss itself is added to the jobs that are given or were seen.
+
+use super::execution::Execution;
+use super::jobs::GivenTask;
+use super::looped::Loop;
+use super::misses::AtMost;
+use super::overrun::Late;
+use super::question::Question;
+use super::timing::Actuation;
+use super::weakly_hard::{Aim, Guarantee, MissedJobs, Step, Steps, UnderMisses};
+use crate::error::MotionError;
+
+/// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
+const FEW_PLACES: u32 = 5;
+const MOST_PLACES: u32 = 65;
+/// How near the bounds of given execution times come to each other.
+const GIVEN: Aim = Aim::Gap(1e-3);
+
+impl GivenTask {
+    /// Proves stability under any sequence of these jobs with at most so many missed ones among them, wherever a missed one ends.
+    pub fn under_misses(&self, closed: &mut Loop, jobs: &[Step], at_most: AtMost, aim: Aim) -> UnderMisses {
+        let together = |missed: Vec<Step>, aim, kind| {
+            Steps::new(jobs.iter().cloned().chain(missed).collect()).under_missed(at_most, aim, kind)
+        };
+        match self.action.late {
+            Late::CatchUp => only_seen(jobs, at_most, aim),
+            Late::Kill => {
+                let map = self.passage(closed, self.period_ns as f64).phi;
+                together(vec![Step { map, missed: vec![true] }], aim, MissedJobs::Killed)
+            }
+            Late::Skip | Late::RePhase => {
+                let mut places = FEW_PLACES;
+                let mut before: Option<f64> = None;
+                loop {
+                    let kind = MissedJobs::EndingAt { places };
+                    let found = together(self.ending_late(closed, at_most.misses, places), Aim::Decide, kind);
+                    let Some(upper) = found.upper.filter(|_| found.guarantee == Guarantee::Stable) else {
+                        return found;
+                    };
+                    // Between the places nothing happens that their distance does not show.
+                    if before.is_some_and(|before| (upper - before).abs() < 1.0 - upper) {
+                        return found;
+                    }
+                    if places >= MOST_PLACES {
+                        return UnderMisses { guarantee: Guarantee::Undecided, ..found };
+                    }
+                    before = Some(upper);
+                    places = 2 * places - 1;
+                }
+            }
+        }
+    }
+
+    /// Jobs that end up to so many periods late, at these places of each period.
+    fn ending_late(&self, closed: &mut Loop, periods: u32, places: u32) -> Vec<Step> {
+        let edges = f64::from(places - 1);
+        let ends = (1..=periods).flat_map(|late| (0..places).map(move |place| (late, place)));
+        ends.map(|(late, place)| {
+            // The last place is just before the next due time.
+            let within_ns = (f64::from(place) / edges * (self.period_ns - 1) as f64).round();
+            let end_ns = f64::from(late) * self.period_ns as f64 + within_ns;
+            let map = self.passage(closed, (end_ns - self.wait_ns).max(0.0)).phi;
+            let missed = (0..=late).map(|period| period < late).collect();
+            Step { map, missed }
+        })
+        .collect()
+    }
+}
+
+impl Question {
+    /// Proves stability under misses that are asked for of a task with these execution times.
+    pub(super) fn under_misses(
+        &self,
+        execution: &Execution,
+        asked: &[AtMost],
+    ) -> Result<Vec<UnderMisses>, MotionError> {
+        let (task, mut closed) = (self.task(execution.clone()), self.closed()?);
+        let jobs = task.steps(&mut closed);
+        let under = |at_most: &AtMost| match &jobs {
+            Some(jobs) => task.under_misses(&mut closed, jobs, *at_most, GIVEN),
+            None => UnderMisses::undecided(*at_most, MissedJobs::None),
+        };
+        Ok(asked.iter().map(under).collect())
+    }
+
+    /// The same if late jobs end as the given ones do; nothing where none of these is late, or where its end does not matter.
+    pub(super) fn under_misses_as_given(
+        &self,
+        execution: &Execution,
+        found: &[UnderMisses],
+    ) -> Result<Vec<UnderMisses>, MotionError> {
+        let jobs = self.task(execution.clone()).steps(&mut self.closed()?).map(Steps::new);
+        let free = found.iter().filter(|under| matches!(under.missed, MissedJobs::EndingAt { .. }));
+        Ok(jobs
+            .filter(Steps::misses)
+            .map_or_else(Vec::new, |jobs| free.map(|under| jobs.under(under.at_most, GIVEN)).collect()))
+    }
+}
+
+/// The same of the recorded jobs of a task: with any missed one where the task alone closes the plant, else with those seen. An
+/// output that waits for the next start belongs to two recorded cycles: there it is those seen, too.
+pub(super) fn under_recorded(
+    task: Option<&GivenTask>,
+    closed: &mut Loop,
+    jobs: &[Step],
+    asked: &[AtMost],
+) -> Vec<UnderMisses> {
+    let task = task.filter(|task| task.timing.actuation != Actuation::AtNextStart);
+    let under = |at_most: &AtMost| match task {
+        Some(task) => task.under_misses(closed, jobs, *at_most, Aim::Decide),
+        None => only_seen(jobs, *at_most, Aim::Decide),
+    };
+    asked.iter().map(under).collect()
+}
+
+/// Proves stability under the missed jobs that were seen; where there are none, nothing is proved.
+fn only_seen(jobs: &[Step], at_most: AtMost, aim: Aim) -> UnderMisses {
+    let steps = Steps::new(jobs.to_vec());
+    if at_most.misses == 0 || steps.misses() {
+        steps.under(at_most, aim)
+    } else {
+        UnderMisses::undecided(at_most, MissedJobs::None)
+    }
+}
