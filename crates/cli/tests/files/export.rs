@@ -460,7 +460,7 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
             let output = Command::new("inivar").args(arguments).current_dir(folder).output().unwrap();
             String::from_utf8(output.stdout).unwrap()
         } else {
-            let of = text.split(&format!("[{section}]")).nth(1).unwrap();
+            let of = text.split(&format!("\n[{section}]\n")).nth(1).unwrap();
             of.lines().find_map(|line| line.strip_prefix(&format!("{name} = "))).unwrap().to_owned()
         };
         told.trim().parse().unwrap_or_else(|_| panic!("{section} {name}: {told:?} in\n{text}"))

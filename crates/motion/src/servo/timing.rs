@@ -334,9 +334,9 @@ mod tests {
     }
 
     #[test]
-    fn an_end_on_a_due_time_has_missed_it() {
+    fn an_end_on_a_due_time_keeps_its_output() {
         let all = course(Actuation::AtEnd, Some(Zero), &[job(0, 0, 1_000), job(2, 0, 10)]);
-        assert_eq!(all[2..5], [(1_000, Some(Finish)), (1_000, Some(Zero)), (2_000, TURN)]);
+        assert_eq!(all[2..5], [(1_000, Some(Zero)), (1_000, Some(Finish)), (2_000, TURN)]);
     }
 
     #[test]
