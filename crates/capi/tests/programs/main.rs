@@ -335,8 +335,8 @@ fn a_watched_activation_costs_few_instructions() {
     let counted = fine(Command::new(program).arg(folder.path().join("stepped.parquet")));
     let counted = counted.lines().map(|line| line.split_once(' ').unwrap());
     let counted: BTreeMap<&str, f64> = counted.map(|(way, count)| (way, count.parse().unwrap())).collect();
-    // A dozen less where the compiler does not build in parts, as for a release: see the guide.
-    let most = 132.0;
+    // A fifth of it looks whether the handle is one, and this thread's: see the guide.
+    let most = 145.0;
     for way in ["said", "period", "fitted"] {
         let alone = counted[way] - counted["clock"];
         println!("instructions of an activation, due times {way}: {alone:.1}");

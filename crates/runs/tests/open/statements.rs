@@ -8,6 +8,9 @@ use jitterlab_model::{Distribution, TimingStats};
 use jitterlab_runs::{Hints, Run};
 use tempfile::TempDir;
 
+/// One of the distributions of a task.
+type DistributionOf = fn(&TimingStats) -> &Distribution;
+
 /// Words of lines that state a maximum, a count, an overflow, a break or a period.
 const STATING: [&str; 29] = [
     "max", "total", "overflow", "break", " c:", " i:", "count", "over:", "rts|", "rtd|", "hss|", "period",
@@ -60,12 +63,12 @@ fn no_changed_statement_makes_a_broken_requirement_pass() {
         }
         let Ok(run) = Run::open(&original, &Hints::default()) else { continue };
         let (timing, _) = run.timing().unwrap().into_parts();
-        let quantities: [(&str, fn(&TimingStats) -> &Distribution); 3] = [
+        let quantities: [(&str, DistributionOf); 3] = [
             ("latency", |of| &of.latency),
             ("period-error", |of| &of.period_error),
             ("execution", |of| &of.execution),
         ];
-        let of_quantity = |(quantity, of): (&str, fn(&TimingStats) -> &Distribution)| {
+        let of_quantity = |(quantity, of): (&str, DistributionOf)| {
             let max_ns = timing.iter().filter_map(|timing| of(timing).max_ns()).max();
             let max_ns = max_ns.filter(|ns| *ns > 1_000)?;
             // Other statements may be finer.
