@@ -68,37 +68,33 @@ impl GivenTask {
 }
 
 impl Question {
-    /// Proves stability under misses that are asked for of a task with these execution times.
+    /// Proves stability under misses that are asked for of a task with these execution times, wherever a late job ends; and
+    /// under the same if late jobs end as the given ones do, where some of these are late and may also end elsewhere.
     pub(super) fn under_misses(
         &self,
         execution: &Execution,
         asked: &[AtMost],
-    ) -> Result<Vec<UnderMisses>, MotionError> {
+    ) -> Result<[Vec<UnderMisses>; 2], MotionError> {
+        if asked.is_empty() {
+            return Ok([Vec::new(), Vec::new()]);
+        }
         let (task, mut closed) = (self.task(execution.clone()), self.closed()?);
-        let jobs = task.steps(&mut closed);
-        let under = |at_most: &AtMost| match &jobs {
-            Some(jobs) => task.under_misses(&mut closed, jobs, *at_most, GIVEN),
-            None => UnderMisses::undecided(*at_most, MissedJobs::None),
+        let Some(jobs) = task.steps(&mut closed) else {
+            let undecided = |at_most: &AtMost| UnderMisses::undecided(*at_most, MissedJobs::None);
+            return Ok([asked.iter().map(undecided).collect(), Vec::new()]);
         };
-        Ok(asked.iter().map(under).collect())
-    }
-
-    /// The same if late jobs end as the given ones do; nothing where none of these is late, or where its end does not matter.
-    pub(super) fn under_misses_as_given(
-        &self,
-        execution: &Execution,
-        found: &[UnderMisses],
-    ) -> Result<Vec<UnderMisses>, MotionError> {
-        let jobs = self.task(execution.clone()).steps(&mut self.closed()?).map(Steps::new);
-        let free = found.iter().filter(|under| matches!(under.missed, MissedJobs::EndingAt { .. }));
-        Ok(jobs
-            .filter(Steps::misses)
-            .map_or_else(Vec::new, |jobs| free.map(|under| jobs.under(under.at_most, GIVEN)).collect()))
+        let under = |at_most: &AtMost| task.under_misses(&mut closed, &jobs, *at_most, GIVEN);
+        let found: Vec<UnderMisses> = asked.iter().map(under).collect();
+        let jobs = Steps::new(jobs);
+        let is_free = |under: &&UnderMisses| matches!(under.missed, MissedJobs::EndingAt { .. });
+        let free = found.iter().filter(is_free).filter(|_| jobs.misses());
+        let as_given = free.map(|under| jobs.under(under.at_most, GIVEN)).collect();
+        Ok([found, as_given])
     }
 }
 
-/// The same of the recorded jobs of a task: with any missed one where the task alone closes the plant, else with those seen. An
-/// output that waits for the next start belongs to two recorded cycles: there it is those seen, too.
+/// Proves stability under misses that are asked for of recorded jobs: with any missed one where the task alone closes the plant,
+/// else with those seen. An output that waits for the next start belongs to two recorded cycles: there it is those seen, too.
 pub(super) fn under_recorded(
     task: Option<&GivenTask>,
     closed: &mut Loop,

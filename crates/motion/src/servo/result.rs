@@ -167,7 +167,7 @@ impl ServoResult {
         let share = |cost: f64| cost / ideal.cost - 1.0;
         let lies = cost_interval.map(|i| Interval { low: share(i.low), high: share(i.high) });
         let side = cost_side(&stationary, &stability, (share(stationary.cost), lies));
-        let misses = question.under_misses(&execution, misses)?;
+        let [misses, misses_as_given] = question.under_misses(&execution, misses)?;
         let sides = std::iter::once(side).chain(misses.iter().map(asked_side)).collect();
         let under = LoopUnderExecution {
             verdict: Verdict::of(sides),
@@ -178,8 +178,8 @@ impl ServoResult {
             stationary,
             cost_interval,
             actions: actions::under_execution(question, &execution)?,
-            misses_as_given: question.under_misses_as_given(&execution, &misses)?,
             misses,
+            misses_as_given,
         };
         let margins = Margins::of(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
