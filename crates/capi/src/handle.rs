@@ -1,4 +1,4 @@
-//! What C holds of loops and probes. It stays when what is in it is freed, so that whoever uses it again is told.
+//! Handles of loops and probes, as C holds them. A handle stays when its content is freed, so that a later use is an error.
 #![expect(unsafe_code, reason = "C hands over pointers")]
 
 use std::cell::UnsafeCell;
@@ -28,8 +28,8 @@ impl<T> Handle<T> {
         Box::into_raw(Box::new(Handle { key, refused: AtomicU64::new(0), held: Some(Box::new(held)).into() }))
     }
 
-    /// What is held, if it is this kind's and this thread's; NULL holds nothing. An activation that another thread `begins` is
-    /// counted.
+    /// The content of a handle of this kind and of the calling thread; NULL has none. An activation that another thread `begins`
+    /// is counted.
     ///
     /// # Safety
     /// `at` is NULL or may be read; the thread that may use what is held has no other reference to it.
@@ -52,15 +52,8 @@ impl<T> Handle<T> {
     /// Whether the calling thread is the first; else says why it may not use what is held.
     #[cold]
     unsafe fn is_first(at: *mut Self, kind: Kind, owner: usize, begins: bool) -> bool {
-        if at.is_null() {
-            return false;
-        }
         // SAFETY: as the caller of `held` promises.
-        let handle = unsafe { kind.is_at(at) }.then(|| unsafe { &*at });
-        let Some(handle) = handle else {
-            note(&not_one(kind));
-            return false;
-        };
+        let Some(handle) = (unsafe { Self::of_kind(at, kind) }) else { return false };
         match handle.key.compare_exchange(kind as usize, owner, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return true,
             Err(key) if key == kind.freed() => note(&freed(kind)),
@@ -72,20 +65,29 @@ impl<T> Handle<T> {
         false
     }
 
-    /// Takes out what is held, with the activations that were refused; from any thread, since the one it is of may be over.
+    /// The handle of this kind at an address; NULL is none, and anything else is a note.
     ///
     /// # Safety
-    /// As for [`Handle::held`].
-    pub(crate) unsafe fn free(at: *mut Self, kind: Kind) -> Option<(Box<T>, u64)> {
+    /// `at` is NULL or may be read.
+    unsafe fn of_kind<'a>(at: *const Self, kind: Kind) -> Option<&'a Self> {
         if at.is_null() {
             return None;
         }
         // SAFETY: as the caller promises.
         let handle = unsafe { kind.is_at(at) }.then(|| unsafe { &*at });
-        let Some(handle) = handle else {
+        if handle.is_none() {
             note(&not_one(kind));
-            return None;
-        };
+        }
+        handle
+    }
+
+    /// Takes out what is held, with the activations that were refused; from any thread, since the one it is of may be over.
+    ///
+    /// # Safety
+    /// As for [`Handle::held`].
+    pub(crate) unsafe fn free(at: *mut Self, kind: Kind) -> Option<(Box<T>, u64)> {
+        // SAFETY: as the caller promises.
+        let handle = unsafe { Self::of_kind(at, kind) }?;
         let key = kind.freed();
         if handle.key.swap(key, Ordering::AcqRel) == key {
             note(&freed(kind));
