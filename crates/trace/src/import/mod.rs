@@ -43,6 +43,7 @@ use jitterlab_model::bounds::{self, LINE};
 use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
+use self::text::whole_lines;
 use self::told::{Period, Told};
 use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long, unknown_output};
 use crate::role::{Column, Role};
@@ -313,7 +314,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
 /// Refuses a text of which a line has more than any tool prints, before every tool looks at it; JSON may have one line alone.
 fn check_lines(path: &Path, text: &str) -> Result<(), Error> {
     let is_json = text.trim_start().starts_with(['{', '[']);
-    if !is_json && text.len() > LINE && text.lines().any(|line| line.len() > LINE) {
+    if !is_json && text.len() > LINE && whole_lines(text).any(|line| line.len() > LINE) {
         return Err(Error::damaged(format!("{} has a line of more than {} MiB", path.display(), LINE >> 20))
             .remedy("keep only a part of its columns"));
     }
