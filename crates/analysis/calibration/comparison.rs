@@ -185,7 +185,7 @@ pub fn power(wanted: &Wanted) {
     }
 }
 
-/// In how many pairs a run that is so many times as slow as the first is found to be so by the gross rule.
+/// Counts the pairs in which the gross rule finds a run slower that is slower by a factor.
 pub fn slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
     let found = |pair: &u64| {
         let run = |number: u64, by: f64| {

@@ -179,7 +179,7 @@ fn stretches(level: &[f64]) -> [Vec<u64>; 2] {
     })
 }
 
-/// The due times between so many of the latest activations; as far as they are kept.
+/// Due times between the latest `wanted` activations, as far as they are kept.
 fn gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
     let peaks = peaks.largest();
     let Some(least) = peaks.get(wanted.min(peaks.len().saturating_sub(1))) else { return Vec::new() };
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The spans of values of so many due times each.
+    /// Spans of values, one for each due time.
     fn spans(values: impl Iterator<Item = f64>) -> Spans {
         let mut spans = Spans::new(4_096);
         (0..).zip(values).for_each(|(index, value)| spans.push(index, value as i64, 0));

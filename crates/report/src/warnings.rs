@@ -299,7 +299,6 @@ fn contradiction(task: &str, about: Stated, values: [i64; 2]) -> String {
     )
 }
 
-/// What was in the way of a latency.
 /// Late starts that an output lists, and how regularly they come.
 fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
     let listed = plural(at.len() as u64, "late start");
@@ -320,6 +319,7 @@ fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
     }
 }
 
+/// What was in the way of a latency.
 fn traced(one: &Traced) -> String {
     let on = one.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
     let parts = one.parts.iter().map(|part| {

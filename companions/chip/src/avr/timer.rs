@@ -339,7 +339,7 @@ impl Timer {
         self.control[0] >> (6 - 2 * unit) & 3
     }
 
-    /// What a match does to a unit's pin (tables 16-1 to 16-3). A compare value at an end of the way keeps the pin constant:
+    /// Moves a unit's pin at a match (tables 16-1 to 16-3). A compare value at an end of the way keeps the pin constant:
     /// at the top high, at the bottom of the phase correct modes low, inverted the other way round (sections 16.9.3, 16.9.4).
     fn match_output(&mut self, unit: usize, down: bool, time: u64, io: &mut Io) {
         let at_top = self.compare[unit] == self.top();

@@ -24,7 +24,7 @@ pub enum Top {
     Capture,
 }
 
-/// What the counter counts.
+/// Source of the counter's ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Nothing.

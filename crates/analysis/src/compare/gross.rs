@@ -82,7 +82,7 @@ impl Side {
     }
 }
 
-/// What the rule decides of both runs' sides, on the scale that is given.
+/// Applies the rule to both runs' sides, on a scale.
 fn decided(
     statistic: Statistic,
     sides: [Option<Side>; 2],

@@ -34,8 +34,7 @@ pub struct SettingsCompared {
     pub in_turns: Option<bool>,
     /// Degrees of freedom of the spread from run to run.
     pub degrees: usize,
-    /// What so many runs of each show in 90 of 100 comparisons, by the spread of the 99 % quantile; `None` where that is not
-    /// relative.
+    /// Power of a comparison with more runs, from the spread of the 99 % quantile; `None` where that is not relative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
     /// The figures.
@@ -64,7 +63,7 @@ pub struct SettingDifference {
     pub real: bool,
 }
 
-/// What more runs would show.
+/// Smallest changes that comparisons with more runs show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Power {
@@ -72,7 +71,7 @@ pub struct Power {
     pub spread: f64,
     /// Its upper limit, with 80 % confidence.
     pub spread_at_most: f64,
-    /// Runs of each setting, and the share by which the figure has to be higher.
+    /// Runs of each setting, and the share by which the figure has to be higher to be shown in 90 of 100 comparisons.
     pub shows: Vec<(usize, f64)>,
 }
 
@@ -84,7 +83,7 @@ const SHOWN: f64 = 0.9;
 const SPREAD: f64 = 0.8;
 
 impl Power {
-    /// By the spread of a figure with so many degrees of freedom, where differences are tested at this level.
+    /// From the spread of a figure with these degrees of freedom, where differences are tested at this level.
     fn of(found: &SettingDifference, degrees: usize, level: f64) -> Option<Self> {
         if !found.relative || found.spread <= 0.0 {
             return None;

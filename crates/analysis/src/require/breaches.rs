@@ -6,7 +6,7 @@ use jitterlab_model::{Activation, Flags, Gap, TaskResult};
 
 use super::{Evidence, Required, Requirement};
 use crate::long_memory;
-use crate::scan::Spans;
+use crate::scan::{SPANS, Spans};
 
 /// Parts of a run at most; at least half as many of a long one.
 const PARTS: u64 = 2_048;
@@ -143,9 +143,6 @@ pub struct BreachCounter<'a> {
     /// The values over time.
     spans: Spans,
 }
-
-/// Spans of a run at most.
-const SPANS: usize = 4_096;
 
 impl<'a> BreachCounter<'a> {
     /// Nothing counted yet, for a task of this period.

@@ -14,6 +14,7 @@ pub use histograms::{Part, PartHistograms, Place};
 pub(crate) use peaks::scattered;
 pub use peaks::{Peak, Peaks};
 pub use spans::{Span, Spans};
+pub(crate) use task::SPANS;
 pub use task::{PEAKS, TaskScan};
 pub use ticks::Ticks;
 pub use windows::{WINDOW, Windows};

@@ -9,7 +9,8 @@ use crate::predict::{TAIL_SIZE, Tail};
 
 /// How many of the largest latencies are kept with their places.
 pub const PEAKS: usize = 4_096;
-const SPANS: usize = 4_096;
+/// Spans of a run at most.
+pub(crate) const SPANS: usize = 4_096;
 const PARTS: usize = 512;
 
 /// What one pass over a task's trace gathers, in about 10 MB however long the trace is. Parts of the trace may be scanned

@@ -39,7 +39,7 @@ pub struct Model {
     /// Cycles that the present instruction, or an interrupt's entry, still takes.
     busy: u32,
     cycle: u64,
-    /// What the present instruction writes at its end: an address and a value.
+    /// Address and value that the present instruction writes at its end.
     late: Option<(usize, u8)>,
     asleep: bool,
     /// One more instruction before any interrupt.
