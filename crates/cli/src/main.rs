@@ -16,7 +16,9 @@ mod values;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use jitterlab_console::{BUILT, exit, interrupt, kept_parts, measure_args, mistakes, output, task_args};
+use jitterlab_console::{
+    BUILT, exit, interrupt, kept_parts, measure_args, memory, mistakes, output, task_args,
+};
 
 use crate::exit::Ending;
 
@@ -67,6 +69,7 @@ fn main() -> ExitCode {
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;
     }
+    memory::answer_for_threads();
     interrupt::outlive_file_limits();
     let arguments = companions::with_own_help(std::env::args_os().collect());
     let parsed = help::in_groups(Cli::command()).try_get_matches_from(arguments);

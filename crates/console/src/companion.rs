@@ -9,7 +9,7 @@ use jitterlab_report::document;
 
 use crate::description::Description;
 use crate::exit::{self, Ending};
-use crate::{RELEASE, interrupt, mistakes, output};
+use crate::{RELEASE, interrupt, memory, mistakes, output};
 
 /// The argument that asks a companion for its [`Description`].
 pub const DESCRIBE: &str = "--companion";
@@ -19,6 +19,7 @@ pub const CALLER: &str = "JITTERLAB_CALLER";
 
 /// Parses the arguments of a companion, does what they ask for and gives the exit status.
 pub fn main<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> ExitCode {
+    memory::answer_for_threads();
     // The workers of a load are this program too.
     if let Some(code) = jitterlab_host::load::run_if_worker() {
         return code;

@@ -6,7 +6,7 @@ pub mod exit;
 pub mod interrupt;
 pub mod kept_parts;
 pub mod measure_args;
-mod memory;
+pub mod memory;
 pub mod mistakes;
 pub mod output;
 pub mod task_args;

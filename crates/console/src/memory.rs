@@ -2,12 +2,16 @@
 #![expect(unsafe_code, reason = "an allocator hands out addresses")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::{set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_report::progress::NO_MEMORY;
 use jitterlab_trace::place;
 
 use crate::exit::Status;
+
+/// How the standard library begins to say that the system has no stack for a thread's signals.
+const NO_STACK: &str = "failed to allocate an alternative stack";
 
 /// The system's allocator; where it has no memory left, the program ends.
 struct OrEnd;
@@ -59,6 +63,17 @@ fn end() -> ! {
     }
     // SAFETY: nothing of the program runs after it.
     unsafe { libc::_exit(Status::CouldNotMeasure as i32) }
+}
+
+/// Answers for threads, too: where none of their own stacks for signals can be had, the standard library panics before they begin.
+pub fn answer_for_threads() {
+    let before = take_hook();
+    set_hook(Box::new(move |panic| {
+        if panic.payload_as_str().is_some_and(|text| text.starts_with(NO_STACK)) {
+            end();
+        }
+        before(panic);
+    }));
 }
 
 /// In builds for tests, the allocation of this number fails.
