@@ -429,6 +429,11 @@ impl RunInfo {
         self.bench == Bench::Import
     }
 
+    /// Whether an emulator counted its time in instructions, so that the same programs give the same run again.
+    pub fn is_in_virtual_time(&self) -> bool {
+        self.warnings.iter().any(|w| matches!(w, Warning::Emulated { ns_per_instruction: Some(_) }))
+    }
+
     /// A description that says only which tasks there are, where they come from and by which clock; everything else
     /// is unknown or empty.
     pub fn new(bench: Bench, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {

@@ -9,7 +9,7 @@ use jitterlab_analysis::scan::TaskScan;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TaskAnalysis};
 use jitterlab_analysis::transitions::TransitionCounter;
 use jitterlab_analysis::{Summary, Verdict};
-use jitterlab_model::{Activation, Bench, Error, RunCauses, RunInfo, TaskRun, TimingStats, Warning};
+use jitterlab_model::{Activation, Error, RunCauses, RunInfo, TaskRun, TimingStats, Warning};
 use jitterlab_trace::{Columns, Import, Measured};
 
 use crate::Run;
@@ -87,9 +87,7 @@ impl Run {
     /// # Errors
     /// It is such a run.
     pub fn check_virtual_time(&self) -> Result<(), Error> {
-        let info = self.info();
-        let is_virtual = info.bench == Bench::Kernel && info.clock.contains("icount");
-        if is_virtual {
+        if self.info().is_in_virtual_time() {
             Ok(())
         } else {
             Err(Error::bad_use(format!("{} was not measured in virtual time", self.path().display()))
@@ -169,7 +167,8 @@ impl Run {
             if let Some(gap) = requirement.gap(task) {
                 return Ok(Breaches::untold(gap));
             }
-            let breaches = breaches.ok_or_else(|| self.needs_activations())?;
+            let mut breaches = breaches.ok_or_else(|| self.needs_activations())?;
+            breaches.has_long_memory &= !self.info().is_in_virtual_time();
             Ok(match &task.result {
                 Some(counters) => breaches.with_counters(counters, requirement),
                 None => breaches,

@@ -91,7 +91,10 @@ impl Run {
             Holder::Journal(reader) if reader.has_slices() => self.see_slices(new)?,
             _ => self.gather(Columns::ALL, new, Seen::push_all, Seen::merge)?,
         };
-        all.iter_mut().zip(&self.info().tasks).for_each(|(seen, task)| seen.scan.forget(&task.unknown));
+        for (seen, task) in all.iter_mut().zip(&self.info().tasks) {
+            seen.scan.forget(&task.unknown);
+            seen.scan.repeats_itself = self.info().is_in_virtual_time();
+        }
         Ok(all)
     }
 

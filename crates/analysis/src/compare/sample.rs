@@ -5,7 +5,6 @@ use jitterlab_model::Distribution;
 use super::interval::{Events, TAIL, around, of_share};
 use super::{Basis, Refusal};
 use crate::exact::{binomial_lower, binomial_upper};
-use crate::long_memory;
 use crate::long_run::{CorrelationTime, NORMAL_FROM, participation, student, variance_of_sum};
 use crate::scan::{Part, TaskScan, Ticks};
 
@@ -73,11 +72,7 @@ impl Sample {
         };
         let part_ns = length as f64 * scan.timing.period_ns() as f64;
         sample.basis = match sample.basis(scan.is_complete(), part_ns) {
-            Basis::Dependence { .. }
-                if long_memory::is_shown(&scan.spans, &scan.peaks, scan.timing.executed()) =>
-            {
-                Basis::LongMemory
-            }
+            Basis::Dependence { .. } if scan.has_long_memory() => Basis::LongMemory,
             basis => basis,
         };
         sample

@@ -27,6 +27,8 @@ pub struct TaskScan {
     pub spans: Spans,
     /// Whole stretches.
     pub windows: Windows,
+    /// Whether the next run would be the same again, as in virtual time: then it need not be foreseen from this one.
+    pub repeats_itself: bool,
     /// How often the task moved from one processor to another.
     pub migrations: u64,
     /// Histograms over time.
@@ -47,6 +49,7 @@ impl TaskScan {
             peaks: Peaks::new(PEAKS),
             spans: Spans::new(SPANS),
             windows: Windows::new(expected),
+            repeats_itself: false,
             migrations: 0,
             parts: PartHistograms::new(PARTS, expected),
             complete: true,
@@ -180,6 +183,12 @@ impl TaskScan {
         self.places
     }
 
+    /// Whether latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]), so that the next run may differ by more
+    /// than this one shows.
+    pub fn has_long_memory(&self) -> bool {
+        !self.repeats_itself && long_memory::is_shown(&self.spans, &self.peaks, self.timing.executed())
+    }
+
     /// What prediction needs; `None` if nothing ran.
     pub fn tail(&self) -> Option<Tail> {
         let (first, last) = self.places?;
@@ -193,7 +202,7 @@ impl TaskScan {
             peaks,
             block_maxima_ns: self.spans.joined(100).iter().map(|b| b.max_ns as f64).collect(),
             parts: self.parts().1.into_iter().map(|(_, part)| part).collect(),
-            has_long_memory: long_memory::is_shown(&self.spans, &self.peaks, self.timing.executed()),
+            has_long_memory: self.has_long_memory(),
             migrations: self.migrations,
         })
     }
