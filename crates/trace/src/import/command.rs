@@ -1,5 +1,7 @@
 //! Command lines that stand in an output: behind a prompt, in a log, or in a field of JSON.
 
+use memchr::memmem;
+
 /// A tool's options, as its command line gives them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Command<'a> {
@@ -17,15 +19,13 @@ impl<'a> Command<'a> {
     /// The command line of a program in a text, where there is one: the program's name with options behind it. Of short
     /// options, `valued` take a value.
     pub(super) fn find(text: &'a str, program: &str, valued: &str) -> Option<Self> {
-        text.lines().find_map(|line| {
-            let (at, _) = line.match_indices(program).find(|(at, _)| {
-                let before = line[..*at].chars().next_back();
-                let options = line[at + program.len()..].trim_start();
-                before.is_none_or(|c| c.is_whitespace() || "/`'\"$#>".contains(c))
-                    && line[at + program.len()..].starts_with(' ')
-                    && options.starts_with('-')
-            })?;
-            Some(Self::of(&line[at + program.len()..], valued))
+        memmem::find_iter(text.as_bytes(), program).find_map(|at| {
+            let before = text[..at].chars().next_back();
+            let words = text[at + program.len()..].lines().next()?;
+            let is_command = before.is_none_or(|c| c.is_whitespace() || "/`'\"$#>".contains(c))
+                && words.starts_with(' ')
+                && words.trim_start().starts_with('-');
+            is_command.then(|| Self::of(words, valued))
         })
     }
 

@@ -25,16 +25,24 @@ struct Place {
 
 /// The cells of a line, as many as are read.
 fn cells(line: &str) -> Vec<Cow<'_, str>> {
+    let mut cells = Vec::new();
+    put_cells(line, &mut cells);
+    cells
+}
+
+/// Puts the cells of a line in place of those of another one.
+fn put_cells<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
+    cells.clear();
     let has = |byte: u8| memchr(byte, line.as_bytes()).is_some();
     let quoted = has(b'"');
     let separates = |c: &u8| if quoted { line.contains(outside_quotes(*c)) } else { has(*c) };
     // A comma may be a decimal one where something else separates.
-    let cells: Vec<&str> = match [b';', b'\t', b','].into_iter().find(separates) {
-        Some(separator) if quoted => line.split(outside_quotes(separator)).take(COLUMNS).collect(),
-        Some(separator) => pieces(line, separator).take(COLUMNS).collect(),
-        None => line.split_whitespace().take(COLUMNS).collect(),
-    };
-    cells.into_iter().map(|cell| unquoted(cell.trim_ascii())).collect()
+    let put = |cell: &'a str| cells.push(unquoted(cell.trim_ascii()));
+    match [b';', b'\t', b','].into_iter().find(separates) {
+        Some(separator) if quoted => line.split(outside_quotes(separator)).take(COLUMNS).for_each(put),
+        Some(separator) => pieces(line, separator).take(COLUMNS).for_each(put),
+        None => line.split_whitespace().take(COLUMNS).for_each(put),
+    }
 }
 
 /// Whether a character, the next of a line each time, is this one and between no quotes: they open at the beginning of a cell,
@@ -154,16 +162,19 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     }
     let mut tasks: Vec<Task> = Vec::new();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+    let mut cells = Vec::new();
     for (number, line) in table(input.text).skip(usize::from(head(input.text).is_some())) {
-        let cells = cells(line);
+        put_cells(line, &mut cells);
         let mut row = Row::default();
-        let mut name = "main";
+        let (mut name, mut lacks_time) = ("main", false);
         for (role, place) in &places {
             let cell =
                 cells.get(place.column).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(number))?;
             if *role == Role::Task {
                 name = cell;
             } else {
+                // Programs write -1 where there was no such time.
+                lacks_time |= matches!(role, Role::Due | Role::Start | Role::End) && cell == "-1";
                 let value = decimal_ns(&with_point(cell), place.unit_ns);
                 row[*role as usize] =
                     Some(value.ok_or_else(|| Unreadable::not(cell, Wanted::Time).at(number))?);
@@ -177,12 +188,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             numbers.insert(name.into(), task);
             tasks.push(Task { name: name.into(), ..Task::default() });
         }
-        // Programs write -1 where there was no such time.
-        let is_none = |role: &Role| {
-            let place = places.get(role);
-            place.is_some_and(|place| cells.get(place.column).is_some_and(|cell| cell == "-1"))
-        };
-        if [Role::Due, Role::Start, Role::End].iter().any(is_none) {
+        if lacks_time {
             tasks[task].without_time += 1;
         } else if !tasks[task].push(&row) {
             return Err(Unreadable::Backwards.at(number));

@@ -14,7 +14,7 @@ use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
-use super::text::{expect_numbers, lines, ns, number_after, numbers, once, pieces};
+use super::text::{expect_numbers, lines, ns, number_after, numbers, pieces};
 use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
 use crate::error::{Counted, Unreadable, Wanted};
 
@@ -108,7 +108,8 @@ const HEAD: &str = "# Histogram";
 
 fn recognise(input: &Input) -> bool {
     let samples = lines(input.text).filter(|(_, line)| !line.starts_with('#')).take(200);
-    lines(input.text).any(|(_, line)| line == HEAD || status_of(line).is_some())
+    let may_be = |line: &str| matches!(line.as_bytes().first(), Some(b'#' | b'T'));
+    lines(input.text).any(|(_, line)| may_be(line) && (line == HEAD || status_of(line).is_some()))
         || samples.filter(|(_, line)| sample_of(line).is_some()).count() >= 3
         || are_rows_alone(input)
 }
@@ -148,6 +149,8 @@ const FOOTERS: [(&str, Footer); 5] = [
 #[derive(Debug, Default)]
 struct Output {
     threads: BTreeMap<usize, Thread>,
+    /// Whether a histogram begins.
+    has_head: bool,
     /// Bin and counts.
     rows: Vec<Vec<u64>>,
     footers: Vec<(Footer, Vec<u64>)>,
@@ -167,6 +170,10 @@ impl Output {
     fn of(text: &str) -> Result<Self, Mistake> {
         let mut output = Output::default();
         for (number, line) in lines(text) {
+            // Nearly all lines of a long output.
+            if output.sample(line).map_err(|why| why.at(number))? {
+                continue;
+            }
             match FOOTERS.iter().find_map(|(name, footer)| Some((*footer, line.strip_prefix(name)?))) {
                 Some((footer, figures)) => {
                     output.footers.push((footer, expect_numbers(number, figures)?));
@@ -178,24 +185,33 @@ impl Output {
         Ok(output)
     }
 
+    /// Whether the line is a single latency.
+    fn sample(&mut self, line: &str) -> Result<bool, Unreadable> {
+        let Some((thread, cycle, latency)) = sample_of(line) else { return Ok(false) };
+        let samples = &mut self.threads.entry(thread).or_default().samples;
+        if samples.last().is_some_and(|(last, _)| *last >= cycle) {
+            return Err(Unreadable::Second);
+        }
+        samples.push((cycle, latency));
+        Ok(true)
+    }
+
     fn line(&mut self, line: &str) -> Result<(), Unreadable> {
         self.refreshed += u64::from(line.starts_with("policy:"));
         let number_behind = |name: &str| line.strip_prefix(name)?.trim().parse::<u64>().ok();
         if let Some((thread, status)) = status_of(line) {
             return self.status(thread, Status { refreshed: self.refreshed, ..status });
         }
-        if let Some((thread, at, latency)) = spike_of(line) {
+        if line == HEAD {
+            if std::mem::replace(&mut self.has_head, true) {
+                return Err(Unreadable::Second);
+            }
+        } else if let Some((thread, at, latency)) = spike_of(line) {
             let spikes = &mut self.threads.entry(thread).or_default().spikes;
             if spikes.last().is_some_and(|(last, _)| *last >= at) {
                 return Err(Unreadable::Second);
             }
             spikes.push((at, latency));
-        } else if let Some((thread, cycle, latency)) = sample_of(line) {
-            let samples = &mut self.threads.entry(thread).or_default().samples;
-            if samples.last().is_some_and(|(last, _)| *last >= cycle) {
-                return Err(Unreadable::Second);
-            }
-            samples.push((cycle, latency));
         } else if let Some((_, interval)) =
             line.strip_prefix("Thread ").and_then(|l| l.split_once(" Interval: "))
         {
@@ -352,7 +368,6 @@ impl Output {
 const USUAL_US: i64 = 1_000;
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    once(input.text, |line| line == HEAD)?;
     let output = Output::of(input.text)?;
     let command = Command::find(input.text, "cyclictest", RT_TESTS);
     let tool = match output.statuses().next() {
@@ -365,8 +380,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let unit_ns = output.statuses().find_map(|status| status.unit_ns).or(by_command);
     let unit_ns = import.unit(unit_ns, hints, 1_000);
     let has_footer = |wanted| output.footers.iter().any(|(footer, _)| *footer == wanted);
-    let is_histogram = lines(input.text).any(|(_, line)| line == HEAD);
-    if is_histogram && !(has_footer(Footer::Min) && has_footer(Footer::Max)) {
+    if output.has_head && !(has_footer(Footer::Min) && has_footer(Footer::Max)) {
         return Err(Unreadable::Cut.into());
     }
     for thread in output.numbers()? {

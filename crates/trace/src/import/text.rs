@@ -74,24 +74,34 @@ pub(super) fn us(value: f64) -> i64 {
 /// A decimal number of a unit as nanoseconds, exactly as it is written and cut below one; `None` if it is none, or beyond
 /// +-73 years.
 pub(super) fn decimal_ns(text: &str, unit_ns: i64) -> Option<i64> {
-    let sign = text.as_bytes().first().filter(|byte| matches!(byte, b'-' | b'+'));
-    let negative = sign == Some(&b'-');
-    let digits = &text[usize::from(sign.is_some())..];
-    let point = memchr(b'.', digits.as_bytes());
-    let (whole, fraction) = point.map_or((digits, ""), |at| (&digits[..at], &digits[at + 1..]));
-    let all_digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-    if whole.is_empty() && fraction.is_empty() || !all_digits(whole) || !all_digits(fraction) {
-        // Perhaps in powers of ten.
-        let value = text.parse::<f64>().ok()? * unit_ns as f64;
-        return (value.abs() <= LONGEST_NS as f64).then_some(value.round() as i64);
+    let (negative, digits) = match text.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let (mut whole, mut fraction, mut decimals, mut has_point) = (0i64, 0, 0, false);
+    for &byte in digits {
+        let digit = i64::from(byte.wrapping_sub(b'0'));
+        match byte {
+            // Beyond 9 digits of a second nothing is left of a nanosecond.
+            b'0'..=b'9' if decimals == 9 => {}
+            b'0'..=b'9' if has_point => (fraction, decimals) = (10 * fraction + digit, decimals + 1),
+            b'0'..=b'9' => whole = whole.saturating_mul(10).saturating_add(digit),
+            b'.' if !has_point && digits.len() > 1 => has_point = true,
+            _ => return in_powers_of_ten(text, unit_ns),
+        }
     }
-    let whole: i64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    // Beyond 9 digits of a second nothing is left of a nanosecond.
-    let fraction = fraction.get(..9).unwrap_or(fraction);
-    let part =
-        fraction.parse::<i64>().unwrap_or(0).saturating_mul(unit_ns) / 10i64.pow(fraction.len() as u32);
+    if digits.is_empty() {
+        return None;
+    }
+    let part = fraction.saturating_mul(unit_ns) / 10i64.pow(decimals);
     let value = whole.checked_mul(unit_ns)?.checked_add(part).filter(|value| *value <= LONGEST_NS)?;
     Some(if negative { -value } else { value })
+}
+
+fn in_powers_of_ten(text: &str, unit_ns: i64) -> Option<i64> {
+    let value = text.parse::<f64>().ok()? * unit_ns as f64;
+    (value.abs() <= LONGEST_NS as f64).then_some(value.round() as i64)
 }
 
 /// A number in a unit as nanoseconds, within +-73 years.
@@ -120,6 +130,7 @@ mod tests {
             (Some(-500_000_000), Some(2_000_000_000), Some(1_000_000))
         );
         assert_eq!(decimal_ns("0.1234567891", 1_000), Some(123));
+        assert_eq!(read("00000000000000000000001e1"), Some(10_000_000_000));
         for text in ["", ".", "-", "x", "1.2.3", "1e300", "99999999999999999999", "nan", "inf"] {
             assert_eq!(read(text), None, "{text}");
         }

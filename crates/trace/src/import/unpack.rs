@@ -37,11 +37,11 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
         // What a shell on Windows redirects.
         [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
         [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        [0xef, 0xbb, 0xbf, rest @ ..] => lossy(rest),
         _ if is_wide(bytes, 1) => Cow::Owned(utf16(bytes, u16::from_le_bytes)),
         _ if is_wide(bytes, 0) => Cow::Owned(utf16(bytes, u16::from_be_bytes)),
         _ if bytes.contains(&0) => Cow::Borrowed(""),
-        _ => String::from_utf8_lossy(bytes),
+        _ => lossy(bytes),
     };
     let text = if text.contains('\u{1b}') { Cow::Owned(without_controls(&text)) } else { text };
     // Live displays return to the beginning of a line, and pages on the net have blanks of their own.
@@ -50,6 +50,11 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
         false => text,
     };
     if text.contains('\u{a0}') { Cow::Owned(text.replace('\u{a0}', " ")) } else { text }
+}
+
+/// The text, with marks for what is none: looked for only in what is not all text, which takes several times as long.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
 /// Whether it looks like plain text of two bytes for each character, of which this one is empty.
