@@ -9,7 +9,6 @@
 
 pub mod architecture;
 pub mod archive;
-pub mod bare;
 pub mod boots;
 pub mod debian;
 pub mod elf;
@@ -19,7 +18,6 @@ pub mod initramfs;
 pub mod job;
 pub mod machine;
 pub mod modules;
-pub mod peers;
 pub mod programs;
 pub mod qemu;
 mod qmp;

@@ -1,6 +1,5 @@
 //! `jitterlab-kernel`, which is `jitterlab kernel`.
 
-mod code_paths;
 mod commands;
 mod results;
 #[cfg(test)]

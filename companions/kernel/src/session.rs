@@ -9,13 +9,14 @@ use jitterlab_model::load::LoadSpec;
 use jitterlab_model::{Error, RunInfo, TaskSpec, Warning};
 use jitterlab_rt::xenomai::Core;
 
-use super::elf::LibraryPath;
+use super::architecture::Architecture;
+use super::debian::Archive;
+use super::elf::{Included, LibraryPath};
 use super::image::{Image, KernelChoice};
 use super::initramfs::{self, Contents};
 use super::job::{INIT, Job, Step, StepResult};
 use super::machine::{GuestTime, Machine, TURN_NS};
 use super::modules::{self};
-use super::peers::Peer;
 use super::programs::Programs;
 use super::qemu::{self, Boot, GuestProgress};
 use jitterlab_host::load;
@@ -31,8 +32,8 @@ pub struct KernelSession {
     pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
-    /// Tools to include, from Debian's packages where they are not installed.
-    pub peers: &'static [Peer],
+    /// Programs to include, each with the package of Debian that it is taken from where it is not installed.
+    pub packaged: Vec<(&'static str, &'static str)>,
     /// Modules to load, by name or path.
     pub modules: Vec<String>,
     /// What runs beside all steps.
@@ -113,8 +114,8 @@ impl KernelSession {
         };
         let mut libraries = LibraryPath::of(image.architecture, note)?;
         let mut with = Vec::new();
-        for peer in self.peers {
-            with.extend(peer.program(image.architecture, &mut libraries, note)?);
+        for (program, package) in &self.packaged {
+            with.push(packaged(program, package, image.architecture, &mut libraries, note)?);
         }
         let find =
             |name: &str| initramfs::for_processor(initramfs::find(name, &libraries)?, image.architecture);
@@ -169,6 +170,34 @@ impl KernelSession {
         }
         Ok(machine)
     }
+}
+
+/// A program for this kind of processor, as installed here or else from a package of Debian, which goes to the cache; the packages of its
+/// libraries are added to `libraries`.
+fn packaged(
+    program: &str,
+    package: &str,
+    architecture: &'static Architecture,
+    libraries: &mut LibraryPath,
+    note: &mut dyn FnMut(&str),
+) -> Result<Included, Error> {
+    let installed =
+        initramfs::find(program, libraries).and_then(|found| initramfs::for_processor(found, architecture));
+    if let Ok(installed) = installed {
+        return Ok(installed);
+    }
+    let archive = Archive::of(architecture, note)?;
+    let mut waiting = archive.library_dependencies(package)?;
+    let mut done: Vec<String> = Vec::new();
+    while let Some(name) = waiting.pop() {
+        if !done.contains(&name) {
+            libraries.also(archive.fetch(&name, note)?.unpacked("./")?);
+            waiting.extend(archive.library_dependencies(&name)?);
+            done.push(name);
+        }
+    }
+    let unpacked = archive.fetch(package, note)?.unpacked("./usr")?;
+    Ok(Included { here: unpacked.join("usr/bin").join(program), there: Path::new("/usr/bin").join(program) })
 }
 
 /// Where a kernel's modules are.
@@ -268,7 +297,7 @@ mod tests {
             companion: PathBuf::new(),
             with: with.iter().map(ToString::to_string).collect(),
             program: None,
-            peers: &[],
+            packaged: Vec::new(),
             modules: Vec::new(),
             background: None,
             steps: Vec::new(),

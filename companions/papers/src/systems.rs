@@ -85,7 +85,7 @@ pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelS
         companion: programs::own()?,
         with: Vec::new(),
         program: None,
-        peers: &[],
+        packaged: Vec::new(),
         modules: Vec::new(),
         background: None,
         steps,

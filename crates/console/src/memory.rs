@@ -10,8 +10,8 @@ use jitterlab_trace::place;
 
 use crate::exit::Status;
 
-/// How the standard library begins to say that the system has no stack for a thread's signals.
-const NO_STACK: &str = "failed to allocate an alternative stack";
+/// In the standard library's words where the system has no stack for a thread's signals.
+const NO_STACK: &str = "alternative stack";
 
 /// The system's allocator; where it has no memory left, the program ends.
 struct OrEnd;
@@ -69,7 +69,7 @@ fn end() -> ! {
 pub fn answer_for_threads() {
     let before = take_hook();
     set_hook(Box::new(move |panic| {
-        if panic.payload_as_str().is_some_and(|text| text.starts_with(NO_STACK)) {
+        if panic.payload_as_str().is_some_and(|text| text.contains(NO_STACK)) {
             end();
         }
         before(panic);

@@ -180,7 +180,7 @@ pub(crate) fn comparison(
     let all = |runs: Vec<Bound<'_, Run>>| runs.iter().map(|run| run.get().run.clone()).collect::<Vec<_>>();
     let (runs, others) = (all(runs), all(of_other_setting));
     aside(py, move || {
-        let options = CompareOptions { task: task.as_deref(), twente: false, anyway };
+        let options = CompareOptions { task: task.as_deref(), anyway, ..CompareOptions::default() };
         let compared = jitterlab_runs::compare(&runs, &others, options)?.tolerating(tolerance);
         let warnings =
             |compared: &RunsCompared| compared.warnings.iter().flat_map(|run| run.warnings.clone()).collect();

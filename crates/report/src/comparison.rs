@@ -2,6 +2,7 @@
 
 mod causes;
 mod chart;
+mod code_paths;
 pub(crate) mod head;
 mod junit;
 mod settings;
@@ -30,7 +31,8 @@ impl Present for RunsCompared {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces: Vec<Piece> = self.tasks.iter().flat_map(of_task).collect();
+        let tolerance_ns = self.move_tolerance_ns();
+        let mut pieces: Vec<Piece> = self.tasks.iter().flat_map(|task| of_task(task, tolerance_ns)).collect();
         pieces.extend(warned(self));
         vec![section(pieces)]
     }
@@ -52,11 +54,12 @@ fn section(pieces: Vec<Piece>) -> Section {
     }
 }
 
-fn of_task(of: &TaskCompared) -> Vec<Piece> {
+fn of_task(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         of.mismatches.iter().flat_map(|d| mismatches(&d.first, &d.other, &d.conditions)).collect();
     pieces.extend(of.settings.iter().flat_map(|found| settings::pieces(&of.task, found)));
     pieces.extend(of.comparison.iter().flat_map(|found| side_by_side(&of.task, found)));
+    pieces.extend(of.paths.iter().flat_map(|found| code_paths::pieces(&of.task, found, move_tolerance_ns)));
     pieces.extend(of.causes.iter().map(|found| causes(&of.task, found)));
     pieces.extend(of.twente.iter().flat_map(|runs| twente::pieces(&of.task, runs)));
     pieces

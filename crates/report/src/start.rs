@@ -82,7 +82,7 @@ pub const OPTIONS: [(&str, &str); 33] = [
 ];
 
 /// Other tools and figures that are typed as commands, and what does that here.
-pub const TOOLS: [(&str, &str); 17] = [
+pub const TOOLS: [(&str, &str); 18] = [
     (
         "cyclictest",
         "what cyclictest measures: jitterlab run --period 1ms; its output: jitterlab analyze FILE",
@@ -108,7 +108,11 @@ pub const TOOLS: [(&str, &str); 17] = [
         "cost",
         "flash, RAM and cycles of a firmware: jitterlab mcu run; of the time services: jitterlab reproduce epos",
     ),
-    ("diff", "runs: jitterlab compare BEFORE AFTER; kernels: jitterlab kernel diff OLD NEW"),
+    ("diff", "runs, also those of jitterlab kernel run: jitterlab compare BEFORE AFTER"),
+    (
+        "peers",
+        "another tool in the same guest: jitterlab kernel run --with cyclictest --also 'cyclictest -q -l 1000'",
+    ),
     ("open", "to look at a run: jitterlab report RUN -o page.html"),
     ("version", "jitterlab --version"),
     ("show", "to see what a run shows: jitterlab analyze RUN, or jitterlab report RUN -o page.html"),

@@ -82,35 +82,39 @@ impl Run {
         Ok(MeasuredRun::new(RunInfo { warnings, ..self.info().clone() }, &stats, Some(self.path().into())))
     }
 
-    /// Refuses a run whose time was not counted in instructions: code paths do not show in it.
+    /// Refuses a run in which code paths of the kernel do not show.
     ///
     /// # Errors
-    /// It is such a run.
-    pub fn check_virtual_time(&self) -> Result<(), Error> {
-        if self.info().is_in_virtual_time() {
-            Ok(())
-        } else {
-            Err(Error::bad_use(format!("{} was not measured in virtual time", self.path().display()))
-                .remedy("give a run file of `jitterlab kernel run`, or a kernel"))
+    /// Its time was not counted in instructions, or several processors took turns.
+    pub fn check_code_paths(&self) -> Result<(), Error> {
+        let (info, path) = (self.info(), self.path().display());
+        let takes_turns = |warning: &Warning| matches!(warning, Warning::Turns { .. });
+        if !info.is_in_virtual_time() {
+            return Err(Error::bad_use(format!("{path} was not measured in virtual time"))
+                .remedy("give run files of `jitterlab kernel run`"));
         }
+        if info.warnings.iter().any(takes_turns) {
+            return Err(Error::bad_use(format!(
+                "{path} is of several processors that took turns, which blurs code paths"
+            ))
+            .remedy("measure with one processor, without --cpus"));
+        }
+        Ok(())
     }
 
-    /// Every latency of each task, with the task's name.
+    /// Every latency of the task of this number.
     ///
     /// # Errors
     /// The file cannot be read, or does not keep every activation.
-    pub fn latencies(&self) -> Result<Vec<(String, Vec<i64>)>, Error> {
-        let tasks = self.info().tasks.iter().enumerate().map(|(number, task)| {
-            if !self.keeps_all(number) {
-                return Err(self.needs_activations());
-            }
-            let mut latencies = Vec::new();
-            self.visit(number, Columns::TIMING, |rows| {
-                latencies.extend(rows.iter().map(Activation::latency_ns));
-            })?;
-            Ok((task.spec.name.clone(), latencies))
-        });
-        tasks.collect()
+    pub fn latencies(&self, task: usize) -> Result<Vec<i64>, Error> {
+        if !self.keeps_all(task) {
+            return Err(self.needs_activations());
+        }
+        let mut latencies = Vec::new();
+        self.visit(task, Columns::TIMING, |rows| {
+            latencies.extend(rows.iter().map(Activation::latency_ns));
+        })?;
+        Ok(latencies)
     }
 
     /// Why its activations were late.

@@ -1,8 +1,8 @@
 //! Runs compared, task by task.
 
 use jitterlab_analysis::compare::{
-    self, CausesCompared, Differing, FEWEST_RUNS, RunWarnings, RunsCompared, TaskCompared, Weight,
-    comparable, settings, twente,
+    self, CausesCompared, Differing, FEWEST_RUNS, PathsCompared, RunWarnings, RunsCompared, TaskCompared,
+    Weight, comparable, settings, twente,
 };
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Error, RunCauses};
@@ -18,6 +18,8 @@ pub struct CompareOptions<'a> {
     pub twente: bool,
     /// Even what is not comparable.
     pub anyway: bool,
+    /// By how much a code path may move, of two runs in virtual time.
+    pub move_tolerance_ns: Option<i64>,
 }
 
 fn grave(all: &[Differing]) -> String {
@@ -33,7 +35,8 @@ fn grave(all: &[Differing]) -> String {
 /// settings are compared instead.
 ///
 /// # Errors
-/// There is no task that all of them have, they are not comparable, there are too few of a setting, or one cannot be read.
+/// There is no task that all of them have, they are not comparable, there are too few of a setting, one cannot be read, or code
+/// paths are asked for of what is not two runs in virtual time.
 pub fn compare(
     runs: &[Run],
     of_other_setting: &[Run],
@@ -65,8 +68,14 @@ pub fn compare(
                 .remedy("measure again alike, or look at the figures all the same with --anyway"));
         }
         let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
-        let causes = None;
-        tasks.push(TaskCompared { task, mismatches, comparison: None, settings: None, twente: None, causes });
+        let (comparison, settings, twente, causes, paths) = (None, None, None, None, None);
+        tasks.push(TaskCompared { task, mismatches, comparison, settings, twente, causes, paths });
+    }
+    if options.move_tolerance_ns.is_some() {
+        runs.iter().try_for_each(|run| run.check_code_paths())?;
+        if runs.len() != 2 {
+            return Err(Error::bad_use("code paths are compared between two runs"));
+        }
     }
     let mut scans: Vec<Vec<TaskScan>> = Vec::new();
     let mut warnings = Vec::new();
@@ -90,10 +99,30 @@ pub fn compare(
         } else {
             task.comparison = Some(compare::compare(&of_runs));
             task.causes = causes.as_deref().and_then(|causes| of_task(causes, &labels, numbers));
+            task.paths = paths(&runs, numbers, causes.as_deref(), options.move_tolerance_ns.is_some())?;
         }
     }
     let files = runs.iter().map(|run| run.path().display().to_string()).collect();
-    Ok(RunsCompared { files, tasks, warnings, tolerated: None })
+    let move_tolerance_ns = options.move_tolerance_ns;
+    Ok(RunsCompared { files, tasks, warnings, tolerated: None, move_tolerance_ns })
+}
+
+/// The code paths of a task of these numbers in two runs in virtual time, as far as they keep every latency. Where they are `asked`
+/// for, one that does not is refused.
+fn paths(
+    runs: &[&Run],
+    numbers: &[usize],
+    causes: Option<&[RunCauses]>,
+    asked: bool,
+) -> Result<Option<PathsCompared>, Error> {
+    let ([old, new], [of_old, of_new]) = (runs, numbers) else { return Ok(None) };
+    let known = |run: &Run, number| run.check_code_paths().is_ok() && (asked || run.keeps_all(number));
+    if !known(old, *of_old) || !known(new, *of_new) {
+        return Ok(None);
+    }
+    let latencies = [old.latencies(*of_old)?, new.latencies(*of_new)?];
+    let causes = causes.and_then(|of| Some([of[0].tasks.get(*of_old)?, of[1].tasks.get(*of_new)?]));
+    Ok(Some(PathsCompared::of(latencies, causes)))
 }
 
 /// What delayed a task, of these numbers in the runs.

@@ -82,9 +82,8 @@ fn predictions(run: &Run) {
 
 fn comparison(path: &Path, run: Run) {
     let Ok(again) = Run::open(path, &Hints::default()) else { return };
-    if let Ok(compared) =
-        compare(&[run, again], &[], CompareOptions { task: None, twente: false, anyway: true })
-    {
+    let options = CompareOptions { anyway: true, ..CompareOptions::default() };
+    if let Ok(compared) = compare(&[run, again], &[], options) {
         let _ = document::text(&compared, Extent::Details, TERMINAL);
     }
 }

@@ -1,4 +1,4 @@
-//! What `kernel run`, `diff` and `peers` have in common: booting with the progress shown, and reading what was measured.
+//! Booting with the progress shown, and reading what was measured.
 
 use std::path::Path;
 

@@ -47,23 +47,6 @@ impl MachineArgs {
         self.time
     }
 
-    /// For what several processors that take turns would blur.
-    ///
-    /// # Errors
-    /// They would.
-    pub fn without_turns(&self) -> Result<(), Error> {
-        let turns = self.cpus > 1 && self.time != GuestTime::Real;
-        if turns {
-            Err(Error::bad_use(
-                "several processors of counted time take turns, which blurs code paths and \
-                 tools of nanoseconds",
-            )
-            .remedy("leave --cpus out, or use kernel run"))
-        } else {
-            Ok(())
-        }
-    }
-
     /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
     /// guest.
     pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Error> {
@@ -80,7 +63,7 @@ impl MachineArgs {
             companion: programs::own()?,
             with: self.with.clone(),
             program: self.program.clone(),
-            peers: &[],
+            packaged: Vec::new(),
             modules: self.modules.clone(),
             background: None,
             steps,

@@ -1,13 +1,10 @@
-//! The heads of what was measured on kernels: which is better, whether a change shows, which tool adds least.
+//! The heads of what was measured on kernels: which is better.
 
-use jitterlab_kernel::peers::{BARE_LOOP, Measures};
 use jitterlab_model::{Fitness, Known};
 use jitterlab_report::head::{Head, shown};
 use jitterlab_report::words::{list, plural, time};
 
-use crate::results::{
-    BestKernels, KernelDiff, KernelPeers, KernelRun, PathsOfTask, RunOnKernel, ToolResult, Unlike,
-};
+use crate::results::{BestKernels, KernelRun, RunOnKernel, Unlike};
 
 /// Starts or misses that a difference rests on, below which it may be chance: six of a kind in a row come by chance less
 /// often than one time in twenty.
@@ -53,10 +50,7 @@ fn alone(kernel: &RunOnKernel, counted: bool) -> Head {
         asked: false,
         verdict: format!("CANNOT TELL for a machine: {why}."),
         number: format!("On {}: {}.", kernel.kernel, list(&worst)),
-        next: format!(
-            "jitterlab kernel run --kernel {0} --kernel OTHER, or kernel diff {0} OTHER",
-            shown(&kernel.kernel)
-        ),
+        next: format!("jitterlab kernel run --kernel {} --kernel OTHER", shown(&kernel.kernel)),
     }
 }
 
@@ -79,11 +73,14 @@ fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
         asked: false,
         verdict,
         number: format!("{}.", number.collect::<Vec<_>>().join("; ")),
-        next: format!(
-            "jitterlab kernel diff {} {} (which code paths differ)",
-            shown(&first.kernel),
-            shown(&second.kernel)
-        ),
+        next: match [first, second].map(|kernel| kernel.measured.file.as_ref()) {
+            [Some(first), Some(second)] => format!(
+                "jitterlab compare {} {} (which code paths differ)",
+                shown(&first.display().to_string()),
+                shown(&second.display().to_string())
+            ),
+            _ => "the same without --no-file, then jitterlab compare (which code paths differ)".into(),
+        },
     }
 }
 
@@ -189,78 +186,12 @@ fn of_one(run: &KernelRun, task: &str, best: &BestKernels) -> String {
     }
 }
 
-/// The head of two kernels' code paths.
-pub fn diff(diff: &KernelDiff) -> Head {
-    let different: usize = diff.tasks.iter().map(|task| task.different(diff.tolerance_ns)).sum();
-    let (fitness, verdict) = match diff.differs {
-        true => (
-            Fitness::Unfit,
-            format!(
-                "DIFFERENT: {} taken by 1 % of the activations or more.",
-                plural(different as u64, "code path")
-            ),
-        ),
-        false => (
-            Fitness::Good,
-            format!(
-                "SAME: no code path that 1 % of the activations take moved by more than {} ns.",
-                diff.tolerance_ns
-            ),
-        ),
-    };
-    let worst = diff.tasks.iter().filter_map(|task| Some((task, task.old_max_ns?, task.new_max_ns?)));
-    let number = worst.max_by_key(|(_, old, new)| old.abs_diff(*new)).map_or_else(
-        || "How late starts were at worst is not known.".into(),
-        |(PathsOfTask { task, .. }, old, new)| {
-            format!("{task} started up to {} late, and now up to {}.", time(old as f64), time(new as f64))
-        },
-    );
-    let has_steps = diff.tasks.iter().any(|task| !task.steps.is_empty());
-    let next = match (diff.differs, has_steps) {
-        (true, false) => "the same with --why: which step of a wake-up grew".into(),
-        (true, true) => "the table of steps below names what grew".into(),
-        (false, _) => "jitterlab compare, of runs on the machine itself".into(),
-    };
-    Head { fitness, asked: true, verdict, number, next }
-}
-
-/// The head of tools one after the other: which adds least to a wake-up; `None` where nothing was measured.
-pub fn peers(peers: &KernelPeers) -> Option<Head> {
-    let first = peers.kernels.first()?;
-    let mean = |tool: &ToolResult| Some((tool.tool.clone(), tool.summary.as_ref()?.latency.mean_ns?));
-    let users = first.tools.iter().filter(|tool| tool.measures == Measures::UserThread);
-    let mut means: Vec<(String, f64)> = users.filter_map(mean).collect();
-    means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    // The bare loop is what tools are held against, and none itself.
-    let tools: Vec<&(String, f64)> = means.iter().filter(|(tool, _)| tool != BARE_LOOP).collect();
-    let least = time(tools.first()?.1);
-    let best = tools.iter().filter(|(_, mean)| time(*mean) == least).map(|(tool, _)| tool.clone());
-    let best: Vec<String> = best.collect();
-    let alike = if best.len() > 1 { " alike" } else { "" };
-    let each: Vec<String> = means.iter().map(|(tool, mean)| format!("{tool} {}", time(*mean))).collect();
-    Some(Head {
-        fitness: match (peers.ns_per_instruction, tools.len()) {
-            (Some(_), 2..) => Fitness::Good,
-            _ => Fitness::CannotTell,
-        },
-        asked: false,
-        verdict: match tools.len() {
-            1 => format!("ONLY {} measured a user's thread on {}.", list(&best), first.kernel),
-            _ => format!("LEAST: {}{alike} on {}, by the mean latency.", list(&best), first.kernel),
-        },
-        number: format!("{}.", list(&each)),
-        next: "jitterlab run on the machine itself: virtual time counts instructions only".into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use jitterlab_analysis::measured::MeasuredRun;
     use jitterlab_model::{Bench, Granted, Policy, RunInfo, StopReason, TaskResult, TaskSpec, TimingStats};
 
-    use crate::code_paths::{CodePath, PathChange};
-    use crate::results::PeersOnKernel;
     use crate::sample;
 
     /// On this kernel, tasks with these latencies that missed so many due times each.
@@ -435,73 +366,5 @@ mod tests {
             "On rt: base at worst 4 µs late (2 due times missed) and servo at worst 9 µs late.",
         );
         assert_eq!(run(&kernels(Vec::new())), None);
-    }
-
-    #[test]
-    fn a_change_of_code_paths_is_unfit_and_names_the_task_whose_worst_moved_most() {
-        let path = CodePath { count: 1, share: 0.9, min_ns: 4_000, median_ns: 4_000, max_ns: 4_000 };
-        let task = |task: &str, new_max_ns, changes| PathsOfTask {
-            task: task.into(),
-            changes,
-            old_max_ns: Some(4_000),
-            new_max_ns,
-            steps: Vec::new(),
-            causes: None,
-        };
-        let diff = |differs, tasks| KernelDiff {
-            old: "a".into(),
-            new: "b".into(),
-            ns_per_instruction: Some(1),
-            tolerance_ns: 100,
-            differs,
-            tasks,
-        };
-        let found = diff(
-            true,
-            vec![
-                task("base", Some(4_100), vec![PathChange::Appeared { new: path }]),
-                task("servo", Some(9_000), Vec::new()),
-            ],
-        );
-        let head = super::diff(&found);
-        assert_eq!((head.fitness, head.asked), (Fitness::Unfit, true));
-        assert_eq!(head.verdict, "DIFFERENT: 1 code path taken by 1 % of the activations or more.");
-        assert_eq!(head.number, "servo started up to 4 µs late, and now up to 9 µs.");
-        let same = super::diff(&diff(false, vec![task("base", None, Vec::new())]));
-        assert_eq!((same.fitness, same.asked), (Fitness::Good, true));
-        assert_eq!(same.number, "How late starts were at worst is not known.");
-    }
-
-    #[test]
-    fn tools_are_ranked_by_what_they_add_to_a_users_thread() {
-        let tool = |tool: &str, measures, latency_ns: i64| ToolResult {
-            tool: tool.into(),
-            command: String::new(),
-            measures,
-            summary: Some(on("rt", &[(&[latency_ns; 20], 0)]).measured.tasks.remove(0).summary),
-            failure: None,
-        };
-        let peers = |tools| KernelPeers {
-            period_ns: 1_000_000,
-            priority: 90,
-            background: None,
-            ns_per_instruction: Some(1),
-            kernels: vec![PeersOnKernel { kernel: "rt".into(), release: "6.1".into(), tools }],
-        };
-        let user = Measures::UserThread;
-        let head = super::peers(&peers(vec![
-            tool("jitterlab", user, 3_760),
-            tool("bare loop", user, 3_700),
-            tool("cyclictest", user, 3_910),
-            tool("timerlat", Measures::KernelThread, 3_000),
-        ]))
-        .unwrap();
-        assert_eq!(head.verdict, "LEAST: jitterlab on rt, by the mean latency.");
-        assert_eq!(head.number, "bare loop 3.70 µs, jitterlab 3.76 µs and cyclictest 3.91 µs.");
-        let tie = super::peers(&peers(vec![tool("a", user, 3_760), tool("b", user, 3_761)])).unwrap();
-        assert_eq!(tie.verdict, "LEAST: a and b alike on rt, by the mean latency.");
-        let one = super::peers(&peers(vec![tool("a", user, 3_760)])).unwrap();
-        assert_eq!(one.verdict, "ONLY a measured a user's thread on rt.");
-        assert_eq!(super::peers(&peers(Vec::new())), None);
     }
 }

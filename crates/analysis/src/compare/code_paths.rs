@@ -1,13 +1,18 @@
-//! Code paths of a kernel in virtual time, and how they differ between two kernels.
+//! Code paths of a kernel in virtual time, and how they differ between two runs.
 //!
 //! In virtual time a latency is a number of instructions, so activations that took the same way through the kernel lie
-//! close together: they are the [clusters](jitterlab_analysis::clusters) of the latency, as everywhere else. What is added here is
-//! where each lies to the nanosecond, which needs the activations themselves, and which cluster of one kernel has
+//! close together: they are the [clusters](crate::clusters) of the latency, as everywhere else. What is added here is
+//! where each lies to the nanosecond, which needs the activations themselves, and which cluster of one run has
 //! become which of another.
 
-use jitterlab_analysis::clusters::latency_clusters;
 use jitterlab_model::Distribution;
+use jitterlab_model::causes::{Step, TaskCauses};
 use serde::Serialize;
+
+use crate::clusters::latency_clusters;
+
+/// By how much a path may move unless told otherwise.
+pub const USUAL_MOVE_NS: i64 = 100;
 
 /// A path taken by less than this share of the activations is rare: whether it shows at all depends on chance, that
 /// is on how interrupts happened to fall.
@@ -31,7 +36,7 @@ pub struct CodePath {
 }
 
 /// The code paths in some latencies, in order of latency. The latencies are sorted by this.
-pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
+fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
     latencies_ns.sort_unstable();
     let mut distribution = Distribution::new();
     latencies_ns.iter().for_each(|latency| distribution.record(*latency));
@@ -51,33 +56,33 @@ pub fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
     paths
 }
 
-/// What became of a path from the old kernel to the new one.
+/// What became of a path from the first run to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum PathChange {
     /// Both have it. By how much it moved is the difference of the medians.
     Kept {
-        /// In the old kernel.
+        /// In the first run.
         old: CodePath,
-        /// In the new kernel.
+        /// In the other.
         new: CodePath,
-        /// New median less old median.
+        /// Its median there less that in the first.
         moved_ns: i64,
     },
-    /// Only the new kernel has it.
+    /// Only the other run has it.
     Appeared {
-        /// In the new kernel.
+        /// In the other.
         new: CodePath,
     },
-    /// Only the old kernel has it.
+    /// Only the first run has it.
     Vanished {
-        /// In the old kernel.
+        /// In the first run.
         old: CodePath,
     },
 }
 
 impl PathChange {
-    /// The larger of its shares in both kernels.
+    /// The larger of its shares in both runs.
     pub fn share(&self) -> f64 {
         match self {
             PathChange::Kept { old, new, .. } => old.share.max(new.share),
@@ -96,10 +101,62 @@ impl PathChange {
     }
 }
 
-/// How one kernel's paths became another's, in order of latency. Paths keep their order; which of them belong
+/// How a task's code paths differ between two runs in virtual time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PathsCompared {
+    /// What became of each path, in order of latency.
+    pub changes: Vec<PathChange>,
+    /// How long each step of a wake-up usually is in either, where both were measured with their causes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepMoved>,
+}
+
+/// A step of the usual way of a wake-up in two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct StepMoved {
+    /// Which.
+    pub step: Step,
+    /// Its median in the first run.
+    pub old_ns: i64,
+    /// Its median in the other.
+    pub new_ns: i64,
+}
+
+impl StepMoved {
+    /// By how much longer it is in the other run.
+    pub fn by_ns(&self) -> i64 {
+        self.new_ns - self.old_ns
+    }
+}
+
+impl PathsCompared {
+    /// Compares the latencies of a task in two runs, and its causes where they are known of both.
+    #[must_use]
+    pub fn of([mut old_ns, mut new_ns]: [Vec<i64>; 2], causes: Option<[&TaskCauses; 2]>) -> Self {
+        let median = |of: &TaskCauses, step: Step| {
+            of.usual.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
+        };
+        let moved = |[old, new]: [&TaskCauses; 2]| {
+            let of = |step| StepMoved { step, old_ns: median(old, step), new_ns: median(new, step) };
+            let known = |moved: &StepMoved| moved.old_ns.max(moved.new_ns) > 0;
+            Step::ALL.into_iter().map(of).filter(known).collect()
+        };
+        PathsCompared {
+            changes: changes(&code_paths(&mut old_ns), &code_paths(&mut new_ns)),
+            steps: causes.map(moved).unwrap_or_default(),
+        }
+    }
+
+    /// How many paths differ by more than chance and the tolerance.
+    pub fn different(&self, tolerance_ns: i64) -> usize {
+        self.changes.iter().filter(|change| change.matters(tolerance_ns)).count()
+    }
+}
+
+/// How one run's paths became another's, in order of latency. Paths keep their order; which of them belong
 /// together is the assignment with the least sum of moves, where leaving a path alone counts half of a move of
 /// 1 µs (a sequence alignment, by dynamic programming).
-pub fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
+fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
     let alone = REACH_NS / 2;
     let width = new.len() + 1;
     // cost[i * width + j]: the least cost of the first i old and the first j new paths.

@@ -4,6 +4,7 @@
 //! *settings* differ only where several runs of either do: [`settings`].
 
 mod causes;
+mod code_paths;
 mod comparable;
 mod gross;
 mod interval;
@@ -15,6 +16,7 @@ mod twente;
 mod worse;
 
 pub use causes::{CauseCompared, CauseIn, CausesCompared, Fate};
+pub use code_paths::{CodePath, PathChange, PathsCompared, RARE_SHARE, StepMoved, USUAL_MOVE_NS};
 pub use comparable::{Mismatch, Weight, comparable};
 pub use gross::Gross;
 pub use maxima::{Larger, Maxima};

@@ -1,9 +1,12 @@
 //! Every task that several runs have, compared: what `jitterlab compare` says.
 
-use jitterlab_model::Warning;
+use jitterlab_model::{Fitness, Warning};
 use serde::Serialize;
 
-use super::{CausesCompared, Comparison, Mismatch, SettingsCompared, Tolerated, TwenteRun};
+use super::{
+    CausesCompared, Comparison, Mismatch, PathsCompared, SettingsCompared, Tolerated, TwenteRun,
+    USUAL_MOVE_NS,
+};
 
 /// Runs side by side, task by task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +22,10 @@ pub struct RunsCompared {
     /// Whether any is worse than the first by more than is tolerated, where that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerated: Option<Tolerated>,
+    /// By how much a code path of the kernel may move in virtual time, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub move_tolerance_ns: Option<i64>,
 }
 
 impl RunsCompared {
@@ -29,6 +36,29 @@ impl RunsCompared {
             self.tasks.iter().map(|of| (of.task.as_str(), of.comparison.as_ref(), of.settings.as_ref()));
         self.tolerated = tolerance.map(|tolerance| Tolerated::of(tasks, tolerance));
         self
+    }
+
+    /// Paths that differ by more than may be, of all tasks; `None` where no task's are known. Where it was not asked how far they may
+    /// move, 100 ns.
+    #[must_use]
+    pub fn different_paths(&self) -> Option<usize> {
+        let tolerance_ns = self.move_tolerance_ns();
+        let known = self.tasks.iter().filter_map(|task| task.paths.as_ref());
+        known.map(|paths| paths.different(tolerance_ns)).reduce(|a, b| a + b)
+    }
+
+    /// By how much a code path may move.
+    #[must_use]
+    pub fn move_tolerance_ns(&self) -> i64 {
+        self.move_tolerance_ns.unwrap_or(USUAL_MOVE_NS)
+    }
+
+    /// The verdict that was asked for, if one was.
+    #[must_use]
+    pub fn asked(&self) -> Option<Fitness> {
+        let moved = |different| if different > 0 { Fitness::Unfit } else { Fitness::Good };
+        let of_paths = self.move_tolerance_ns.and(self.different_paths()).map(moved);
+        self.tolerated.as_ref().map(|judged| judged.fitness).or(of_paths)
     }
 }
 
@@ -51,6 +81,10 @@ pub struct TaskCompared {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub causes: Option<CausesCompared>,
+    /// Its code paths, of two runs in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub paths: Option<PathsCompared>,
 }
 
 /// What differs between the conditions of the first run and another's.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use jitterlab_model::Error;
+use jitterlab_model::units::parse_duration_ns;
 use jitterlab_report::comparison;
 use jitterlab_runs::{CompareOptions, Run, align, compare};
 
@@ -26,7 +27,7 @@ pub struct Args {
     with: Vec<PathBuf>,
     /// Hold a run against a capture of the pin that each of its activations moves: which pulse is of which activation, and
     /// how far the times of both differ, as in compare --align RUN CAPTURE
-    #[arg(long, conflicts_with_all = ["with", "preset", "fail_if_worse", "anyway", "markdown"])]
+    #[arg(long, conflicts_with_all = ["with", "preset", "fail_if_worse", "fail_if_moved", "anyway", "markdown"])]
     align: bool,
     /// A comparison as a source document makes it
     #[arg(long, value_enum)]
@@ -35,7 +36,11 @@ pub struct Args {
     /// where that can be told of none
     #[arg(long, value_name = "SHARE", value_parser = values::share, conflicts_with = "preset")]
     fail_if_worse: Option<f64>,
-    /// Write that verdict on each figure as JUnit's XML
+    /// End with 1 where a code path of the kernel that 1 % of the activations take appeared, vanished or moved by more than this,
+    /// such as 100ns: of two runs in virtual time (`jitterlab kernel run`)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration_ns, conflicts_with_all = ["with", "preset", "fail_if_worse"])]
+    fail_if_moved: Option<i64>,
+    /// Write the verdict of `--fail-if-worse` on each figure as JUnit's XML
     #[arg(long, value_name = "FILE", requires = "fail_if_worse")]
     junit: Option<PathBuf>,
     /// Print the conclusion and the tables in Markdown
@@ -72,6 +77,7 @@ pub fn execute(args: &Args) -> Ending {
         task: args.run.task.as_deref(),
         twente: args.preset == Some(Preset::Twente),
         anyway: args.anyway,
+        move_tolerance_ns: args.fail_if_moved,
     };
     let compared = compare(&runs, &of_other_setting, options)?;
     let compared = compared.tolerating(args.fail_if_worse);
@@ -80,7 +86,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     if args.markdown {
         output::print(&comparison::markdown(&compared))?;
-        return Ok(Status::of(compared.tolerated.map(|judged| judged.fitness)));
+        return Ok(Status::of(compared.asked()));
     }
     Ok(Status::of(args.output.show(&compared)?))
 }

@@ -27,7 +27,7 @@ const COMMANDS: [&[&str]; 15] = [
     &["report", "RUN", "-o", "-"],
     &["servo", "RUN"],
     &["stepper", "--frame", "23", "--torque", "1.9 N m", "RUN"],
-    &["kernel", "diff", "RUN", "usual.parquet"],
+    &["compare", "--anyway", "--fail-if-moved", "100ns", "RUN", "usual.parquet"],
 ];
 
 /// The program, with no more memory and processor time than that.

@@ -58,7 +58,7 @@ fn watched_in_guest(folder: &Path) -> (PathBuf, PathBuf) {
         companion: Path::new(env!("CARGO_BIN_EXE_jitterlab")).with_file_name("jitterlab-kernel"),
         with: Vec::new(),
         program: None,
-        peers: &[],
+        packaged: Vec::new(),
         modules: Vec::new(),
         background: None,
         steps: vec![Step { name: "watch".into(), command: words }],

@@ -8,6 +8,7 @@ use jitterlab_analysis::exact::binomial_at_least;
 use jitterlab_model::Fitness;
 
 use super::basis;
+use super::code_paths;
 use super::settings;
 use super::table::{change, percent, size};
 use crate::head::Head;
@@ -25,7 +26,18 @@ pub(crate) fn of(compared: &RunsCompared) -> Option<Head> {
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.comparison.as_ref()?))).collect();
     let several: Vec<(&str, &SettingsCompared)> =
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?))).collect();
-    of_settings(&several).or_else(|| of_runs(&runs))
+    let mut found = of_settings(&several).or_else(|| of_runs(&runs))?;
+    // In virtual time the same programs give the same run: what is not shown by intervals is decided by the paths.
+    let decided_by_paths = compared.move_tolerance_ns.is_some() || found.fitness == Fitness::CannotTell;
+    let of_paths = decided_by_paths.then(|| {
+        let worst = largest(&runs).unwrap_or_else(|| format!("As seen, {}.", seen(&runs)));
+        code_paths::head(compared, worst)
+    });
+    if compared.different_paths().is_some() {
+        found.next =
+            "the same with --fail-if-moved 100ns: exit status 1 where a code path moved by more".into();
+    }
+    of_paths.flatten().or(Some(found))
 }
 
 /// What a side by side of runs concludes.

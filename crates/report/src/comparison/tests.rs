@@ -2,9 +2,11 @@ use super::*;
 use crate::chart::Terminal;
 use crate::document;
 use crate::terminal::Extent;
-use jitterlab_analysis::compare::{compare, settings as settings_of, twente as twente_of};
+use jitterlab_analysis::compare::{
+    CodePath, PathChange, PathsCompared, compare, settings as settings_of, twente as twente_of,
+};
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::Activation;
+use jitterlab_model::{Activation, Fitness};
 
 fn scan(base_ns: i64) -> TaskScan {
     let mut scan = TaskScan::new(1_000_000, 20_000);
@@ -21,7 +23,8 @@ fn scan(base_ns: i64) -> TaskScan {
 }
 
 fn of_task(task: TaskCompared) -> RunsCompared {
-    RunsCompared { files: Vec::new(), tasks: vec![task], warnings: Vec::new(), tolerated: None }
+    let (files, warnings) = (Vec::new(), Vec::new());
+    RunsCompared { files, tasks: vec![task], warnings, tolerated: None, move_tolerance_ns: None }
 }
 
 fn nothing() -> TaskCompared {
@@ -32,6 +35,7 @@ fn nothing() -> TaskCompared {
         settings: None,
         twente: None,
         causes: None,
+        paths: None,
     }
 }
 
@@ -169,4 +173,22 @@ fn loops_are_shown_as_the_report_does() {
     let a = scan(3_000);
     let text = crate::terminal::plain(twente::pieces("main", &twente_of(&[("plain".to_owned(), &a)])));
     assert!(text.contains("0.0 to 0.1") && text.contains("1.0000"), "{text}");
+}
+
+#[test]
+fn code_paths_decide_where_that_is_asked_or_nothing_else_does() {
+    let path = CodePath { count: 1, share: 0.9, min_ns: 4_000, median_ns: 4_000, max_ns: 4_000 };
+    let scan = scan(5_000);
+    let head = |changes: Vec<PathChange>, move_tolerance_ns| {
+        let paths = Some(PathsCompared { changes, steps: Vec::new() });
+        let comparison = of_runs(&[("a", &scan), ("b", &scan)]).tasks.remove(0).comparison;
+        let compared = of_task(TaskCompared { comparison, paths, ..nothing() });
+        head::of(&RunsCompared { move_tolerance_ns, ..compared }).unwrap()
+    };
+    let asked = head(vec![PathChange::Appeared { new: path }], Some(100));
+    assert_eq!((asked.fitness, asked.asked), (Fitness::Unfit, true));
+    assert_eq!(asked.verdict, "DIFFERENT: 1 code path taken by 1 % of the activations or more.");
+    let same = head(Vec::new(), None);
+    assert_eq!((same.fitness, same.asked), (Fitness::Good, false));
+    assert!(same.verdict.starts_with("SAME: no code path"), "{}", same.verdict);
 }
