@@ -31,15 +31,20 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     columns.iter().try_for_each(|(name, ..)| write!(out, ",{name}"))?;
     writeln!(out)?;
     let names: Vec<String> = run.info().tasks.iter().map(|task| quoted(&task.spec.name)).collect();
+    let (mut digits, mut lines) = (itoa::Buffer::new(), Vec::new());
     rows::each(run, tasks, losses, |task, rows| {
+        lines.clear();
         for a in rows {
-            out.write_all(names[task].as_bytes())?;
+            lines.extend_from_slice(names[task].as_bytes());
             for (_, is_told, cell) in &columns {
-                if is_told(&told[task]) { write!(out, ",{}", cell(a))? } else { write!(out, ",")? }
+                lines.push(b',');
+                if is_told(&told[task]) {
+                    lines.extend_from_slice(digits.format(cell(a)).as_bytes());
+                }
             }
-            writeln!(out)?;
+            lines.push(b'\n');
         }
-        Ok(())
+        Ok(out.write_all(&lines)?)
     })
 }
 

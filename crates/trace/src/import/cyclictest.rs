@@ -78,7 +78,7 @@ fn sample_of(line: &str) -> Option<(usize, u64, i64)> {
     let mut fields = pieces(line, b':').map(str::trim_ascii);
     let sample = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?, fields.next()?);
     // With --smi a count follows the latency.
-    let latency = sample.2.split_whitespace().next()?.parse().ok()?;
+    let latency = sample.2.split_ascii_whitespace().next()?.parse().ok()?;
     fields.next().is_none().then_some((sample.0, sample.1, latency))
 }
 
