@@ -6,6 +6,7 @@ mod servo_benchmarks;
 mod servo_hostile;
 mod servo_imports;
 mod servo_jobs;
+mod servo_margins;
 mod servo_misses;
 mod servo_published;
 mod servo_scan;

@@ -8,7 +8,7 @@ use jitterlab_motion::servo::{
 };
 
 use super::percent;
-use super::servo_tables::{action, described, remedy};
+use super::servo_tables::{self as tables, action, described, remedy};
 use crate::head::{Head, word};
 use crate::words::{share, time};
 
@@ -33,7 +33,13 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let (found, next) = match &result.judged {
         Judged::Run(under) => {
             let found = &under.assessment;
-            (Some(&found.evaluation), next(found, result.closed.period_ns))
+            let next = match tables::peaked(&result.margins) {
+                Some(peak) if result.margins.design_is_poor() && verdict.fitness != Fitness::CannotTell => {
+                    format!("--redesign, or other gains: {peak}")
+                }
+                _ => next(found, result.closed.period_ns),
+            };
+            (Some(&found.evaluation), next)
         }
         Judged::Execution(under) => (None, after_execution(under)),
         Judged::ConstantDelays { .. } => return None,
