@@ -218,7 +218,8 @@ impl<'a> Crossings<'a> {
                 break;
             }
             best = found;
-            points = sorted(self.at_size(&closed, 1.0, best.0 * (1.0 + 1e-9)).into_iter().chain([LOWEST, PI]));
+            points =
+                sorted(self.at_size(&closed, 1.0, best.0 * (1.0 + 1e-9)).into_iter().chain([LOWEST, PI]));
         }
         best
     }

@@ -64,8 +64,7 @@ impl Margins {
         let with = |delay, channel| LoopMargins::new(plant, &controller, *period_ns, delay, channel);
         let channels = plant.outputs.iter().enumerate().map(|(channel, name)| {
             let punctual = with(0, channel);
-            let delayed =
-                if with_delay_ns == 0 { punctual.clone() } else { with(with_delay_ns, channel) };
+            let delayed = if with_delay_ns == 0 { punctual.clone() } else { with(with_delay_ns, channel) };
             ChannelMargins { name: name.clone(), punctual, delayed }
         });
         let delay = delay_margin(plant, &controller, *period_ns);

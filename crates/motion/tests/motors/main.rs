@@ -3,6 +3,7 @@
 mod second_way;
 mod servo_agreement;
 mod servo_benchmarks;
+mod servo_events;
 mod servo_hostile;
 mod servo_imports;
 mod servo_jobs;

@@ -40,7 +40,17 @@ fn several_crossovers_and_narrow_modes_have_all_their_margins() {
             1.733_453_11,
             11.214_868_2,
         ),
-        ("dc-servo", 6, &[61.227_126_9], &[46.863_848_3], &[true], 5.371_48, 13.351_559_5, 1.452_060_81, 107.514_773),
+        (
+            "dc-servo",
+            6,
+            &[61.227_126_9],
+            &[46.863_848_3],
+            &[true],
+            5.371_48,
+            13.351_559_5,
+            1.452_060_81,
+            107.514_773,
+        ),
         (
             "narrow",
             1,
@@ -109,7 +119,10 @@ fn hold_together(name: &str, plant: &Plant, controller: &Controller, period_ns: 
             assert!(ns as f64 <= turned * 1.5 + 1.0, "{name}: {ns} {turned} {found:?}");
             for k in 1..8 {
                 let delay_ns = ns / 8 * k;
-                assert!(LoopMargins::new(plant, controller, period_ns, delay_ns, 0).is_some() || delay_ns > 64 * period_ns);
+                assert!(
+                    LoopMargins::new(plant, controller, period_ns, delay_ns, 0).is_some()
+                        || delay_ns > 64 * period_ns
+                );
             }
             if let Some(jitter) = JitterMargin::new(plant, controller, period_ns).and_then(|j| j.at(0)) {
                 assert!(jitter <= ns as f64, "{name}: {jitter} {ns}");
@@ -156,7 +169,12 @@ fn margins_of_drives_with_two_narrow_modes_hold_together() {
              [0, 0, {}, {}, 0, 0], [0, 0, 0, 0, 0, 1], [0, 0, 0, 0, {}, {}]]\n\
              b = [[0], [1000], [0], [{}], [0], [{}]]\nc = [[1, 0, 1, 0, 1, 0]]\n[noise]\ninput = 1.0\n[cost]\noutput = 1.0\n\
              input = 1.0\n[controller]\nkind = 'pd'\ngain = 1.0\nderivative_time = '30 ms'",
-            -w1 * w1, -2.0 * d1 * w1, -w2 * w2, -2.0 * d2 * w2, gains[0], gains[1]
+            -w1 * w1,
+            -2.0 * d1 * w1,
+            -w2 * w2,
+            -2.0 * d2 * w2,
+            gains[0],
+            gains[1]
         );
         let plant = Plant::from_toml("x", &text).unwrap();
         let controller = plant.design.controller(&plant, h, 0).unwrap();

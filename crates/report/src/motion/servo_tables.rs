@@ -2,8 +2,8 @@
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
-    LoopMargins, LoopUnderExecution, Margins, MissedJobs, OverrunAction, Remedy, RemedyKind, Stability, Stationary,
-    UnderMisses, VelocityError, Without,
+    LoopMargins, LoopUnderExecution, Margins, MissedJobs, OverrunAction, Remedy, RemedyKind, Stability,
+    Stationary, UnderMisses, VelocityError, Without,
 };
 
 use super::{change, percent};
@@ -80,7 +80,7 @@ fn certainty(found: &Evaluation) -> String {
 
 /// What each overrun action would cost.
 pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
-    let rows = actions.iter().map(|ActionCost { action: a, stationary: s }| {
+    let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
         vec![
             action(*a),
             a.to_string(),
@@ -89,7 +89,15 @@ pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
             format!("{:.5}", s.radius_per_period),
         ]
     });
-    columns(&["when a job overruns its period", "action", "cost", "against ideal", "radius"], rows)
+    let table =
+        columns(&["when a job overruns its period", "action", "cost", "against ideal", "radius"], rows);
+    let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
+    let widest = actions.iter().filter_map(half).reduce(f64::max);
+    table
+        + &widest.map_or_else(String::new, |half| {
+            let sure = percent(half);
+            wrap(&format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence"))
+        })
 }
 
 /// An overrun action as something to do.
@@ -163,7 +171,9 @@ pub(super) fn margins(margins: &Margins) -> String {
     }
     let header = ["gain one at", "rad/s", "phase margin", "gain up to", "down to", "peak"];
     let mut text = columns(&header, rows);
-    text.push_str(&wrap(&peaked(margins).map_or_else(String::new, |peak| format!("{peak} (the peak of 1/(1 + L))"))));
+    text.push_str(&wrap(
+        &peaked(margins).map_or_else(String::new, |peak| format!("{peak} (the peak of 1/(1 + L))")),
+    ));
     text.push_str(&wrap(&match margins.delay {
         DelayMargin::Always => "delay margin: none needed, stable with any constant delay".into(),
         DelayMargin::UpTo(ns) => {

@@ -4,7 +4,7 @@ use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::servo::{
     ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
-    ServoResult, Side,
+    Reference, ServoResult, Side,
 };
 
 use super::percent;
@@ -170,14 +170,18 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 Guarantee::Undecided => format!("whether it is stable with {under} is not proved"),
             }
         }
-        Judgement::Event { apart } => {
-            let how = if apart.is_finite() {
-                format!("{} of the step", share(apart))
-            } else {
-                "without bound".into()
-            };
-            format!("the worst event moves a step response by {how}")
+        Judgement::Event { reference, of_error } => {
+            let how = if of_error.is_finite() { percent(of_error) } else { "any share".into() };
+            format!("the worst event moves it by {how} of the error that {} has anyway", followed(reference))
         }
+    }
+}
+
+/// What a loop is asked to follow.
+fn followed(reference: Reference) -> String {
+    match reference {
+        Reference::Move { time_ns, .. } => format!("a move of {}", time(time_ns as f64)),
+        other => other.to_string(),
     }
 }
 
@@ -189,7 +193,9 @@ fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
         });
         return format!("this timing has no measurable effect on the loop{within}");
     }
-    let sure = interval.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
+    // Constant timing has the same cost in every run.
+    let sure = interval.filter(|i| percent(i.low) != percent(i.high));
+    let sure = sure.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
     if loss < 0.0 {
         return format!(
             "this timing happens to make the loop {} better than ideal timing{sure}",
