@@ -11,9 +11,27 @@ use serde::Serialize;
 
 use super::controller::Controller;
 use super::frequency::SampledLoop;
-use super::margins::PhaseMargin;
 use super::numeric::{balance, complex, eigenvalues};
 use super::plant::Plant;
+
+/// Margin of one input's loop where its gain crosses one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct PhaseMargin {
+    /// Distance of the phase from -180 degrees there, in degrees from -180 to 180: more lag uses up a positive one, less lag a
+    /// negative one.
+    pub degrees: f64,
+    /// Where it is, in rad/s.
+    pub crossover_rad_per_s: f64,
+    /// The gain falls with the frequency there.
+    pub falls: bool,
+}
+
+impl PhaseMargin {
+    /// The delay that uses it up at its crossover, in s: margin / crossover.
+    pub fn delay_s(&self) -> f64 {
+        self.degrees.rem_euclid(360.0).to_radians() / self.crossover_rad_per_s
+    }
+}
 
 /// Margins of one input's loop that is stable.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,30 +6,11 @@ use nalgebra::Complex;
 use serde::Serialize;
 
 use super::controller::Controller;
-use super::crossings::{Crossings, LONGEST_DELAY, changes, fans, nearest};
+use super::crossings::{Crossings, LONGEST_DELAY, PhaseMargin, changes, fans, nearest};
 use super::design::Design;
 use super::frequency::{Rational, SampledLoop};
 use super::numeric::{balance, complex, eigenvalues};
 use super::plant::Plant;
-
-/// Margin of one input's loop where its gain crosses one.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct PhaseMargin {
-    /// Distance of the phase from -180 degrees there, in degrees from -180 to 180: more lag uses up a positive one, less lag a
-    /// negative one.
-    pub degrees: f64,
-    /// Where it is, in rad/s.
-    pub crossover_rad_per_s: f64,
-    /// The gain falls with the frequency there.
-    pub falls: bool,
-}
-
-impl PhaseMargin {
-    /// The delay that uses it up at its crossover, in s: margin / crossover.
-    pub fn delay_s(&self) -> f64 {
-        self.degrees.rem_euclid(360.0).to_radians() / self.crossover_rad_per_s
-    }
-}
 
 /// The smallest phase margin of the sampled loop at one input, with a constant delay from sampling to actuation. `None` when
 /// the gain never crosses one.
