@@ -7,11 +7,13 @@ use super::table::{Rate, Wanted, head, row};
 
 /// Runs without a period that show any.
 const FALSE: f64 = 0.01;
+/// Runs of a steady spread that show another.
+const SPREAD: f64 = 0.05;
 /// Runs whose period is not found, or is named wrongly.
 const MISSED: f64 = 0.05;
 
 /// Runs without a period, of so many seconds.
-pub const NULLS: [(Process, usize); 32] = [
+pub const NULLS: [(Process, usize); 37] = [
     (Process::White, 100),
     (Process::Autoregressive(0.9), 100),
     (Process::Wandering(0.01), 100),
@@ -39,6 +41,11 @@ pub const NULLS: [(Process, usize); 32] = [
     (Process::Clock(5.0), 100),
     (Process::Clock(20.0), 100),
     (Process::Clock(50.0), 100),
+    (Process::Constant, 100),
+    (Process::SpreadDrift, 100),
+    (Process::MovingMaximum, 100),
+    (Process::Fractional(0.85), 100),
+    (Process::FractionalScale, 100),
     (Process::Wandering(1.0), 400),
     (Process::Bursts(200.0), 400),
     (Process::HeavyTail(0.3), 400),
@@ -133,6 +140,9 @@ pub struct Found {
     any: usize,
     jumps: usize,
     drifts: usize,
+    apart: usize,
+    even: usize,
+    spread: usize,
     right: usize,
     more: usize,
 }
@@ -141,6 +151,16 @@ impl Found {
     /// Runs without a period that show one.
     pub fn periods(&self) -> Rate {
         Rate { count: self.any, of: self.runs, bound: FALSE }
+    }
+
+    /// Runs in which a few latencies come at an even spacing.
+    pub fn even(&self) -> Rate {
+        Rate { count: self.even, of: self.runs, bound: FALSE }
+    }
+
+    /// Runs whose spread drifts or jumps.
+    pub fn spread(&self) -> Rate {
+        Rate { count: self.spread, of: self.runs, bound: SPREAD }
     }
 
     /// Runs whose period was not found, or that show another one, too.
@@ -167,6 +187,10 @@ impl Found {
         self.any += usize::from(!said.is_empty());
         self.jumps += usize::from(patterns.change.levels.len() > 1);
         self.drifts += usize::from(patterns.change.trend.is_some_and(|t| t.found));
+        let isolated = patterns.spikes.isolated.as_ref();
+        self.apart += usize::from(isolated.is_some());
+        self.even += usize::from(isolated.is_some_and(|i| i.spacing.is_some()));
+        self.spread += usize::from(patterns.change.spread.is_some());
         self.right += usize::from(said.iter().any(is_true));
         self.more += usize::from(!said.iter().all(is_true));
     }
@@ -197,10 +221,32 @@ const RUNS: usize = 200;
 /// Prints what is wanted of the tables.
 pub fn table(wanted: &Wanted) {
     let runs = RUNS.min(wanted.most);
-    head(&["no period", "length", "runs", "any period", "line", "spikes", "locked", "jump", "drift"]);
+    head(&[
+        "no period",
+        "length",
+        "runs",
+        "any period",
+        "line",
+        "spikes",
+        "locked",
+        "jump",
+        "drift",
+        "apart",
+        "even",
+        "spread",
+    ]);
     for (seed, (process, seconds)) in (1..).zip(NULLS).filter(|(_, of)| wanted.row(&of.0.name())) {
         let found = of_nulls(process, seconds, runs, seed);
-        let counts = [found.lines, found.spikes, found.locked, found.jumps, found.drifts];
+        let counts = [
+            found.lines,
+            found.spikes,
+            found.locked,
+            found.jumps,
+            found.drifts,
+            found.apart,
+            found.even,
+            found.spread,
+        ];
         row([process.name(), format!("{seconds} s"), runs.to_string(), found.periods().counted()]
             .into_iter()
             .chain(counts.map(|count| count.to_string())));

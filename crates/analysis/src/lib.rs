@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod aliases;
 pub mod align;
 mod background;
 pub mod bursts;
@@ -16,6 +17,7 @@ pub mod expectation;
 pub mod extremes;
 pub mod folding;
 mod fourier;
+pub mod isolated;
 pub mod line;
 pub mod lines;
 pub mod listed;

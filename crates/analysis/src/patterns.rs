@@ -6,12 +6,14 @@
 use jitterlab_model::Distribution;
 use serde::{Deserialize, Serialize};
 
+use crate::aliases::{Disturber, disturbers};
 use crate::background::{Background, Stretches, without};
 use crate::bursts::{Bursts, bursts};
 use crate::clusters::{LatencyCluster, latency_clusters};
 use crate::correlation::{LjungBox, autocorrelation, ljung_box, uncorrelated};
 use crate::drift::{Course, Segment, Trend, levels, trend};
 use crate::folding::{Locked, locked};
+use crate::isolated::{Isolated, isolated};
 use crate::lines::{self, Line, normal_scores};
 use crate::periodic::{PeriodicSpikes, is_simple, periodic_spikes};
 use crate::scan::{PEAKS, Part, Peak, Span, TaskScan, WINDOW};
@@ -50,6 +52,8 @@ pub struct SpectrumSection {
     pub lines: Vec<Line>,
     /// Lines of the means of equal parts of a run too long to be transformed whole; periods are in due times, too.
     pub slow_lines: Vec<Line>,
+    /// Disturbances whose true period is not one of the lines that they make.
+    pub disturbers: Vec<Disturber>,
     /// Activations of each so many that are unlike their neighbours, without those that spikes have already.
     pub locked: Vec<Locked>,
     /// Whether there is any of these.
@@ -65,7 +69,9 @@ pub struct Spikes {
     pub periodic: Vec<PeriodicSpikes>,
     /// Bursts of them.
     pub bursts: Option<Bursts>,
-    /// Whether they have a period or come in bursts.
+    /// A few that stand apart from all others, where no period has them already.
+    pub isolated: Option<Isolated>,
+    /// Whether they have a period, come in bursts or stand apart.
     pub found: bool,
 }
 
@@ -80,12 +86,25 @@ pub struct Change {
     pub trend: Option<Trend>,
     /// Stretches between jumps of the means; one if there is none.
     pub levels: Vec<Segment>,
+    /// Drift and jumps of the spread of the parts (the middle 80 % of the latencies): of its logarithm.
+    pub spread: Option<SpreadChange>,
     /// Test of the means for a constant level.
     pub kpss: Option<Kpss>,
     /// Test of the means for random order.
     pub runs: Option<Runs>,
-    /// Whether the level drifts, jumps or wanders.
+    /// Whether the level drifts, jumps or wanders, or the spread drifts or jumps.
     pub found: bool,
+}
+
+/// How the spread of latencies changed over a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct SpreadChange {
+    /// The spread at the begin, in ns: the middle 80 % of the latencies lie within it.
+    pub from_ns: f64,
+    /// At the end.
+    pub to_ns: f64,
+    /// It drifts; else it jumps.
+    pub drifts: bool,
 }
 
 impl Change {
@@ -150,6 +169,7 @@ impl Patterns {
         let spectrum = SpectrumSection {
             spectrum: spectrum(&pieces),
             found: !(lines.is_empty() && slow_lines.is_empty() && locked.is_empty()),
+            disturbers: late_starts(scan, &lines),
             lines,
             slow_lines,
             locked,
@@ -157,11 +177,11 @@ impl Patterns {
         let seen = || latency_clusters(&scan.timing.latency);
         let clusters = match (change.trend.is_some_and(|t| t.found), course.moves()) {
             (_, false) => seen(),
-            (true, true) => clusters_of(&pieces),
+            (true, true) => clusters_of(&pieces, scan),
             // A level that jumps because something else comes more often has no modes of its own: the fewer are true, and of as
             // many those that were seen.
             (false, true) => {
-                [seen(), clusters_of(&pieces)].into_iter().min_by_key(Vec::len).unwrap_or_default()
+                [seen(), clusters_of(&pieces, scan)].into_iter().min_by_key(Vec::len).unwrap_or_default()
             }
         };
         Patterns { clusters, dependence: dependence(&pieces), spectrum, spikes, change }
@@ -189,11 +209,21 @@ fn dependence(pieces: &[Vec<f64>]) -> Dependence {
     }
 }
 
-/// The modes of what the windows hold: of a run whose level moved, of which the histogram is a smear.
-fn clusters_of(pieces: &[Vec<f64>]) -> Vec<LatencyCluster> {
+/// The modes of what the windows hold, about the median of the run: of a run whose level moved, of which the histogram is a smear.
+fn clusters_of(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
     let mut level = Distribution::new();
     pieces.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
-    latency_clusters(&level)
+    let median = |of: &Distribution| of.quantile_ns(0.5).unwrap_or(0);
+    let measured = &scan.timing.latency;
+    let shift_ns = median(measured) - median(&level);
+    let least_ns = measured.min_ns().unwrap_or(i64::MIN);
+    let mut clusters = latency_clusters(&level);
+    for cluster in &mut clusters {
+        cluster.low_ns = (cluster.low_ns + shift_ns).max(least_ns);
+        cluster.high_ns += shift_ns;
+        cluster.centre_ns = (cluster.centre_ns + shift_ns as f64).max(least_ns as f64);
+    }
+    clusters
 }
 
 /// Lines of the run, and slow ones of its parts where it is too long for a transform.
@@ -220,6 +250,17 @@ fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line
     let seen = WINDOW as f64 / lines::CYCLES;
     slow.retain(|line| line.period > seen);
     (fast, slow)
+}
+
+/// Disturbances behind the lines, by the starts that are late: far above the median for the spread of most.
+fn late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<Disturber> {
+    const FAR: f64 = 8.0;
+    let quantile = |p| scan.timing.latency.quantile_ns(p).map(|ns| ns as f64);
+    let (Some(low), Some(middle), Some(high)) = (quantile(0.25), quantile(0.5), quantile(0.75)) else {
+        return Vec::new();
+    };
+    let late_ns = middle + FAR * (high - low) / 1.349;
+    disturbers(lines, &scan.peaks.largest(), late_ns, scan.timing.period_ns() as f64)
 }
 
 /// Subtracts the lines from what a run kept whole has left of its background.
@@ -268,9 +309,20 @@ fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lin
     let few = usize::try_from(scan.timing.executed() / 100).unwrap_or(usize::MAX).min(SPIKES);
     over_course.truncate(few);
     let bursts = bursts(&over_course, length);
-    let found = !periodic.is_empty() || bursts.as_ref().is_some_and(|b| b.bursty);
+    let median_ns = scan.timing.latency.quantile_ns(0.5).map(|median| median as f64);
+    let apart = median_ns.and_then(|median_ns| isolated(&raw, median_ns));
+    let said = |apart: &Isolated| {
+        let [first, last] = [apart.peaks.first(), apart.peaks.last()].map(|peak| peak.map_or(0, |p| p.index));
+        // What lies on a period that is said already.
+        periodic.iter().any(|p| {
+            let turns = (last - first) as f64 / p.period;
+            first != last && (turns - turns.round()).abs() < 0.1
+        })
+    };
+    let isolated = apart.filter(|apart| !said(apart));
+    let found = !periodic.is_empty() || bursts.as_ref().is_some_and(|b| b.bursty) || isolated.is_some();
     raw.truncate(LISTED);
-    Spikes { largest: raw, periodic, bursts, found }
+    Spikes { largest: raw, periodic, bursts, isolated, found }
 }
 
 /// What is locked to the task in latencies without their background, without what lines and spikes say already.
@@ -298,10 +350,30 @@ fn change(scan: &TaskScan) -> (Change, Course) {
     let trend = trend(&means_ns, &levels);
     let course = Course::of(&levels, trend, part_due_times, numbers);
     let lags = (12.0 * (means_ns.len() as f64 / 100.0).powf(0.25)) as usize;
+    let spread = spread_change(&parts);
     let kpss = kpss(&means_ns, lags);
     let runs = runs(&means_ns);
     let enough = means_ns.len() >= 32;
-    let found =
-        course.moves() || enough && (kpss.is_some_and(|t| t.p < LEVEL) || runs.is_some_and(|t| t.p < LEVEL));
-    (Change { part_due_times, means_ns, trend, levels, kpss, runs, found }, course)
+    let found = spread.is_some()
+        || course.moves()
+        || enough && (kpss.is_some_and(|t| t.p < LEVEL) || runs.is_some_and(|t| t.p < LEVEL));
+    (Change { part_due_times, means_ns, trend, levels, spread, kpss, runs, found }, course)
+}
+
+/// Whether the spread of the parts drifts or jumps: as their level does, by its logarithm.
+fn spread_change(parts: &[(u64, Part)]) -> Option<SpreadChange> {
+    let of = |(_, part): &(u64, Part)| Some((part.quantile_ns(0.9)? - part.quantile_ns(0.1)?).ln());
+    // Of equal values it is not known.
+    let logs: Vec<f64> = parts.iter().filter_map(of).filter(|log| log.is_finite()).collect();
+    if logs.len() < parts.len() {
+        return None;
+    }
+    let levels = levels(&logs);
+    if levels.len() > 1 {
+        let [first, last] = [levels.first()?, levels.last()?].map(|segment| segment.level.exp());
+        return Some(SpreadChange { from_ns: first, to_ns: last, drifts: false });
+    }
+    let trend = trend(&logs, &levels).filter(|trend| trend.found)?;
+    let (middle, half) = (levels.first()?.level, 0.5 * trend.slope * logs.len() as f64);
+    Some(SpreadChange { from_ns: (middle - half).exp(), to_ns: (middle + half).exp(), drifts: true })
 }

@@ -85,6 +85,9 @@ pub enum Bound {
     /// Above zero, a time.
     #[error("it has to be a time above zero")]
     PositiveTime,
+    /// What motors are made in.
+    #[error("stepper motors are NEMA 6, 8, 11, 14, 16, 17, 23, 24, 34 or 42")]
+    Frame,
     /// What drives make.
     #[error("drives make 1 to 256 of a full step")]
     Microsteps,

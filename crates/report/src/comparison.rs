@@ -145,7 +145,7 @@ fn basis(basis: &Basis) -> String {
             time(correlation_ns)
         ),
         Basis::LongMemory => {
-            "latencies stay alike for parts of the run of every length: another run may differ by more than this one shows"
+            "slow and fast stretches come in every length, up to the whole run: another run may differ by more than this one shows"
                 .into()
         }
         Basis::TooShort => "the run is too short for intervals".into(),

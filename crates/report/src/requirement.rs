@@ -132,7 +132,7 @@ fn missing(judgement: &Judgement) -> String {
             count(together)
         ),
         None if judgement.footing == Footing::LongMemory && judgement.requirement.share > 0.0 => {
-            " Values stay alike for parts of the run of every length, so that one run does not decide a share: repeat it, or \
+            " Slow and fast stretches come in every length, up to the whole run, so that one run does not decide a share: repeat it, or \
              require none (max, missed = 0)."
                 .into()
         }

@@ -62,12 +62,15 @@ fn requirements_are_decided_rightly_or_not_at_all() {
 
 #[test]
 fn periods_are_found_where_there_are_any_and_nowhere_else() {
-    let mut all = Rate { count: 0, of: 0, bound: 0.01 };
+    let [mut all, mut even] = [Rate { count: 0, of: 0, bound: 0.01 }; 2];
     for (seed, (process, seconds)) in (1..).zip(periods::NULLS).filter(|(_, row)| row.1 == 100) {
-        let found = periods::of_nulls(process, seconds, 4, 1_000 + seed).periods();
+        let seen = periods::of_nulls(process, seconds, 4, 1_000 + seed);
+        let found = seen.periods();
         assert_holds(&process.name(), found);
         (all.count, all.of) = (all.count + found.count, all.of + found.of);
+        (even.count, even.of) = (even.count + seen.even().count, even.of + seen.even().of);
     }
+    assert_holds("all without a spacing", even);
     assert_holds("all without a period", all);
     let mut missed = Rate { count: 0, of: 0, bound: 0.05 };
     for (seed, periodic) in (1..).zip(periods::PERIODS) {

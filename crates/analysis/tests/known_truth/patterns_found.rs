@@ -35,6 +35,7 @@ fn found(p: &Patterns) -> Vec<&'static str> {
         ("lines", p.spectrum.found),
         ("periodic", !p.spikes.periodic.is_empty()),
         ("bursts", p.spikes.bursts.as_ref().is_some_and(|b| b.bursty)),
+        ("apart", p.spikes.isolated.is_some()),
         ("change", p.change.found),
     ];
     all.into_iter().filter(|(_, found)| *found).map(|(name, _)| name).collect()
@@ -140,4 +141,46 @@ fn a_slow_wave_is_found_in_a_long_run() {
     let line = p.spectrum.slow_lines.first().unwrap();
     assert!((line.period / period - 1.0).abs() < 0.03, "{line:?}");
     assert!((line.amplitude / 100.0 - 1.0).abs() < 0.25, "{line:?}");
+}
+
+#[test]
+fn a_few_spikes_are_a_pattern_with_times_and_spacing() {
+    for (each, offset, count, seed) in
+        [(16_000, 2_500, 100_000, 1), (64_000, 20_000, 300_000, 2), (30_000, 100, 100_000, 3)]
+    {
+        let p = patterns(seed, count, |random, index| {
+            let spike = index >= offset && (index - offset).is_multiple_of(each);
+            if spike { 150_000.0 + 30_000.0 * random.uniform() } else { white(random) }
+        });
+        let apart = p.spikes.isolated.as_ref().unwrap();
+        assert_eq!(apart.peaks.len() as u64, (count - 1 - offset) / each + 1, "{apart:?}");
+        assert!(apart.peaks.iter().all(|peak| (peak.index - offset).is_multiple_of(each)));
+        assert!((apart.spacing.unwrap().period - each as f64).abs() < 1.0, "{apart:?}");
+    }
+}
+
+#[test]
+fn a_spread_that_drifts_or_jumps_is_a_pattern() {
+    for seed in 0..10 {
+        let drifts = patterns(seed, 100_000, |random, index| {
+            10_000.0 + 1_000.0 * (1.0 + index as f64 / 1e5) * random.normal()
+        });
+        let spread = drifts.change.spread.unwrap();
+        assert!((1.8..2.2).contains(&(spread.to_ns / spread.from_ns)) && spread.drifts, "{spread:?}");
+        let jumps = patterns(100 + seed, 100_000, |random, index| {
+            10_000.0 + if index < 40_000 { 1_000.0 } else { 2_000.0 } * random.normal()
+        });
+        let spread = jumps.change.spread.unwrap();
+        assert!((1.8..2.2).contains(&(spread.to_ns / spread.from_ns)) && !spread.drifts, "{spread:?}");
+    }
+}
+
+#[test]
+fn modes_of_a_level_that_moves_lie_where_latencies_were() {
+    let p = patterns(1, 100_000, |random, index| {
+        let path = if random.below(3) == 0 { 3_000.0 } else { 0.0 };
+        600.0 + path + index as f64 / 100.0 + 20.0 * random.uniform()
+    });
+    assert!(p.clusters.len() > 1, "{:?}", p.clusters);
+    assert!(p.clusters.iter().all(|c| c.centre_ns >= 600.0 && c.low_ns >= 600), "{:?}", p.clusters);
 }

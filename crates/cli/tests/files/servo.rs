@@ -49,9 +49,9 @@ fn the_answer_comes_first_and_everything_fits_the_terminal() {
     let args = ["servo", "--details", "--figure", svg.to_str().unwrap(), path.to_str().unwrap()];
     let text = answered(folder.path(), &args);
     assert!(text.starts_with("USABLE: "), "{text}");
-    assert!(text.contains("\nThe worst event moves a step response"), "{text}");
+    assert!(text.contains("\nThe worst event moves it by "), "{text}");
     for part in
-        ["phase margin", "delay margin", "jitter margin", "velocity", "the run itself", "step:1", "sine:1:"]
+        ["phase margin", "delay margin", "jitter margin", "velocity", "the run itself", "move:1:", "sine:1:"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::along_trace::{AlongTrace, Interval};
 use super::chain::Stationary;
-use super::course::{Warmed, along_cycles};
+use super::course::{Warmed, along_cycles, parts_of, spread};
 use super::cycles::{Cycles, FEW_KEPT, Together};
 use super::evaluate::Evaluation;
 use super::execution::Execution;
@@ -24,6 +25,9 @@ pub struct ActionCost {
     /// The loop under it.
     #[serde(flatten)]
     pub stationary: Stationary,
+    /// Where its cost along the run lies, if only parts of the run were followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
 }
 
 /// The actions that a loop's controller can take, under given execution times.
@@ -38,7 +42,7 @@ pub(super) fn under_execution(
     possible(&closed)
         .map(|action| {
             let task = GivenTask { action, ..question.task(execution.clone()) };
-            Ok(ActionCost { action, stationary: task.stationary(&mut closed)? })
+            Ok(ActionCost { action, stationary: task.stationary(&mut closed)?, interval: None })
         })
         .collect()
 }
@@ -52,6 +56,36 @@ fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
 /// How much of a disturbance is left where cycles in time are no longer followed one by one.
 const LEFT: f64 = 1e-4;
 
+/// Parts of a run that are followed where all of it is too much.
+const PARTS: i64 = 40;
+/// Fewest periods of the parts together, and their share of a longer run.
+const FEWEST: u64 = 6_000;
+const SHARE: u64 = 30;
+
+/// Even parts of a run, as long as each other.
+#[derive(Clone, Copy)]
+struct Parts {
+    begin_ns: i64,
+    /// From the begin of one to that of the next.
+    spacing_ns: i64,
+    length_ns: i64,
+}
+
+impl Parts {
+    /// Of a run of which so many periods would have to be followed; `None` for all of it.
+    fn of(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<Parts> {
+        let enough = (periods / SHARE).max(FEWEST);
+        (followed > 2 * enough).then(|| {
+            let spacing_ns = (periods as i64 / PARTS).max(1).saturating_mul(period_ns);
+            Parts { begin_ns, spacing_ns, length_ns: spacing_ns / periods.max(1) as i64 * enough as i64 }
+        })
+    }
+
+    fn holds(&self, time_ns: i64) -> bool {
+        (time_ns - self.begin_ns).rem_euclid(self.spacing_ns) < self.length_ns
+    }
+}
+
 /// A plant under actions that do the same with a late job. Where all cycles have been in time for long, they cost what those of the run
 /// do.
 struct Alternatives {
@@ -62,11 +96,26 @@ struct Alternatives {
     moments: Vec<Moment>,
     begin_ns: i64,
     calm: u64,
+    /// What of the run is followed, and whether the last cycle was.
+    parts: Option<Parts>,
+    is_followed: bool,
 }
 
 impl Alternatives {
     /// The next moment, or a time at which all tasks are together.
     fn pass(&mut self, moment: Result<Moment, Together>, longest_calm: u64, calm_cost: f64) {
+        if let Some(parts) = self.parts.filter(|_| !self.is_followed) {
+            if let Err(together) = moment
+                && parts.holds(together.time_ns)
+            {
+                self.is_followed = true;
+                self.begin_ns = together.time_ns;
+                self.cycles.pass(Ok(Moment::Cut(together.time_ns)));
+                self.cycles.pass(moment);
+                self.along.iter_mut().for_each(|(_, warmed)| warmed.pass(Moment::Cut(together.time_ns)));
+            }
+            return;
+        }
         let in_time = self.cycles.pass(moment);
         let together = match moment {
             Ok(moment) => return self.moments.push(moment),
@@ -96,6 +145,7 @@ impl Alternatives {
         self.along.iter_mut().for_each(|(_, warmed)| warmed.turn(together.time_ns));
         self.moments.clear();
         self.begin_ns = together.time_ns;
+        self.is_followed = self.parts.is_none_or(|parts| parts.holds(together.time_ns));
     }
 }
 
@@ -114,25 +164,32 @@ impl Several {
         if !is_late {
             let stationary = &now.clustered;
             return Ok(actions()
-                .map(|action| ActionCost { action, stationary: stationary.clone() })
+                .map(|action| ActionCost { action, stationary: stationary.clone(), interval: None })
                 .collect());
         }
         let remembered = LEFT.ln() / now.ideal.radius_per_period.clamp(f64::MIN_POSITIVE, 1.0 - 1e-9).ln();
         let actions: Vec<OverrunAction> = actions().collect();
-        let mut found = Vec::new();
+        let periods = now.timing.periods;
+        let followed = (now.timing.missed.max(1) as f64 * (remembered + 1.0)).min(periods as f64) as u64;
+        let parts = Parts::of(periods, followed, self.period_ns(), 0);
+        let own = self.tasks.first().map(|task| task.overrun);
+        let own = own.filter(|own| self.tasks.iter().all(|task| task.overrun == *own));
+        let mut found: Vec<(ActionCost, AlongTrace)> = Vec::new();
         for late in [Late::Skip, Late::CatchUp, Late::RePhase, Late::Kill] {
             let of_late = actions.iter().filter(|action| action.late == late);
             let along: Vec<(OverrunAction, Warmed)> =
-                of_late.map(|action| (*action, Warmed::new(&closed, &now.ideal, 0))).collect();
+                of_late.map(|action| (*action, Warmed::new(&closed, &now.ideal, self.period_ns()))).collect();
             if along.is_empty() {
                 continue;
             }
             let cycles = self.cycles()?.keeping(FEW_KEPT);
-            let mut all = Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0 };
+            let is_followed = parts.is_none();
+            let mut all =
+                Alternatives { cycles, along, moments: Vec::new(), begin_ns: 0, calm: 0, parts, is_followed };
             let own = self.tasks.len();
             self.with_action(late).follow(&under(late), false, |moment| {
                 if let Ok(Moment::At(_, event)) = moment {
-                    if usize::from(event.by) >= own {
+                    if usize::from(event.by) >= own || !all.is_followed {
                         return;
                     }
                     if event.act == Act::Zero {
@@ -144,10 +201,26 @@ impl Several {
             let Alternatives { cycles, along, .. } = all;
             for (action, warmed) in along.into_iter().filter(|_| cycles.counts().0 > 0) {
                 let (stability, rates) = cycles.stability(&mut closed, action.without);
-                let stationary = along_cycles(&stability, &rates, warmed.finish().cost);
-                found.push(ActionCost { action, stationary });
+                let along = warmed.finish();
+                let stationary = along_cycles(&stability, &rates, along.cost);
+                found.push((ActionCost { action, stationary, interval: None }, along));
             }
         }
+        if parts.is_some() {
+            let along = own.and_then(|own| found.iter().find(|(cost, _)| cost.action == own));
+            if let Some(now_along) = along.map(|(_, along)| along.clone()) {
+                let of_all = now.along.cost;
+                for (cost, along) in &mut found {
+                    let (ratio, half) = ratio(along, &now_along);
+                    let interval = Interval { low: of_all * (ratio - half), high: of_all * (ratio + half) };
+                    if cost.stationary.cost.is_finite() && interval.low.is_finite() {
+                        cost.stationary.cost = of_all * ratio;
+                        cost.interval = Some(interval);
+                    }
+                }
+            }
+        }
+        let mut found: Vec<ActionCost> = found.into_iter().map(|(cost, _)| cost).collect();
         found.sort_by_key(|cost| OverrunAction::ALL.iter().position(|action| *action == cost.action));
         Ok(found)
     }
@@ -158,4 +231,18 @@ impl Several {
         other.tasks.iter_mut().for_each(|task| task.overrun = OverrunAction::holding(late));
         other
     }
+}
+
+/// By how much a cost differs from another along the same parts of a run, and half the interval of that.
+fn ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
+    let ratio = along.cost / other.cost;
+    let half = match (parts_of(along), parts_of(other)) {
+        (Some(parts), Some(others)) => {
+            let apart: Vec<f64> =
+                parts.iter().zip(&others).map(|(part, other)| part - ratio * other).collect();
+            spread(&apart).map_or(f64::NAN, |half| half / other.cost)
+        }
+        _ => f64::NAN,
+    };
+    (ratio, half)
 }

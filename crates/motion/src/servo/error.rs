@@ -34,7 +34,9 @@ pub enum ServoError {
     #[error("{0:?} is not a moment of actuation: write end, start, next-start or next-due")]
     NotAnActuation(String),
     /// A text that is no reference.
-    #[error("{0:?} is not a reference: write step:1, sine:1:0.5Hz or ramp:2, in the output's unit")]
+    #[error(
+        "{0:?} is not a reference: write step:1, sine:1:0.5Hz, ramp:2 or move:1:200ms, in the output's unit"
+    )]
     NotAReference(String),
     /// A text that is no controller.
     #[error("{0:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg")]

@@ -19,6 +19,9 @@ pub struct FollowedReference {
     /// Largest distance of the two from each other, as a share of the reference's size.
     #[serde(with = "crate::Infinite")]
     pub apart: f64,
+    /// The same as a share of the largest distance that ideal timing leaves from the reference, or of 1 % of its size.
+    #[serde(with = "crate::Infinite")]
+    pub of_error: f64,
     /// The response with ideal timing.
     pub ideal_points: Vec<Point>,
     /// The response with the recorded timing, at the same times.
@@ -26,16 +29,19 @@ pub struct FollowedReference {
 }
 
 /// Points of a curve.
-const POINTS: i64 = 1_200;
+pub(super) const POINTS: i64 = 1_200;
 /// Most activations around the worst event.
 const MOST_ROWS: u64 = 200_000;
 
-/// A step and a tracking task for a loop: 1, and a sine of 1 at a tenth of the slowest crossover.
+/// A move and a tracking task for a loop: 1 from rest to rest in ten times the time of its slowest crossover, and a sine of 1 at a
+/// tenth of that.
 pub fn usual_references(crossover_rad_per_s: f64) -> [Reference; 2] {
-    let hz = crossover_rad_per_s / 10.0 / std::f64::consts::TAU;
-    // One digit, exactly as it is written: 0.3 and not 0.30000000000000004.
-    let frequency_hz = format!("{hz:.0e}").parse().unwrap_or(hz);
-    [Reference::Step(1.0), Reference::Sine { amplitude: 1.0, frequency_hz }]
+    // As many digits as are written: 60 and not 59.8716, 0.3 and not 0.30000000000000004.
+    let digits = |value: f64, more: usize| format!("{value:.more$e}").parse().unwrap_or(value);
+    let time_s: f64 = digits(10.0 / digits(crossover_rad_per_s, 0), 5);
+    let frequency_hz = digits(crossover_rad_per_s / 10.0 / std::f64::consts::TAU, 0);
+    let time_ns = (time_s * 1e9).round().max(1.0) as i64;
+    [Reference::Move { distance: 1.0, time_ns }, Reference::Sine { amplitude: 1.0, frequency_hz }]
 }
 
 /// A stretch of time before and after the worst event, in ns.
@@ -51,6 +57,10 @@ impl Window {
         let (before_s, length_s) = match reference {
             Reference::Sine { frequency_hz, .. } => (0.5 / frequency_hz, 2.0 / frequency_hz),
             Reference::Step(_) | Reference::Ramp(_) => (0.5 * rise_s, 20.0 * rise_s),
+            Reference::Move { time_ns, .. } => {
+                let time_s = time_ns as f64 * 1e-9;
+                (0.0, time_s + 10.0 * rise_s)
+            }
         };
         let most_ns = MOST_ROWS as i64 / 2 * period_ns;
         Window {
@@ -67,8 +77,9 @@ pub(super) fn compared(
     length_ns: i64,
     punctual: Vec<Moment>,
     recorded: Vec<Moment>,
+    points: i64,
 ) -> FollowedReference {
-    let step_ns = (length_ns / POINTS).max(1);
+    let step_ns = (length_ns / points).max(1);
     let driven = |moments: Vec<Moment>| {
         DrivenLoop::new(closed, TimeBase::Nominal, reference).through(moments, step_ns, length_ns)
     };
@@ -77,13 +88,14 @@ pub(super) fn compared(
     let distances = ideal_points.iter().zip(&recorded_points).flat_map(|(a, b)| {
         a.outputs.iter().zip(&b.outputs).map(|(a, b)| (a - b).abs()).collect::<Vec<f64>>()
     });
-    let apart =
-        distances.fold(0.0, |most: f64, d| if d.is_nan() { f64::INFINITY } else { most.max(d) }) / size;
+    let apart = distances.fold(0.0, |most: f64, d| if d.is_nan() { f64::INFINITY } else { most.max(d) });
+    let ideal = tracking(&ideal_points);
     FollowedReference {
         reference,
-        ideal: tracking(&ideal_points),
+        ideal,
         recorded: tracking(&recorded_points),
-        apart,
+        apart: apart / size,
+        of_error: apart / ideal.max_error.max(0.01 * size),
         ideal_points,
         recorded_points,
     }

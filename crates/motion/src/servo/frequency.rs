@@ -71,10 +71,12 @@ impl SampledLoop {
     pub fn return_ratio(&self, channel: usize, theta: f64) -> Option<Complex<f64>> {
         let broken = self.controller_at(theta)? * self.plant_at(theta)?;
         let m = broken.nrows();
+        if m == 1 {
+            return Some(broken[(0, 0)]);
+        }
         let difference = Matrix::identity(m, m) + broken;
         let others = difference.clone().remove_row(channel).remove_column(channel);
-        let below = if m == 1 { Complex::new(1.0, 0.0) } else { others.determinant() };
-        Some(difference.determinant() / below - 1.0)
+        Some(difference.determinant() / others.determinant() - 1.0)
     }
 
     /// Eigenvalues of the loop broken at the inputs: its characteristic loci (MacFarlane and Postlethwaite 1977).
@@ -86,8 +88,9 @@ impl SampledLoop {
         eigenvalues(broken)
     }
 
-    /// Whether the loop is stable: whether the map of its state from sample to sample shrinks in the end.
-    pub fn is_stable(&self) -> bool {
+    /// The loop with its inputs open, z s = A s + B v with u = K s: v is what is sent to the inputs, u what the controller
+    /// computes for them. Closed it is A + B K.
+    pub fn state_space(&self) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>) {
         let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.states());
         // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.
         let past = self.whole_periods as usize + 1;
@@ -96,28 +99,37 @@ impl SampledLoop {
         let mut output = DMatrix::zeros(m, size);
         output.columns_mut(0, n).copy_from(&(&c.d * &self.seen));
         output.columns_mut(n + m * past, nc).copy_from(&c.c);
-        let mut next = DMatrix::zeros(size, size);
+        let (mut next, mut input) = (DMatrix::zeros(size, size), DMatrix::zeros(size, m));
         next.view_mut((0, 0), (n, n)).copy_from(&self.phi);
         // The input computed j periods ago; j = 0 is the output of this sample.
         let mut enter = |j: usize, gain: &DMatrix<f64>| {
-            if j == 0 {
-                let part = gain * &output;
-                let mut rows = next.rows_mut(0, n);
-                rows += part;
+            let mut block = if j == 0 {
+                input.view_mut((0, 0), (n, m))
             } else {
-                let mut block = next.view_mut((0, n + m * (j - 1)), (n, m));
-                block += gain;
-            }
+                next.view_mut((0, n + m * (j - 1)), (n, m))
+            };
+            block += gain;
         };
         enter(past - 1, &self.now);
         enter(past, &self.before);
-        next.rows_mut(n, m).copy_from(&output);
+        input.view_mut((n, 0), (m, m)).fill_with_identity();
         for j in 1..past {
             next.view_mut((n + m * j, n + m * (j - 1)), (m, m)).fill_with_identity();
         }
         next.view_mut((n + m * past, 0), (nc, n)).copy_from(&(&c.b * &self.seen));
         next.view_mut((n + m * past, n + m * past), (nc, nc)).copy_from(&c.a);
-        is_contraction(next)
+        (next, input, output)
+    }
+
+    /// The map of its state from sample to sample.
+    pub fn closed(&self) -> DMatrix<f64> {
+        let (open, input, output) = self.state_space();
+        open + input * output
+    }
+
+    /// Whether the loop is stable: whether the map of its state from sample to sample shrinks in the end.
+    pub fn is_stable(&self) -> bool {
+        is_contraction(self.closed())
     }
 }
 

@@ -6,28 +6,14 @@ use nalgebra::Complex;
 use serde::Serialize;
 
 use super::controller::Controller;
+use super::crossings::{Crossings, LONGEST_DELAY, PhaseMargin, changes, fans, nearest};
 use super::design::Design;
 use super::frequency::{Rational, SampledLoop};
+use super::numeric::{balance, complex, eigenvalues};
 use super::plant::Plant;
 
-/// Margins of one input's loop.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PhaseMargin {
-    /// Smallest phase margin over all crossings of gain one, in degrees.
-    pub degrees: f64,
-    /// Where it is, in rad/s.
-    pub crossover_rad_per_s: f64,
-}
-
-impl PhaseMargin {
-    /// The delay that uses it up at its crossover, in s: margin / crossover.
-    pub fn delay_s(&self) -> f64 {
-        self.degrees.to_radians() / self.crossover_rad_per_s
-    }
-}
-
-/// Phase margin of the sampled loop at one input, with a constant delay from sampling to actuation. `None` when the
-/// gain never crosses one.
+/// The smallest phase margin of the sampled loop at one input, with a constant delay from sampling to actuation. `None` when
+/// the gain never crosses one.
 pub fn phase_margin(
     plant: &Plant,
     controller: &Controller,
@@ -36,9 +22,7 @@ pub fn phase_margin(
     channel: usize,
 ) -> Option<PhaseMargin> {
     let sampled = SampledLoop::new(plant, controller, period_ns, delay_ns);
-    let found = worst_crossing(1e-5 * PI, PI * 0.999_999, |theta| sampled.return_ratio(channel, theta))?;
-    let period_s = period_ns as f64 * 1e-9;
-    Some(PhaseMargin { crossover_rad_per_s: found.crossover_rad_per_s / period_s, ..found })
+    nearest(&Crossings::new(&sampled, channel).crossovers(period_ns as f64 * 1e-9))
 }
 
 /// The same for the continuous loop that a PD or PID stands for: P(s) K (1 + Td s + 1/(Ti s)), before sampling and
@@ -58,46 +42,27 @@ pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMar
         }
     };
     let rational = Rational::of(plant, channel, channel);
-    worst_crossing(1e-3, 1e6, |w| {
+    let loop_gain = |w: f64| {
         let s = Complex::new(0.0, w);
-        Some(rational.at(w) * (Complex::new(1.0, 0.0) + s * *td + s.inv() * inverse_ti) * *gain)
-    })
-}
-
-/// The smallest phase margin over a logarithmic range of frequencies, crossings found by bisection.
-fn worst_crossing(
-    from: f64,
-    to: f64,
-    loop_gain: impl Fn(f64) -> Option<Complex<f64>>,
-) -> Option<PhaseMargin> {
-    const POINTS: u32 = 2_000;
-    let at = |k: u32| from * (to / from).powf(f64::from(k) / f64::from(POINTS));
-    let above = |w: f64| loop_gain(w).map(|l| l.norm() > 1.0);
-    let mut worst: Option<PhaseMargin> = None;
-    for k in 0..POINTS {
-        let (mut low, mut high) = (at(k), at(k + 1));
-        let (Some(before), Some(after)) = (above(low), above(high)) else { continue };
-        if before == after {
-            continue;
-        }
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if above(middle) == Some(before) { low = middle } else { high = middle }
-        }
-        let Some(gain) = loop_gain(low) else { continue };
-        // Distance of the phase from -180 degrees, in -180..180.
-        let degrees = (-gain).arg().to_degrees();
-        if worst.is_none_or(|w| degrees < w.degrees) {
-            worst = Some(PhaseMargin { degrees, crossover_rad_per_s: low });
-        }
-    }
-    worst
+        rational.at(w) * (Complex::new(1.0, 0.0) + s * *td + s.inv() * inverse_ti) * *gain
+    };
+    // A grid, and more near lightly damped poles.
+    let poles = eigenvalues(complex(&plant.a)).unwrap_or_default();
+    let near = poles.iter().flat_map(|p| (-20..=20).map(|k| p.im.abs() + f64::from(k) * 0.5 * p.re.abs()));
+    let grid = (0..=2_000).map(|k| 1e-3 * 1e9f64.powf(f64::from(k) / 2_000.0));
+    let mut points: Vec<f64> = grid.chain(near).filter(|w| *w >= 1e-3).collect();
+    points.sort_by(f64::total_cmp);
+    let crossing = |(w, falls): (f64, bool)| PhaseMargin {
+        degrees: (-loop_gain(w)).arg().to_degrees(),
+        crossover_rad_per_s: w,
+        falls,
+    };
+    let found = changes(&points, |w| Some(loop_gain(w).norm() > 1.0));
+    nearest(&found.into_iter().map(crossing).collect::<Vec<_>>())
 }
 
 /// Longest delay whose loop is built to find the delay margin, in periods.
 const MOST_PERIODS: i64 = 16;
-/// Longest constant delay for which a jitter margin is looked for, in periods: the loop's state grows with it.
-const LONGEST_DELAY: i64 = 64;
 
 /// The constant delays from sampling to actuation that a loop stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -119,17 +84,30 @@ pub fn delay_margin(plant: &Plant, controller: &Controller, period_ns: i64) -> D
     if !stable(0) {
         return DelayMargin::Never;
     }
-    let step = (period_ns / 4).max(1);
-    let mut low = 0;
-    while stable(low + step) {
+    let (longest, shortest) = ((period_ns / 4).max(1), (period_ns / 256).max(1));
+    let ahead = |delay_ns| {
+        periods_to_turn(&SampledLoop::new(plant, controller, period_ns, delay_ns)) * period_ns as f64
+    };
+    let (mut low, mut left) = (0, ahead(0));
+    let step = loop {
+        // Half the way to where a crossing will be turned into -1, which is not exactly there: a delay of part of a period
+        // changes the gain, too.
+        if left < period_ns as f64 {
+            left = ahead(low);
+        }
+        let step = ((0.5 * left) as i64).clamp(shortest, longest);
+        if !stable(low + step) {
+            break step;
+        }
         low += step;
+        left -= step as f64;
         if low >= period_ns.saturating_mul(MOST_PERIODS) {
             return match long_delay_margin_ns(plant, controller, period_ns) {
                 Some(ns) => DelayMargin::UpTo(ns.max(low)),
                 None => DelayMargin::Always,
             };
         }
-    }
+    };
     let mut high = low + step;
     while high - low > 1 {
         let middle = low + (high - low) / 2;
@@ -157,24 +135,15 @@ fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) 
 /// How many whole periods of delay turn one of the loop's characteristic loci into -1: a delay of d periods turns each
 /// by d theta and leaves its size. Infinite when no locus is as large as one.
 fn periods_to_turn(sampled: &SampledLoop) -> f64 {
-    const POINTS: u32 = 2_000;
-    let at = |k: u32| 1e-6 * PI * 1e6f64.powf(f64::from(k) / f64::from(POINTS));
+    let from_one = |l: &Complex<f64>| (l.norm() - 1.0).abs();
+    let turn = |theta: f64, l: &Complex<f64>| (-l).arg().rem_euclid(2.0 * PI) / theta;
+    let crossings = Crossings::new(sampled, 0);
     let above = |theta| Some(sampled.loci(theta)?.iter().filter(|l| l.norm() > 1.0).count());
     let mut least = f64::INFINITY;
-    for k in 0..POINTS {
-        let (mut low, mut high) = (at(k), at(k + 1));
-        let before = above(low);
-        if before == above(high) {
-            continue;
-        }
-        for _ in 0..60 {
-            let middle = 0.5 * (low + high);
-            if above(middle) == before { low = middle } else { high = middle }
-        }
-        let from_one = |l: &Complex<f64>| (l.norm() - 1.0).abs();
-        let loci = sampled.loci(low).unwrap_or_default();
+    for (theta, _) in crossings.with_gain(above) {
+        let loci = sampled.loci(theta).unwrap_or_default();
         if let Some(crossing) = loci.iter().min_by(|a, b| from_one(a).total_cmp(&from_one(b))) {
-            least = least.min((-crossing).arg().rem_euclid(2.0 * PI) / low);
+            least = least.min(turn(theta, crossing));
         }
     }
     least
@@ -197,31 +166,36 @@ pub struct JitterMargin<'a> {
     plant: &'a Plant,
     controller: &'a Controller,
     period_ns: i64,
+    rational: Rational,
     /// |e^iw - 1| P_alias(w) at the frequencies looked at, which the delay does not change.
     aliased: Vec<f64>,
 }
 
-/// Frequencies looked at, from zero to half the sampling rate.
+/// Frequencies looked at, from zero to half the sampling rate; others near the loop's poles.
 const FREQUENCIES: u32 = 4_000;
 
 impl<'a> JitterMargin<'a> {
     /// Prepares it for any constant delay. `None` for a loop that has several inputs or reads states, and for a plant that
     /// answers at once.
     pub fn new(plant: &'a Plant, controller: &'a Controller, period_ns: i64) -> Option<JitterMargin<'a>> {
-        const ALIASES: i32 = 300;
         if plant.sizes() != (plant.sizes().0, 1, 1) || controller.reads_states {
             return None;
         }
         let rational = Rational::of(plant, 0, 0);
-        let period_s = period_ns as f64 * 1e-9;
-        let aliased = (1..=FREQUENCIES).map(|k| {
-            let theta = frequency(k);
-            let all = (-ALIASES..=ALIASES).map(|n| rational.at((theta + 2.0 * PI * f64::from(n)) / period_s));
-            let turn = (Complex::from_polar(1.0, theta) - 1.0).norm();
-            turn * all.map(|p| p.norm_sqr()).sum::<f64>().sqrt()
-        });
-        let aliased = aliased.collect();
-        rational.is_strictly_proper().then_some(JitterMargin { plant, controller, period_ns, aliased })
+        if !rational.is_strictly_proper() {
+            return None;
+        }
+        let mut all = JitterMargin { plant, controller, period_ns, rational, aliased: Vec::new() };
+        all.aliased = (1..=FREQUENCIES).map(|k| all.aliased_at(frequency(k))).collect();
+        Some(all)
+    }
+
+    /// |e^iw - 1| P_alias(w).
+    fn aliased_at(&self, theta: f64) -> f64 {
+        const ALIASES: i32 = 300;
+        let period_s = self.period_ns as f64 * 1e-9;
+        let of = |n| self.rational.at((theta + 2.0 * PI * f64::from(n)) / period_s).norm_sqr();
+        (Complex::from_polar(1.0, theta) - 1.0).norm() * (-ALIASES..=ALIASES).map(of).sum::<f64>().sqrt()
     }
 
     /// The margin in ns on top of a constant delay; `None` for a loop that is unstable with that delay alone, and for a
@@ -234,9 +208,13 @@ impl<'a> JitterMargin<'a> {
         if !sampled.is_stable() {
             return None;
         }
+        let mut closed = sampled.closed();
+        balance(&mut closed);
+        let near = fans(&eigenvalues(complex(&closed)).unwrap_or_default());
+        let near = near.into_iter().filter(|theta| (1e-9..PI).contains(theta));
+        let near = near.map(|theta| (theta, self.aliased_at(theta)));
         let mut most: f64 = 0.0;
-        for (k, aliased) in (1..).zip(&self.aliased) {
-            let theta = frequency(k);
+        for (theta, aliased) in (1..).map(frequency).zip(self.aliased.iter().copied()).chain(near) {
             let c = sampled.controller_at(theta)?[(0, 0)];
             let closed = sampled.plant_at(theta)?[(0, 0)] * c + 1.0;
             most = most.max(aliased * c.norm() / closed.norm());

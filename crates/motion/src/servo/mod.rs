@@ -17,6 +17,7 @@ mod cascade;
 mod chain;
 mod controller;
 mod course;
+mod crossings;
 mod curves;
 mod cycles;
 mod description;
@@ -77,6 +78,7 @@ pub use assessment::{LoopAssessment, Wishes};
 pub use bound::{PlantAsked, TaskThere, control};
 pub use chain::{Chain, Edge, Stationary, Stretches};
 pub use controller::Controller;
+pub use crossings::{LoopMargins, PhaseMargin};
 pub use curves::{DelayCost, PeriodCost};
 pub use design::Design;
 pub use error::ServoError;
@@ -91,9 +93,7 @@ pub use live_result::{LiveTrouble, LiveWay, ServoLive};
 pub use live_trial::{LiveBench, LiveTrial};
 pub use looped::{Act, Closing, Event, Loop};
 pub use loops_judged::{LoopOfPlant, PlantUnderRun, TaskOfLoops};
-pub use margins::{
-    DelayMargin, JitterMargin, PhaseMargin, continuous_phase_margin, delay_margin, phase_margin,
-};
+pub use margins::{DelayMargin, JitterMargin, continuous_phase_margin, delay_margin, phase_margin};
 pub use mean_timing::{MeanTiming, VelocityError};
 pub use memory::Stability;
 pub use misses::{AtMost, Misses};

@@ -6,13 +6,15 @@ use super::along_trace::{AlongTrace, Interval};
 use super::chain::Chain;
 use super::controller::Controller;
 use super::course::{Warmed, along_cycles, parts_of, spread};
+use super::crossings::LoopMargins;
 use super::cycles::{Cycle, under};
 use super::design::Design;
 use super::evaluate::{Evaluated, Evaluation};
 use super::gains::Gains;
 use super::looped::Loop;
-use super::margins::{DelayMargin, delay_margin, phase_margin};
+use super::margins::{DelayMargin, delay_margin};
 use super::overrun::Without;
+use super::plant::Plant;
 use super::question::Question;
 use super::several::Several;
 use super::sources::Source;
@@ -54,14 +56,17 @@ pub struct Redesign {
     pub recovered: Option<Interval>,
     /// The longest constant delay it would stand.
     pub delay: DelayMargin,
+    /// The largest factor by which it would amplify a disturbance of any frequency; infinite where it is unstable.
+    #[serde(with = "crate::Infinite")]
+    pub peak: f64,
     /// Its numbers.
     pub gains: Gains,
 }
 
 /// Cycles that a search goes through.
 const FEW: usize = 24;
-/// Least phase margin in degrees of what is searched for.
-const PHASE: f64 = 30.0;
+/// Largest amplification of a disturbance of what is searched for: at least 29 degrees and half of the gain are left then.
+const PEAK: f64 = 2.0;
 /// Factors by which a search changes numbers, as logarithms: the first and the last.
 const FIRST_STEP: f64 = 0.5;
 const LAST_STEP: f64 = 0.01;
@@ -111,11 +116,20 @@ impl Several {
                 instead_of: now.clustered.cost,
                 recovered: now.cost_interval.and_then(|_| recovered(&along, &now.along)),
                 delay: delay_margin(&question.plant, &controller, question.period_ns),
+                peak: largest_peak(&question.plant, &controller, question.period_ns),
                 gains: Gains::of(&question.plant, &design, &controller, question.period_ns),
             }
         };
         Ok(done.map(of).collect())
     }
+}
+
+/// The largest factor by which one of the inputs' loops amplifies a disturbance.
+fn largest_peak(plant: &Plant, controller: &Controller, period_ns: i64) -> f64 {
+    let of = |channel| {
+        LoopMargins::new(plant, controller, period_ns, 0, channel).map_or(f64::INFINITY, |m| m.peak)
+    };
+    (0..plant.outputs.len()).map(of).fold(1.0, f64::max)
 }
 
 /// Every way that the question's plant allows.
@@ -178,15 +192,11 @@ fn retuned(question: &Question, few: &[(Cycle, f64)], now: &Evaluation) -> Optio
         DelayMargin::UpTo(ns) => ns,
         DelayMargin::Always => i64::MAX,
     };
-    let phase = |controller: &Controller| {
-        let of =
-            |channel| phase_margin(plant, controller, period_ns, 0, channel).map_or(180.0, |m| m.degrees);
-        (0..plant.outputs.len()).map(of).fold(180.0, f64::min)
-    };
+    let peak = |controller: &Controller| largest_peak(plant, controller, period_ns);
     let first = of(&logs)?;
     // What the loop has now is enough where it has less.
     let wanted_ns = longest(&first).min(now.timing.worst_response_ns.max(period_ns));
-    let wanted_degrees = phase(&first).min(PHASE);
+    let allowed_peak = peak(&first).max(PEAK);
     // What an integral is there for, a load that stays, is not in the cost: it is not given up.
     let integral = begin.integral_gains();
     let keeps = |logs: &[f64]| {
@@ -208,7 +218,7 @@ fn retuned(question: &Question, few: &[(Cycle, f64)], now: &Evaluation) -> Optio
                 let Some(controller) = of(&other) else { continue };
                 closed = closed.closed_anew(&controller);
                 let price = cost(&mut closed, few, period_ns);
-                if price < best && longest(&controller) >= wanted_ns && phase(&controller) >= wanted_degrees {
+                if price < best && longest(&controller) >= wanted_ns && peak(&controller) <= allowed_peak {
                     (best, logs, is_better) = (price, other, true);
                     break;
                 }

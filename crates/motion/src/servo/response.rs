@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use jitterlab_model::units::parse_duration_ns;
 use nalgebra::DVector;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::ServoError;
 use super::along_trace::TimeBase;
@@ -12,8 +13,9 @@ use super::looped::{Act, Event, Loop};
 use super::timing::Moment;
 use crate::error::MotionError;
 
-/// What the outputs are asked to do, from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// What the outputs are asked to do, from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`,
+/// `ramp:SPEED` or `move:DISTANCE:TIME`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Reference {
     /// Jump from 0 to this value.
@@ -27,6 +29,13 @@ pub enum Reference {
     },
     /// Move at this constant speed.
     Ramp(f64),
+    /// Move from rest to rest: a third of the time speeding up, a third at constant speed, a third slowing down.
+    Move {
+        /// How far, in the outputs' unit.
+        distance: f64,
+        /// How long it takes, in ns.
+        time_ns: i64,
+    },
 }
 
 impl fmt::Display for Reference {
@@ -36,6 +45,9 @@ impl fmt::Display for Reference {
             Reference::Step(value) => write!(f, "step:{value}"),
             Reference::Sine { amplitude, frequency_hz } => write!(f, "sine:{amplitude}:{frequency_hz}Hz"),
             Reference::Ramp(speed) => write!(f, "ramp:{speed}"),
+            Reference::Move { distance, time_ns } => {
+                write!(f, "move:{distance}:{}ms", *time_ns as f64 / 1e6)
+            }
         }
     }
 }
@@ -45,7 +57,7 @@ jitterlab_model::as_text!(Reference);
 impl FromStr for Reference {
     type Err = MotionError;
 
-    /// Reads `step:VALUE`, `sine:AMPLITUDE:FREQUENCY` or `ramp:SPEED`.
+    /// Reads `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`, `ramp:SPEED` or `move:DISTANCE:TIME`.
     fn from_str(text: &str) -> Result<Self, MotionError> {
         let number = |t: &str| t.parse::<f64>().ok().filter(|v| v.is_finite() && *v != 0.0);
         let mut parts = text.split(':');
@@ -57,6 +69,10 @@ impl FromStr for Reference {
                 .and_then(|hz| number(hz.trim()))
                 .filter(|hz| *hz > 0.0)
                 .map(|frequency_hz| Reference::Sine { amplitude, frequency_hz }),
+            (Some("move"), Some(distance), Some(time), None) => {
+                let time = parse_duration_ns(time).ok().filter(|ns| *ns > 0);
+                time.map(|time_ns| Reference::Move { distance, time_ns })
+            }
             _ => None,
         };
         Ok(found.ok_or_else(|| ServoError::NotAReference(text.into()))?)
@@ -72,6 +88,15 @@ impl Reference {
                 amplitude * (std::f64::consts::TAU * frequency_hz * time_s).sin()
             }
             Reference::Ramp(speed) => speed * time_s,
+            Reference::Move { distance, time_ns } => {
+                let part = (time_s / (time_ns as f64 * 1e-9)).clamp(0.0, 1.0);
+                let gone = match part {
+                    up if up < 1.0 / 3.0 => 2.25 * up * up,
+                    between if between < 2.0 / 3.0 => 1.5 * between - 0.25,
+                    down => 1.0 - 2.25 * (1.0 - down) * (1.0 - down),
+                };
+                distance * gone
+            }
         }
     }
 }
@@ -288,10 +313,21 @@ mod tests {
 
     #[test]
     fn references_are_read_as_they_are_written() {
-        for text in ["step:0.5", "sine:1:2.5Hz", "ramp:-3"] {
+        for text in ["step:0.5", "sine:1:2.5Hz", "ramp:-3", "move:2:166.667ms"] {
             assert_eq!(text.parse::<Reference>().unwrap().to_string(), text);
         }
-        for text in ["step", "step:0", "sine:1:2", "sine:1:-2Hz", "ramp:x", "circle:1", "step:1:2"] {
+        for text in [
+            "step",
+            "step:0",
+            "sine:1:2",
+            "sine:1:-2Hz",
+            "ramp:x",
+            "circle:1",
+            "step:1:2",
+            "move:1",
+            "move:1:0s",
+            "move:1:2",
+        ] {
             assert!(text.parse::<Reference>().unwrap_err().to_string().contains("step:1"), "{text}");
         }
     }

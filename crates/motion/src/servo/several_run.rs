@@ -5,7 +5,7 @@ use super::assessment::{Wishes, proved_of_seen};
 use super::chain::Stationary;
 use super::evaluate::Evaluated;
 use super::execution::Execution;
-use super::follow::{FollowedReference, Window, compared, usual_references};
+use super::follow::{FollowedReference, POINTS, Window, compared, usual_references};
 use super::jobs::GivenTask;
 use super::late_jobs::under_recorded;
 use super::looped::Loop;
@@ -190,7 +190,11 @@ impl Several {
                 (*reference, worst_ns.saturating_sub(window.before_ns), window.length_ns)
             })
             .collect();
-        let from_ns = windows.iter().map(|w| w.1).min().unwrap_or(worst_ns);
+        let moved_ns = |w: &(Reference, i64, i64)| match w.0 {
+            Reference::Move { time_ns, .. } => time_ns.min(w.2),
+            _ => 0,
+        };
+        let from_ns = windows.iter().map(|w| w.1.saturating_sub(moved_ns(w))).min().unwrap_or(worst_ns);
         let until_ns = windows.iter().map(|w| w.1.saturating_add(w.2)).max().unwrap_or(worst_ns);
         let mut jobs: Vec<Vec<Job>> = Vec::new();
         for source in sources.iter().take(self.tasks.len()) {
@@ -202,7 +206,44 @@ impl Several {
             })?;
             jobs.push(within);
         }
-        windows.into_iter().map(|window| self.followed(&jobs, closed, window)).collect()
+        let each = windows.into_iter().map(|window| match moved_ns(&window) {
+            0 => self.followed(&jobs, closed, window, POINTS),
+            moved_ns => self.moved(&jobs, closed, window, moved_ns / self.period_ns().max(1)),
+        });
+        each.collect()
+    }
+
+    /// A move that begins so that the event falls where it does most harm: on one of this many of its jobs.
+    fn moved(
+        &self,
+        jobs: &[Vec<Job>],
+        closed: &Loop,
+        (reference, event_ns, length_ns): (Reference, i64, i64),
+        count: i64,
+    ) -> Result<FollowedReference, MotionError> {
+        const JOBS: i64 = 100_000;
+        // As many as take no longer than the run itself.
+        let tried = (JOBS * self.period_ns() / length_ns.max(1)).clamp(4, 24);
+        let period_ns = self.period_ns();
+        let window = |k: i64| (reference, event_ns.saturating_sub(k.saturating_mul(period_ns)), length_ns);
+        let worst_of = |from: i64, until: i64, each: i64| -> Result<(f64, i64), MotionError> {
+            let mut worst = (-1.0, from);
+            for k in (from..=until).step_by(each.unsigned_abs() as usize) {
+                let found = self.followed(jobs, closed, window(k), POINTS / 4)?;
+                if found.of_error > worst.0 {
+                    worst = (found.of_error, k);
+                }
+            }
+            Ok(worst)
+        };
+        let each = (count / tried).max(1);
+        let mut worst = worst_of(0, count, each)?;
+        if each > 1 {
+            let (from, until) = ((worst.1 - each + 1).max(0), (worst.1 + each - 1).min(count));
+            let near = worst_of(from, until, (2 * each / tried).max(1))?;
+            worst = if near.0 > worst.0 { near } else { worst };
+        }
+        self.followed(jobs, closed, window(worst.1), POINTS)
     }
 
     fn followed(
@@ -210,6 +251,7 @@ impl Several {
         jobs: &[Vec<Job>],
         closed: &Loop,
         (reference, begin_ns, length_ns): (Reference, i64, i64),
+        points: i64,
     ) -> Result<FollowedReference, MotionError> {
         let end_ns = begin_ns.saturating_add(length_ns);
         let is_within = |job: &&Job| (begin_ns..=end_ns).contains(&job.due_ns);
@@ -238,7 +280,7 @@ impl Several {
             })?;
             Ok(all)
         };
-        Ok(compared(closed, reference, length_ns, moments(&punctual)?, moments(&recorded)?))
+        Ok(compared(closed, reference, length_ns, moments(&punctual)?, moments(&recorded)?, points))
     }
 
     /// The jobs of the plant's tasks, all punctual but one.

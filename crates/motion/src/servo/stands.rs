@@ -2,21 +2,20 @@
 
 use serde::Serialize;
 
-use super::margins::{DelayMargin, JitterMargin, delay_margin, phase_margin};
+use super::crossings::LoopMargins;
+use super::margins::{DelayMargin, JitterMargin, delay_margin};
 use super::question::Question;
 use crate::error::MotionError;
 
-/// Phase margins of one input's loop, in degrees; `None` where the gain never crosses one.
+/// Margins of one input's loop; `None` where it is unstable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelMargins {
     /// The output's name.
     pub name: String,
     /// Without delay.
-    pub punctual_degrees: Option<f64>,
+    pub punctual: Option<LoopMargins>,
     /// With the constant delay of [`Margins::with_delay_ns`].
-    pub delayed_degrees: Option<f64>,
-    /// Crossover without delay in rad/s.
-    pub crossover_rad_per_s: Option<f64>,
+    pub delayed: Option<LoopMargins>,
 }
 
 /// The jitter margin on top of a constant delay.
@@ -48,6 +47,9 @@ pub struct Margins {
     pub jitter_curve: Vec<JitterAt>,
 }
 
+/// Amplification of a disturbance beyond which a design is poor; a good one has at most 2 (Astrom and Hagglund, PID Controllers,
+/// 1995: 1.2 to 2).
+const POOR_PEAK: f64 = 2.5;
 /// Points of the jitter margin's curve.
 const POINTS: i64 = 12;
 
@@ -59,15 +61,11 @@ impl Margins {
     pub fn of(question: &Question, with_delay_ns: i64) -> Result<Margins, MotionError> {
         let Question { plant, period_ns, .. } = question;
         let controller = question.controller()?;
-        let phase = |delay, channel| phase_margin(plant, &controller, *period_ns, delay, channel);
+        let with = |delay, channel| LoopMargins::new(plant, &controller, *period_ns, delay, channel);
         let channels = plant.outputs.iter().enumerate().map(|(channel, name)| {
-            let punctual = phase(0, channel);
-            ChannelMargins {
-                name: name.clone(),
-                punctual_degrees: punctual.map(|m| m.degrees),
-                delayed_degrees: phase(with_delay_ns, channel).map(|m| m.degrees),
-                crossover_rad_per_s: punctual.map(|m| m.crossover_rad_per_s),
-            }
+            let punctual = with(0, channel);
+            let delayed = if with_delay_ns == 0 { punctual.clone() } else { with(with_delay_ns, channel) };
+            ChannelMargins { name: name.clone(), punctual, delayed }
         });
         let delay = delay_margin(plant, &controller, *period_ns);
         let jitter = JitterMargin::new(plant, &controller, *period_ns);
@@ -95,9 +93,21 @@ impl Margins {
         Some(at.jitter_ns as i64)
     }
 
+    /// The input whose loop amplifies a disturbance most: its name, by which factor, and at which frequency in rad/s.
+    pub fn peak(&self) -> Option<(&str, f64, f64)> {
+        let all = self.channels.iter().filter_map(|c| Some((c.name.as_str(), c.punctual.as_ref()?)));
+        all.map(|(name, m)| (name, m.peak, m.peak_rad_per_s)).max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Whether its design alone leaves too little: a disturbance is amplified more than 2.5 times.
+    pub fn design_is_poor(&self) -> bool {
+        self.peak().is_some_and(|(_, peak, _)| peak > POOR_PEAK)
+    }
+
     /// Crossover of the slowest loop in rad/s; where there is none, one that suits the period.
     pub fn crossover_rad_per_s(&self, period_ns: i64) -> f64 {
-        let slowest = self.channels.iter().filter_map(|c| c.crossover_rad_per_s).reduce(f64::min);
+        let slowest = self.channels.iter().filter_map(|c| c.punctual.as_ref()?.lowest_crossover());
+        let slowest = slowest.reduce(f64::min);
         slowest.unwrap_or(0.1 / (period_ns as f64 * 1e-9))
     }
 }

@@ -20,10 +20,10 @@ use super::weakly_hard::{Guarantee, UnderMisses};
 const GOOD_LOSS: f64 = 0.1;
 /// A loss up to which it is usable: the cost is four times what it could be, the errors twice.
 const USABLE_LOSS: f64 = 3.0;
-/// How far the response through the worst event may be from the ideal one, as a share of the step.
-const GOOD_EVENT: f64 = 0.05;
-/// The same for a loop of limited use.
-const USABLE_EVENT: f64 = 0.5;
+/// How far the response through the worst event may be from the ideal one, as a share of the error that ideal timing leaves.
+const GOOD_EVENT: f64 = 0.1;
+/// The same for a loop of limited use: the errors are twice as large.
+const USABLE_EVENT: f64 = 1.0;
 /// Below this share of the period no latency matters to a loop.
 const NOTHING: f64 = 0.02;
 
@@ -85,11 +85,13 @@ pub enum Judgement {
         /// The growth per period of the sequence that grows most of those found.
         growth: f64,
     },
-    /// How far the worst event takes a step's response from the ideal one.
+    /// How far the worst event takes the response to a reference from the ideal one.
     Event {
-        /// As a share of the step.
+        /// What was followed.
+        reference: Reference,
+        /// As a share of the largest error with ideal timing.
         #[serde(with = "crate::Infinite")]
-        apart: f64,
+        of_error: f64,
     },
 }
 
@@ -212,11 +214,11 @@ fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
     Side { fitness, judgement }
 }
 
-/// How far the worst event takes the response to a step from the ideal one.
+/// How far the worst event takes the response to a reference from the ideal one: the first, a move where none was asked for.
 fn event_side(responses: &[FollowedReference]) -> Option<Side> {
-    let steps = responses.iter().filter(|r| matches!(r.reference, Reference::Step(_)));
-    let apart = steps.map(|r| r.apart).reduce(f64::max)?;
-    Some(Side { fitness: graded(apart, GOOD_EVENT, USABLE_EVENT), judgement: Judgement::Event { apart } })
+    let FollowedReference { reference, of_error, .. } = responses.first()?;
+    let judgement = Judgement::Event { reference: *reference, of_error: *of_error };
+    Some(Side { fitness: graded(*of_error, GOOD_EVENT, USABLE_EVENT), judgement })
 }
 
 /// The verdict on a run.

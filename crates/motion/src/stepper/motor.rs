@@ -81,11 +81,14 @@ impl Device for Motor {
     }
 }
 
+/// Frames that stepper motors are made in.
+const FRAMES: [u32; 10] = [6, 8, 11, 14, 16, 17, 23, 24, 34, 42];
+
 impl Motor {
     /// A motor of which only the frame (0 if unknown) and the holding torque are known; 1.8 degrees a step.
     ///
     /// # Errors
-    /// A holding torque that is not positive.
+    /// A frame that there is not, a holding torque that is not positive.
     pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, MotionError> {
         let size = if frame > 0 { format!("NEMA {frame}, ") } else { String::new() };
         Motor {
@@ -108,6 +111,9 @@ impl Motor {
     /// # Errors
     /// The first figure that cannot be.
     pub fn checked(self) -> Result<Self, MotionError> {
+        if self.frame != 0 && !FRAMES.contains(&self.frame) {
+            return Err(MotionError::range("frame", &format!("NEMA {}", self.frame), Bound::Frame));
+        }
         let positive = [
             ("holding torque", Some(self.holding_torque_nm), "N m"),
             ("current", self.current_a, "A"),

@@ -19,6 +19,9 @@ use crate::judged_run::JudgedRun;
 /// Jitter beyond which LinuxCNC's manual (Latency Test) advises against step pulses by software, in ns.
 pub(crate) const TOO_LATE_NS: i64 = 100_000;
 
+/// A share of the motor's own limit from which on a rate is as good as that: an ideal bound that no motor is known to so well.
+const AS_GOOD: f64 = 0.95;
+
 /// What limits a step rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -54,7 +57,7 @@ pub struct RecommendedRate {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperVerdict {
-    /// Good: up to the motor's own limit. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's
+    /// Good: up to the motor's own limit, or nearly. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's
     /// manual holds for good enough, 100 us. Not told: the run's task ran under an ordinary policy, had a period that no
     /// step generator has, or ran too few times.
     pub fitness: Fitness,
@@ -92,8 +95,8 @@ impl StepperVerdict {
         };
         let fitness = match limit {
             _ if jitter_ns > TOO_LATE_NS => Fitness::Unfit,
-            StepLimit::Motor => Fitness::Good,
-            StepLimit::Ticks | StepLimit::LostSteps => Fitness::Limited,
+            _ if steps_per_s >= AS_GOOD * motor => Fitness::Good,
+            _ => Fitness::Limited,
         };
         StepperVerdict { fitness, recommended }
     }
@@ -225,6 +228,21 @@ mod tests {
         let slower = verdict(64, 15_000, Some(100_000)).recommended;
         assert_eq!((slower.base_period_ns, slower.pulses_per_s), (100_000, 1e4));
         assert_eq!(verdict(64, 15_000, Some(2_000)).recommended.base_period_ns, conf.min_period_ns);
+    }
+
+    #[test]
+    fn a_rate_that_is_nearly_the_motor_s_is_good() {
+        // The motor's own limit in microsteps, and ticks that make a little less.
+        let motor = verdict(8, 5_000, None).recommended;
+        let mut seen = [false; 2];
+        for jitter_ns in (5_000..60_000).step_by(250) {
+            let found = verdict(8, jitter_ns, None);
+            let share = found.recommended.pulses_per_s / motor.pulses_per_s;
+            let expected = if share >= 0.95 { Fitness::Good } else { Fitness::Limited };
+            assert_eq!(found.fitness, expected, "{share} {found:?}");
+            seen[usize::from(share < 0.95)] |= found.recommended.limit != StepLimit::Motor;
+        }
+        assert!(seen[1]);
     }
 
     #[test]

@@ -61,6 +61,8 @@ impl RotorResponse {
     }
 }
 
+/// Time after which a rotor that is still elsewhere has lost its steps, in s: several swings, and longer than most stalls.
+const STAYS_S: f64 = 0.2;
 /// Cycles after which a rotor counts as stalled and the simulation ends.
 const STALLED_CYCLES: f64 = 50.0;
 
@@ -116,7 +118,7 @@ struct Seen {
     kept: Kept,
     peak: f64,
     recent: f64,
-    /// Since when the rotor has been away from its place for more than a cycle, and the figures up to then.
+    /// Since when the rotor has been away from its place for more than half a cycle, and the figures up to then.
     away: Option<(f64, Kept)>,
     lost_at: Option<f64>,
     stalled: bool,
@@ -198,18 +200,29 @@ impl Seen {
     /// pulses brings the command after it. It is lost when it stays nearer to another equilibrium.
     #[cold]
     fn wander(&mut self, away: f64) {
-        if away > 4.0 && self.away.is_none() {
+        if away > 2.0 && self.away.is_none() {
             self.away = Some((self.time, self.kept));
-        } else if away < 2.0 {
+        } else if away < 1.0 {
             self.away = None;
         }
-        if self.lost_at.is_none() && (self.recent - self.rest).abs() > 2.0 {
-            let (since, kept) = self.away.unwrap_or((self.time, self.kept));
+        let since = self.away.filter(|(since, _)| self.time - since > STAYS_S && self.cycles() != 0);
+        if let Some((since, kept)) = since.filter(|_| self.lost_at.is_none()) {
             (self.lost_at, self.kept) = (Some(since), kept);
         }
     }
 
-    fn finish(self) -> RotorResponse {
+    /// Whole cycles by which it is away from its place.
+    fn cycles(&self) -> i64 {
+        ((self.recent - self.rest) / 4.0).round() as i64
+    }
+
+    fn finish(mut self) -> RotorResponse {
+        // Lost at the end, or as good as lost.
+        if self.lost_at.is_none() && (self.cycles() != 0 || self.stalled) {
+            let (since, kept) = self.away.unwrap_or((self.time, self.kept));
+            (self.lost_at, self.kept) = (Some(since), kept);
+        }
+        let lost_steps = 4 * self.cycles();
         let Kept { min, max, sum, weight } = self.kept;
         let watched = weight > 0.0;
         let own = (self.wanted / self.torque).clamp(-1.0, 1.0).asin();
@@ -222,7 +235,7 @@ impl Seen {
             mean_steps: if watched { sum / weight } else { self.rest },
             peak_steps: self.peak,
             reserve_nm: if watched && self.lost_at.is_none() { reserve } else { 0.0 },
-            lost_steps: 4 * ((self.recent - self.rest) / 4.0).round() as i64,
+            lost_steps,
             lost_at_s: self.lost_at,
             curve: self.curve,
         }

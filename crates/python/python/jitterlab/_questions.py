@@ -201,7 +201,7 @@ def servo(
         sampling: When the sensors are read.
         actuation: When the output is written.
         misses: Prove stability with at most so many missed periods in so many, such as "2/10".
-        references: What to follow in the simulation, such as "step:1" or "sine:1:0.5Hz".
+        references: What to follow in the simulation, such as "move:1:200ms" or "sine:1:0.5Hz".
         redesign: Design the controller anew for the measured timing.
 
     Raises:

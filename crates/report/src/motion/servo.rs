@@ -153,7 +153,9 @@ fn stands(result: &ServoResult) -> String {
     };
     let jitter = result.margins.jitter_ns;
     let jitter = jitter.map_or(String::new(), |ns| format!(", and with any jitter of up to {}", time(ns)));
-    format!("{closed} stays stable with {delay}{jitter}.")
+    let poor = tables::peaked(&result.margins).filter(|_| result.margins.design_is_poor());
+    let poor = poor.map_or(String::new(), |peak| format!(" By its design alone, {peak}."));
+    format!("{closed} stays stable with {delay}{jitter}.{poor}")
 }
 
 #[cfg(test)]

@@ -54,7 +54,12 @@ pub(super) fn text(all: &[Redesign]) -> String {
             DelayMargin::UpTo(ns) => format!("a constant delay of {}", time(ns as f64)),
             DelayMargin::Never => "no delay".into(),
         };
-        text.push_str(&wrap(&format!("{}; stands {stands}", numbers(redesign))));
+        let peak = if redesign.peak.is_finite() {
+            format!(", and amplifies no disturbance more than {:.2} times", redesign.peak)
+        } else {
+            String::new()
+        };
+        text.push_str(&wrap(&format!("{}; stands {stands}{peak}", numbers(redesign))));
     }
     text
 }

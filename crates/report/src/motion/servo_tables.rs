@@ -2,8 +2,8 @@
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
-    LoopUnderExecution, Margins, MissedJobs, OverrunAction, Remedy, RemedyKind, Stability, Stationary,
-    UnderMisses, VelocityError, Without,
+    LoopMargins, LoopUnderExecution, Margins, MissedJobs, OverrunAction, Remedy, RemedyKind, Stability,
+    Stationary, UnderMisses, VelocityError, Without,
 };
 
 use super::{change, percent};
@@ -80,7 +80,7 @@ fn certainty(found: &Evaluation) -> String {
 
 /// What each overrun action would cost.
 pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
-    let rows = actions.iter().map(|ActionCost { action: a, stationary: s }| {
+    let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
         vec![
             action(*a),
             a.to_string(),
@@ -89,7 +89,15 @@ pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
             format!("{:.5}", s.radius_per_period),
         ]
     });
-    columns(&["when a job overruns its period", "action", "cost", "against ideal", "radius"], rows)
+    let table =
+        columns(&["when a job overruns its period", "action", "cost", "against ideal", "radius"], rows);
+    let half = |a: &ActionCost| a.interval.map(|i| (i.high - i.low) / (i.high + i.low));
+    let widest = actions.iter().filter_map(half).reduce(f64::max);
+    table
+        + &widest.map_or_else(String::new, |half| {
+            let sure = percent(half);
+            wrap(&format!("of even parts of the run, against this run's own action there: each cost within {sure}, 95 % confidence"))
+        })
 }
 
 /// An overrun action as something to do.
@@ -153,20 +161,19 @@ pub(super) fn shown(proved: &str, cycles: u64) -> String {
 
 /// Margins alone.
 pub(super) fn margins(margins: &Margins) -> String {
-    let degrees = |d: Option<f64>| d.map_or("none".into(), |d| format!("{d:.2}"));
-    let crossover = |w: Option<f64>| w.map_or("none".into(), |w| format!("{w:.1}"));
-    let is_delayed = margins.with_delay_ns > 0;
-    let rows = margins.channels.iter().map(|c| {
-        let delayed = is_delayed.then(|| degrees(c.delayed_degrees));
-        let first = [c.name.clone(), degrees(c.punctual_degrees)];
-        first.into_iter().chain(delayed).chain([crossover(c.crossover_rad_per_s)]).collect()
-    });
-    let with = format!("with {}", time(margins.with_delay_ns as f64));
-    let mut header = vec!["phase margin in degrees", "punctual", with.as_str(), "crossover rad/s"];
-    if !is_delayed {
-        header.remove(2);
+    let mut rows = Vec::new();
+    for channel in &margins.channels {
+        rows.extend(crossed(channel.name.clone(), channel.punctual.as_ref()));
+        if margins.with_delay_ns > 0 {
+            let name = format!("{}, with {}", channel.name, time(margins.with_delay_ns as f64));
+            rows.extend(crossed(name, channel.delayed.as_ref()));
+        }
     }
+    let header = ["gain one at", "rad/s", "phase margin", "gain up to", "down to", "peak"];
     let mut text = columns(&header, rows);
+    text.push_str(&wrap(
+        &peaked(margins).map_or_else(String::new, |peak| format!("{peak} (the peak of 1/(1 + L))")),
+    ));
     text.push_str(&wrap(&match margins.delay {
         DelayMargin::Always => "delay margin: none needed, stable with any constant delay".into(),
         DelayMargin::UpTo(ns) => {
@@ -178,7 +185,7 @@ pub(super) fn margins(margins: &Margins) -> String {
         (Some(ns), with) => text.push_str(&wrap(&format!(
             "jitter margin {}: stable for every sequence of delays up to that{}",
             time(ns),
-            with.filter(|_| is_delayed).map_or(String::new(), |with| format!(
+            with.filter(|_| margins.with_delay_ns > 0).map_or(String::new(), |with| format!(
                 "; {} on top of {}",
                 time(with),
                 time(margins.with_delay_ns as f64)
@@ -189,6 +196,40 @@ pub(super) fn margins(margins: &Margins) -> String {
         }
     }
     text
+}
+
+/// A row for each crossover of a loop, the first with its other margins.
+fn crossed(name: String, loop_margins: Option<&LoopMargins>) -> Vec<Vec<String>> {
+    let Some(found) = loop_margins else {
+        return vec![[name, "unstable".into()].into_iter().chain(vec![String::new(); 4]).collect()];
+    };
+    let factor = |k: Option<f64>| k.map_or("any".into(), |k| format!("{k:.3}"));
+    let mut others = [factor(found.gain_up), factor(found.gain_down), format!("{:.2}", found.peak)];
+    let mut name = name;
+    let mut rows = Vec::new();
+    let mut row = |w: String, degrees: String| {
+        let first = [std::mem::take(&mut name), w, degrees];
+        rows.push(first.into_iter().chain(others.iter_mut().map(std::mem::take)).collect());
+    };
+    if found.crossovers.is_empty() {
+        row("none".into(), "none".into());
+    }
+    for c in &found.crossovers {
+        row(format!("{:.1}", c.crossover_rad_per_s), format!("{:.2}", c.degrees));
+    }
+    rows
+}
+
+/// How much a loop amplifies by its design, and whether that is too much.
+pub(super) fn peaked(margins: &Margins) -> Option<String> {
+    let (name, peak, w) = margins.peak()?;
+    let name = if margins.channels.len() > 1 { format!("of {name}, ") } else { String::new() };
+    let bad = if margins.design_is_poor() {
+        "above 2.5 the design is the problem, not the computer"
+    } else {
+        "up to 2 is good"
+    };
+    Some(format!("{name}a disturbance of {w:.1} rad/s comes through {peak:.2} times as large: {bad}"))
 }
 
 pub(super) fn velocity(error: &VelocityError) -> String {

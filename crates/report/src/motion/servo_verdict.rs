@@ -4,11 +4,11 @@ use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::servo::{
     ActionCost, Evaluation, Guarantee, Interval, Judged, Judgement, LoopAssessment, LoopUnderExecution, Loss,
-    ServoResult, Side,
+    Reference, ServoResult, Side,
 };
 
 use super::percent;
-use super::servo_tables::{action, described, remedy};
+use super::servo_tables::{self as tables, action, described, remedy};
 use crate::head::{Head, word};
 use crate::words::{share, time};
 
@@ -33,7 +33,13 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let (found, next) = match &result.judged {
         Judged::Run(under) => {
             let found = &under.assessment;
-            (Some(&found.evaluation), next(found, result.closed.period_ns))
+            let next = match tables::peaked(&result.margins) {
+                Some(peak) if result.margins.design_is_poor() && verdict.fitness != Fitness::CannotTell => {
+                    format!("--redesign, or other gains: {peak}")
+                }
+                _ => next(found, result.closed.period_ns),
+            };
+            (Some(&found.evaluation), next)
         }
         Judged::Execution(under) => (None, after_execution(under)),
         Judged::ConstantDelays { .. } => return None,
@@ -164,14 +170,18 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
                 Guarantee::Undecided => format!("whether it is stable with {under} is not proved"),
             }
         }
-        Judgement::Event { apart } => {
-            let how = if apart.is_finite() {
-                format!("{} of the step", share(apart))
-            } else {
-                "without bound".into()
-            };
-            format!("the worst event moves a step response by {how}")
+        Judgement::Event { reference, of_error } => {
+            let how = if of_error.is_finite() { percent(of_error) } else { "any share".into() };
+            format!("the worst event moves it by {how} of the error that {} has anyway", followed(reference))
         }
+    }
+}
+
+/// What a loop is asked to follow.
+fn followed(reference: Reference) -> String {
+    match reference {
+        Reference::Move { time_ns, .. } => format!("a move of {}", time(time_ns as f64)),
+        other => other.to_string(),
     }
 }
 
@@ -183,7 +193,9 @@ fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
         });
         return format!("this timing has no measurable effect on the loop{within}");
     }
-    let sure = interval.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
+    // Constant timing has the same cost in every run.
+    let sure = interval.filter(|i| percent(i.low) != percent(i.high));
+    let sure = sure.map_or(String::new(), |i| format!(" ({} with 95 % confidence)", between(i)));
     if loss < 0.0 {
         return format!(
             "this timing happens to make the loop {} better than ideal timing{sure}",

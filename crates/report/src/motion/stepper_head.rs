@@ -19,7 +19,10 @@ fn verdict(result: &StepperResult) -> String {
     let (axis, found) = (&result.axis, &result.verdict);
     let word = word(found.fitness);
     match found.fitness {
-        Fitness::Unfit => format!("{word} for software stepping."),
+        Fitness::Unfit => format!(
+            "{word} for software stepping: at most {} with this computer.",
+            speed(axis, found.recommended.steps_per_s)
+        ),
         Fitness::CannotTell if not_real_time(result) => {
             format!("{word} about software stepping: NOT real time, the task ran under an ordinary policy.")
         }
@@ -68,10 +71,14 @@ fn number(result: &StepperResult) -> String {
             "Ticks came up to {late} late{missed}; above 100 µs LinuxCNC's manual advises against it."
         ),
         (Fitness::CannotTell, _) => {
-            format!("Ticks came up to {late} late{missed}; above 50 µs software stepping is slow or fails.")
+            let at_most = speed(&result.axis, rate.steps_per_s);
+            format!("As far as it goes, at most {at_most}: ticks came up to {late} late{missed}.")
         }
         (_, StepLimit::Motor) => format!(
             "Limited by the motor, which carries its load no faster; ticks up to {late} late allow a base period of {base}."
+        ),
+        (Fitness::Good, _) => format!(
+            "The motor itself does hardly more; ticks up to {late} late{missed} need a base period of {base}."
         ),
         (_, StepLimit::Ticks) => {
             format!("Limited by ticks up to {late} late{missed}: they need a base period of {base}.")

@@ -4,6 +4,7 @@ use jitterlab_analysis::drift::Segment;
 use jitterlab_analysis::patterns::Patterns;
 
 use jitterlab_analysis::lines::Line;
+use jitterlab_analysis::scan::Peak;
 
 use crate::words::{count, share, time};
 
@@ -11,9 +12,85 @@ use crate::words::{count, share, time};
 #[must_use]
 pub fn sentences(patterns: &Patterns, period_ns: i64) -> Vec<String> {
     let period_ns = period_ns as f64;
-    let rules: [fn(&Patterns, f64) -> Option<String>; 9] =
-        [trend, levels, wanders, clusters, periodic, locked, lines, bursts, dependence];
+    let rules: [fn(&Patterns, f64) -> Option<String>; 13] = [
+        equal, trend, levels, spread, wanders, clusters, periodic, apart, disturbers, locked, lines, bursts,
+        dependence,
+    ];
     rules.iter().filter_map(|rule| rule(patterns, period_ns)).collect()
+}
+
+fn equal(patterns: &Patterns, _: f64) -> Option<String> {
+    let [all] = patterns.clusters.as_slice() else { return None };
+    let same = all.count > 1 && all.low_ns == all.high_ns;
+    same.then(|| {
+        format!(
+            "All latencies are equal: {}. What was measured may not tell them apart.",
+            time(all.centre_ns)
+        )
+    })
+}
+
+fn disturbers(patterns: &Patterns, period_ns: f64) -> Option<String> {
+    let each = patterns.spectrum.disturbers.iter().map(|found| {
+        let times = |all: &[f64]| all.iter().map(|ns| time(*ns)).collect::<Vec<_>>().join(", ");
+        let lines: Vec<f64> = found.lines.iter().take(3).map(|line| line * period_ns).collect();
+        let met = format!("met at the starts alone it looks like {}", times(&lines));
+        match found.period_ns {
+            Some(ns) => format!("Something every {} makes starts late, as their shape shows; {met}.", time(ns)),
+            None => format!(
+                "Something periodic makes starts late; {met}, and periods of {} and shorter ones look alike: another period of \
+                 the task, 2 % longer, tells them apart.",
+                times(&found.candidates_ns)
+            ),
+        }
+    });
+    let all = each.collect::<Vec<_>>().join(" ");
+    (!all.is_empty()).then_some(all)
+}
+
+/// Most times that are named.
+const NAMED: usize = 8;
+
+fn apart(patterns: &Patterns, period_ns: f64) -> Option<String> {
+    let found = patterns.spikes.isolated.as_ref()?;
+    let largest = found.peaks.iter().map(|peak| peak.latency_ns).max()?;
+    let least = found.peaks.iter().map(|peak| peak.latency_ns).min()?;
+    let sizes = match (time(least as f64), time(largest as f64)) {
+        (least, largest) if least == largest => largest,
+        (least, largest) => format!("{least} to {largest}"),
+    };
+    let at = |peak: &Peak| time(peak.index as f64 * period_ns);
+    let named = found.peaks.iter().take(NAMED).map(at).collect::<Vec<_>>().join(", ");
+    let more = if found.peaks.len() > NAMED { ", ..." } else { "" };
+    let even = match found.spacing {
+        Some(s) => format!(
+            ". They come every {} ({} of {} expected)",
+            time(s.period * period_ns),
+            count(s.on_grid as u64),
+            count(s.points as u64)
+        ),
+        None if found.peaks.len() == 2 => {
+            let [first, last] = [found.peaks.first()?, found.peaks.last()?];
+            format!(", {} apart", time((last.index - first.index) as f64 * period_ns))
+        }
+        None => String::new(),
+    };
+    let (latencies, verb) =
+        if found.peaks.len() == 1 { ("latency", "stands") } else { ("latencies", "stand") };
+    Some(format!(
+        "{} {latencies} of {sizes} {verb} apart, all others are up to {}: at {named}{more}{even}.",
+        count(found.peaks.len() as u64),
+        time(found.others_up_to_ns as f64)
+    ))
+}
+
+fn spread(patterns: &Patterns, _: f64) -> Option<String> {
+    let found = patterns.change.spread?;
+    let how = if found.drifts { "drifts" } else { "changed" };
+    let (from, to) = (time(found.from_ns), time(found.to_ns));
+    (from != to).then(|| {
+        format!("Its spread {how} over the run: the middle 80 % lay within {from}, then within {to}.")
+    })
 }
 
 fn clusters(patterns: &Patterns, _: f64) -> Option<String> {
@@ -87,7 +164,11 @@ fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let all: Vec<&Line> = section.lines.iter().chain(&section.slow_lines).collect();
     let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
     // Spikes at a period say more of it than its lines do.
-    let new = of_periods.filter(|lines| !patterns.spikes.periodic.iter().any(|p| p.explains(lines[0])));
+    let of_disturber =
+        |line: &Line| section.disturbers.iter().any(|d| d.lines.iter().any(|period| *period == line.period));
+    let new = of_periods.filter(|lines| {
+        !patterns.spikes.periodic.iter().any(|p| p.explains(lines[0])) && !of_disturber(lines[0])
+    });
     // What is not told apart as it is shown is said once.
     let mut shown: Vec<String> = Vec::new();
     let list: Vec<String> = new

@@ -83,8 +83,8 @@ pub struct Args {
     /// Write the numbers of the controllers designed anew to a file: .json, .toml (of the best) or .hal (LinuxCNC's pid)
     #[arg(long, requires = "redesign", value_name = "FILE")]
     gains: Option<PathBuf>,
-    /// What to follow in the time-domain simulation: step:1, sine:1:0.5Hz or ramp:2, in the output's unit; may be
-    /// given several times [default: a step of 1 and a slow sine]
+    /// What to follow in the time-domain simulation: step:1, sine:1:0.5Hz, ramp:2 or move:1:200ms (from rest to
+    /// rest), in the output's unit; may be given several times, and the first is judged [default: a move of 1 and a slow sine]
     #[arg(long = "reference", value_name = "REFERENCE")]
     references: Vec<Reference>,
 

@@ -1,0 +1,254 @@
+//! The true period of a disturbance that a task meets at its starts alone.
+//!
+//! A start at kT is late where the phase kT mod P is within the disturbance. Starts see it every P with T/P = j +- phi, for
+//! j = 0, 1, 2, ..., at the same times, so that times alone never choose. Its shape does: who starts x into the disturbance waits
+//! for what is left of it, and the latency falls by exactly P in a cycle of the true phase, or rises in a mirrored one.
+
+use serde::Serialize;
+
+use crate::line::least_squares;
+use crate::lines::Line;
+use crate::scan::Peak;
+
+/// Late starts of which a period is looked for, at least and first.
+const FEWEST: usize = 60;
+const FIRST: usize = 600;
+/// Harmonics a line may be of.
+const HARMONICS: u32 = 60;
+/// Share of the late starts within the disturbance, and the largest share of the period that it takes.
+const WITHIN: f64 = 0.8;
+const WIDEST: f64 = 0.3;
+/// Arcs that are wider by so much are no worse: the lower harmonic is the one.
+const AS_NARROW: f64 = 1.15;
+/// Least share of the latency's variance that a straight tooth explains.
+const STRAIGHT: f64 = 0.6;
+/// How far the slope's period may be from the one that is named.
+const NAMED: f64 = 0.25;
+/// Periods that a disturbance may have, in ns.
+const PLAUSIBLE: [f64; 2] = [20e3, 1e9];
+/// Cycles from one start to the next from which on a period of unknown shape may as well be another.
+const FAST: f64 = 0.125;
+/// Disturbances that are looked for, and candidates that are named.
+const MOST: usize = 2;
+const LISTED: usize = 4;
+
+/// A disturbance that looks like other periods at a task's starts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Disturber {
+    /// Its period, if the latencies' shape tells it.
+    pub period_ns: Option<f64>,
+    /// Periods that look alike at these starts, the longest first.
+    pub candidates_ns: Vec<f64>,
+    /// Periods of the lines that are of it, in due times.
+    pub lines: Vec<f64>,
+}
+
+/// The disturbances of these lines whose true period is another than the line's; of late starts among the largest latencies from
+/// `late_ns` on.
+#[must_use]
+pub fn disturbers(lines: &[Line], largest: &[Peak], late_ns: f64, period_ns: f64) -> Vec<Disturber> {
+    let mut late: Vec<Peak> =
+        largest.iter().filter(|peak| peak.latency_ns as f64 > late_ns).copied().collect();
+    late.sort_by_key(|peak| peak.index);
+    let mut left: Vec<&Line> = lines.iter().collect();
+    let mut found = Vec::new();
+    while found.len() < MOST && late.len() >= FEWEST {
+        let Some((arc, disturber)) = left.iter().take(2).find_map(|line| disturber(line, &late, period_ns))
+        else {
+            break;
+        };
+        let of_it: Vec<f64> = left.iter().filter(|line| arc.explains(line)).map(|line| line.period).collect();
+        left.retain(|line| !arc.explains(line));
+        late.retain(|peak| !arc.is_near(peak));
+        let is_line = |ns: f64| of_it.iter().any(|line| (line * period_ns / ns - 1.0).abs() < 0.01);
+        let is_new = !of_it.is_empty()
+            && match disturber.period_ns {
+                Some(ns) => !is_line(ns),
+                // Without a shape, what is slow is as it seems.
+                None => arc.phi > FAST,
+            };
+        found.push((is_new, Disturber { lines: of_it, ..disturber }));
+    }
+    found.into_iter().filter(|(is_new, _)| *is_new).map(|(_, disturber)| disturber).collect()
+}
+
+/// Where in its cycles a disturbance is.
+struct Arc {
+    /// Cycles from one start to the next, without whole ones.
+    phi: f64,
+    from: f64,
+    width: f64,
+}
+
+impl Arc {
+    /// The narrowest that holds most of these.
+    fn narrowest(late: &[Peak], phi: f64) -> Arc {
+        let mut phases: Vec<f64> = late.iter().map(|peak| (peak.index as f64 * phi).fract()).collect();
+        phases.sort_by(f64::total_cmp);
+        let held = ((phases.len() as f64 * WITHIN).ceil() as usize).max(1);
+        let width = |k: usize| {
+            let end = k + held - 1;
+            let (turns, place) = (end / phases.len(), end % phases.len());
+            phases[place] + turns as f64 - phases[k]
+        };
+        let best = (0..phases.len()).min_by(|a, b| width(*a).total_cmp(&width(*b))).unwrap_or(0);
+        Arc { phi, from: phases[best], width: width(best) }
+    }
+
+    /// Where a start is in it, in cycles from its begin.
+    fn place(&self, peak: &Peak) -> f64 {
+        ((peak.index as f64 * self.phi).fract() - self.from).rem_euclid(1.0)
+    }
+
+    fn is_near(&self, peak: &Peak) -> bool {
+        let reach = 0.3 * self.width;
+        (self.place(peak) + reach).rem_euclid(1.0) <= self.width + 2.0 * reach
+    }
+
+    /// Whether a line is a fold of one of its harmonics.
+    fn explains(&self, line: &Line) -> bool {
+        let frequency = 1.0 / line.period;
+        (1..=HARMONICS).any(|h| {
+            let folded = (f64::from(h) * self.phi).rem_euclid(1.0);
+            (folded.min(1.0 - folded) - frequency).abs() < 2e-4
+        })
+    }
+
+    /// Slope of the latency within it, in ns a cycle, and the share of the variance that is.
+    fn slope(&self, late: &[Peak]) -> Option<(f64, f64)> {
+        let inside = |peak: &Peak| {
+            (self.place(peak) <= self.width).then(|| (self.place(peak), peak.latency_ns as f64))
+        };
+        let mut points: Vec<(f64, f64)> = late.iter().filter_map(inside).collect();
+        for _ in 0..2 {
+            let fit = least_squares(&points)?;
+            let off = |p: &(f64, f64)| (p.1 - fit.line.intercept - fit.line.slope * p.0).abs();
+            let mut all: Vec<f64> = points.iter().map(off).collect();
+            let far = 3.0 * 1.4826 * crate::line::median(&mut all)?;
+            points.retain(|p| off(p) <= far.max(1.0));
+        }
+        let fit = least_squares(&points)?;
+        let mean = points.iter().map(|p| p.1).sum::<f64>() / points.len() as f64;
+        let all: f64 = points.iter().map(|p| (p.1 - mean).powi(2)).sum();
+        let left: f64 =
+            points.iter().map(|p| (p.1 - fit.line.intercept - fit.line.slope * p.0).powi(2)).sum();
+        (all > 0.0).then(|| (fit.line.slope, 1.0 - left / all))
+    }
+}
+
+/// The disturbance behind a line.
+fn disturber(line: &Line, late: &[Peak], period_ns: f64) -> Option<(Arc, Disturber)> {
+    let frequency = 1.0 / line.period;
+    let first = &late[..late.len().min(FIRST)];
+    let mut best: Option<Arc> = None;
+    for h in 1..=HARMONICS {
+        for phi in (0..h).flat_map(|a| [f64::from(a) + frequency, f64::from(a) - frequency]) {
+            let phi = phi / f64::from(h);
+            if !(1e-6..=0.5).contains(&phi) {
+                continue;
+            }
+            let arc = Arc::narrowest(first, phi);
+            if best.as_ref().is_none_or(|best| arc.width * AS_NARROW < best.width) {
+                best = Some(arc);
+            }
+        }
+    }
+    let n = (late.last()?.index - late.first()?.index) as f64;
+    let mut arc = best.filter(|arc| arc.width <= WIDEST)?;
+    for step in [0.5, 0.125, 1.0 / 32.0] {
+        let around = (-4..=4).map(|k| Arc::narrowest(late, arc.phi + f64::from(k) * step / n));
+        arc = around.min_by(|a, b| a.width.total_cmp(&b.width))?;
+    }
+    if arc.width > WIDEST {
+        return None;
+    }
+    // The straightest tooth near it.
+    let teeth = (-15..=15).filter_map(|k| {
+        let near = Arc::narrowest(late, arc.phi + 0.1 * f64::from(k) / n);
+        let (slope, straight) = near.slope(late)?;
+        Some((slope, straight))
+    });
+    let tooth = teeth.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|tooth| tooth.1 >= STRAIGHT);
+    let of = |sign: f64| {
+        let all = (0..).map(move |j| f64::from(j) + sign * arc.phi).skip_while(|cycles| *cycles <= 0.0);
+        let all = all.map(|cycles| period_ns / cycles).take_while(|ns| *ns >= PLAUSIBLE[0]);
+        all.filter(|ns| *ns <= PLAUSIBLE[1]).collect::<Vec<f64>>()
+    };
+    let named = tooth.and_then(|(slope, _)| {
+        let by_slope = slope.abs();
+        let mut all = of(if slope < 0.0 { 1.0 } else { -1.0 });
+        let apart = |ns: &f64| (ns / by_slope).ln().abs();
+        all.sort_by(|a, b| apart(a).total_cmp(&apart(b)));
+        let first = *all.first()?;
+        let is_alone = all.get(1).is_none_or(|next| apart(next) > 2.0 * apart(&first));
+        (apart(&first) <= (1.0 + NAMED).ln() && is_alone).then_some(first)
+    });
+    let mut candidates_ns: Vec<f64> = of(1.0).into_iter().chain(of(-1.0)).collect();
+    candidates_ns.sort_by(|a, b| b.total_cmp(a));
+    candidates_ns.truncate(LISTED);
+    Some((arc, Disturber { period_ns: named, candidates_ns, lines: Vec::new() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lines::lines;
+    use crate::random::Random;
+
+    /// Latencies of starts every `t` that wait for disturbances of these periods and lengths, in ns.
+    fn met(t: f64, all: &[(f64, f64)], count: usize, seed: u64) -> (Vec<Line>, Vec<Peak>) {
+        let mut random = Random::new(seed);
+        let latency = |k: usize, random: &mut Random| {
+            let noise: f64 = (0..4).map(|_| -250.0 * random.uniform().max(1e-300).ln()).sum();
+            let wait = |(p, w): &(f64, f64)| {
+                let phase = (k as f64 * t + 0.3 * p).rem_euclid(*p);
+                if phase < *w { w - phase } else { 0.0 }
+            };
+            noise + 2_000.0 + all.iter().map(wait).sum::<f64>()
+        };
+        let values: Vec<f64> = (0..count).map(|k| latency(k, &mut random)).collect();
+        let mut peaks: Vec<Peak> =
+            (0..).zip(&values).map(|(index, v)| Peak { index, latency_ns: *v as i64 }).collect();
+        Peak::largest_first(&mut peaks, 4_096);
+        let mean = values.iter().sum::<f64>() / count as f64;
+        let centred: Vec<f64> = values.iter().map(|v| v - mean).collect();
+        (lines(&[&centred]), peaks)
+    }
+
+    #[test]
+    fn a_neighbour_s_true_period_is_named_or_listed() {
+        let (mut named, mut all) = (0, 0);
+        for (t, p, w) in [
+            (250e3, 1_024.01e3, 20e3),
+            (250e3, 1_024.01e3, 40e3),
+            (250e3, 333.303e3, 15e3),
+            (250e3, 100.701e3, 15e3),
+            (1_000e3, 333.403e3, 20e3),
+        ] {
+            for seed in 1..4 {
+                let (lines, peaks) = met(t, &[(p, w)], 40_000, seed);
+                let found = disturbers(&lines, &peaks, 6_000.0, t);
+                for ns in found.iter().filter_map(|found| found.period_ns) {
+                    assert!((ns / p - 1.0).abs() < 1e-3, "{t} {p} {w}: {found:?}");
+                    named += 1;
+                }
+                all += 1;
+            }
+        }
+        assert!(2 * named >= all, "{named} of {all}");
+    }
+
+    #[test]
+    fn late_starts_at_random_are_of_no_disturber() {
+        let mut random = Random::new(3);
+        let (lines, _) = met(250e3, &[(1_024e3, 20e3)], 40_000, 1);
+        let mut peaks: Vec<Peak> = (0..2_000)
+            .map(|_| Peak {
+                index: (random.uniform() * 40_000.0) as u64,
+                latency_ns: (random.uniform() * 2e4) as i64,
+            })
+            .collect();
+        Peak::largest_first(&mut peaks, 4_096);
+        assert_eq!(disturbers(&lines, &peaks, 0.0, 250e3), []);
+    }
+}
