@@ -257,8 +257,9 @@ impl Compiler {
         if !board.is_rp2040() {
             return Self::new();
         }
-        tools::ARM_CXX.run("nothing", ["--version".into()])?;
-        Self::unchecked()
+        let compiler = Self::unchecked()?;
+        tools::ARM_CXX.run(compiler.directory.path(), "nothing", ["--version".into()])?;
+        Ok(compiler)
     }
 
     fn unchecked() -> Result<Self, Error> {
@@ -273,7 +274,8 @@ impl Compiler {
         let probe = self.directory.path().join("probe.cc");
         std::fs::write(&probe, "#include <avr/io.h>\n").map_err(Error::file("write", &probe))?;
         let arguments = ["-mmcu=atmega328p", "-fsyntax-only"].map(String::from);
-        match tools::AVR_CXX.run("a probe", arguments.into_iter().chain([probe.display().to_string()])) {
+        let arguments = arguments.into_iter().chain([probe.display().to_string()]);
+        match tools::AVR_CXX.run(self.directory.path(), "a probe", arguments) {
             Ok(_) => Ok(()),
             Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
                 Err(tools::not_installed("avr-libc", tools::AVR_CXX.packages))
@@ -322,7 +324,8 @@ impl Compiler {
             let own = |file: &str| format!("{root}/programs/rp2040/{file}");
             arguments.extend(["-T".into(), own("memory.ld"), own("start.cc"), "-lgcc".into()]);
         }
-        compiler.run(program.name(), arguments).map_err(|error| fit::explain(error, &board.mcu))?;
+        let built = compiler.run(self.directory.path(), program.name(), arguments);
+        built.map_err(|error| fit::explain(error, &board.mcu))?;
         let size = image::load(&file)?.size;
         Ok(Firmware { elf: file, board: board.clone(), program: program.clone(), size })
     }

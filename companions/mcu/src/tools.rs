@@ -1,7 +1,7 @@
 //! The programs of others: found, run, and named with their packages where they are missing.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use jitterlab_model::Error;
@@ -42,17 +42,19 @@ pub(super) fn not_compiled(compiler: &str, what: &str, message: String) -> Error
 }
 
 impl Tool {
-    /// Runs it; gives what it printed.
+    /// Runs it, with its own temporary files in a directory that goes; gives what it printed.
     pub(super) fn run(
         &self,
+        temporary: &Path,
         what: &str,
         arguments: impl IntoIterator<Item = String>,
     ) -> Result<String, Error> {
-        let output =
-            Command::new(self.name).args(arguments).output().map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => not_installed(self.name, self.packages),
-                _ => Error::refused(format!("cannot start {}", self.name)).because(error),
-            })?;
+        let mut command = Command::new(self.name);
+        let output = command.args(arguments).env("TMPDIR", temporary).output();
+        let output = output.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => not_installed(self.name, self.packages),
+            _ => Error::refused(format!("cannot start {}", self.name)).because(error),
+        })?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

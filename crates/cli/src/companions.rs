@@ -12,8 +12,8 @@ use clap::Command;
 use jitterlab_console::RELEASE;
 use jitterlab_console::companion::{CALLER, DESCRIBE};
 use jitterlab_console::description::Description;
+use jitterlab_host::programs::is_privileged;
 use jitterlab_model::Error;
-use nix::unistd::geteuid;
 
 use crate::exit::Ending;
 use crate::output;
@@ -126,20 +126,6 @@ fn folders(own: Option<&Path>, path: &OsStr) -> impl Iterator<Item = PathBuf> {
 
 fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether the program has more rights than the one who calls it may have by themselves: then it runs nothing that their PATH
-/// names. What cannot be found out counts as privileged.
-fn is_privileged() -> bool {
-    /// Of getauxval(3).
-    const AT_SECURE: usize = 23;
-    let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).unwrap_or_default();
-    let is_secure = |auxiliary: Vec<u8>| {
-        let pairs =
-            auxiliary.chunks_exact(2 * size_of::<usize>()).map(|pair| pair.split_at(size_of::<usize>()));
-        pairs.map(|(key, value)| (word(key), word(value))).any(|(key, value)| key == AT_SECURE && value != 0)
-    };
-    geteuid().is_root() || fs::read("/proc/self/auxv").map_or(true, is_secure)
 }
 
 #[cfg(test)]

@@ -73,6 +73,33 @@ pub struct Progress {
     every: Duration,
     next: Instant,
     recording_ended: bool,
+    closing: Closing,
+}
+
+/// What is shown of a run file that takes long to be made: nothing for the first ten seconds.
+pub struct Closing {
+    /// What was not begun yet has no time.
+    begun: Option<Instant>,
+    next: Duration,
+}
+
+impl Closing {
+    /// Quicker ones are not spoken of.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+
+    /// Before it begins.
+    pub fn new() -> Self {
+        Closing { begun: None, next: Closing::PATIENCE }
+    }
+
+    /// What is to be shown now, if anything.
+    pub fn look(&mut self, every: Duration, (done, of): (u64, u64)) -> Option<String> {
+        let taken = self.begun.get_or_insert_with(Instant::now).elapsed();
+        (taken >= self.next).then(|| {
+            self.next = taken + every;
+            progress::closing(done, of)
+        })
+    }
 }
 
 impl Progress {
@@ -90,7 +117,14 @@ impl Progress {
             Some(_) => tenth.max(Progress::LINE_EVERY),
             None => Progress::LINE_EVERY_UNPLANNED,
         };
-        Progress { line, show, every, next: Instant::now() + every, recording_ended: false }
+        Progress {
+            line,
+            show,
+            every,
+            next: Instant::now() + every,
+            recording_ended: false,
+            closing: Closing::new(),
+        }
     }
 
     /// The same where a person watches, and nothing elsewhere.
@@ -106,6 +140,11 @@ impl Progress {
             output::warn(
                 &Error::refused(format!("recording ended, the measurement goes on: {why}")).to_string(),
             );
+        }
+        if let Some(bytes) = underway.closing() {
+            let text = self.closing.look(self.every, bytes);
+            self.line.as_ref().zip(text).inspect(|(line, text)| line.show(text));
+            return;
         }
         let Some(line) = self.line.as_ref().filter(|_| Instant::now() >= self.next) else { return };
         self.next += self.every;

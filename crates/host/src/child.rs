@@ -54,7 +54,7 @@ impl FamilyEndsWithUs {
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut guard = Command::new("/bin/sh");
         guard.args(["-c", GUARD, &format!("{MARK}={mark}")]);
-        guard.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        guard.env("PATH", "/usr/bin:/bin").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         command.env(MARK, mark);
         // In a process group of its own, so that Ctrl-C does not end it first.
         guard.process_group(0).spawn().map(FamilyEndsWithUs)

@@ -11,6 +11,7 @@ mod knob;
 pub mod load;
 pub mod measure;
 mod prepare;
+pub mod programs;
 mod pulse;
 mod record;
 pub mod scratch;
@@ -26,4 +27,6 @@ pub use experiment::{
 };
 pub use measure::{Above, Finished, Measurement, Request, Sink};
 pub use prepare::now_utc;
-pub use record::{RunInProgress, default_name, keep_by_default, record, record_to, record_watched, writer};
+pub use record::{
+    Recorded, RunInProgress, default_name, keep_by_default, record, record_to, record_watched, writer,
+};

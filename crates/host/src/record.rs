@@ -49,6 +49,7 @@ pub struct RunInProgress<'a> {
     measurement: (&'a [String], Option<i64>),
     counted: &'a Mutex<Counted>,
     elapsed_ns: i64,
+    closing: Option<(u64, u64)>,
 }
 
 impl RunInProgress<'_> {
@@ -62,6 +63,12 @@ impl RunInProgress<'_> {
         SoFar { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
     }
 
+    /// How many bytes of how many are in the run file, once it is being closed.
+    #[must_use]
+    pub fn closing(&self) -> Option<(u64, u64)> {
+        self.closing
+    }
+
     /// Why recording has ended before the measurement, if it has.
     #[must_use]
     pub fn recording_ended(&self) -> Option<String> {
@@ -69,18 +76,36 @@ impl RunInProgress<'_> {
     }
 }
 
+/// What was measured, whatever became of its run file.
+pub struct Recorded {
+    /// With its file, where that is whole.
+    pub run: MeasuredRun,
+    /// Why the run file could not be closed, and where what it was to hold is now.
+    pub closed: Result<(), Error>,
+}
+
+impl Recorded {
+    /// What was measured, if its run file is whole or none was asked for.
+    ///
+    /// # Errors
+    /// The run file could not be closed.
+    pub fn whole(self) -> Result<MeasuredRun, Error> {
+        self.closed.map(|()| self.run)
+    }
+}
+
 /// Measures until the end that was asked for, or until `interrupted` is set, into the run file if there is one. `watch` may
-/// look several times a second. A run file that takes no more ends the recording, not the measurement; the run's warnings
+/// look several times a second, also while the file is closed. A run file that takes no more ends the recording, not the measurement; the run's warnings
 /// say so.
 ///
 /// # Errors
-/// A task's thread that broke down; a run file that cannot be closed.
+/// A task's thread that broke down.
 pub fn record(
     measurement: Measurement,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
-) -> Result<MeasuredRun, Error> {
+) -> Result<Recorded, Error> {
     let info = measurement.info().clone();
     recorded(&info, writer, watch, |sink, look| measurement.run(sink, look, interrupted))
 }
@@ -88,13 +113,13 @@ pub fn record(
 /// Watches threads that run anyway, in the same way.
 ///
 /// # Errors
-/// A run file that cannot be closed.
+/// What is watched broke down.
 pub fn record_watched(
     watched: Watch,
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
     interrupted: &AtomicBool,
-) -> Result<MeasuredRun, Error> {
+) -> Result<Recorded, Error> {
     let info = watched.info().clone();
     recorded(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
 }
@@ -105,21 +130,25 @@ fn recorded(
     writer: Option<RunWriter>,
     watch: &mut dyn FnMut(&RunInProgress<'_>),
     run: impl FnOnce(&mut dyn Sink, &mut dyn FnMut(i64)) -> Result<Finished, Error>,
-) -> Result<MeasuredRun, Error> {
+) -> Result<Recorded, Error> {
     let tasks = || info.tasks.iter().map(|task| &task.spec);
     let names: Vec<String> = tasks().map(|spec| spec.name.clone()).collect();
     let stats: Vec<TimingStats> = tasks().map(|spec| TimingStats::new(spec.period_ns)).collect();
     let planned_ns = info.duration_ns;
     let counted = Mutex::new(Counted { stats, failure: None });
     let mut counter = Counter { counted: &counted, writer };
-    let mut look = |elapsed_ns| {
-        watch(&RunInProgress { measurement: (&names, planned_ns), counted: &counted, elapsed_ns });
+    let mut look = |elapsed_ns, closing| {
+        let measurement = (&*names, planned_ns);
+        watch(&RunInProgress { measurement, counted: &counted, elapsed_ns, closing });
     };
-    let Finished { mut info, above, causes } = run(&mut counter, &mut look)?;
+    let Finished { mut info, above, causes } = run(&mut counter, &mut |elapsed_ns| look(elapsed_ns, None))?;
     let writer = counter.writer.take();
-    let Counted { stats, failure, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failure = lock(&counted).failure.take();
     info.warnings.extend(failure.map(|error| Warning::RecordingEnded { reason: error.to_string() }));
-    let finished = writer.map(|writer| writer.finish(info.clone())).transpose()?;
+    let progress = |done, of| look(planned_ns.unwrap_or(0), Some((done, of)));
+    let finished = writer.map(|writer| writer.finish_with(info.clone(), progress)).transpose();
+    let (finished, closed) = finished.map_or_else(|error| (None, Err(error)), |finished| (finished, Ok(())));
+    let Counted { stats, .. } = counted.into_inner().unwrap_or_else(PoisonError::into_inner);
     // The last rows may be those that the disk did not take.
     let ended = finished.as_ref().and_then(|finished| finished.ended.clone());
     info.warnings.extend(ended.map(|reason| Warning::RecordingEnded { reason }));
@@ -130,7 +159,7 @@ fn recorded(
         activations: above.around,
     });
     let why = MeasuredRun::why(&info, causes.as_ref(), around.as_ref());
-    Ok(MeasuredRun { around, why, ..MeasuredRun::new(info, &stats, file) })
+    Ok(Recorded { run: MeasuredRun { around, why, ..MeasuredRun::new(info, &stats, file) }, closed })
 }
 
 /// Measures into a new run file, to its end.
@@ -140,7 +169,7 @@ fn recorded(
 pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Result<MeasuredRun, Error> {
     let measurement = Measurement::prepare(request)?;
     let writer = RunWriter::create(file, measurement.info())?;
-    let run = record(measurement, Some(writer), &mut |_| (), interrupted)?;
+    let run = record(measurement, Some(writer), &mut |_| (), interrupted)?.whole()?;
     let ended = run.run.warnings.iter().find_map(|warning| match warning {
         Warning::RecordingEnded { reason } => Some(reason.clone()),
         _ => None,

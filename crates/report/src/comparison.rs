@@ -16,6 +16,7 @@ use jitterlab_analysis::compare::{
     AgainstFirst, Basis, ComparedRun, Comparison, Difference, Estimate, Larger, Maxima, Mismatch, Refusal,
     RunsCompared, Statistic, TaskCompared, Weight,
 };
+use jitterlab_model::Warning;
 
 use crate::document::Present;
 use crate::head::Head;
@@ -32,7 +33,11 @@ impl Present for RunsCompared {
 
     fn sections(&self) -> Vec<Section> {
         let tolerance_ns = self.move_tolerance_ns();
-        let mut pieces: Vec<Piece> = self.tasks.iter().flat_map(|task| of_task(task, tolerance_ns)).collect();
+        let each: Vec<Piece> = self.tasks.iter().flat_map(|task| of_task(task, tolerance_ns)).collect();
+        let mut pieces = match table::of_many(&self.tasks) {
+            Some(table) => vec![Piece::Table(table), Piece::details("Each task by itself", each)],
+            None => each,
+        };
         pieces.extend(warned(self));
         vec![section(pieces)]
     }
@@ -68,10 +73,12 @@ fn of_task(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
 /// What a reader has to know, each once, with the runs that it is true of.
 fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
-    let each =
-        compared.warnings.iter().flat_map(|of| of.warnings.iter().map(move |warning| (&of.run, warning)));
-    for (run, warning) in each {
-        let sentence = warnings::sentence(warning);
+    let sentences = |all: &[Warning]| warnings::sentences(&all.iter().collect::<Vec<_>>());
+    let each = compared
+        .warnings
+        .iter()
+        .flat_map(|of| sentences(&of.warnings).into_iter().map(|said| (&of.run, said)));
+    for (run, sentence) in each {
         match notes.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, runs)) => runs.push(run.clone()),
             None => notes.push((sentence, vec![run.clone()])),

@@ -1,6 +1,6 @@
 //! Words for what a run says about the time after it: limits that were counted, and a bound where one may be given.
 
-use jitterlab_analysis::outlook::Outlook;
+use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{
     Bound, Condition, DEFAULT_HORIZON, Facts, Gate, Prediction, PredictionCaveat, Reliability,
 };
@@ -12,9 +12,9 @@ use crate::document::Present;
 use crate::head::{self, Head};
 use crate::requirement::{self, claim};
 use crate::section::{Cell, Piece, Section, Table};
-use crate::warnings::sentence;
+use crate::warnings::sentences;
 use crate::why::cause;
-use crate::words::{count, plural, share, time};
+use crate::words::{MANY, count, plural, share, time};
 
 impl Present for Outlook {
     const KIND: &'static str = "prediction";
@@ -26,7 +26,10 @@ impl Present for Outlook {
     fn sections(&self) -> Vec<Section> {
         let mut pieces: Vec<Piece> = requirement::table(&self.tasks).into_iter().collect();
         let is_single = self.tasks.len() == 1;
+        let many = of_many(&self.tasks);
+        let mut each = Vec::new();
         for task in &self.tasks {
+            let pieces = if many.is_some() { &mut each } else { &mut pieces };
             let is_asked = task.reliability.is_some() || !task.requirements.is_empty();
             match &task.prediction {
                 // Of a single task the head says it, unless that is about a requirement.
@@ -40,7 +43,10 @@ impl Present for Outlook {
             pieces.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
             pieces.extend(task.claims.iter().map(|plan| Piece::said(claim(&task.task, plan))));
         }
-        pieces.extend(self.warnings.iter().map(|warning| Piece::note(sentence(warning))));
+        if let Some(many) = many {
+            pieces.extend([Piece::Table(many), Piece::details("Each task by itself", each)]);
+        }
+        pieces.extend(sentences(&self.warnings.iter().collect::<Vec<_>>()).into_iter().map(Piece::note));
         vec![section(pieces)]
     }
 }
@@ -60,6 +66,52 @@ fn section(pieces: Vec<Piece>) -> Section {
         lead: "What this run says about a longer one like it. A bound is given only where every condition of an extrapolation holds; otherwise only what was counted.".into(),
         pieces,
     }
+}
+
+/// One row for each of many tasks: the largest so far, upper limits of quantiles, and the bound; the latest on top.
+fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
+    let predicted: Option<Vec<(&str, &Prediction)>> =
+        tasks.iter().map(|of| Some((of.task.as_str(), of.prediction.as_ref()?))).collect();
+    let mut sorted = predicted.filter(|all| all.len() >= MANY)?;
+    sorted.sort_by_key(|(_, of)| std::cmp::Reverse(of.facts.observed_max_ns));
+    let any = &sorted[0].1.facts;
+    let is_known = |share: f64| {
+        let of = |prediction: &Prediction| {
+            prediction.facts.quantiles.iter().any(|of| of.share_above == share && of.limit_ns.is_some())
+        };
+        sorted.iter().any(|(_, prediction)| of(prediction))
+    };
+    let shares: Vec<f64> =
+        any.quantiles.iter().map(|of| of.share_above).filter(|share| is_known(*share)).collect();
+    let is_bounded = sorted.iter().any(|(_, of)| of.bound.is_some());
+    let singly =
+        sorted.iter().flat_map(|(_, of)| &of.facts.quantiles).any(|of| of.limit_ns.is_some() && of.if_singly);
+    let mut header = vec!["µs".to_owned(), "seen".into()];
+    header.extend(shares.iter().map(|share| format!("p{}", 100.0 - share * 100.0)));
+    header.extend(is_bounded.then(|| "bound".into()));
+    let rows = sorted.iter().map(|(name, of)| {
+        let limit = |share: &f64| {
+            let found =
+                of.facts.quantiles.iter().find(|of| of.share_above == *share).and_then(|of| of.limit_ns);
+            Cell::of(found, |ns| Cell::time(ns as f64))
+        };
+        let mut row = vec![Cell::from((*name).to_owned()), Cell::time(of.facts.observed_max_ns as f64)];
+        row.extend(shares.iter().map(limit));
+        row.extend(is_bounded.then(|| Cell::of(of.bound.as_ref(), |bound| Cell::time(bound.bound_ns))));
+        row
+    });
+    let bounds = match is_bounded {
+        true => format!("; a bound is of the next {}, with 95 % confidence", time(any.horizon_ns)),
+        false => "; no task has a bound, since a condition of it failed".into(),
+    };
+    let singly = if singly { ", if later starts come one by one" } else { "" };
+    let caption = format!(
+        "{} tasks, the latest first: the largest so far, and upper limits with 95 % confidence, if it goes on as in these \
+         {}{singly}{bounds}",
+        sorted.len(),
+        time(any.run_ns)
+    );
+    Some(Table::new(caption, &header, rows))
 }
 
 /// The limits of a task, what to mind, and folded behind that what both rest on.

@@ -37,6 +37,12 @@ pub fn measured(so_far: &SoFar) -> String {
     text + &format!(", {} missed", count(missed))
 }
 
+/// How far a run file is that takes long to be made.
+#[must_use]
+pub fn closing(done: u64, of: u64) -> String {
+    format!("closing the run file: {} % done", 100 * done.min(of) / of.max(1))
+}
+
 /// A step, and about how long all will still take, where that is known.
 #[must_use]
 pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {

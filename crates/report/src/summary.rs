@@ -15,7 +15,7 @@ use crate::document::Present;
 use crate::head::{self, Head, shown};
 use crate::requirement::judgement;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{count, known_count, list, list_some, microseconds_of_bins, sentence, share, time};
+use crate::words::{MANY, count, known_count, list, list_some, microseconds_of_bins, sentence, share, time};
 use crate::{isolation, loads, purpose, quantity, run, waiting, warnings, why};
 
 /// A quantile is shown where at least this many values lie beyond it.
@@ -106,9 +106,6 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
     };
     verdict.and_then(purpose::table).into_iter().chain(extremes).chain([figures]).collect()
 }
-
-/// From so many tasks on they are sorted by their largest values, and what they have in common is said once.
-pub(crate) const MANY: usize = 4;
 
 /// The largest latency of a task, or else the largest error of its period.
 fn worst_ns(summary: &Summary) -> Option<i64> {
@@ -216,8 +213,8 @@ fn missed(summary: &Summary) -> String {
 /// What a reader has to know of the figures, that which could change the verdict first; `found` is what was found in them.
 pub(crate) fn notes(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
     let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
-    let grave = info.warnings.iter().filter(|warning| **warning != Warning::NoChecksums);
-    let all = grave.map(warnings::sentence).chain(found).chain(caveats);
+    let grave: Vec<&Warning> = info.warnings.iter().filter(|of| **of != Warning::NoChecksums).collect();
+    let all = warnings::sentences(&grave).into_iter().chain(found).chain(caveats);
     all.map(|text| Piece::note(sentence(&text))).collect()
 }
 

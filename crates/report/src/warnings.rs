@@ -1,16 +1,66 @@
 //! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
 
 use jitterlab_analysis::listed::{Rhythm, rhythms};
+use jitterlab_model::Gap;
 use jitterlab_model::warning::{
     Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Mover, Placed, Stated, Traced, Warning,
 };
-use jitterlab_model::{Gap, RunInfo};
 
-use crate::words::{count, cpus_named, exact, list, plural, time};
+use crate::words::{MANY, count, cpus_named, exact, list, list_some, plural, time};
 
-/// A run's warnings, a sentence each.
-pub fn sentences(info: &RunInfo) -> Vec<String> {
-    info.warnings.iter().map(sentence).collect()
+/// Warnings, a sentence each; what is alike of many tasks is said once.
+#[must_use]
+pub fn sentences(all: &[&Warning]) -> Vec<String> {
+    let of_kind = |kind: &str| {
+        all.iter()
+            .filter_map(|one| alike(one))
+            .filter(|(_, of)| of == kind)
+            .map(|(task, _)| task.to_owned())
+            .collect()
+    };
+    let mut kinds: Vec<String> = Vec::new();
+    let said = all.iter().filter_map(|warning| {
+        let Some((_, kind)) = alike(warning) else { return Some(sentence(warning)) };
+        let tasks: Vec<String> = of_kind(&kind);
+        if tasks.len() < MANY {
+            return Some(sentence(warning));
+        }
+        let is_first = !kinds.contains(&kind);
+        kinds.push(kind.clone());
+        is_first.then(|| of_many(warning, &kind, &list_some(&tasks), all))
+    });
+    said.collect()
+}
+
+/// The task of a warning, and what such warnings of other tasks have in common with it.
+fn alike(warning: &Warning) -> Option<(&str, String)> {
+    match warning {
+        Warning::AboveHistogram { task, .. } => Some((task, "above".into())),
+        Warning::ListedLate { task, at, each_ns } => Some((task, rhythms_of(at, *each_ns))),
+        _ => None,
+    }
+}
+
+/// Warnings of one kind, of many tasks.
+fn of_many(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> String {
+    let above = |of: &&Warning| match of {
+        Warning::AboveHistogram { count, .. } => Some(*count),
+        _ => None,
+    };
+    match warning {
+        Warning::AboveHistogram { .. } => {
+            let (least, most) = (all.iter().filter_map(above).min(), all.iter().filter_map(above).max());
+            let [least, most] = [least, most].map(|of| count(of.unwrap_or(0)));
+            let values = if least == most { least } else { format!("{least} to {most}") };
+            format!(
+                "{values} values each of {tasks} are above their histograms: of those only the bounds are known"
+            )
+        }
+        _ if kind.is_empty() => format!("the output lists late starts of {tasks}, at no even distance"),
+        _ => format!(
+            "of the late starts that the output lists of {tasks} each, {kind}: something runs as often"
+        ),
+    }
 }
 
 /// A warning as a sentence.
@@ -267,9 +317,7 @@ pub fn sentence(warning: &Warning) -> String {
 /// What other tools measure beside periodic tasks.
 fn aperiodic(measured: Aperiodic) -> &'static str {
     match measured {
-        Aperiodic::Gaps => {
-            "how long its busy loop stood still: there is a value for each pass of the loop, and none is due"
-        }
+        Aperiodic::Gaps => "how long its busy loop stood still, which is due at no time",
         Aperiodic::Signals => "how long a signal takes from thread to thread",
         Aperiodic::Wakers => {
             "how long a thread takes to wake up when another one wakes it, not when a timer does"
@@ -302,6 +350,15 @@ fn contradiction(task: &str, about: Stated, values: [i64; 2]) -> String {
 /// Late starts that an output lists, and how regularly they come.
 fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
     let listed = plural(at.len() as u64, "late start");
+    let rhythms = rhythms_of(at, each_ns);
+    match rhythms.is_empty() {
+        true => format!("the output lists {listed} of {task}, at no even distance"),
+        false => format!("of {listed} of {task} that the output lists, {rhythms}: something runs as often"),
+    }
+}
+
+/// The even distances among late starts; empty where there are none.
+fn rhythms_of(at: &[u64], each_ns: Option<i64>) -> String {
     let distance = |rhythm: &Rhythm| match each_ns {
         Some(ns) => time(rhythm.period * ns as f64),
         None => plural(rhythm.period.round() as u64, "activation"),
@@ -310,13 +367,7 @@ fn listed_late(task: &str, at: &[u64], each_ns: Option<i64>) -> String {
         .iter()
         .map(|of| format!("{} came every {}", count(of.starts as u64), distance(of)))
         .collect();
-    match rhythms.is_empty() {
-        true => format!("the output lists {listed} of {task}, at no even distance"),
-        false => format!(
-            "of {listed} of {task} that the output lists, {}: something runs as often",
-            list(&rhythms)
-        ),
-    }
+    if rhythms.is_empty() { String::new() } else { list(&rhythms) }
 }
 
 /// What was in the way of a latency.

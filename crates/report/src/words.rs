@@ -144,6 +144,9 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
+/// From so many tasks on they are sorted, and what they have in common is said once.
+pub(crate) const MANY: usize = 4;
+
 /// The same, of more than four only three by their names.
 pub fn list_some(names: &[String]) -> String {
     const NAMED: usize = 3;

@@ -27,10 +27,18 @@ use crate::walk::{Part, Walk};
 /// There is no such journal, it is still being recorded, it is not a journal, another file has the name of its run file, or
 /// that cannot be written.
 pub fn recover(path: impl AsRef<Path>) -> Result<FinishedRun, Error> {
+    recover_with(path, |_, _| ())
+}
+
+/// Like [`recover`], telling now and then how many bytes of how many are done.
+///
+/// # Errors
+/// As [`recover`].
+pub fn recover_with(path: impl AsRef<Path>, progress: impl FnMut(u64, u64)) -> Result<FinishedRun, Error> {
     let path = path.as_ref();
     let beside = journal_path(path);
     let journal = if beside.exists() { &beside } else { path };
-    recover_to(journal, target_of(journal), |_, _| ())
+    recover_to(journal, target_of(journal), progress)
 }
 
 /// Like [`recover`], into a file of any name, on another disk for instance; tells now and then how many bytes of
@@ -147,7 +155,11 @@ fn without_journal(finished: FinishedRun, path: &Path, identity: Identity) -> Re
         .case(FileProblem::JournalLeft)
     };
     if identity.is_named(path).map_err(left)? {
-        std::fs::remove_file(path).map_err(left)?;
+        match std::fs::remove_file(path) {
+            // What a file system that is read-only holds is kept, as whoever recovers from it knows.
+            Err(kept) if kept.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(finished),
+            removed => removed.map_err(left)?,
+        }
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);
     }

@@ -112,7 +112,7 @@ pub(crate) fn bad_causes(path: &Path, why: impl Display) -> Error {
 pub(crate) fn not_closed(path: &Path, journal: &Path, why: impl Into<Cause>) -> Error {
     let journal = journal.display();
     Error::refused(format!("{} could not be written", path.display())).because(why).remedy(format!(
-        "everything recorded is kept in {journal}: make room, then run `jitterlab recover {journal}`"
+        "everything recorded is kept in {journal}: recover it with `jitterlab recover {journal}` once there is room, or into another directory with `-o FILE`"
     ))
 }
 
@@ -212,6 +212,12 @@ pub enum Unreadable {
     /// No measurement is in it.
     #[error("it holds no measurement")]
     Nothing,
+    /// A trace without the timers that wake threads.
+    #[error(
+        "it holds no timer that wakes a thread, so nothing says when one was due: record timer:hrtimer_expire_entry beside \
+         sched_waking and sched_switch"
+    )]
+    NoTimers,
     /// More than one measurement is in it.
     #[error("a second measurement begins; split the file before it, and read each part for itself")]
     Second,

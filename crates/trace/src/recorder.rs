@@ -24,6 +24,8 @@ use crate::spikes::{Slicer, SpikeFilter};
 const WRITE_EVERY: Duration = Duration::from_millis(250);
 /// How long written data waits at most before it is synced to the disk.
 const SYNC_EVERY: Duration = Duration::from_millis(300);
+/// How often it is looked whether the threads have ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Rows in one frame at most.
 const FRAME_ROWS: u32 = 1 << 14;
 /// The writing thread is woken early when this much is waiting.
@@ -221,17 +223,31 @@ impl Recorder {
         self.shared.lock().waiting.len()
     }
 
-    /// Writes what waits, ends the thread and hands back the journal.
-    pub(crate) fn stop(mut self) -> Option<Recorded> {
+    /// Writes what waits, ends the thread and hands back the journal; `waiting` is told now and then how many bytes wait.
+    pub(crate) fn stop(mut self, mut waiting: impl FnMut(u64)) -> Option<Recorded> {
+        self.end_threads();
+        let run_on = |recorder: &Self| {
+            let writes = recorder.writing.as_ref().is_some_and(|thread| !thread.is_finished());
+            writes || recorder.syncing.as_ref().is_some_and(|thread| !thread.is_finished())
+        };
+        // A disk that stalls, or a thread that somebody stopped, may hold them up for long.
+        while run_on(&self) {
+            std::thread::sleep(LOOK_EVERY);
+            waiting(self.waiting_bytes() as u64);
+        }
         let journal = self.join()?;
         let mut state = self.shared.lock();
         let lost = state.lanes.iter().map(|l| l.lost).collect();
         Some(Recorded { journal, lost, ended: state.ended.take() })
     }
 
-    fn join(&mut self) -> Option<Journal> {
+    fn end_threads(&self) {
         self.shared.lock().stop = true;
         self.shared.wake.notify_all();
+    }
+
+    fn join(&mut self) -> Option<Journal> {
+        self.end_threads();
         let journal = self.writing.take().and_then(|thread| thread.join().ok());
         self.syncing.take().map(JoinHandle::join);
         journal

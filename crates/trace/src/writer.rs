@@ -140,11 +140,11 @@ impl RunWriter {
     pub fn finish_with(
         self,
         mut info: RunInfo,
-        progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(u64, u64),
     ) -> Result<FinishedRun, Error> {
         let RunWriter { path, recorder } = self;
         let journal_name = journal_path(&path);
-        let Some(recorded) = recorder.stop() else {
+        let Some(recorded) = recorder.stop(|waiting| progress(0, waiting)) else {
             return Err(not_closed(
                 &path,
                 &journal_name,

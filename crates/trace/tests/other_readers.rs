@@ -197,3 +197,51 @@ for codec in ["snappy", "gzip", "zstd", "none", "lz4", "brotli"]:
         assert!(error.contains(&format!("compressed by {name}")) && error.contains("zstd, snappy or gzip"));
     }
 }
+
+const AGAIN: &str = r#"
+import sys, pyarrow.parquet
+table = pyarrow.parquet.read_table(sys.argv[1])
+for name, options in [("plain", {"compression": "none", "use_dictionary": False}), ("packed", {"compression": "zstd"})]:
+    path = f"{sys.argv[2]}/{name}.parquet"
+    pyarrow.parquet.write_table(table, path, write_page_checksum=True, data_page_size=4096, **options)
+"#;
+
+/// What another program wrote again with checksums of its pages: read, and refused once a page is damaged.
+#[test]
+fn damaged_pages_of_others_are_refused() {
+    let Some(python) = python() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("run.parquet");
+    let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    writer.append(0, &(0..20_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();
+    writer.finish(closed(Keep::All)).unwrap();
+    run(&python, AGAIN, &[&path, directory.path()]);
+    let read = |path: &std::path::Path| {
+        let reader = RunReader::open(path)?;
+        let mut text = format!("{:?}", reader.info());
+        reader.for_each_batch(Columns::ALL, |task, rows| text += &format!("{task}{rows:?}"))?;
+        Ok::<_, jitterlab_trace::Error>(text)
+    };
+    for name in ["plain", "packed"] {
+        let again = directory.path().join(format!("{name}.parquet"));
+        let bytes = std::fs::read(&again).unwrap();
+        let whole = read(&again).unwrap();
+        let footer = u32::from_le_bytes(bytes[bytes.len() - 8..bytes.len() - 4].try_into().unwrap()) as usize;
+        let data = bytes.len() - 8 - footer;
+        let (mut refused, mut same) = (0, 0);
+        for at in (4..data).step_by(data / 150) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            std::fs::write(&again, damaged).unwrap();
+            match read(&again) {
+                Err(_) => refused += 1,
+                Ok(found) => {
+                    assert!(found == whole, "{name}: byte {at} changed the figures");
+                    same += 1;
+                }
+            }
+        }
+        println!("{name}: {refused} refused, {same} read as what they were");
+        assert!(refused > 10 * same, "{name}: {refused} {same}");
+    }
+}

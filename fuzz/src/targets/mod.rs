@@ -7,6 +7,7 @@ mod programs;
 mod results;
 mod runs;
 mod stimuli;
+mod structures;
 mod texts;
 
 use std::path::{Path, PathBuf};
@@ -23,10 +24,11 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "run-file", run: runs::run_file, share: 1024 },
     Target { name: "journal", run: runs::journal, share: 1024 },
     Target { name: "values", run: runs::values, share: 8192 },
+    Target { name: "structures", run: structures::structures, share: 64 },
     Target { name: "import", run: runs::import, share: 256 },
     Target { name: "causes", run: causes::causes, share: 256 },
     Target { name: "devices", run: devices::devices, share: 4096 },

@@ -25,7 +25,7 @@ use super::{file, lot};
 const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
 /// All activations of a run through to their quantiles; what takes long: everything that is said of it.
-fn through(path: &Path, data: &[u8], long: bool) {
+pub(super) fn through(path: &Path, data: &[u8], long: bool) {
     // Every other input with what a user says of a capture.
     let capture = CaptureHints {
         raw: false,
@@ -149,7 +149,7 @@ fn seal(journal: &mut [u8]) {
 }
 
 /// CRC-32 as in IEEE 802.3.
-fn crc32<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
+pub(super) fn crc32<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
     static OF_BYTES: LazyLock<[u32; 256]> = LazyLock::new(|| {
         let bit = |crc: u32, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
         std::array::from_fn(|byte| (0..8).fold(byte as u32, bit))

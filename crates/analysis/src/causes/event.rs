@@ -133,6 +133,12 @@ pub enum What {
     Lost,
 }
 
+/// Whether these are times of one clock: those of another differ from it by more than an hour.
+#[must_use]
+pub fn same_clock(a_ns: i64, b_ns: i64) -> bool {
+    a_ns.abs_diff(b_ns) < 3_600_000_000_000
+}
+
 /// A system call, as far as it can be a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jitterlab_model::causes::{CauseClass, Lane, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
-use super::event::{Event, HandlerKind, Name, Names, What};
+use super::event::{Event, HandlerKind, Name, Names, What, same_clock};
 use super::gather::{Draft, Gathered, Judged};
 use super::machine::Machine;
 use super::processor::{Occupant, Processor, Seen};
@@ -21,8 +21,6 @@ const AROUND_NS: (i64, i64) = (100_000, 2_000_000);
 const SPANS: usize = 400;
 /// What is known of a processor reaches back this many changes at most: some seconds.
 const CHANGES: usize = 4 << 20;
-/// Times of another clock differ by more than this from those of the monotonic one.
-const OTHER_CLOCK_NS: i64 = 3_600_000_000_000;
 
 /// Explains the activations of some threads.
 #[derive(Debug)]
@@ -149,7 +147,7 @@ impl Task {
         let armed = self
             .thread
             .armed_before(wake.map_or(a.start_ns, |wake| wake.t_ns))
-            .filter(|armed| armed.soft_ns.abs_diff(a.due_ns) < OTHER_CLOCK_NS as u64);
+            .filter(|armed| same_clock(armed.soft_ns, a.due_ns));
         let around = Around {
             thread: &self.thread,
             processor: processors.get(&wake.map_or(a.cpu, |wake| wake.cpu)),

@@ -19,7 +19,7 @@ mod usual;
 mod verdict;
 mod why;
 
-pub use event::{Call, Event, Handler, HandlerKind, Name, Names, What};
+pub use event::{Call, Event, Handler, HandlerKind, Name, Names, What, same_clock};
 pub use explainer::Explainer;
 pub use machine::{Below, Machine};
 pub use why::{CauseRow, EventPart, LateEvent, RanBeside, RunWhy, TaskWhy, Told, is_unusual};

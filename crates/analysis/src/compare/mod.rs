@@ -3,6 +3,7 @@
 //! Two runs differ where their figures do, as far as either run's own dependence lets it say (`docs/evidence/calibration.md`). Two
 //! *settings* differ only where several runs of either do: [`settings`].
 
+mod above;
 mod causes;
 mod code_paths;
 mod comparable;
@@ -15,6 +16,7 @@ mod settings;
 mod twente;
 mod worse;
 
+pub use above::AboveBoth;
 pub use causes::{CauseCompared, CauseIn, CausesCompared, Fate};
 pub use code_paths::{CodePath, PathChange, PathsCompared, RARE_SHARE, StepMoved, USUAL_MOVE_NS};
 pub use comparable::{Mismatch, Weight, comparable};
@@ -260,6 +262,10 @@ pub struct AgainstFirst {
     /// A difference that every tenth of either run shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gross: Option<Gross>,
+    /// Values above both histograms, where there are some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub above: Option<AboveBoth>,
     /// How the largest latencies compare; `None` where a run is too short or too dependent for it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub maxima: Option<Maxima>,
@@ -399,6 +405,7 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
         hedges_g: hedges_g(&first.sample.whole, &here.sample.whole).filter(|_| !is_within_bins),
         shifts: SHIFTS.into_iter().filter_map(shift).collect(),
         gross,
+        above: AboveBoth::of(first, here),
         maxima,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jitterlab_model::watched::Waits;
 
-use crate::causes::{Call, Event, HandlerKind, Name, Names, What};
+use crate::causes::{Call, Event, HandlerKind, Name, Names, What, same_clock};
 
 /// Waits that belong together: the same call for the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,9 +82,6 @@ pub struct Passes {
     /// System calls that are no waits, by their numbers.
     pub calls: BTreeMap<i64, u64>,
 }
-
-/// Times of another clock differ by more than this from those of the monotonic one.
-const OTHER_CLOCK_NS: i64 = 3_600_000_000_000;
 
 impl Passes {
     /// Follows the thread of this number.
@@ -178,7 +175,7 @@ impl Passes {
         if ![f.sleep, f.file, f.signals[0], f.signals[1], f.budget].contains(&function) {
             return;
         }
-        let is_monotonic = soft_ns.abs_diff(now_ns) < OTHER_CLOCK_NS as u64;
+        let is_monotonic = same_clock(soft_ns, now_ns);
         let soft_ns = if is_monotonic { soft_ns } else { soft_ns.saturating_add(self.to_monotonic_ns) };
         // A periodic timer is set anew when its expiry is taken: the wait that takes it was for the time before.
         let before = self.timers.insert(timer, Timer { soft_ns, function });

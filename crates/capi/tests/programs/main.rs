@@ -364,6 +364,21 @@ fn misuse_is_answered_and_the_file_is_right_all_the_same() {
     assert!(dropped >= 3_000 && counts(2).2 >= 5, "{info:?}");
 }
 
+#[test]
+fn a_library_that_is_closed_goes_on_until_its_runs_end() {
+    if !has("gcc") {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    let (program, file) = (folder.path().join("closed"), folder.path().join("closed.parquet"));
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-I"]).arg(here().join("include"));
+    fine(compiler.arg(here().join("tests/closed.c")).arg("-o").arg(&program).arg("-ldl"));
+    fine(Command::new(program).arg(libraries().join("libjitterlab.so")).arg(&file));
+    let (info, rows) = read(&file);
+    assert_eq!((rows[0].len(), info.tasks[0].result.as_ref().unwrap().executed), (300, 300));
+}
+
 /// The programs and commands of the guide, in their order: the language, and what is in the block.
 fn guide() -> Vec<(String, String)> {
     let text = fs::read_to_string(here().join("../../docs/guide/own-program.md")).unwrap();

@@ -9,6 +9,8 @@ use jitterlab_trace::FinishedRun;
 
 use crate::exit::{Ending, Status};
 use crate::output;
+use crate::record_args::Closing;
+use crate::status_line::StatusLine;
 
 /// Turn an interrupted run's journal (FILE.part) into a run file
 ///
@@ -30,10 +32,16 @@ pub fn execute(args: &Args) -> Ending {
     }
     let (mut failed, mut whole) = (None, true);
     for path in &args.files {
-        let recovered = match &args.output {
-            Some(output) => jitterlab_trace::recover_to(path, output, |_, _| ()),
-            None => jitterlab_trace::recover(path),
+        let (line, mut closing) = (StatusLine::new(), Closing::new());
+        let progress = |done, of| {
+            let text = closing.look(Closing::PATIENCE, (done, of));
+            text.iter().for_each(|text| line.show(text));
         };
+        let recovered = match &args.output {
+            Some(output) => jitterlab_trace::recover_to(path, output, progress),
+            None => jitterlab_trace::recover_with(path, progress),
+        };
+        drop(line);
         match recovered {
             Ok(run) => {
                 whole &= run.skipped.is_empty();

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_host::{self as host, Measurement, Request, load};
+use jitterlab_host::{self as host, Measurement, Recorded, Request, load};
 use jitterlab_model::{Error, StopReason};
 use jitterlab_trace::RunWriter;
 
@@ -35,7 +35,7 @@ impl Args {
         measurement: Measurement,
         writer: Option<RunWriter>,
         interrupted: &AtomicBool,
-    ) -> Result<MeasuredRun, Error> {
+    ) -> Result<Recorded, Error> {
         let mut progress = self.record.progress(measurement.info(), false);
         let measured =
             host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
@@ -59,16 +59,17 @@ pub fn execute(args: &Args) -> Ending {
     if request.isolate.is_some() {
         let measurement = Measurement::prepare(Request { isolate: None, why: false, ..request.clone() })?;
         args.record.note(|| jitterlab_report::run::WITHOUT_ISOLATION_FIRST.into());
-        without_isolation = args.measure(measurement, None, &interrupted)?.summaries().cloned().collect();
+        without_isolation = args.measure(measurement, None, &interrupted)?.run.summaries().cloned().collect();
     }
     let measurement = Measurement::prepare(request)?;
     let writer = args.record.writer(measurement.info())?;
     args.record.note(|| jitterlab_report::run::announcement(measurement.info()));
-    let measured = args.measure(measurement, writer, &interrupted)?.judged_for(args.wanted.purpose);
-    let result = MeasuredRun { without_isolation, ..measured };
+    let Recorded { run, closed } = args.measure(measurement, writer, &interrupted)?;
+    let result = MeasuredRun { without_isolation, ..run.judged_for(args.wanted.purpose) };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     let status = Status::of(args.record.show.show(&result)?);
     args.record.saved(result.file.as_deref());
+    closed?;
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(overload.into()),

@@ -1,7 +1,7 @@
 //! `jitterlab watch`: measure threads that run anyway.
 
-use jitterlab_host as host;
 use jitterlab_host::watch::{Target, Watch, WatchRequest};
+use jitterlab_host::{self as host, Recorded};
 use jitterlab_model::Keep;
 use jitterlab_model::units::parse_duration_ns;
 
@@ -71,8 +71,8 @@ pub fn execute(args: &Args) -> Ending {
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
     drop(progress);
-    let watched = watched?;
-    args.record.show.show(&watched)?;
-    args.record.saved(watched.file.as_deref());
-    Ok(Status::Fine)
+    let Recorded { run, closed } = watched?;
+    args.record.show.show(&run)?;
+    args.record.saved(run.file.as_deref());
+    closed.map(|()| Status::Fine)
 }

@@ -60,6 +60,50 @@ fn an_injected_thread_is_found_by_its_name_and_all_parts_add_up() {
     });
 }
 
+/// Events are in the clock of the machine, and name threads by its numbers.
+#[test]
+fn in_a_namespace_causes_are_the_same_or_refused() {
+    if !may_trace() {
+        return;
+    }
+    let _alone = alone();
+    unless_starved(|| {
+        let folder = TempDir::new().unwrap();
+        for (at, namespace) in
+            [&["-T", "--monotonic=1000000"][..], &["-T", "--monotonic=-1"], &["-pf"]].iter().enumerate()
+        {
+            let file = format!("{at}.parquet");
+            let run = ["run", "--why", "-q", "--json", "-d", "1s", "-o", &file, "--task"];
+            let main = "name=main,period=1ms,cpu=0,policy=fifo:70";
+            let hog = "name=hog,period=7ms,cpu=0,policy=fifo:75,work=spin:300us";
+            let mut command = Command::new("unshare");
+            command
+                .args(*namespace)
+                .arg(env!("CARGO_BIN_EXE_jitterlab"))
+                .args(run)
+                .args([main, "--task", hog]);
+            let output = command.current_dir(folder.path()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            if said.contains("unshare") {
+                println!("skipped: {said}");
+                continue;
+            }
+            assert_eq!(output.status.code(), Some(0), "{said}");
+            let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+            if *namespace == ["-pf"] {
+                let refused = document["result"]["run"]["refused"].to_string();
+                assert!(document["result"]["why"].is_null() && refused.contains("--pid=host"), "{refused}");
+                continue;
+            }
+            let result = why(folder.path(), &file);
+            let preempted =
+                |row: &&Value| row["cause"]["class"] == "preempted" && row["cause"]["who"] == "hog";
+            let hog = result["tasks"][0]["causes"].as_array().unwrap().iter().find(preempted);
+            assert!(hog.is_some_and(|hog| number(hog, "times") >= 50), "{namespace:?}: {hog:?}");
+        }
+    });
+}
+
 #[test]
 fn a_watched_program_starts_when_it_says_itself() {
     if !may_trace() {

@@ -64,6 +64,9 @@ fn inputs() -> TempDir {
     run("bursts.parquet", 6_000_000, 4_000, &|k| if k % 200 == 100 { 180_000_000 } else { 0 });
     run("jitter.parquet", 6_000_000, 3_000, &|k| k * 7_919 % 3_000 * 1_000);
     run("short.parquet", 6_000_000, 5, &|_| 0);
+    for (name, shift, above) in [("many.txt", 0, 12), ("later.txt", 3, 12), ("more.txt", 0, 5_000)] {
+        fs::write(folder.path().join(name), of_many_threads(shift, above)).unwrap();
+    }
     let whole = fs::read(folder.path().join("servo.parquet")).unwrap();
     fs::write(folder.path().join("cut.parquet"), &whole[..whole.len() / 2]).unwrap();
     folder
@@ -163,6 +166,56 @@ fn hold(name: &str) {
         file!(),
         differ.join("\n\n")
     );
+}
+
+#[test]
+fn every_output_of_another_tool_is_asked() {
+    let asked = fs::read_to_string(here().join("corpus/peers.txt")).unwrap();
+    for entry in fs::read_dir(here().join("../../../trace/tests/peers")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(asked.contains(&format!("peers/{name}")), "{name} is asked by no command of peers.txt");
+    }
+}
+
+/// A histogram of cyclictest of so many threads; `shift` is what all but a few are later by, and `above` lie above that of thread 5.
+fn of_many_threads(shift: usize, above: u64) -> String {
+    const THREADS: usize = 64;
+    let (mut text, mut totals) =
+        (String::from("# cyclictest -l100000 -m -S -p90 -i200 -h30 -q\n# Histogram\n"), vec![0; THREADS]);
+    for bin in 0..30usize {
+        write!(text, "{bin:06}").unwrap();
+        for (thread, total) in totals.iter_mut().enumerate() {
+            let usual = bin.checked_sub(if thread > 3 { shift } else { 0 });
+            let count = usual
+                .and_then(|bin| [0, 0, 500, 40_000, 50_000, 8_000, 1_200, 200, 90].get(bin))
+                .unwrap_or(&0);
+            *total += count;
+            write!(text, " {count:06}").unwrap();
+        }
+        text.push('\n');
+    }
+    let line = |name: &str, of: &dyn Fn(usize) -> u64| {
+        let each: Vec<String> = (0..THREADS).map(|thread| format!("{:05}", of(thread))).collect();
+        format!("# {name}: {}\n", each.join(" "))
+    };
+    let over = |thread: usize| if thread == 5 { above } else { 10 + thread as u64 % 3 };
+    text += &line("Total", &|thread| totals[thread]);
+    text += &line("Min Latencies", &|_| 2);
+    text += &line("Avg Latencies", &|_| 4);
+    text += &line("Max Latencies", &|thread| 40 + thread as u64 * 7 % 23);
+    text += &line("Histogram Overflows", &over);
+    text += "# Histogram Overflow at cycle number:\n";
+    for thread in 0..THREADS {
+        let listed = (0..10).map(|k| format!("{:05}", 120 + 1_000 * k + thread as u64 * k * k));
+        writeln!(
+            text,
+            "# Thread {thread}: {} # {:05} others",
+            listed.collect::<Vec<_>>().join(" "),
+            over(thread) - 10
+        )
+        .unwrap();
+    }
+    text
 }
 
 macro_rules! held {

@@ -591,3 +591,60 @@ fn perfetto_shows_every_activation_where_it_was() {
     }
     assert_eq!(faults, &Value::Array(Vec::new()));
 }
+
+/// Names that would act on a terminal or in a spreadsheet do nothing where others read them.
+#[test]
+fn names_do_nothing_in_what_others_read() {
+    let folder = TempDir::new().unwrap();
+    for (number, name) in [
+        "=cmd|' /C calc'!A0",
+        "+1+1",
+        "-2+3",
+        "@SUM(A1)",
+        "\u{1b}[2J\u{1b}]0;x\u{7}",
+        "a\"b\\c\nd",
+        "\t=1",
+        "a;=1",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let info = RunInfo::new(
+            Bench::Host,
+            "monotonic",
+            [TaskSpec { name: (*name).into(), ..TaskSpec::default() }],
+        );
+        let file = format!("{number}.parquet");
+        let mut writer = RunWriter::create(folder.path().join(&file), &info).unwrap();
+        let row =
+            |index: u64| Activation { index, due_ns: index as i64 * 1_000_000, ..Activation::default() };
+        writer.append(0, &(0..3).map(row).collect::<Vec<_>>()).unwrap();
+        writer.finish(info).unwrap();
+        for format in ["csv", "openmetrics"] {
+            let text = answered(folder.path(), &["export", &file, "--as", format]);
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{format}: {text:?}");
+        }
+        let table = answered(folder.path(), &["export", &file, "--as", "csv"]);
+        let mut cells = table.lines().skip(1).map(|line| line.trim_start_matches('"'));
+        assert!(cells.all(|cell| !cell.starts_with(['=', '+', '-', '@'])), "{table}");
+    }
+}
+
+/// A file that may not grow ends no program, and is not left in half.
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    run(folder.path(), Keep::All, 0);
+    for (command, file) in [
+        ("export run.parquet --as csv -o rows.csv", "rows.csv"),
+        ("report run.parquet -o page.html", "page.html"),
+    ] {
+        let script = format!("ulimit -f 8 && exec \"$0\" {command}");
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &script, env!("CARGO_BIN_EXE_jitterlab")]).current_dir(folder.path());
+        let output = limited.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{command}: {} {said}", output.status);
+        assert!(said.starts_with("error: ") && !folder.path().join(file).exists(), "{command}: {said}");
+    }
+}

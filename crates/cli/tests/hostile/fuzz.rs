@@ -89,6 +89,7 @@ fn fuzz(name: &str) {
     corpus.iter().for_each(|(path, input)| tried(input, true, path));
     let mut dice = Dice(seconds);
     let (begin, mut inputs) = (Instant::now(), corpus.len());
+    let mut longest = Duration::ZERO;
     while begin.elapsed() < Duration::from_secs(seconds) {
         let (path, input) = &corpus[dice.roll(corpus.len())];
         let (_, other) = &corpus[dice.roll(corpus.len())];
@@ -98,10 +99,14 @@ fn fuzz(name: &str) {
         }
         // There are fewer inputs here than under libFuzzer, of which many more are taken the whole way.
         let long = lot(&input).is_multiple_of(target.share.min(FEWER));
+        let one = Instant::now();
         tried(&input, long, path);
+        longest = longest.max(one.elapsed());
         inputs += 1;
     }
-    println!("{name}: {inputs} inputs");
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default().trim();
+    println!("{name}: {inputs} inputs, the longest {longest:?}, at most {most}");
 }
 
 macro_rules! fuzzed {
@@ -117,6 +122,7 @@ fuzzed! {
     run_files: "run-file",
     journals: "journal",
     values_in_runs: "values",
+    descriptions_that_lie: "structures",
     outputs_of_other_tools: "import",
     causes_in_runs: "causes",
     motors_and_plants: "devices",

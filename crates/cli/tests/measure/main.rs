@@ -9,4 +9,5 @@ mod going_on;
 mod matrix;
 mod run;
 mod terminal;
+mod unclosed;
 mod witness;

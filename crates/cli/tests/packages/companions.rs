@@ -110,6 +110,64 @@ fn one_in_the_path_is_for_ordinary_users_only() {
     );
 }
 
+/// Programs that are asked for facts are those of the system, where jitterlab has rights of its own.
+#[test]
+fn programs_in_the_path_are_for_ordinary_users_only() {
+    if fs::metadata("/proc/self").unwrap().uid() != 0 {
+        return eprintln!("skipped: only root has rights of its own");
+    }
+    let (folder, program) = alone();
+    let planted = folder.path().join("bin");
+    fs::create_dir(&planted).unwrap();
+    let ran = folder.path().join("ran");
+    let system = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+    for name in
+        ["docker", "podman", "nerdctl", "vcgencmd", "systemctl", "sh", "grep", "sleep", "taskset", "apt-get"]
+    {
+        let script = format!(
+            "#!/bin/sh\n{system}; echo {name} >>{}; chmod a+rw {0}; echo 0123456789\n",
+            ran.display()
+        );
+        executable::script(&planted.join(name), &script);
+    }
+    let words: [&[&str]; 6] = [
+        &["watch", "-q", "--container", "no-such", "--find", "100ms", "-d", "100ms"],
+        &["watch", "-q", "--unit", "no-such", "--find", "100ms", "-d", "100ms"],
+        &["check"],
+        &["doctor", "--budget", "1s"],
+        &["tune", "-q", "--budget", "1s"],
+        &[
+            "run",
+            "-q",
+            "--no-file",
+            "-d",
+            "100ms",
+            "--policy",
+            "other",
+            "--load",
+            "exec:/bin/true",
+            "--load",
+            "fork:1",
+        ],
+    ];
+    for words in words {
+        let mut command = Command::new(&program);
+        command.args(words).current_dir(folder.path()).stdin(std::process::Stdio::null());
+        command.env("PATH", format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", planted.display())).output().unwrap();
+        assert!(!ran.exists(), "{words:?} ran {}", fs::read_to_string(&ran).unwrap());
+    }
+    // An ordinary user's own programs are asked.
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let mut ordinary = Command::new("setpriv");
+    ordinary.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program).args(words[0]);
+    ordinary
+        .env("PATH", format!("{}:/usr/bin:/bin", planted.display()))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(fs::read_to_string(&ran).unwrap(), "docker\n");
+}
+
 #[test]
 fn one_of_another_release_is_left_out_of_manual_and_completions() {
     let (folder, program) = alone();

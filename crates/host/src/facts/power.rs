@@ -1,11 +1,10 @@
 //! Power management of the whole machine, and who limits it.
 
-use std::process::Command;
-
 use jitterlab_model::facts::{LatencyHolder, NO_REQUEST_US, Power};
 use nix::unistd::{AccessFlags, access};
 
 use super::Root;
+use crate::programs::of_system;
 
 pub(super) fn power(root: &Root) -> Power {
     // Opening the device for reading asks for nothing: only a write makes a request.
@@ -31,7 +30,7 @@ pub(super) fn power(root: &Root) -> Power {
 /// The answer of a Raspberry Pi's firmware, where the kernel is not its maker's and shows no file of it.
 fn asked_firmware(root: &Root) -> Option<String> {
     let asked = root.is_system() && root.exists("dev/vcio");
-    let answer = asked.then(|| Command::new("vcgencmd").arg("get_throttled").output())?.ok()?;
+    let answer = asked.then(|| of_system("vcgencmd").arg("get_throttled").output())?.ok()?;
     Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }
 

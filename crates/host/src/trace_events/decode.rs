@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Name, Names, What};
+use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Name, Names, What, same_clock};
 use jitterlab_model::Error;
 
 use super::calls;
@@ -122,6 +122,16 @@ pub(super) struct Decoder {
     softirqs: Vec<Name>,
     /// Numbers of interrupts that are the processor's own timer.
     timers: HashSet<u32>,
+    /// What is added to the kernel's monotonic clock to make it the one that is read here.
+    offset_ns: i64,
+}
+
+/// What this process's time namespace adds to the monotonic clock, which the kernel's events are not in (time_namespaces(7)).
+pub(super) fn namespace_offset_ns(offsets: &str) -> i64 {
+    let line = offsets.lines().find_map(|line| line.strip_prefix("monotonic"));
+    let mut numbers = line.into_iter().flat_map(str::split_whitespace).map(|word| word.parse::<i64>().ok());
+    let offset = numbers.next().flatten().zip(numbers.next().flatten());
+    offset.map_or(0, |(s, ns)| s.saturating_mul(1_000_000_000).saturating_add(ns))
 }
 
 impl Decoder {
@@ -149,15 +159,28 @@ impl Decoder {
             threads: HashMap::new(),
             softirqs: SOFTIRQS.map(|name| names.number(name)).to_vec(),
             timers: HashSet::new(),
+            offset_ns: fs::read_to_string("/proc/self/timens_offsets")
+                .map_or(0, |offsets| namespace_offset_ns(&offsets)),
         })
     }
 
     /// The event of a record; `None` of one that is of no use.
     pub(super) fn event(&mut self, t_ns: i64, cpu: u16, record: &[u8], names: &mut Names) -> Option<Event> {
         let id = self.type_.number(record) as u16;
-        let what = self.what(id, record, names)?;
+        let mut what = self.what(id, record, names)?;
+        if let What::TimerStart { soft_ns, hard_ns, .. } = &mut what
+            && same_clock(*soft_ns, t_ns)
+        {
+            (*soft_ns, *hard_ns) = (self.here(*soft_ns), self.here(*hard_ns));
+        }
+        let t_ns = self.here(t_ns);
         let pid = self.pid.number(record) as i32;
         Some(Event { t_ns, cpu, pid, in_interrupt: self.flags.number(record) & IN_INTERRUPT != 0, what })
+    }
+
+    /// A time of the kernel's monotonic clock as it is read here.
+    pub(super) fn here(&self, t_ns: i64) -> i64 {
+        t_ns.saturating_add(self.offset_ns)
     }
 
     fn what(&mut self, id: u16, record: &[u8], names: &mut Names) -> Option<What> {
@@ -259,4 +282,21 @@ fn thread(known: &mut HashMap<[u8; 16], Name>, name: &[u8], names: &mut Names) -
             text.split_once('/').filter(|(kind, _)| *kind == "kworker").map_or(&*text, |(kind, _)| kind);
         names.number(text)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_offset_of_a_time_namespace_is_read() {
+        let offset = |text| namespace_offset_ns(text);
+        // As Linux 6.18 writes them.
+        assert_eq!(
+            offset("monotonic     1000000         0\nboottime            0         0\n"),
+            1_000_000_000_000_000
+        );
+        assert_eq!(offset("monotonic          -1 999999999\nboottime            0         0\n"), -1);
+        assert_eq!(["", "monotonic", "monotonic 1", "boottime 5 5"].map(offset), [0; 4]);
+    }
 }

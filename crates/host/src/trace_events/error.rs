@@ -20,6 +20,12 @@ pub(super) fn not_permitted(path: &Path, cause: io::Error) -> Error {
     Error::refused(format!("{} cannot be used", path.display())).because(cause).remedy(remedy)
 }
 
+/// Threads have other numbers here than the events name.
+pub(super) fn other_numbers() -> Error {
+    Error::refused("the kernel's trace events cannot be used in a PID namespace: they name threads by other numbers")
+        .remedy("run on the machine itself rather than in a container, or give that the host's namespace (--pid=host)")
+}
+
 /// A file of the kernel that reads otherwise than expected.
 pub(super) fn not_understood(path: &Path) -> Error {
     Error::refused(format!("{} of this kernel cannot be understood", path.display()))

@@ -14,7 +14,7 @@ use jitterlab_rt::{Linux, System};
 
 use super::calls;
 use super::decode::{Decoder, Source, TIMER_DEVICE};
-use super::error::{not_permitted, not_understood};
+use super::error::{not_permitted, not_understood, other_numbers};
 use super::instance::Instance;
 use super::page::PageLayout;
 use super::place::TraceFs;
@@ -50,6 +50,8 @@ const IDLE_STATES: &str = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
 const OF_THREADS: [&str; 4] =
     ["sched/sched_switch", "sched/sched_waking", "sched/sched_migrate_task", "timer/hrtimer_start"];
 const STACK: &str = "ftrace/kernel_stack";
+/// The PID namespace in which all threads are (include/linux/proc_ns.h).
+const FIRST_PIDS: &str = "pid:[4026531836]";
 const FAULT: &str = "exceptions/page_fault_user";
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
@@ -82,6 +84,9 @@ impl TraceEvents {
     /// # Errors
     /// No permission, or a kernel without these events.
     pub fn open(names: &mut Names) -> Result<Self, Error> {
+        if fs::read_link("/proc/self/ns/pid").is_ok_and(|own| own != Path::new(FIRST_PIDS)) {
+            return Err(other_numbers());
+        }
         let fs = TraceFs::find()?;
         let events = fs.path().join("events");
         let path = events.join("header_page");
@@ -204,7 +209,7 @@ impl TraceEvents {
         for (detail, (cpu, pipe)) in pipes {
             while pipe.read(page).is_ok_and(|length| length > 0) {
                 let records = layout.records(page);
-                let begin_ns = records.begin_ns();
+                let begin_ns = decoder.here(records.begin_ns());
                 if records.missed {
                     let what = match detail {
                         Detail::Everything => What::Lost,

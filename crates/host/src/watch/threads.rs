@@ -11,6 +11,7 @@ use nix::sys::signal::Signal;
 use super::error::named;
 use super::target::Target;
 use crate::child::{EndsWithUs, family};
+use crate::programs::of_system;
 
 /// A thread of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +131,7 @@ fn path_of_group(path: &str) -> PathBuf {
 /// The number of a container of this name, where one of the usual programs knows it.
 fn number_of_container(name: &str) -> Option<String> {
     ["docker", "podman", "nerdctl"].into_iter().find_map(|program| {
-        let mut command = Command::new(program);
+        let mut command = of_system(program);
         let asked = command.args(["inspect", "--format", "{{.Id}}", name]).stderr(Stdio::null()).output();
         let answer = String::from_utf8_lossy(&asked.ok()?.stdout).into_owned();
         let number = answer.lines().next()?.trim().to_owned();

@@ -12,7 +12,7 @@ use super::code_paths;
 use super::settings;
 use super::table::{change, percent, size};
 use crate::head::Head;
-use crate::words::{count, list, list_some, sentence, share, time};
+use crate::words::{MANY, count, list, list_some, plural, sentence, share, time};
 
 /// Figures that a verdict names of the only other run, and of each of several; the table has the others.
 const NAMED: [usize; 2] = [3, 1];
@@ -77,7 +77,7 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
         gross(tasks).or_else(|| largest(tasks)).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
     // Where only maxima are known, or nothing is shown of any task by itself, what all say together comes first.
     let together = || Some(format!("{}.", sentence(&pooled(tasks)?)));
-    let (verdict, number) = match maxima(tasks).or_else(together) {
+    let (verdict, number) = match above(tasks).or_else(|| maxima(tasks)).or_else(together) {
         Some(maxima) if fitness == Fitness::CannotTell => (maxima, format!("{verdict} {number}")),
         _ => (verdict, number),
     };
@@ -121,6 +121,41 @@ fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
     };
     // Of as sure ones that which comes first in the tables.
     Statistic::ALL.iter().filter_map(of_figure).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, said)| said)
+}
+
+/// The task whose values above the histogram became more or fewer by more than chance, which no quantile shows.
+fn above(tasks: &[(&str, &Comparison)]) -> Option<String> {
+    let found = tasks.iter().filter_map(|(task, compared)| {
+        let [only] = compared.against_first.as_slice() else { return None };
+        let above = only.above.filter(|above| above.differs)?;
+        let [first, here] = compared.runs.as_slice() else { return None };
+        let shares =
+            [(above.first, first.count), (above.here, here.count)].map(|(k, n)| k as f64 / n.max(1) as f64);
+        Some(((shares[1] - shares[0]).abs(), *task, above, first, here))
+    });
+    let mut found: Vec<_> = found.collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (_, task, above, first, here) = *found.first()?;
+    let others = match found.len() - 1 {
+        0 => String::new(),
+        others => format!("; so it is in {}", plural(others as u64, "other task")),
+    };
+    Some(format!(
+        "{} than chance explains, if its starts are independent of each other: above the histogram, at {} or more, lie {} of \
+         {} latencies of {task} in {}, {} of {} in {}{others}.",
+        if above.here as f64 / here.count as f64 > above.first as f64 / first.count as f64 {
+            "MORE LATE"
+        } else {
+            "FEWER LATE"
+        },
+        time(above.from_ns as f64),
+        count(above.here),
+        count(here.count),
+        here.name,
+        count(above.first),
+        count(first.count),
+        first.name
+    ))
 }
 
 /// The largest latencies of several tasks that all moved the same way between two runs, where little else is known.
@@ -244,7 +279,35 @@ fn seen(tasks: &[(&str, &Comparison)]) -> String {
         let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
         Some(format!("{prefix}{}", said.join(", ")))
     };
-    tasks.iter().filter_map(of_task).collect::<Vec<String>>().join("; ")
+    let differs = |compared: &Comparison| {
+        let notable = compared
+            .against_first
+            .iter()
+            .flat_map(|against| &against.differences)
+            .filter(|of| is_notable(of));
+        notable.map(size).fold(0.0, f64::max)
+    };
+    let mut sorted: Vec<&(&str, &Comparison)> = tasks.iter().collect();
+    let mut rest = String::new();
+    if tasks.len() >= MANY {
+        sorted.retain(|(_, compared)| differs(compared) > 0.0);
+        sorted.sort_by(|a, b| differs(b.1).total_cmp(&differs(a.1)));
+        sorted.truncate(NAMED[0]);
+        let left = plural(
+            (tasks.len() - sorted.len()) as u64,
+            if sorted.is_empty() { "task" } else { "other task" },
+        );
+        let most = sorted.last().map_or(0.0, |(_, compared)| differs(compared));
+        let how =
+            if most > 0.0 { "less or not at all" } else { "by no more than the bins of the histograms" };
+        rest = format!("{}{left} differ {how}", if sorted.is_empty() { "" } else { "; " });
+    }
+    sorted.into_iter().filter_map(of_task).collect::<Vec<String>>().join("; ") + &rest
+}
+
+/// Whether a difference is one beyond what the bins of histograms leave open.
+pub(super) fn is_notable(of: &Difference) -> bool {
+    of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins)
 }
 
 /// How sure the gross difference of two runs is.

@@ -1,10 +1,11 @@
 //! Runs side by side in one table, what differs most first: the same on the terminal, on the page and in Markdown.
 
-use jitterlab_analysis::compare::{Basis, ComparedRun, Comparison, Difference, Statistic};
+use jitterlab_analysis::compare::{Basis, ComparedRun, Comparison, Difference, Statistic, TaskCompared};
 
+use super::head::is_notable;
 use super::{figure, refusal};
 use crate::section::{Cell, Table};
-use crate::words::list;
+use crate::words::{MANY, list};
 
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
@@ -37,6 +38,46 @@ pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
         &header,
         std::iter::once(activations).chain(figures),
     )
+}
+
+/// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms, what differs most on
+/// top; tasks that differ in none are counted.
+pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
+    let of_task =
+        |of: &TaskCompared| of.mismatches.is_empty() && of.settings.is_none() && of.causes.is_none();
+    let pairs = || tasks.iter().filter_map(|of| Some((&of.task, of.comparison.as_ref()?)));
+    let are_pairs = pairs().all(|(_, compared)| compared.runs.len() == 2);
+    if tasks.len() < MANY || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
+        return None;
+    }
+    let rank = |of: &Difference| (of.real, size(of));
+    let order = |a: &Difference, b: &Difference| {
+        let (a, b) = (rank(a), rank(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    };
+    let most = |compared: &Comparison| {
+        let all = compared.against_first.iter().flat_map(|against| &against.differences);
+        all.filter(|of| is_notable(of)).max_by(|a, b| order(a, b)).copied()
+    };
+    let mut rows: Vec<(&String, &Comparison, Difference)> =
+        pairs().filter_map(|(task, compared)| Some((task, compared, most(compared)?))).collect();
+    rows.sort_by(|a, b| order(&b.2, &a.2));
+    let alike = tasks.len() - rows.len();
+    let alike = if alike == 0 { String::new() } else { format!(" {} of them in none.", alike) };
+    let names = tasks[0].comparison.as_ref().map(|of| [0, 1].map(|n| of.runs[n].name.clone()))?;
+    let caption = format!(
+        "{} tasks, {} against {}: the figure in which each differs most, what really differs first.{alike}",
+        tasks.len(),
+        names[1],
+        names[0]
+    );
+    let cells = rows.into_iter().map(|(task, compared, of)| {
+        let values = (0..2).map(|n| cell(compared, n, of.statistic));
+        let name = std::iter::once(Cell::from(format!("{task}: {}", of.statistic.name())));
+        name.chain(values).chain(interval(compared, of.statistic)).collect::<Vec<Cell>>()
+    });
+    let header = ["µs", "first", "here", "change", "from", "to", "real?"];
+    Some(Table::new(caption, &header, cells))
 }
 
 /// What letters and brackets mean, and what intervals rest on.

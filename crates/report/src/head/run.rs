@@ -5,12 +5,12 @@ use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Fitness, Gap, Refusal, RunInfo};
+use jitterlab_model::{Fitness, Gap, Refusal, RunInfo, Warning};
 
 use super::{Head, ON_THE_MACHINE, after_keeping, shown, word};
 use crate::purpose::{by_fitness, decision, period};
 use crate::warnings::gap;
-use crate::words::{plural, time};
+use crate::words::{exact, plural, time};
 
 /// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
 const LONG_NS: i64 = 300_000_000_000;
@@ -52,7 +52,7 @@ fn head<'a>(
         fitness: verdict.fitness,
         asked: verdict.asked.is_some(),
         verdict: sentence(run, verdict),
-        number: number.unwrap_or_else(|| undecided(summaries)),
+        number: number.unwrap_or_else(|| undecided(run, summaries)),
         next: next(run, verdict, file),
     }
 }
@@ -133,7 +133,7 @@ fn first_way(remedy: &str) -> &str {
 }
 
 /// What was seen where nothing is decided: the worst latency, or else the worst interval.
-fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
+fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> String {
     let (summaries, without_unit): (Vec<&Summary>, Vec<&Summary>) =
         summaries.partition(|summary| !summary.unknown.contains(&Gap::Unit));
     if summaries.is_empty() && !without_unit.is_empty() {
@@ -145,6 +145,16 @@ fn undecided<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
         if summary.unknown.contains(&Gap::Figures) {
             // Another statement of the same output says more.
             return format!("The longest value of {task} is {worst} at least.");
+        }
+        let threshold_ns = run.warnings.iter().find_map(|warning| match warning {
+            Warning::OnlyAbove { above_ns } => Some(*above_ns),
+            _ => None,
+        });
+        if let Some(above_ns) = threshold_ns.filter(|above_ns| ns < *above_ns) {
+            return format!(
+                "No value of {task} reached {}, from which on they are recorded.",
+                exact(above_ns)
+            );
         }
         return match summary.unknown.contains(&Gap::Grid) {
             true => format!("The longest value of {task} is {worst}."),

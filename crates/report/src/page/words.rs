@@ -112,7 +112,7 @@ pub fn caveats(runs: &[PageRun]) -> Vec<String> {
 
 /// What the runs warn of, in the same way.
 pub fn warned(runs: &[PageRun]) -> Vec<String> {
-    said_once(runs, |run| warnings::sentences(&run.info))
+    said_once(runs, |run| warnings::sentences(&run.info.warnings.iter().collect::<Vec<_>>()))
 }
 
 fn said_once(runs: &[PageRun], of: impl Fn(&PageRun) -> Vec<String>) -> Vec<String> {

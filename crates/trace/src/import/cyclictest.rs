@@ -377,8 +377,10 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     };
     let mut import = Import::new(tool, "monotonic");
     let by_command = command.as_ref().map(|command| if command.has(["N", "nsecs"]) { 1 } else { 1_000 });
-    let unit_ns = output.statuses().find_map(|status| status.unit_ns).or(by_command);
-    let unit_ns = import.unit(unit_ns, hints, 1_000);
+    let by_width = output.statuses().find_map(|status| status.unit_ns);
+    // Columns that somebody has changed, or a command of another output: the larger unit is the safe one, and none is sure.
+    let contradicts = by_width == Some(1_000) && by_command == Some(1);
+    let unit_ns = import.unit(by_width.or(by_command).filter(|_| !contradicts), hints, 1_000);
     let has_footer = |wanted| output.footers.iter().any(|(footer, _)| *footer == wanted);
     if output.has_head && !(has_footer(Footer::Min) && has_footer(Footer::Max)) {
         return Err(Unreadable::Cut.into());
@@ -400,6 +402,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         };
         let told = if alone { told.lacks(Gap::Count) } else { told };
         output.task(&mut import, told, thread, unit_ns, block(&output, command.as_ref(), thread));
+    }
+    if contradicts && hints.unit_ns.is_none() {
+        import.info.tasks.iter_mut().for_each(|task| task.unknown.push(Gap::Unit));
     }
     import.info.warnings.extend(output.shared_stalls());
     if output.footers.is_empty() && !output.rows.is_empty() {

@@ -139,6 +139,9 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             _ => {}
         }
     }
+    if threads.values().all(|thread| thread.spans.is_empty()) {
+        return Err(Unreadable::NoTimers.into());
+    }
     let mut import = Import::new("ftrace", "trace");
     for (name, thread) in threads.into_iter().filter(|(_, thread)| !thread.spans.is_empty()) {
         task(&mut import, name, &thread, hints);

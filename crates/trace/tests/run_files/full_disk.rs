@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{all_rows, closed, info, row};
 use jitterlab_model::Keep;
-use jitterlab_trace::{Error, FileProblem, RunReader, RunWriter, journal_path, recover};
+use jitterlab_trace::{Error, FileProblem, RunReader, RunWriter, journal_path, recover, recover_to};
 
 /// A disk of a few megabytes in memory.
 struct SmallDisk(tempfile::TempDir);
@@ -97,4 +97,71 @@ fn a_disk_that_others_fill_keeps_the_journal_for_recover() {
     let finished = recover(&path).unwrap();
     assert_eq!(finished.rows, check_rows(&path, appended) as u64);
     assert!(!journal_path(&path).exists());
+}
+
+/// A disk in a file, which an error makes read-only, as ext4 does by default on many systems.
+struct FailingDisk {
+    directory: tempfile::TempDir,
+    error: PathBuf,
+}
+
+impl FailingDisk {
+    /// `None`, with a message, where it cannot be made.
+    fn mount() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let image = directory.path().join("image");
+        std::fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        let ran = |words: &[&str], path: &Path| {
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]).arg(path).output().is_ok_and(|output| output.status.success())
+        };
+        let place = directory.path().join("disk");
+        std::fs::create_dir(&place).unwrap();
+        let options = ["mount", "-o", "loop,errors=remount-ro", image.to_str().unwrap()];
+        if ran(&["mkfs.ext4", "-q"], &image) && ran(&options, &place) {
+            let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+            let line = mounts.lines().find(|line| line.split(' ').nth(1) == place.to_str()).unwrap();
+            let device = line.split(' ').next().unwrap().trim_start_matches("/dev/");
+            let error = Path::new("/sys/fs/ext4").join(device).join("trigger_fs_error");
+            let disk = FailingDisk { directory, error };
+            if disk.error.exists() {
+                return Some(disk);
+            }
+        }
+        eprintln!("skipped: a disk in a file (ext4, loop) can only be mounted as root");
+        None
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("disk")
+    }
+}
+
+impl Drop for FailingDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+#[test]
+fn a_disk_that_becomes_read_only_ends_recording_and_keeps_what_it_has() {
+    let Some(disk) = FailingDisk::mount() else { return };
+    let path = disk.path().join("run.parquet");
+    let mut writer = RunWriter::create(&path, &info(Keep::All)).unwrap();
+    let written = || std::fs::metadata(journal_path(&path)).is_ok_and(|m| m.len() > 100_000);
+    let mut fails = false;
+    let (error, appended) = append_until_it_ends(&mut writer, |_| {
+        if !fails && written() {
+            fails = std::fs::write(&disk.error, "a test").is_ok();
+        }
+    });
+    assert!(error.to_string().contains("the run goes on"), "{error}");
+    let error = writer.finish(closed(Keep::All)).unwrap_err().to_string();
+    assert!(error.contains("kept in") && error.contains("-o FILE"), "{error}");
+    // What is recovered from there lies elsewhere, and the journal stays.
+    let elsewhere = disk.directory.path().join("elsewhere.parquet");
+    let finished = recover_to(journal_path(&path), &elsewhere, |_, _| ()).unwrap();
+    assert_eq!(finished.rows, check_rows(&elsewhere, appended) as u64);
+    assert_eq!(finished.journal, Some(journal_path(&path)));
+    assert!(journal_path(&path).exists());
 }

@@ -293,3 +293,37 @@ fn what_is_put_around_an_output_changes_nothing() {
         import_bytes("pasted", b"$ cyclictest -q\ncommand not found\n", &Hints::default()).unwrap_err();
     assert!(refused.to_string().contains("It names cyclictest"), "{refused}");
 }
+
+/// Columns of microseconds under a command that asks for nanoseconds: neither is believed, and the larger is shown.
+#[test]
+fn a_unit_that_contradicts_itself_leaves_values_open() {
+    let status = "T: 0 ( 7001) P:90 I:1000 C:   1000 Min:     19 Act:   28 Avg:   25 Max:     712\n";
+    let usual = read_text(&format!("$ cyclictest -q -i 1000 -p 90\n{status}"));
+    let contrary = read_text(&format!("$ cyclictest -N -q -i 1000 -p 90\n{status}"));
+    assert!(!knows_nothing(&usual) && knows_nothing(&contrary));
+    let max = |import: &Import| import.tasks[0].stats(&import.info.tasks[0]).latency.max_ns();
+    assert_eq!(max(&usual), max(&contrary));
+    let nanoseconds = "T: 0 ( 7001) P:90 I:1000 C:   1000 Min:   1950 Act:    2800 Avg:    2500 Max:   71200\n";
+    let agreeing = read_text(&format!("$ cyclictest -N -q -i 1000 -p 90\n{nanoseconds}"));
+    assert!(!knows_nothing(&agreeing) && max(&agreeing) == Some(71_200), "{:?}", max(&agreeing));
+}
+
+fn knows_nothing(import: &Import) -> bool {
+    import.info.tasks[0].unknown.contains(&Gap::Unit)
+}
+
+/// Wake-ups alone do not say when a thread was due.
+#[test]
+fn a_trace_without_timers_says_what_is_missing() {
+    let line = |at: f64, event: &str| format!("          <idle>-0     [001] d... {at:12.6}: {event}\n");
+    let text: String = (0..30)
+        .map(|k| {
+            let at = 100.0 + f64::from(k) / 1_000.0;
+            line(at, "sched_waking: comm=servo pid=900 prio=9 target_cpu=001")
+                + &line(at + 5e-6, "sched_switch: swapper/1:0 [120] R ==> servo:900 [9]")
+                + &line(at + 3e-4, "sched_switch: servo:900 [9] S ==> swapper/1:0 [120]")
+        })
+        .collect();
+    let error = import_bytes("trace.txt", text.as_bytes(), &Hints::default()).unwrap_err().to_string();
+    assert!(error.contains("trace-cmd report") && error.contains("hrtimer_expire_entry"), "{error}");
+}

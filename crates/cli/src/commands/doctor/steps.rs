@@ -74,7 +74,8 @@ impl Examination<'_> {
         }
         self.begins(DoctorStep::Why);
         let mut progress = Progress::for_people(self.args.show, why_ns);
-        let run = host::record(measurement, None, &mut |now| progress.look(now), self.interrupted)?;
+        let run =
+            host::record(measurement, None, &mut |now| progress.look(now), self.interrupted)?.whole()?;
         Ok((Some(run), None))
     }
 

@@ -81,7 +81,7 @@ impl LiveBench for Here {
         work: Box<dyn OwnWork>,
     ) -> Result<MeasuredRun, Error> {
         let measurement = Measurement::prepare_with(self.request(task, loads), Some(work))?;
-        record(measurement, None, &mut |_| (), &self.interrupted)
+        record(measurement, None, &mut |_| (), &self.interrupted)?.whole()
     }
 }
 

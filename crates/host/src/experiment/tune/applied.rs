@@ -68,7 +68,7 @@ impl Machine {
             let measurement = Measurement::prepare(request)?;
             let Recording { writer, watch, interrupted } = recording;
             let writer = writer(measurement.info());
-            Ok(record(measurement, writer, watch, interrupted)?)
+            Ok(record(measurement, writer, watch, interrupted)?.whole()?)
         })
     }
 

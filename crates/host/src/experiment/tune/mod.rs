@@ -357,7 +357,7 @@ pub fn find_causes(
     if !measurement.explains() {
         return Ok(None);
     }
-    let measured = record(measurement, None, &mut |_| (), interrupted)?;
+    let measured = record(measurement, None, &mut |_| (), interrupted)?.whole()?;
     request.budget_ns -= nanoseconds(begin);
     Ok(measured.why.into_iter().next().filter(|why| why.explained > 0))
 }

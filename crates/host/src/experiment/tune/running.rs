@@ -54,7 +54,7 @@ impl Running {
             }
         };
         only(&self.task.name, &watch.info().tasks)?;
-        Ok(record_watched(watch, None, &mut |_| (), interrupted)?)
+        Ok(record_watched(watch, None, &mut |_| (), interrupted)?.whole()?)
     }
 }
 

@@ -181,3 +181,55 @@ fn scopes_as_deep_as_the_file_is_long_are_read() {
     assert_eq!(rows(&import, "D0").len(), 4);
     assert!(import_bytes("x.vcd", format!("{text}{text}").as_bytes(), &hints(&[])).is_err());
 }
+
+/// An archive of stored entries.
+fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    for (name, content) in entries {
+        let mut head = vec![0x14, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        head.extend(crc32fast::hash(content).to_le_bytes());
+        (0..2).for_each(|_| head.extend((content.len() as u32).to_le_bytes()));
+        head.extend((name.len() as u32).to_le_bytes());
+        directory.extend(
+            [&b"PK\x01\x02\x14\0"[..], &head, &[0; 10], &(bytes.len() as u32).to_le_bytes()].concat(),
+        );
+        directory.extend(name.as_bytes());
+        bytes.extend([&b"PK\x03\x04"[..], &head, name.as_bytes(), content].concat());
+    }
+    let (count, begin) = ((entries.len() as u16).to_le_bytes(), (bytes.len() as u32).to_le_bytes());
+    let length = (directory.len() as u32).to_le_bytes();
+    bytes.extend(directory);
+    bytes.extend([&b"PK\x05\x06\0\0\0\0"[..], &count, &count, &length, &begin, &[0; 2]].concat());
+    bytes
+}
+
+/// Nothing is unpacked to where a name says.
+#[test]
+fn names_in_an_archive_lead_nowhere() {
+    let samples: Vec<u8> = (0..4_000u32).map(|n| u8::from(n / 50 % 2 == 1)).collect();
+    let session = |capture: &str, entries: &[&str]| {
+        let metadata =
+            format!("[device 1]\ncapturefile={capture}\nsamplerate=1 MHz\nprobe1=D0\nunitsize=1\n");
+        let mut all: Vec<(&str, &[u8])> = vec![("version", b"2"), ("metadata", metadata.as_bytes())];
+        all.extend(entries.iter().map(|name| (*name, &*samples)));
+        import_bytes("names.sr", &archive(&all), &Hints::default())
+    };
+    let usual = since_first(&rows(&session("logic-1", &["logic-1-1"]).unwrap(), "D0"));
+    assert!(usual.len() > 30);
+    let folder = tempfile::tempdir().unwrap();
+    let outside = folder.path().join("logic-1-1");
+    std::fs::write(&outside, &samples).unwrap();
+    for foreign in
+        ["../logic-1-1", "../../../../tmp/x", outside.to_str().unwrap(), "..\\metadata", "a/../metadata"]
+    {
+        let found = session("logic-1", &["logic-1-1", foreign]).unwrap();
+        assert_eq!(since_first(&rows(&found, "D0")), usual, "{foreign}");
+        assert!(!std::path::Path::new("/tmp/x").exists());
+        // A file that is not in the archive is not looked for elsewhere.
+        let capture = foreign.strip_suffix("-1").unwrap_or(foreign);
+        assert!(session(capture, &["logic-1-1"]).is_err(), "{foreign}");
+        // One that is in it is read there, whatever it is called.
+        assert_eq!(since_first(&rows(&session(foreign, &[foreign]).unwrap(), "D0")), usual, "{foreign}");
+    }
+    assert_eq!(std::fs::read(&outside).unwrap(), samples);
+}

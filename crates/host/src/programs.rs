@@ -1,0 +1,35 @@
+//! Programs of the system, which are asked for facts.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use nix::unistd::geteuid;
+
+/// Where systems have their programs.
+const FOLDERS: [&str; 7] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/snap/bin"];
+
+/// Whether this program has more rights than the one who calls it may have by themselves: then it runs nothing that their PATH
+/// names. What cannot be found out counts as privileged.
+pub fn is_privileged() -> bool {
+    /// Of getauxval(3).
+    const AT_SECURE: usize = 23;
+    let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).unwrap_or_default();
+    let is_secure = |auxiliary: Vec<u8>| {
+        let pairs =
+            auxiliary.chunks_exact(2 * size_of::<usize>()).map(|pair| pair.split_at(size_of::<usize>()));
+        pairs.map(|(key, value)| (word(key), word(value))).any(|(key, value)| key == AT_SECURE && value != 0)
+    };
+    geteuid().is_root() || fs::read("/proc/self/auxv").map_or(true, is_secure)
+}
+
+/// A program of the system; in PATH only without rights of our own.
+pub(crate) fn of_system(name: &str) -> Command {
+    if !is_privileged() {
+        return Command::new(name);
+    }
+    let mut places = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
+    // What is in none of them is not found by its path either.
+    Command::new(places.find(|place| place.is_file()).unwrap_or_else(|| Path::new(FOLDERS[0]).join(name)))
+}
