@@ -20,11 +20,8 @@ use jitterlab_model::Error;
 /// A package in the cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
-    /// The package file.
     file: PathBuf,
     /// Its checksum in the archive's index, in hexadecimal.
     sha256: String,

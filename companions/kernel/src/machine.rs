@@ -112,7 +112,6 @@ pub(super) struct Files<'a> {
 }
 
 impl Machine {
-    /// The emulator.
     pub fn emulator(&self) -> &Path {
         self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
     }

@@ -143,7 +143,6 @@ pub struct RunOnKernel {
 pub struct AlsoRan {
     /// The kernel, as the user named it.
     pub kernel: String,
-    /// The command.
     pub command: String,
     /// Its exit status.
     pub status: Option<i32>,

@@ -251,7 +251,6 @@ impl GuestRun {
     }
 }
 
-/// How a step of a guest ended.
 fn end_of(step: &StepResult) -> Error {
     match (&step.failure, step.status) {
         // It was cut off, or could not be started.

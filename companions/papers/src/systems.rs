@@ -23,9 +23,7 @@ const TIMEOUT: Duration = Duration::from_secs(1_800);
 /// Which kernels stand for the documents' systems.
 #[derive(Debug, Clone)]
 pub struct Kernels {
-    /// The ordinary kernel.
     pub ordinary: KernelChoice,
-    /// The kernel with PREEMPT_RT.
     pub preempt_rt: KernelChoice,
     /// A kernel with Xenomai's Cobalt core.
     pub cobalt: Option<KernelChoice>,
@@ -38,7 +36,6 @@ pub struct Kernels {
 pub struct System {
     /// What tables and files call it.
     pub name: &'static str,
-    /// Its kernel.
     pub kernel: KernelChoice,
     /// The scheduling policy of its tasks.
     pub policy: Policy,

@@ -6,7 +6,7 @@
 //! Of the tables named (all, where none is), with no more than so many runs or pairs in a row; any other word is part of the
 //! names of the rows to print.
 
-#![allow(missing_docs, dead_code, reason = "a bench is no library, and the test uses more of it")]
+#![allow(dead_code, reason = "the test uses a part of it")]
 
 #[path = "../calibration/mod.rs"]
 mod calibration;

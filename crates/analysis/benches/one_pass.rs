@@ -1,8 +1,6 @@
 //! How many activations a second one pass takes from memory, on one core: the standing figures, and all that
 //! `jitterlab analyze` gathers.
 
-#![allow(missing_docs, reason = "criterion's macros make undocumented functions")]
-
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::{Activation, TimingStats};

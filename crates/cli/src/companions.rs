@@ -20,7 +20,6 @@ use crate::output;
 
 /// A command that is a program of its own.
 pub struct Companion {
-    /// The command.
     command: &'static str,
     /// The program, and the package that it is built from.
     program: &'static str,

@@ -13,7 +13,6 @@ use crate::run_args::RunArgs;
 
 /// Everything that was named on the command line.
 pub struct Inputs {
-    /// The runs.
     pub runs: Vec<PageRun>,
     /// The other results.
     pub documents: Vec<Document>,

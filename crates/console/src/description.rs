@@ -9,7 +9,6 @@ use crate::RELEASE;
 /// A companion's release and its commands.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Description {
-    /// The release that it is of.
     pub release: String,
     command: CommandDescription,
 }

@@ -119,7 +119,6 @@ impl MeasureArgs {
     }
 }
 
-/// The loads of all `--load` options.
 pub fn loads(options: &[String]) -> Result<Vec<LoadSpec>, Error> {
     if let Some(number) = options.iter().find(|text| text.parse::<u32>().is_ok()) {
         return Err(Error::bad_use(format!("{number:?} is no load"))

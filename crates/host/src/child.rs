@@ -68,7 +68,6 @@ impl Drop for FamilyEndsWithUs {
     }
 }
 
-/// The children of a process.
 fn children(process: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());

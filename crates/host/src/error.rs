@@ -84,7 +84,6 @@ pub enum SessionError {
     /// A task that has to run was stopped for the machine's safety.
     #[error("with compensate={compensate}: {overload}")]
     Stopped {
-        /// How it was compensated.
         compensate: Compensation,
         /// What was seen.
         overload: Overload,

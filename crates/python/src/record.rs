@@ -43,7 +43,6 @@ impl Recording {
         Ok(Recording { going_on: Mutex::new(Some(begun)) })
     }
 
-    /// The probe of a task.
     fn probe(&self, task: &str) -> PyResult<Probed> {
         Ok(Probed { probed: Mutex::new(Some(self.with(|run| run.probe(task))?)) })
     }

@@ -16,7 +16,6 @@ pub(crate) enum Time {
 }
 
 impl Time {
-    /// In nanoseconds.
     pub(crate) fn ns(&self) -> PyResult<i64> {
         match self {
             Time::Text(text) => parse_duration_ns(text).said(),
@@ -44,7 +43,6 @@ pub(crate) fn period_ns(time: Option<&Time>) -> PyResult<Option<i64>> {
     time.map(Time::period_ns).transpose()
 }
 
-/// A length of time in nanoseconds.
 #[pyfunction(name = "ns")]
 pub(crate) fn length_ns(time: Time) -> PyResult<i64> {
     time.ns()

@@ -8,7 +8,6 @@ use jitterlab_model::Fitness;
 pub(crate) struct Case {
     /// What was judged: a run, a pin.
     pub class: String,
-    /// By what.
     pub name: String,
     /// The verdict: failed where it is unfit, skipped where that cannot be told.
     pub fitness: Fitness,

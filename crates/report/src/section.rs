@@ -62,7 +62,6 @@ pub enum Piece {
         /// Name and value of each.
         facts: Vec<(String, String)>,
     },
-    /// A table.
     Table(Table),
     /// A figure. A terminal shows low ones ([`Chart::GLANCE`]) at once, others with everything else that is folded.
     Figure(Chart),
@@ -122,7 +121,6 @@ pub struct Table {
     pub caption: String,
     /// One heading for each column.
     pub header: Vec<String>,
-    /// The cells of each row.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -160,14 +158,12 @@ pub enum Cell {
     Shaded {
         /// From 0 for the best to 1 for the worst.
         shade: f64,
-        /// The value.
         text: String,
     },
     /// A whole number of things.
     Count(u64),
     /// A time; tables show microseconds.
     Time {
-        /// Nanoseconds.
         ns: f64,
         /// Width of the bin that it was read from in nanoseconds; 0 if it is exact.
         #[serde(default)]
@@ -222,7 +218,6 @@ impl From<&str> for Cell {
 pub struct Shown {
     /// What it is called among the others.
     pub label: String,
-    /// Its charts.
     pub charts: Vec<Chart>,
     /// Where the page has finer detail of them; `None` if they hold all there is.
     pub detail: Option<Detail>,

@@ -173,7 +173,6 @@ fn records(table: &Table, widest: usize, write: &dyn Fn(&Cell) -> String) -> Str
     table.rows.iter().map(record).collect()
 }
 
-/// The table without a column.
 fn without(mut table: Table, column: usize) -> Table {
     table.header.remove(column);
     table.rows.iter_mut().filter(|row| row.len() > column).for_each(|row| {

@@ -63,7 +63,6 @@ fn of_many(warning: &Warning, kind: &str, tasks: &str, all: &[&Warning]) -> Stri
     }
 }
 
-/// A warning as a sentence.
 #[must_use]
 pub fn sentence(warning: &Warning) -> String {
     match warning {

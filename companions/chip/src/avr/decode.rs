@@ -5,7 +5,6 @@
 /// What an instruction does. The letters after the name of those that reach memory are the pointer, and what happens to
 /// it: `P` afterwards plus one, `M` before minus one, `Q` a displacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the manual's mnemonics")]
 #[rustfmt::skip]
 pub enum Kind {
     Nop, Movw, Muls, Mulsu, Fmul, Fmuls, Fmulsu, Mul,

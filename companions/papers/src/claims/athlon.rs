@@ -87,9 +87,7 @@ pub fn matrix() -> Matrix {
 /// The report's tables measured again on this machine, and its observations tested on both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AthlonReproduction {
-    /// This machine.
     pub machine: SystemFacts,
-    /// Its tasks.
     pub tasks: Vec<TaskSpec>,
     /// Length of each cell.
     pub duration_ns: i64,
@@ -114,7 +112,6 @@ pub struct AthlonReproduction {
 /// One of the report's observations, tested on its numbers and on today's.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// What is asked.
     pub asked: Asked,
     /// What the report's numbers say; `None` where it gives none.
     pub printed: Option<Observation>,
@@ -144,7 +141,6 @@ pub enum Asked {
 pub struct Exceptions {
     /// In the report.
     pub printed: Option<Vec<(u16, f64)>>,
-    /// Here.
     pub today: Option<Vec<(u16, f64)>>,
 }
 

@@ -64,7 +64,6 @@ pub fn timer_hz(prescaler: u16) -> f64 {
 /// One of the columns in which table 1 is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// As printed.
     Printed(Strategy),
     /// Measured with the period itself in the compare register, as the paper's equation 1 reads.
     AsPaper(Strategy),
@@ -99,7 +98,6 @@ pub struct Row {
 pub struct PrintedThread {
     /// Mean period in microseconds.
     pub mean_us: f64,
-    /// Standard deviation in microseconds, as printed.
     pub standard_deviation_us: f64,
     /// The same as the printed percentage of the mean.
     pub printed_percent: f64,
@@ -235,7 +233,6 @@ pub enum Inconsistency {
     /// Figure 7, single shot: the printed standard deviation is not the printed percentage of the mean, and neither fits an
     /// event every 20 ms. The periodic timer's two numbers agree.
     StandardDeviation {
-        /// What is printed.
         printed: PrintedThread,
         /// The percentage that the standard deviation is.
         percent: f64,
@@ -250,11 +247,9 @@ pub enum Inconsistency {
     },
     /// Table 1 has a period that is shorter than one count, which equation 1 rules out.
     PeriodBelowOneCount {
-        /// The period.
         period_us: u32,
         /// The timer's clock.
         timer_hz: f64,
-        /// One count.
         count_us: f64,
     },
     /// Table 1, periodic timer, from 10 ms on: each error is one count for each hardware period.

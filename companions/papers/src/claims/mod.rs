@@ -14,9 +14,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// It holds.
     Holds,
-    /// It does not.
     DoesNotHold,
     /// What was measured does not decide it.
     CannotBeTold,
@@ -25,7 +23,6 @@ pub enum Standing {
 /// A statement of a document with the numbers that decide it, and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
-    /// The statement.
     pub statement: S,
     /// Whether it holds.
     pub standing: Standing,

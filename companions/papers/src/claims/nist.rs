@@ -62,11 +62,9 @@ pub struct NistJitter {
     pub floor_ns: i64,
     /// Figure 1: 100 samples.
     pub short: Deviations,
-    /// Their clusters.
     pub short_clusters: Vec<LatencyCluster>,
     /// Figure 2: 10,000 samples.
     pub long: Deviations,
-    /// Their clusters.
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
     pub early_calls: Option<EarlyCalls>,
@@ -163,7 +161,6 @@ pub struct NistVirtual {
 pub enum Statement {
     /// The range grows as the environment is loaded more heavily.
     RangeGrowsWithLoad {
-        /// The system.
         system: String,
         /// Ranges under the loads from none to most.
         ranges_ns: Vec<Option<i64>>,

@@ -25,7 +25,6 @@ pub struct PrintedRow {
     pub compensated_percent: f64,
 }
 
-/// The table as printed.
 pub const TABLE_1: [PrintedRow; 3] = [
     PrintedRow {
         holding_oz_in: 23.0,
@@ -75,7 +74,6 @@ pub struct NistTorques {
 /// One motor of the table, printed and computed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TorqueRow {
-    /// As printed.
     pub printed: PrintedRow,
     /// From the stated uncompensated jitter.
     pub uncompensated: Torque,
@@ -90,7 +88,6 @@ pub struct TorqueRow {
 pub struct Torque {
     /// The jitter in seconds.
     pub jitter_s: f64,
-    /// Torque in oz-in.
     pub oz_in: f64,
     /// Its share of the available torque in %.
     pub percent: f64,

@@ -23,13 +23,10 @@ const RISEN: f64 = 1.05;
 /// Duration of the loop: from one start to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopTimes {
-    /// Mean.
     pub mean_ns: f64,
     /// Standard deviation.
     pub sd_ns: f64,
-    /// Shortest.
     pub shortest_ns: i64,
-    /// Longest.
     pub longest_ns: i64,
     /// Loops that ran.
     pub executed: u64,
@@ -55,7 +52,6 @@ impl LoopTimes {
 /// Durations of the loop in equal stretches of a run.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LoopStretches {
-    /// Mean of each stretch.
     pub means_ns: Vec<f64>,
     /// Standard deviation of each stretch.
     pub sds_ns: Vec<f64>,
@@ -90,7 +86,6 @@ pub struct TwenteSystem {
 /// What the report prints of one measurement, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct PrintedLoop {
-    /// Mean.
     pub mean_ms: Option<f64>,
     /// The mean as another place of the report has it.
     pub other_mean_ms: Option<f64>,
@@ -284,7 +279,6 @@ pub enum Conclusion {
     },
     /// A real-time system: stress does not significantly affect the timing.
     StressDoesNotMatter {
-        /// The system.
         system: String,
         /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
@@ -295,7 +289,6 @@ pub enum Conclusion {
     },
     /// A real-time system meets the period more accurately than ordinary Linux.
     MoreAccurate {
-        /// The system.
         system: String,
         /// How many times as large the ordinary Linux's standard deviation is, of whole runs.
         factors: Vec<Option<f64>>,

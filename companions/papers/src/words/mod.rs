@@ -38,7 +38,6 @@ use jitterlab_report::section::{Piece, Section};
 pub struct Reproduction {
     /// Where the run files and figures are.
     pub directory: PathBuf,
-    /// What was found.
     pub found: Found,
 }
 
@@ -101,7 +100,6 @@ pub enum Step {
     Booting {
         /// The document's system that it stands for.
         system: String,
-        /// The kernel.
         kernel: String,
     },
     /// Not all pairs of CPUs are measured, and which instead.
@@ -190,7 +188,6 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-/// A statement with what became of it.
 fn outcome(Said { statement, standing: became, numbers }: &Said) -> String {
     format!("{statement}: {} ({numbers})", standing(*became))
 }
@@ -220,7 +217,6 @@ fn each<N: Copy>(numbers: &[Option<N>], show: impl Fn(N) -> String) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// Medians with their intervals.
 fn intervals(all: &[Option<MedianInterval>], show: impl Fn(f64) -> String) -> String {
     let one = |median: &Option<MedianInterval>| match median {
         Some(MedianInterval { median, interval: Some((low, high)) }) => {

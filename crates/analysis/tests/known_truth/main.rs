@@ -4,5 +4,5 @@ mod calibration;
 mod patterns_found;
 mod prediction_scenarios;
 #[path = "../../calibration/mod.rs"]
-#[allow(missing_docs, dead_code, reason = "a part of the tables is looked at")]
+#[allow(dead_code, reason = "a part of the tables is looked at")]
 mod tables;

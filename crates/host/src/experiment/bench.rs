@@ -52,7 +52,6 @@ pub struct Block {
     pub result: TaskResult,
     /// Why it was stopped for the machine's safety, if it was.
     pub overload: Option<Overload>,
-    /// Every activation.
     #[serde(skip)]
     pub activations: Vec<Activation>,
 }
@@ -132,7 +131,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         self.experiment.begin(step);
     }
 
-    /// The task, compensated.
     pub fn compensated(&self, compensate: Compensation) -> TaskSpec {
         TaskSpec { compensate, ..self.spec.clone() }
     }
@@ -300,7 +298,6 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     }
 }
 
-/// Measures a task on a grid.
 fn measure(spec: &TaskSpec, grid_ns: i64, length_ns: i64, interrupted: &AtomicBool) -> Result<Block, Error> {
     let count = u64::try_from(length_ns / spec.period_ns).unwrap_or(0).clamp(1, MOST_ACTIVATIONS);
     let stop = Arc::new(AtomicBool::new(false));

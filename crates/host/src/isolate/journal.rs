@@ -54,7 +54,6 @@ pub(super) struct Living {
     pub(super) process: Thread,
     /// The CPUs it isolates.
     pub(super) cpus: CpuSet,
-    /// What it has changed.
     changes: Vec<Change>,
 }
 
@@ -173,7 +172,6 @@ impl Journal {
         Ok(true)
     }
 
-    /// Binds a thread to CPUs.
     pub(super) fn bind(&mut self, thread: &Thread, before: CpuSet, cpus: &CpuSet) -> io::Result<()> {
         self.make(Change::Affinity { thread: thread.clone(), before }, || thread.bind(cpus))
     }

@@ -74,7 +74,6 @@ impl Drop for Turn {
     }
 }
 
-/// The journals in a folder.
 pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.filter(|path| path.extension().is_some_and(|end| end == "journal") && path.is_file()).collect()

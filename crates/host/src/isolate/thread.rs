@@ -106,7 +106,6 @@ pub(super) fn processes(wanted: &dyn Fn(u32) -> bool) -> Vec<u32> {
     numbers.filter(|pid| *pid != std::process::id() && wanted(*pid)).collect()
 }
 
-/// Every thread of a process.
 pub(super) fn threads(process: u32) -> Vec<Thread> {
     let entries = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| Thread::find(entry.file_name().to_str()?.parse().ok()?)).collect()

@@ -101,7 +101,6 @@ impl Scene<'_> {
     }
 }
 
-/// A file of a CPU.
 fn cpu_file(cpu: u16, file: &str) -> String {
     format!("sys/devices/system/cpu/cpu{cpu}/{file}")
 }

@@ -148,7 +148,6 @@ struct Running {
 }
 
 impl Loads {
-    /// What was asked for.
     pub fn asked(&self) -> Load {
         Load::of(self.loads.iter().map(|load| load.spec.clone()))
     }

@@ -7,7 +7,6 @@ use jitterlab_model::load::{LoadSpec, Placement};
 /// Loads that go by one name; the report says where each comes from.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// The name.
     pub name: &'static str,
     /// The loads, separated by spaces.
     pub loads: &'static str,

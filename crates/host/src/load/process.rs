@@ -123,7 +123,6 @@ impl Drop for WorkerProcess {
     }
 }
 
-/// How a worker ended.
 fn how_it_ended(status: ExitStatus) -> String {
     format!("it {}", Ended::from(status))
 }

@@ -28,7 +28,6 @@ impl Format {
         Some(Format { id, fields: fields.collect() })
     }
 
-    /// The field of this name.
     pub(super) fn field(&self, name: &str) -> Option<Field> {
         self.fields.get(name).copied()
     }
@@ -66,7 +65,6 @@ impl Field {
         }
     }
 
-    /// Its bytes in a record.
     pub(super) fn bytes(self, record: &[u8]) -> &[u8] {
         let (from, size) = match self.elsewhere {
             true => {

@@ -23,7 +23,6 @@ pub(super) struct ThreadOf {
 }
 
 impl Target {
-    /// Starts what has to be started.
     pub(super) fn start(&self) -> Result<Option<Child>, Error> {
         let Target::Command(words) = self else { return Ok(None) };
         let (program, arguments) = words

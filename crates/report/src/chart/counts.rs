@@ -71,7 +71,6 @@ fn lines(bins: &[[f64; 3]], most: usize) -> Vec<Line> {
 }
 
 impl Shape {
-    /// All values of a distribution.
     pub fn counts(values: &Distribution) -> Self {
         let bins = values.bins();
         Shape::Counts(bins.map(|b| [b.low_ns as f64, b.high_ns as f64 + 1.0, b.count as f64]).collect())

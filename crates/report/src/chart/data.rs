@@ -16,7 +16,6 @@ fn short(value: f64) -> f64 {
     if short.is_finite() { short } else { value }
 }
 
-/// Rows as columns.
 fn columns<const N: usize>(rows: &[[f64; N]]) -> Vec<Vec<f64>> {
     (0..N).map(|i| rows.iter().map(|row| short(row[i])).collect()).collect()
 }

@@ -85,12 +85,10 @@ impl Axis {
         Axis::of(title, Scale::Log)
     }
 
-    /// An axis of names.
     pub fn names<S: Into<String>>(title: impl Into<String>, names: impl IntoIterator<Item = S>) -> Self {
         Axis::of(title, Scale::Names(names.into_iter().map(Into::into).collect()))
     }
 
-    /// An axis of this scale.
     pub fn of(title: impl Into<String>, scale: Scale) -> Self {
         Axis { title: title.into(), scale, time: false, other: None }
     }
@@ -115,7 +113,6 @@ impl Axis {
         Axis::of(title, scale).time().or(other)
     }
 
-    /// The value at a place.
     pub(crate) fn value(&self, place: f64) -> f64 {
         match self.scale {
             Scale::Log | Scale::NamedLog(_) => 10f64.powf(place),
@@ -151,7 +148,6 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A layer.
     pub fn new(name: impl Into<String>, colour: usize, shape: Shape) -> Self {
         Layer { name: name.into(), colour: colour % 6, shape }
     }
@@ -198,7 +194,6 @@ pub enum Shape {
 pub enum Stroke {
     /// Straight from point to point.
     Solid,
-    /// Dashed.
     Dashed,
     /// In steps: the value of a point holds up to the next one.
     Steps,
@@ -215,7 +210,6 @@ pub struct Span {
     pub to: f64,
     /// The middle of its lane.
     pub lane: f64,
-    /// What it is.
     pub words: String,
 }
 

@@ -37,7 +37,6 @@ pub fn why(check: &Check) -> &'static str {
     words(&check.id).map_or("", |words| words.why)
 }
 
-/// What a check found.
 #[must_use]
 pub fn found(check: &Check) -> String {
     let text = words(&check.id).and_then(|words| lookup(words.found, &check.found));

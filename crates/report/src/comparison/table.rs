@@ -175,7 +175,6 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:+.decimals$} %", 100.0 * share)
 }
 
-/// The word for a difference.
 pub(super) fn word(d: &Difference) -> &'static str {
     match (d.real, d.interval) {
         (true, _) if d.difference < 0.0 => "lower",

@@ -14,7 +14,6 @@ pub(super) struct Latencies {
     pub task: usize,
     /// Its figures.
     pub summary: Summary,
-    /// All its latencies.
     pub all: Distribution,
 }
 

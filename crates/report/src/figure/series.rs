@@ -92,7 +92,6 @@ struct Column {
     missed: u64,
 }
 
-/// The series in at most `most` columns.
 fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
     let single = |value: Option<i64>| {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })

@@ -20,7 +20,6 @@ pub(crate) struct Task<'a> {
     pub place: (usize, usize),
 }
 
-/// Every task of every run.
 pub(crate) fn tasks(runs: &[PageRun]) -> impl Iterator<Item = Task<'_>> {
     runs.iter().enumerate().flat_map(move |(r, run)| {
         run.tasks.iter().enumerate().map(move |(t, task)| {

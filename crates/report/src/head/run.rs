@@ -15,7 +15,6 @@ use crate::words::{exact, plural, time};
 /// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
 const LONG_NS: i64 = 300_000_000_000;
 
-/// The head of what was measured.
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
     if let Some(required) = &measured.required {
         let decided = super::outlook::decided(required)?;
@@ -30,7 +29,6 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
     Some(head(&measured.run, verdict, measured.summaries(), file.as_deref()))
 }
 
-/// The head of what was analysed.
 pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
     let verdict = analysis.verdict.as_ref()?;
     let summaries = analysis.tasks.iter().map(|task| &task.measured.summary);

@@ -85,7 +85,6 @@ fn of_execution(result: &ServoResult, under: &LoopUnderExecution, margins: &str)
     parts.join("\n")
 }
 
-/// All figures of a result.
 pub fn figures(result: &ServoResult) -> Vec<crate::chart::Chart> {
     servo_charts::all(result)
 }

@@ -30,7 +30,6 @@ impl FromIterator<Html> for Html {
 
 /// What can stand in HTML.
 pub(super) trait Part {
-    /// As HTML.
     fn html(&self) -> Cow<'_, str>;
 }
 

@@ -26,7 +26,6 @@ pub struct RunWords {
     commands: Vec<String>,
 }
 
-/// The words for each run.
 pub fn runs(runs: &[PageRun]) -> Vec<RunWords> {
     let mut all: Vec<RunWords> = runs.iter().map(RunWords::of).collect();
     let next: Vec<Option<String>> = all.iter().map(|run| run.next.clone()).collect();
@@ -37,7 +36,6 @@ pub fn runs(runs: &[PageRun]) -> Vec<RunWords> {
 }
 
 impl RunWords {
-    /// The words for a run.
     fn of(run: &PageRun) -> Self {
         let info = &run.info;
         let statements = run

@@ -39,7 +39,6 @@ pub struct PageTask {
     pub number: usize,
     /// What its figures say.
     pub measured: MeasuredTask,
-    /// Its series.
     pub series: Series,
     /// Everything gathered for the questions below.
     pub scan: TaskScan,

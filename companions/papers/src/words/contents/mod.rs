@@ -86,7 +86,6 @@ impl Stands {
         Stands::NotBuilt,
     ];
 
-    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -105,11 +104,9 @@ impl Stands {
 pub struct PaperItem {
     /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
     pub id: String,
-    /// Its document.
     pub document: Paper,
     /// What it shows or says.
     pub says: String,
-    /// How it stands here.
     pub stands: Stands,
     /// Why it stands so, or what becomes of it.
     pub why: String,
@@ -136,7 +133,6 @@ pub struct PaperContents {
 type Row = (&'static str, &'static str, Stands, &'static str, &'static str);
 
 impl PaperContents {
-    /// Of one document, or of all.
     #[must_use]
     pub fn of(document: Option<Paper>) -> Self {
         let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));

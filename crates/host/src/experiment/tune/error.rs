@@ -15,7 +15,6 @@ pub enum TuneError {
         "{found} periodic threads are named {name:?}: one can be tuned at a time, so give it a name of its own"
     )]
     Threads {
-        /// The name.
         name: String,
         /// How many there are.
         found: usize,
@@ -23,7 +22,6 @@ pub enum TuneError {
     /// A knob that was set before is refused.
     #[error("{knob} could be set before, and now it cannot ({error}): leave it out with --only")]
     Refused {
-        /// Which.
         knob: Knob,
         /// The system's words.
         error: std::io::Error,
@@ -53,7 +51,6 @@ pub enum TuneError {
     /// The same start under another name.
     #[error("this start of the machine was measured before as {}: restart it first", name.as_deref().unwrap_or("one without a name"))]
     SameStart {
-        /// Its name.
         name: Option<String>,
     },
     /// More than two ways.
