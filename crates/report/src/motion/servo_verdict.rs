@@ -10,7 +10,7 @@ use jitterlab_motion::servo::{
 use super::percent;
 use super::servo_tables::{self as tables, action, described, remedy};
 use crate::head::{Head, word};
-use crate::words::{share, time};
+use crate::words::time;
 
 /// A gain below this share is not worth doing anything for.
 const WORTHWHILE: f64 = 0.01;
