@@ -360,9 +360,18 @@ fn change(scan: &TaskScan) -> (Change, Course) {
     (Change { part_due_times, means_ns, trend, levels, spread, kpss, runs, found }, course)
 }
 
+/// A spread is known where it is so many bins wide.
+const COARSE: f64 = 8.0;
+
 /// Whether the spread of the parts drifts or jumps: as their level does, by its logarithm.
 fn spread_change(parts: &[(u64, Part)]) -> Option<SpreadChange> {
-    let of = |(_, part): &(u64, Part)| Some((part.quantile_ns(0.9)? - part.quantile_ns(0.1)?).ln());
+    let of = |(_, part): &(u64, Part)| {
+        let (low, high) = (part.quantile_ns(0.1)?, part.quantile_ns(0.9)?);
+        let bin = part.bins.iter().rev().find(|bin| bin.low_ns as f64 <= high)?;
+        // Of larger latencies bins are wider, and the spread within them is not known.
+        let is_fine = (bin.high_ns - bin.low_ns) as f64 <= (high - low) / COARSE;
+        is_fine.then(|| (high - low).ln())
+    };
     // Of equal values it is not known.
     let logs: Vec<f64> = parts.iter().filter_map(of).filter(|log| log.is_finite()).collect();
     if logs.len() < parts.len() {
