@@ -224,7 +224,7 @@ fn names_in_an_archive_lead_nowhere() {
     {
         let found = session("logic-1", &["logic-1-1", foreign]).unwrap();
         assert_eq!(since_first(&rows(&found, "D0")), usual, "{foreign}");
-        assert!(!std::path::Path::new("/tmp/x").exists());
+        assert!(!Path::new("/tmp/x").exists());
         // A file that is not in the archive is not looked for elsewhere.
         let capture = foreign.strip_suffix("-1").unwrap_or(foreign);
         assert!(session(capture, &["logic-1-1"]).is_err(), "{foreign}");
