@@ -77,7 +77,7 @@ fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     let each = compared
         .warnings
         .iter()
-        .flat_map(|of| sentences(&of.warnings).into_iter().map(|said| (&of.run, said)));
+        .flat_map(|of| sentences(&of.warnings).into_iter().map(move |said| (&of.run, said)));
     for (run, sentence) in each {
         match notes.iter_mut().find(|(known, _)| *known == sentence) {
             Some((_, runs)) => runs.push(run.clone()),

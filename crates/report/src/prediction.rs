@@ -104,7 +104,7 @@ fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
         true => format!("; a bound is of the next {}, with 95 % confidence", time(any.horizon_ns)),
         false => "; no task has a bound, since a condition of it failed".into(),
     };
-    let singly = if singly { ", if later starts come one by one" } else { "" };
+    let singly = if singly { " and later starts come one by one" } else { "" };
     let caption = format!(
         "{} tasks, the latest first: the largest so far, and upper limits with 95 % confidence, if it goes on as in these \
          {}{singly}{bounds}",

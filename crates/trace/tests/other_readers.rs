@@ -242,6 +242,7 @@ fn damaged_pages_of_others_are_refused() {
             }
         }
         println!("{name}: {refused} refused, {same} read as what they were");
-        assert!(refused > 10 * same, "{name}: {refused} {same}");
+        // What is not read, such as statistics of pages, may be anything.
+        assert!(refused > same, "{name}: {refused} {same}");
     }
 }

@@ -10,7 +10,7 @@ use jitterlab_model::Fitness;
 use super::basis;
 use super::code_paths;
 use super::settings;
-use super::table::{change, percent, size};
+use super::table::{change, is_notable, percent, size};
 use crate::head::Head;
 use crate::words::{MANY, count, list, list_some, plural, sentence, share, time};
 
@@ -303,11 +303,6 @@ fn seen(tasks: &[(&str, &Comparison)]) -> String {
         rest = format!("{}{left} differ {how}", if sorted.is_empty() { "" } else { "; " });
     }
     sorted.into_iter().filter_map(of_task).collect::<Vec<String>>().join("; ") + &rest
-}
-
-/// Whether a difference is one beyond what the bins of histograms leave open.
-pub(super) fn is_notable(of: &Difference) -> bool {
-    of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins)
 }
 
 /// How sure the gross difference of two runs is.

@@ -1,8 +1,9 @@
 //! Runs side by side in one table, what differs most first: the same on the terminal, on the page and in Markdown.
 
-use jitterlab_analysis::compare::{Basis, ComparedRun, Comparison, Difference, Statistic, TaskCompared};
+use jitterlab_analysis::compare::{
+    Basis, ComparedRun, Comparison, Difference, Refusal, Statistic, TaskCompared,
+};
 
-use super::head::is_notable;
 use super::{figure, refusal};
 use crate::section::{Cell, Table};
 use crate::words::{MANY, list};
@@ -43,8 +44,11 @@ pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
 /// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms, what differs most on
 /// top; tasks that differ in none are counted.
 pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
-    let of_task =
-        |of: &TaskCompared| of.mismatches.is_empty() && of.settings.is_none() && of.causes.is_none();
+    let of_task = |of: &TaskCompared| {
+        of.mismatches.iter().all(|of| of.conditions.is_empty())
+            && of.settings.is_none()
+            && of.causes.is_none()
+    };
     let pairs = || tasks.iter().filter_map(|of| Some((&of.task, of.comparison.as_ref()?)));
     let are_pairs = pairs().all(|(_, compared)| compared.runs.len() == 2);
     if tasks.len() < MANY || pairs().count() < tasks.len() || !are_pairs || !tasks.iter().all(of_task) {
@@ -63,7 +67,7 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
         pairs().filter_map(|(task, compared)| Some((task, compared, most(compared)?))).collect();
     rows.sort_by(|a, b| order(&b.2, &a.2));
     let alike = tasks.len() - rows.len();
-    let alike = if alike == 0 { String::new() } else { format!(" {} of them in none.", alike) };
+    let alike = if alike == 0 { String::new() } else { format!(" {alike} of them in none.") };
     let names = tasks[0].comparison.as_ref().map(|of| [0, 1].map(|n| of.runs[n].name.clone()))?;
     let caption = format!(
         "{} tasks, {} against {}: the figure in which each differs most, what really differs first.{alike}",
@@ -78,6 +82,11 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     });
     let header = ["µs", "first", "here", "change", "from", "to", "real?"];
     Some(Table::new(caption, &header, cells))
+}
+
+/// Whether a difference is one beyond what the bins of histograms leave open.
+pub(super) fn is_notable(of: &Difference) -> bool {
+    of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins)
 }
 
 /// What letters and brackets mean, and what intervals rest on.

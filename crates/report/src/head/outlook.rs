@@ -52,11 +52,12 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     Some(Head { fitness: worst, asked: true, verdict, number, next })
 }
 
-/// How much worse it can get: of the first task without a bound, else of the one with the largest.
+/// How much worse it can get: of the latest task without a bound, else of the one with the largest.
 fn foretold(outlook: &Outlook) -> Option<Head> {
     let foretold = || outlook.tasks.iter().filter_map(|task| Some((&task.task, task.prediction.as_ref()?)));
     let bound = |of: &Prediction| of.bound.as_ref().map(|bound| bound.bound_ns);
-    let (task, found) = foretold().find(|(_, of)| of.bound.is_none()).or_else(|| {
+    let without = foretold().filter(|(_, of)| of.bound.is_none());
+    let (task, found) = without.max_by_key(|(_, of)| of.facts.observed_max_ns).or_else(|| {
         foretold().max_by(|a, b| f64::total_cmp(&bound(a.1).unwrap_or(0.0), &bound(b.1).unwrap_or(0.0)))
     })?;
     let facts = &found.facts;
@@ -113,8 +114,11 @@ fn longer(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
     let needed = size.critical * 100.0;
     let per_ns = run_ns / activations.max(1) as f64;
     if activations as f64 >= needed {
-        // It is long enough: what is missing are the single latencies.
-        return Some("jitterlab run, or the same tool with a histogram (cyclictest -h 400): here only extremes are known".into());
+        // It is long enough: what is missing are the largest latencies, one by one.
+        return Some(
+            "jitterlab run, or the same tool with a histogram that holds all latencies (cyclictest -h 400)"
+                .into(),
+        );
     }
     failed.next().is_none().then(|| {
         format!("measure for {} or longer ({} activations)", time(needed * per_ns), count(needed as u64))

@@ -41,8 +41,8 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
 
 /// Every clue.
 pub(super) fn pieces(run: &RunInfo) -> Vec<Piece> {
-    let clues = run.warnings.iter().filter(|warning| warning.is_clue());
-    clues.map(|clue| Piece::note(sentence(&warnings::sentence(clue)))).collect()
+    let clues: Vec<&Warning> = run.warnings.iter().filter(|warning| warning.is_clue()).collect();
+    warnings::sentences(&clues).iter().map(|clue| Piece::note(sentence(clue))).collect()
 }
 
 /// What says most first.

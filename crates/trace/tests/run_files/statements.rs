@@ -303,7 +303,8 @@ fn a_unit_that_contradicts_itself_leaves_values_open() {
     assert!(!knows_nothing(&usual) && knows_nothing(&contrary));
     let max = |import: &Import| import.tasks[0].stats(&import.info.tasks[0]).latency.max_ns();
     assert_eq!(max(&usual), max(&contrary));
-    let nanoseconds = "T: 0 ( 7001) P:90 I:1000 C:   1000 Min:   1950 Act:    2800 Avg:    2500 Max:   71200\n";
+    let nanoseconds =
+        "T: 0 ( 7001) P:90 I:1000 C:   1000 Min:   1950 Act:    2800 Avg:    2500 Max:   71200\n";
     let agreeing = read_text(&format!("$ cyclictest -N -q -i 1000 -p 90\n{nanoseconds}"));
     assert!(!knows_nothing(&agreeing) && max(&agreeing) == Some(71_200), "{:?}", max(&agreeing));
 }
@@ -326,4 +327,31 @@ fn a_trace_without_timers_says_what_is_missing() {
         .collect();
     let error = import_bytes("trace.txt", text.as_bytes(), &Hints::default()).unwrap_err().to_string();
     assert!(error.contains("trace-cmd report") && error.contains("hrtimer_expire_entry"), "{error}");
+}
+
+/// The value at which it stopped stays, whoever it was of.
+#[test]
+fn a_break_of_a_thread_that_is_not_listed_counts() {
+    let whole = "# cyclictest -S -p 99 -i 250 -b 150\n\
+        T: 0 (90201) P:99 I:250 C: 112034 Min:      1 Act:    2 Avg:    2 Max:      38\n\
+        T: 1 (90202) P:99 I:250 C: 112030 Min:      1 Act:    3 Avg:    2 Max:      61\n\
+        # Thread Ids: 90201 90202\n# Break thread: 90202\n# Break value: 163\n";
+    let largest = |text: &str| {
+        let import = read_text(text);
+        let tasks = import.info.tasks.iter().zip(&import.tasks);
+        tasks.filter_map(|(task, measured)| measured.stats(task).latency.max_ns()).max().unwrap()
+    };
+    let without = |part: &str| {
+        whole.lines().filter(|line| !line.contains(part)).map(|line| format!("{line}\n")).collect::<String>()
+    };
+    let texts = [
+        whole.into(),
+        without("T: 1"),
+        without("Break thread"),
+        without("Thread Ids"),
+        whole.replace("thread: 90202", "thread: 7"),
+    ];
+    for text in texts {
+        assert!(largest(&text) >= 163_000, "{}: {text}", largest(&text));
+    }
 }
