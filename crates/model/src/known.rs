@@ -118,11 +118,15 @@ pub enum Gap {
     Unit,
     /// Which of its figures are true: they contradict each other, or the one that decides is missing.
     Figures,
+    /// What a part of the chip does to them that is not simulated.
+    Chip,
+    /// When it would have run: it did so less than three times.
+    Silent,
 }
 
 impl Gap {
     /// Gaps that leave every figure of a task open.
-    pub const EVERYTHING: [Gap; 2] = [Gap::Unit, Gap::Figures];
+    pub const EVERYTHING: [Gap; 4] = [Gap::Unit, Gap::Figures, Gap::Chip, Gap::Silent];
 }
 
 impl fmt::Display for Gap {
@@ -142,6 +146,8 @@ impl fmt::Display for Gap {
             Gap::Settings => "settings",
             Gap::Unit => "unit",
             Gap::Figures => "figures",
+            Gap::Chip => "chip",
+            Gap::Silent => "silent",
         })
     }
 }

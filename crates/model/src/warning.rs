@@ -281,6 +281,16 @@ pub enum Warning {
         /// Their names.
         channels: Vec<String>,
     },
+    /// A channel of a capture shows nothing for more than two periods before the capture ends: whether what it shows had ended, or
+    /// missed what was due, the capture does not tell.
+    SilentToEnd {
+        /// The task.
+        task: String,
+        /// When it last began, since it first did.
+        since_ns: i64,
+        /// How long after that the capture ends.
+        silent_ns: i64,
+    },
     /// Only values of this length and longer were recorded.
     OnlyAbove {
         /// The length.

@@ -206,6 +206,11 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::SilentChannels { channels } => {
             format!("too few activations to tell a period, and left out: {}", list(channels))
         }
+        Warning::SilentToEnd { task, since_ns, silent_ns } => format!(
+            "{task} is silent from {} on, {} until the capture ends: whether it had ended or missed what was due is not known",
+            time(*since_ns as f64),
+            time(*silent_ns as f64)
+        ),
         Warning::OnlyAbove { above_ns } => format!("only values of {} and more were recorded", exact(*above_ns)),
         Warning::DueAtInterrupt => {
             "due times are those at which the kernel's timer interrupt ran: how late that was is in no latency".into()
@@ -409,6 +414,8 @@ pub fn gap(gap: Gap) -> &'static str {
         Gap::Settings => "policy, wake-up and work",
         Gap::Unit => "the unit of its values",
         Gap::Figures => "which of its figures are true",
+        Gap::Chip => "what a part of the chip that is not simulated does to it",
+        Gap::Silent => "when it is due, since it is silent",
         _ => "all of it",
     }
 }

@@ -61,11 +61,13 @@ struct Channel {
     name: String,
     level: Option<bool>,
     changes: Vec<LevelChange<i64>>,
+    /// Until when it is known, changed or not.
+    until: i64,
 }
 
 impl Channel {
     fn new(name: impl Into<String>) -> Self {
-        Channel { name: name.into(), level: None, changes: Vec::new() }
+        Channel { name: name.into(), level: None, changes: Vec::new(), until: 0 }
     }
 
     /// Takes the level from a time on, `None` where it is unknown; the first one is no change.
@@ -76,6 +78,7 @@ impl Channel {
             self.changes.push(LevelChange { at, high });
         }
         self.level = level;
+        self.until = self.until.max(at);
     }
 }
 
@@ -94,19 +97,22 @@ const FEWEST: usize = 3;
 struct Captured {
     import: Import,
     channels: Vec<(String, Vec<Span>)>,
+    /// When it ends, where that is known.
+    end_ns: Option<i64>,
 }
 
 impl Captured {
     /// The activations are between edges.
     fn of_edges(import: Import, channels: Vec<Channel>, hints: &Hints) -> Result<Self, Mistake> {
         check_edges(&channels)?;
+        let end_ns = channels.iter().map(|channel| channel.until).max();
         let edge = hints.capture.edge;
         let channels = channels.into_iter().map(|channel| {
             let each = edge.spans(channel.changes).into_iter();
             let end = |end_ns| (edge != EdgeKind::Both).then_some(end_ns);
             (channel.name, each.map(|(start_ns, end_ns)| Span { start_ns, end_ns: end(end_ns) }).collect())
         });
-        Ok(Captured { import, channels: channels.collect() })
+        Ok(Captured { import, channels: channels.collect(), end_ns })
     }
 
     /// The channels that the user named, or all that show enough.
@@ -138,16 +144,22 @@ impl Captured {
 
     /// As tasks.
     fn import(self, hints: &Hints) -> Result<Import, Mistake> {
-        let Captured { mut import, channels } = self.wanted(hints)?;
+        let Captured { mut import, channels, end_ns } = self.wanted(hints)?;
         for (name, spans) in channels {
-            task(&mut import, name, &spans, hints)?;
+            task(&mut import, name, &spans, end_ns, hints)?;
         }
         Ok(import)
     }
 }
 
 /// One channel as a task.
-fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Result<(), Mistake> {
+fn task(
+    import: &mut Import,
+    name: String,
+    spans: &[Span],
+    end_ns: Option<i64>,
+    hints: &Hints,
+) -> Result<(), Mistake> {
     if spans.windows(2).any(|pair| pair[1].start_ns < pair[0].start_ns) {
         return Err(Unreadable::Backwards.into());
     }
@@ -167,13 +179,19 @@ fn task(import: &mut Import, name: String, spans: &[Span], hints: &Hints) -> Res
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });
     }
+    let silent_ns = end_ns.zip(spans.last()).map_or(0, |(end, last)| end.saturating_sub(last.start_ns));
+    let is_silent = silent_ns > 2 * period_ns.max(usual);
+    if let (true, Some((first, last))) = (is_silent, spans.first().zip(spans.last())) {
+        let since_ns = last.start_ns.saturating_sub(first.start_ns);
+        import.warn(Warning::SilentToEnd { task: name.clone(), since_ns, silent_ns });
+    }
     let told = Told::new(name, import.period(Some(period_ns), hints, period_ns));
     let told = if spans.iter().all(|span| span.end_ns.is_some()) { told.with_ends() } else { told };
     match rows {
         Some(rows) => {
             // Nothing tells whether what has no pulse did not run, or ran without one.
             let has_holes = rows.iter().any(|row| row.flags.contains(Flags::AFTER_GAP));
-            let told = if has_holes { told.lacks(Gap::Missed) } else { told };
+            let told = if has_holes || is_silent { told.lacks(Gap::Missed) } else { told };
             import.task(told.lacks(Gap::Phase), Measured::Rows(rows));
             import.warn(Warning::PhaseUnknown);
         }

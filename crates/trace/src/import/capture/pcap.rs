@@ -166,7 +166,7 @@ fn streams(packets: &[Packet], hints: &Hints) -> Result<Captured, Mistake> {
     }
     let import = Import::new("a packet capture", "capture");
     let channels = streams.each.into_iter().map(|(name, spans)| (name, answered(spans))).collect();
-    Ok(Captured { import, channels })
+    Ok(Captured { import, channels, end_ns: None })
 }
 
 /// A cycle without its answer at the end was cut off; where others have none either, ends are not known.

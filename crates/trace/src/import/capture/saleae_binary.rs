@@ -50,7 +50,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
 /// A level at the beginning, and when it changed.
 fn levels(mut rest: Rest, name: &str) -> Result<Channel, Mistake> {
     let mut high = u32::from_le_bytes(rest.take()?) != 0;
-    let (_begin, _end) = (rest.take::<8>()?, rest.take::<8>()?);
+    let (_begin, end) = (rest.take::<8>()?, f64::from_le_bytes(rest.take()?));
     rest.count(8)?;
     let mut channel = Channel::new(name);
     channel.see(0, Some(high));
@@ -64,6 +64,7 @@ fn levels(mut rest: Rest, name: &str) -> Result<Channel, Mistake> {
         high = !high;
         channel.see((seconds * 1e9).round() as i64, Some(high));
     }
+    channel.until = channel.until.max((end * 1e9).round() as i64);
     Ok(channel)
 }
 

@@ -101,6 +101,7 @@ fn levels(
             }
             number += 1;
         }
+        probes.iter_mut().for_each(|(_, channel)| channel.until = at(number).round() as i64);
         check_edges(probes.iter().map(|(_, channel)| channel))
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let mut import = Import::new(&tool, "capture");
     let threshold = hints.capture.threshold;
     let channels = dump.seen.into_iter().map(|seen| match seen {
-        Seen::Levels(channel) => channel,
+        Seen::Levels(channel) => Channel { until: dump.now_ns, ..channel },
         Seen::Volts(name, samples) => threshold::channel(&mut import, &name, &samples, threshold),
     });
     let channels = channels.collect();
