@@ -52,6 +52,31 @@ impl Chip {
         }
     }
 
+    /// All its pins.
+    pub fn pins(self) -> impl Iterator<Item = Pin> {
+        let bits = if matches!(self, Chip::Rp2040) { 30 } else { 8 };
+        let ports = (0..12).chain([Pin::GPIO]);
+        ports
+            .flat_map(move |port| (0..bits).map(move |bit| Pin { port, bit }))
+            .filter(move |pin| self.has(*pin))
+    }
+
+    /// Whether a serial port sends by a pin, where it does.
+    pub fn sends_by(self, pin: Pin) -> bool {
+        match self {
+            Chip::Avr(chip) => (0..4).any(|number| chip.pin(&format!("TXD{number}")) == Some(pin)),
+            Chip::Rp2040 => false,
+        }
+    }
+
+    /// The pin by which its first serial port receives, where that is simulated.
+    pub fn receives_by(self) -> Option<Pin> {
+        match self {
+            Chip::Avr(chip) => (0..4).find_map(|number| chip.pin(&format!("RXD{number}"))),
+            Chip::Rp2040 => None,
+        }
+    }
+
     /// The name of an interrupt.
     pub fn vector_name(self, number: u8) -> Option<String> {
         match self {

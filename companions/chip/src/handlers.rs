@@ -1,6 +1,6 @@
 //! How long handlers take and keep waiting, and how long interrupts are off outside of them: counted alike on every chip.
 
-use crate::log::{Log, Off, Vector};
+use crate::log::{Keeper, Log, Off, Span, Vector};
 
 /// Interrupts of one vector.
 #[derive(Debug, Clone, Copy, Default)]
@@ -12,6 +12,8 @@ struct Seen {
     entries: u64,
     min_latency: u64,
     max_latency: u64,
+    handler: u32,
+    switched: u64,
 }
 
 /// More vectors than any chip has.
@@ -20,18 +22,26 @@ const VECTORS: usize = 64;
 /// What has been seen of them.
 #[derive(Debug)]
 pub struct Handlers {
-    /// Those that run, outermost first: vector, and when it was entered.
-    running: Vec<(u8, u64)>,
+    /// Those that run, outermost first: vector, when it was entered, and the stack pointer then.
+    running: Vec<(u8, u64, u32)>,
     seen: [Seen; VECTORS],
     /// When and where interrupts were turned off outside of a handler.
     off_since: Option<(u64, u32)>,
     longest_off: Option<Off>,
+    /// One by one, where that is asked for.
+    spans: Option<Vec<Span>>,
 }
 
 impl Handlers {
     /// Nothing seen yet.
-    pub fn new() -> Self {
-        Handlers { running: Vec::new(), seen: [Seen::default(); VECTORS], off_since: None, longest_off: None }
+    pub fn new(spans: bool) -> Self {
+        Handlers {
+            running: Vec::new(),
+            seen: [Seen::default(); VECTORS],
+            off_since: None,
+            longest_off: None,
+            spans: spans.then(Vec::new),
+        }
     }
 
     /// The chip was reset.
@@ -42,30 +52,44 @@ impl Handlers {
 
     /// The vector whose handler runs.
     pub fn running(&self) -> Option<u8> {
-        self.running.last().map(|(vector, _)| *vector)
+        self.running.last().map(|(vector, ..)| *vector)
     }
 
-    /// A handler is entered, `latency` after its interrupt was pending.
-    pub fn entered(&mut self, vector: u8, cycle: u64, latency: u64) {
+    /// A handler at an address in bytes is entered with a stack pointer, `latency` after its interrupt was pending.
+    pub fn entered(&mut self, vector: u8, cycle: u64, latency: u64, (handler, sp): (u32, u32)) {
         // Firmware that leaves handlers by other ways than a return would fill the memory.
         if self.running.len() < 64 {
-            self.running.push((vector, cycle));
+            self.running.push((vector, cycle, sp));
         }
         let seen = &mut self.seen[usize::from(vector) % VECTORS];
         seen.min_latency = if seen.entries == 0 { latency } else { seen.min_latency.min(latency) };
         seen.max_latency = seen.max_latency.max(latency);
         seen.entries += 1;
+        seen.handler = handler;
     }
 
-    /// A handler ends with the moment `end`.
-    pub fn left(&mut self, end: u64) {
-        let Some((vector, entered)) = self.running.pop() else { return };
+    fn span(&mut self, begin: u64, end: u64, keeper: Keeper) {
+        if let Some(spans) = self.spans.as_mut().filter(|spans| spans.len() < Log::SPANS) {
+            spans.push(Span { begin, end, keeper });
+        }
+    }
+
+    /// A handler ends with the moment `end` and this stack pointer. Where it is not that with which the last one was entered, another
+    /// thread goes on, and how long the handlers took is not known.
+    pub fn left(&mut self, end: u64, sp: u32) {
+        if self.running.last().is_some_and(|(.., at)| *at != sp) {
+            for (vector, ..) in self.running.drain(..) {
+                self.seen[usize::from(vector) % VECTORS].switched += 1;
+            }
+        }
+        let Some((vector, entered, _)) = self.running.pop() else { return };
         let cycles = end.saturating_sub(entered);
         let seen = &mut self.seen[usize::from(vector) % VECTORS];
         seen.min = if seen.count == 0 { cycles } else { seen.min.min(cycles) };
         seen.max = seen.max.max(cycles);
         seen.count += 1;
         seen.cycles += cycles;
+        self.span(entered, end, Keeper::Handler(vector));
     }
 
     /// Interrupts are off from here on; of interest outside of handlers only. The address is in bytes.
@@ -79,19 +103,23 @@ impl Handlers {
     pub fn on(&mut self, cycle: u64, address: u32) {
         let Some((since, from)) = self.off_since.take() else { return };
         let cycles = cycle.saturating_sub(since);
+        self.span(since, cycle, Keeper::Lock(from));
         if self.longest_off.is_none_or(|longest| cycles > longest.cycles) {
             self.longest_off = Some(Off { cycle: since, cycles, address: from, end_address: address });
         }
     }
 
     /// Writes it into the log; `of_vector` tells a vector's name and how many of its interrupts were lost.
-    pub fn finish<N: Into<String>>(&self, log: &mut Log, of_vector: impl Fn(u8) -> Option<(N, u64)>) {
+    pub fn finish<N: Into<String>>(
+        &mut self,
+        log: &mut Log,
+        of_vector: impl Fn(u8) -> Option<(N, (u64, u64))>,
+    ) {
         log.off = self.longest_off;
+        log.spans = self.spans.take().unwrap_or_default();
         for (number, seen) in (0u8..).zip(&self.seen) {
-            let Some((name, lost)) = of_vector(number).filter(|(_, lost)| seen.entries > 0 || *lost > 0)
-            else {
-                continue;
-            };
+            let named = of_vector(number).filter(|(_, (lost, _))| seen.entries > 0 || *lost > 0);
+            let Some((name, (lost, first_lost))) = named else { continue };
             log.vectors.push(Vector {
                 number,
                 name: name.into(),
@@ -102,6 +130,9 @@ impl Handlers {
                 min_latency_cycles: seen.min_latency,
                 max_latency_cycles: seen.max_latency,
                 lost,
+                first_lost,
+                handler: seen.handler,
+                switched: seen.switched,
             });
         }
     }

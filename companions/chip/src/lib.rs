@@ -14,7 +14,7 @@ mod stimulus;
 
 pub use chip::Chip;
 pub use image::Image;
-pub use log::{Edge, Entry, Finding, Log, Off, Stack, Stop, Vector};
+pub use log::{Edge, Entry, Finding, Keeper, Log, Off, Span, Stack, Stop, Vector};
 pub use pin::Pin;
 pub use stimulus::Stimulus;
 
@@ -35,6 +35,8 @@ pub struct Setup {
     pub edges: Option<u64>,
     /// Whether each interrupt's entry is recorded with the address it interrupts.
     pub entries: bool,
+    /// Whether each handler and each lock is recorded.
+    pub spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
     pub pokes: Vec<(u16, u8)>,
 }
@@ -50,6 +52,7 @@ impl Setup {
             cycles: 16_000_000,
             edges: None,
             entries: false,
+            spans: false,
             pokes: Vec::new(),
         }
     }

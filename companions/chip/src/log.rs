@@ -49,6 +49,12 @@ pub struct Vector {
     pub min_latency_cycles: u64,
     /// How often its flag was set again while it was still set: interrupts that never came.
     pub lost: u64,
+    /// When the first of them was lost.
+    pub first_lost: u64,
+    /// The address of its handler, in bytes.
+    pub handler: u32,
+    /// Handlers that ended on another stack than they began on: how long they took is not known.
+    pub switched: u64,
 }
 
 /// A stretch of time with interrupts off.
@@ -62,6 +68,26 @@ pub struct Off {
     pub address: u32,
     /// The address of the instruction that turned them on again, in bytes.
     pub end_address: u32,
+}
+
+/// Handler or lock that keeps everything else waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keeper {
+    /// The handler of a vector.
+    Handler(u8),
+    /// Interrupts turned off outside of handlers, by the instruction at this address, in bytes.
+    Lock(u32),
+}
+
+/// A stretch of time that something kept everything else waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// When it began.
+    pub begin: u64,
+    /// When it ended.
+    pub end: u64,
+    /// The handler or lock.
+    pub keeper: Keeper,
 }
 
 /// How deep the stack got.
@@ -119,6 +145,52 @@ pub enum Finding {
         vector: Option<u8>,
         /// How often.
         times: u64,
+    },
+    /// A compare value was written that the counter had passed: the match came a lap later.
+    CompareBehind {
+        /// The timer.
+        timer: u8,
+        /// The compare unit: 0 for A.
+        unit: u8,
+        /// When it first was.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
+        /// Cycles of a lap.
+        lap: u64,
+        /// How often.
+        times: u64,
+    },
+    /// An alarm was set to a time that had passed.
+    AlarmPast {
+        /// Which.
+        alarm: u8,
+        /// When it first was.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
+        /// By how many ticks it had.
+        late: u32,
+        /// How often.
+        times: u64,
+    },
+    /// A counter was read while its overflow waited, and its flag was not looked at before interrupts were on again.
+    OverflowUnseen {
+        /// The timer.
+        timer: u8,
+        /// When it first was.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
+        /// How often.
+        times: u64,
+    },
+    /// The firmware changes stacks: the depth of none is known.
+    StacksChanged {
+        /// When it first did.
+        cycle: u64,
+        /// The instruction's address in bytes.
+        address: u32,
     },
     /// The watchdog reset the chip.
     WatchdogReset {
@@ -202,6 +274,8 @@ pub struct Log {
     pub edges: Vec<Edge>,
     /// Interrupt entries, where asked for.
     pub entered: Vec<Entry>,
+    /// Handlers and locks in order of their ends, where asked for: the first [`Log::SPANS`] of them.
+    pub spans: Vec<Span>,
     /// What the firmware sent over its serial ports, in order.
     pub serial: Vec<u8>,
     /// Interrupts by vector.
@@ -227,6 +301,9 @@ pub struct Log {
 }
 
 impl Log {
+    /// Most handlers and locks that are written down one by one.
+    pub const SPANS: usize = 4 << 20;
+
     /// The cycles at which a pin went high (or low).
     pub fn edges_of(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
         self.edges.iter().filter(move |e| e.pin == pin && e.high == high).map(|e| e.cycle)
@@ -248,7 +325,16 @@ impl Log {
             (Some(Finding::StackOverflow { bytes, .. }), Finding::StackOverflow { bytes: more, .. }) => {
                 *bytes = (*bytes).max(more);
             }
-            (Some(Finding::Restarted { times, .. } | Finding::WatchdogReset { times, .. }), _) => *times += 1,
+            (
+                Some(
+                    Finding::Restarted { times, .. }
+                    | Finding::WatchdogReset { times, .. }
+                    | Finding::CompareBehind { times, .. }
+                    | Finding::AlarmPast { times, .. }
+                    | Finding::OverflowUnseen { times, .. },
+                ),
+                _,
+            ) => *times += 1,
             (Some(_), _) => {}
         }
     }

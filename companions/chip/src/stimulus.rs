@@ -35,6 +35,11 @@ impl Stimulus {
         }
     }
 
+    /// The same at another pin.
+    pub fn at(self, pin: Pin) -> Self {
+        Stimulus { pin, ..self }
+    }
+
     /// The pin.
     pub fn pin(&self) -> Pin {
         self.pin

@@ -12,9 +12,10 @@ use jitterlab_mcu::recommend::{self, McuRecommendation, Wanted};
 use jitterlab_mcu::request::whole_us;
 use jitterlab_mcu::together::Need;
 use jitterlab_mcu::{
-    Compiler, McuRequest, McuRun, Pin, StimulusSpec, Strategy, Subject, Trouble, firmware, value_changes,
+    Compiler, McuRequest, McuRun, Pin, SerialText, StimulusSpec, Strategy, Subject, Trouble, firmware,
+    value_changes,
 };
-use jitterlab_model::units::{parse_frequency_hz, parse_period_ns};
+use jitterlab_model::units::{ExactPeriod, parse_frequency_hz, parse_period_ns};
 use jitterlab_model::{EdgeKind, Error, TaskRun, TimingStats};
 use jitterlab_report::{requirement, warnings};
 
@@ -33,15 +34,16 @@ pub enum Action {
 #[command(group = ArgGroup::new("wanted").multiple(true).args(["max_jitter", "requirements"]))]
 pub struct RunArgs {
     /// Your firmware
-    #[arg(value_name = "FIRMWARE", requires = "pins", conflicts_with_all = ["elf", "source", "strategy", "prescaler", "tick", "max_period", "events"])]
+    #[arg(value_name = "FIRMWARE", conflicts_with_all = ["elf", "source", "strategy", "prescaler", "tick", "max_period", "events"])]
     firmware: Option<PathBuf>,
     /// Your firmware, by an option
-    #[arg(long, value_name = "FILE", requires = "pins", conflicts_with_all = ["source", "strategy", "prescaler", "tick", "max_period", "events"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["source", "strategy", "prescaler", "tick", "max_period", "events"])]
     elf: Option<PathBuf>,
     /// Your program in C++, to be built with jitterlab's time services and the traits asked for here
-    #[arg(long, value_name = "FILE", requires = "pins")]
+    #[arg(long, value_name = "FILE")]
     source: Option<PathBuf>,
-    /// The pin whose edges are the activations, such as B0 or GP25; given several times, each is a task
+    /// The pin whose edges are the activations, such as B0, GP25 or an Arduino's 13; given several times, each is a task [default: all that
+    /// the firmware drives]
     #[arg(long = "pin", value_name = "PIN")]
     pins: Vec<Pin>,
     /// Which edges begin an activation: rising, falling, both
@@ -53,13 +55,23 @@ pub struct RunArgs {
     /// Its clock, such as 16MHz; with --elf only needed if the firmware does not name it [default: 7.3728MHz; rp2040: 125MHz]
     #[arg(long, value_parser = parse_clock_hz, value_name = "FREQUENCY")]
     clock: Option<u32>,
-    /// The period, as a time or a rate; once, or once for each pin [default: 10ms, of your own programs the mean distance of the edges]
-    #[arg(long = "period", value_parser = parse_period_ns, value_name = "TIME")]
-    periods: Vec<i64>,
+    /// The period, as a time, a rate, or cycles of a clock (1023/16MHz); once, or once for each pin [default: 10ms, of your own programs the
+    /// mean distance of the edges]
+    #[arg(long = "period", value_name = "TIME")]
+    periods: Vec<ExactPeriod>,
     /// What comes to pins from outside: a value change dump whose signals are named as pins, or pulses, such as D2:10ms:1ms; may be
     /// given several times
-    #[arg(long = "stimulus", value_name = "FILE.vcd|PIN:PERIOD[:HIGH]", requires = "pins")]
+    #[arg(long = "stimulus", value_name = "FILE.vcd|PIN:PERIOD[:HIGH]")]
     stimuli: Vec<StimulusSpec>,
+    /// A line of text that comes to the first serial port; may be given several times
+    #[arg(long, value_name = "TEXT")]
+    serial: Vec<String>,
+    /// When the first of them begins
+    #[arg(long, default_value = "100ms", requires = "serial", value_parser = mistakes::duration, value_name = "TIME")]
+    serial_at: i64,
+    /// Bits in a second of --serial
+    #[arg(long, default_value_t = 115_200, requires = "serial", value_name = "BAUD")]
+    baud: u32,
     /// End with 1 if any distance of two activations is off its period by more than this: --require "period-error max <= TIME"
     #[arg(long, value_name = "TIME", value_parser = max_jitter)]
     max_jitter: Option<Requirement>,
@@ -198,8 +210,13 @@ fn request(args: &RunArgs) -> McuRequest {
         edge: args.edge,
         mcu: args.mcu.clone(),
         clock_hz: args.clock,
-        periods_ns: args.periods.clone(),
+        periods: args.periods.clone(),
         stimuli: args.stimuli.clone(),
+        serial: (!args.serial.is_empty()).then(|| SerialText {
+            lines: args.serial.clone(),
+            baud: args.baud,
+            begin_ns: args.serial_at.unsigned_abs(),
+        }),
         duration_ns: args.duration,
         strategy: args.strategy,
         prescaler: args.prescaler,

@@ -7,7 +7,7 @@ use vcd::{IdCode, TimescaleUnit, Value, Writer};
 
 use super::run::McuPins;
 
-/// The pins of a run from reset to their last edges, in nanoseconds.
+/// The pins of a run from reset to its end, in nanoseconds.
 ///
 /// # Errors
 /// None in practice: it is written into memory.
@@ -42,6 +42,10 @@ pub fn value_changes(run: &McuPins) -> io::Result<Vec<u8>> {
             now = at;
         }
         writer.change_scalar(signal, level(high))?;
+    }
+    // Who reads it knows for how long nothing changed.
+    if let Some(end) = run.info.duration_ns.filter(|end| *end > now) {
+        writer.timestamp(end.unsigned_abs())?;
     }
     Ok(bytes)
 }

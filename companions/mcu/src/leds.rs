@@ -64,7 +64,7 @@ pub fn measure(strategy: Strategy, rounds: usize, compiler: &Compiler) -> Result
     let longest = empty.log.vectors.iter().map(|v| v.max_cycles).max().unwrap_or_default();
     let reading = Reading {
         name: format!("leds {strategy}"),
-        period_ns: Some((round_cycles as f64 * ns_per_cycle).round() as i64),
+        period: Some(format!("{round_cycles}/{}Hz", board.clock_hz).parse()?),
         ..Reading::default()
     };
     let figures = ThreadFigures {

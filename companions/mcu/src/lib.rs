@@ -6,8 +6,10 @@
 //! no rounding accumulates.
 
 mod arm_image;
+mod boards;
 pub mod cost;
 pub mod delays;
+mod disturbance;
 mod dump;
 mod error;
 mod figures;
@@ -44,4 +46,4 @@ pub use jitterlab_model::firmware::Size;
 pub use request::{McuRequest, Subject};
 pub use run::{McuPins, McuRun};
 pub use simulator::{Length, Recording, Setup, simulate};
-pub use stimulus::StimulusSpec;
+pub use stimulus::{SerialText, StimulusSpec};

@@ -1,7 +1,7 @@
 //! From the log of a chip to what a person is told of it.
 
 use jitterlab_chip::log::Rest;
-use jitterlab_chip::{Chip, Log, Stop, log};
+use jitterlab_chip::{Chip, Keeper, Log, Stop, log};
 use jitterlab_model::Warning;
 use jitterlab_model::firmware::Size;
 use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsOff, StackDepth};
@@ -23,6 +23,7 @@ pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>
             from: names.place(off.address),
             to: names.place(off.end_address),
         }),
+        pins: Vec::new(),
         stack: log.stack.map(|stack| StackDepth { deepest: stack.deepest, room: stack.room }),
         sent: String::from_utf8_lossy(&log.serial).into_owned(),
     }
@@ -38,6 +39,7 @@ fn interrupts(vector: &log::Vector) -> Interrupts {
         total_cycles: vector.cycles,
         min_latency_cycles: vector.min_latency_cycles,
         max_latency_cycles: vector.max_latency_cycles,
+        switched: vector.switched,
     }
 }
 
@@ -66,12 +68,55 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
             Finding::Restarted { vector, times, at_ns: ns(cycle) }
         }
         log::Finding::WatchdogReset { cycle, times } => Finding::WatchdogReset { times, at_ns: ns(cycle) },
+        log::Finding::CompareBehind { timer, unit, cycle, address, lap, times } => Finding::CompareBehind {
+            timer,
+            unit: format!("OCR{timer}{}", char::from(b'A' + unit)),
+            times,
+            at_ns: ns(cycle),
+            place: names.place(address),
+            lap_ns: ns(lap),
+        },
+        log::Finding::AlarmPast { alarm, cycle, address, late, times } => Finding::AlarmPast {
+            alarm,
+            times,
+            at_ns: ns(cycle),
+            place: names.place(address),
+            late_ns: i64::from(late) * 1_000,
+        },
+        log::Finding::OverflowUnseen { timer, cycle, address, times } => Finding::OverflowUnseen {
+            counter: format!("TCNT{timer}"),
+            times,
+            at_ns: ns(cycle),
+            place: names.place(address),
+        },
+        log::Finding::StacksChanged { cycle, address } => {
+            Finding::StacksChanged { at_ns: ns(cycle), place: names.place(address) }
+        }
         log::Finding::StartUpAssumed { cycles } => Finding::StartUpAssumed { cycles },
         log::Finding::FlashAssumedFast => Finding::FlashAssumedFast,
         log::Finding::ClockDiffers { hz } => Finding::ClockDiffers { hz },
     });
     let lost = log.vectors.iter().filter(|vector| vector.lost > 0);
-    let lost = lost.map(|vector| Finding::InterruptsLost { vector: vector.name.clone(), lost: vector.lost });
+    let lost = lost.map(|vector| {
+        let keeper = keeper_at(log, vector.first_lost);
+        let handler = keeper.and_then(|keeper| match keeper {
+            Keeper::Handler(number) => log.vectors.iter().find(|of| of.number == number),
+            Keeper::Lock(_) => None,
+        });
+        let place = keeper.map(|keeper| match keeper {
+            Keeper::Handler(_) => handler.map_or(0, |of| of.handler),
+            Keeper::Lock(address) => address,
+        });
+        Finding::InterruptsLost {
+            vector: vector.name.clone(),
+            lost: vector.lost,
+            at_ns: ns(vector.first_lost),
+            by: handler.map(|of| of.name.clone()),
+            place: place.map(|address| names.place(address)),
+        }
+    });
+    let watchdog = log.vectors.iter().find(|vector| vector.name == "WDT" && vector.count > 0);
+    let watchdog = watchdog.map(|vector| Finding::WatchdogTimes { times: vector.count });
     let asleep = match log.stop {
         Stop::Asleep(Rest::Unwakeable { mode, address }) => {
             let (mode, at_ns) = (mode.into(), ns(log.cycles));
@@ -79,5 +124,11 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
         }
         _ => None,
     };
-    asleep.into_iter().chain(found).chain(lost).map(Warning::Firmware).collect()
+    asleep.into_iter().chain(found).chain(lost).chain(watchdog).map(Warning::Firmware).collect()
+}
+
+/// Handler or lock that kept everything else waiting at a moment, where that was recorded.
+fn keeper_at(log: &Log, cycle: u64) -> Option<Keeper> {
+    let ended = log.spans.partition_point(|span| span.end < cycle);
+    log.spans[ended..].iter().take(8).find(|span| span.begin <= cycle).map(|span| span.keeper)
 }

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::log::Rest;
 use jitterlab_chip::{Pin, Stop};
-use jitterlab_model::units::Exact;
+use jitterlab_model::units::{Exact, ExactPeriod};
 use jitterlab_model::{EdgeKind, Error};
 
 use super::firmware::{Board, Compiler, Program};
 use super::run::{McuPins, McuRun, Reading};
-use super::simulator::{Length, Setup, simulate};
+use super::simulator::{Length, Recording, Setup, simulate};
 use super::sweep::{self, Cell};
-use super::{StimulusSpec, Strategy};
+use super::{SerialText, StimulusSpec, Strategy};
 
 /// The prescaler where none is asked for.
 const PRESCALER: u16 = 64;
@@ -26,7 +26,7 @@ const DURATION_NS: i64 = 10_000_000_000;
 pub enum Subject {
     /// A program with one periodic alarm of the time services.
     OwnAlarm,
-    /// Somebody's firmware, measured by its pins.
+    /// Somebody's firmware, measured by its pins; none are those that it drives.
     Elf(PathBuf, Vec<Pin>),
     /// Somebody's program in C++, built with the time services and measured by its pins.
     Source(PathBuf, Vec<Pin>),
@@ -43,10 +43,12 @@ pub struct McuRequest {
     pub mcu: Option<String>,
     /// Its clock.
     pub clock_hz: Option<u32>,
-    /// The period, in ns: one for all pins, or one for each; none takes the mean distance of the edges.
-    pub periods_ns: Vec<i64>,
+    /// The period: one for all pins, or one for each; none takes the mean distance of the edges.
+    pub periods: Vec<ExactPeriod>,
     /// What comes to pins from outside, of somebody's own firmware.
     pub stimuli: Vec<StimulusSpec>,
+    /// Text that comes to the first serial port.
+    pub serial: Option<SerialText>,
     /// Simulated time at most, in ns, of somebody's own firmware.
     pub duration_ns: Option<i64>,
     /// How the time services use the timer.
@@ -70,7 +72,7 @@ impl McuRequest {
         match &self.subject {
             Subject::Elf(elf, pins) => self.by_pins(elf, elf, pins, None),
             Subject::Source(source, pins) => {
-                let program = match self.periods_ns.first() {
+                let program = match self.periods.first() {
                     Some(_) => Program::PeriodicAlarm { period_us: self.period_us()?, events: self.events },
                     None => Program::Empty,
                 };
@@ -96,53 +98,84 @@ impl McuRequest {
         pins: &[Pin],
         board: Option<&Board>,
     ) -> Result<McuPins, Error> {
-        let period_of = |pin: usize| match self.periods_ns.as_slice() {
-            [] => Ok(None),
-            [all] => Ok(Some(*all)),
-            each if each.len() == pins.len() => Ok(Some(each[pin])),
-            each => Err(Error::bad_use(format!("{} periods for {} pins", each.len(), pins.len()))
-                .remedy("give one for all of them, or one for each")),
-        };
         let duration_ns = self.duration_ns.unwrap_or(DURATION_NS);
         let mut stimuli = Vec::new();
         for spec in &self.stimuli {
             stimuli.extend(spec.read()?);
         }
-        let recording = simulate(&Setup {
+        let setup = Setup {
             mcu: board.map(|board| board.mcu.clone()).or(self.mcu.clone()),
             clock_hz: board.map(|board| board.clock_hz).or(self.clock_hz),
             pins: pins.to_vec(),
             stimuli,
+            serial: self.serial.clone(),
             length: Length::Time(duration_ns.unsigned_abs()),
+            spans: true,
             ..Setup::new(elf, 0)
-        })?;
+        };
+        let (recording, shown) = match pins {
+            [] => self.found(setup)?,
+            _ => (simulate(&setup)?, (0..pins.len()).collect()),
+        };
         let of_file =
             || named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
         // What jitterlab builds ends by itself after its events; other firmware that falls silent has failed.
         let ends_itself = board.is_some() && recording.log.stop == Stop::Asleep(Rest::Done);
         let mut runs = Vec::new();
-        for (number, pin) in pins.iter().enumerate() {
-            let name = if pins.len() == 1 { of_file() } else { pin.to_string() };
-            let period_ns = period_of(number)?;
+        let mut silent = None;
+        for (number, index) in shown.iter().enumerate() {
+            let pin = recording.pins[*index];
             let reading = Reading {
-                name,
-                pin: number,
+                name: if shown.len() == 1 { of_file() } else { pin.to_string() },
+                pin: *index,
                 edge: self.edge,
-                period_ns,
+                period: self.period_of(number, shown.len())?,
                 due_until_ns: (!ends_itself).then_some(duration_ns),
                 ..Reading::default()
             };
-            runs.push(McuRun::new(&recording, *pin, &reading)?);
+            match McuRun::new(&recording, pin, &reading) {
+                Ok(run) => runs.push(run),
+                Err(error) => {
+                    runs.push(McuRun::of_silent(&recording, pin, &reading, duration_ns));
+                    silent = silent.or(Some(error));
+                }
+            }
         }
-        let mut run = McuPins::new(runs).ok_or_else(|| {
-            Error::bad_use("no pin was given").remedy("say which one shows the activations, such as --pin B0")
-        })?;
+        if let Some(error) = silent.filter(|_| runs.iter().all(|run| run.activations.is_empty())) {
+            return Err(error);
+        }
+        let mut run = McuPins::new(runs).ok_or_else(|| recording.silent_everywhere())?;
         run.info.duration_ns = Some(duration_ns);
         Ok(run)
     }
 
+    /// The recording of a firmware, and which of its pins it drives often enough to be measured.
+    fn found(&self, setup: Setup) -> Result<(Recording, Vec<usize>), Error> {
+        /// Edges of all pins together that are kept: of more, those of the pins that were found by then are recorded alone.
+        const EDGES: u64 = 1 << 21;
+        let recording = simulate(&Setup { all_pins: true, edges: Some(EDGES), ..setup.clone() })?;
+        let found = recording.driven(self.edge);
+        if recording.log.stop != Stop::Edges {
+            return Ok((recording, found));
+        }
+        let pins: Vec<Pin> = found.into_iter().map(|index| recording.pins[index]).collect();
+        let shown = (0..pins.len()).collect();
+        Ok((simulate(&Setup { pins, ..setup })?, shown))
+    }
+
+    /// The period of one of so many pins.
+    fn period_of(&self, pin: usize, pins: usize) -> Result<Option<ExactPeriod>, Error> {
+        match self.periods.as_slice() {
+            [] => Ok(None),
+            [all] => Ok(Some(*all)),
+            each if each.len() == pins => Ok(Some(each[pin])),
+            each => Err(Error::bad_use(format!("{} periods for {pins} pins", each.len()))
+                .remedy("give one for all of them, or one for each")),
+        }
+    }
+
     fn period_us(&self) -> Result<u32, Error> {
-        whole_us(self.periods_ns.first().copied().unwrap_or(PERIOD_NS))
+        whole_us(self.periods.first().map_or(PERIOD_NS, |period| period.rounded_ns()))
     }
 
     /// The traits asked for: what is not asked for is set ideally for the period.

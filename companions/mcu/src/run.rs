@@ -6,14 +6,16 @@ use std::time::SystemTime;
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::require::Requirement;
 use jitterlab_model::edge::LevelChange;
+use jitterlab_model::firmware::{Finding, PinReport};
+use jitterlab_model::units::ExactPeriod;
 use jitterlab_model::{
-    Activation, EdgeKind, Error, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning,
+    Activation, EdgeKind, Error, Gap, Overrun, RunInfo, StopReason, TaskResult, TaskSpec, Warning,
 };
 use jitterlab_trace::RunFileWriter;
 
 use jitterlab_chip::{Pin, Stop};
 
-use super::Recording;
+use super::{Recording, disturbance};
 
 /// How a pin's edges are read as activations.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +27,7 @@ pub struct Reading {
     /// Which edges.
     pub edge: EdgeKind,
     /// Distance of the due times; `None` takes the mean distance of the edges.
-    pub period_ns: Option<i64>,
+    pub period: Option<ExactPeriod>,
     /// The cycle at which the program asked for its events, where it shows it: how long the first takes is said. Due times
     /// count from the first event, since what comes before it is a phase and no latency: a tick that an alarm waits for.
     pub requested_at: Option<u64>,
@@ -48,50 +50,116 @@ pub struct McuRun {
 }
 
 impl McuRun {
+    /// A pin that shows less than three activations, beside others: it missed what was due, where that is known.
+    pub(super) fn of_silent(recording: &Recording, pin: Pin, reading: &Reading, duration_ns: i64) -> Self {
+        let period_ns = reading.period.map_or(duration_ns, ExactPeriod::rounded_ns);
+        let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, "", [spec(reading, period_ns)]);
+        let missed = reading.period.map_or(0, |period| period.in_ns(duration_ns)).unsigned_abs();
+        info.tasks[0].result = Some(TaskResult { missed, ..TaskResult::default() });
+        info.tasks[0].unknown.extend(reading.period.is_none().then_some(Gap::Silent));
+        let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
+        let edges: Vec<LevelChange<i64>> =
+            of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
+        let silent = Finding::PinSilent { pin: pin.to_string(), edges: edges.len() as u64 };
+        info.warnings.push(Warning::Firmware(silent));
+        McuRun { info, activations: Vec::new(), pin, edges }
+    }
+
     /// Reads the edges of one pin as activations.
     ///
     /// # Errors
-    /// [`Trouble::Silent`](crate::Trouble::Silent) with fewer than three activations; a period below 1 ns.
+    /// [`Trouble::Silent`](crate::Trouble::Silent) with fewer than three activations.
     pub fn new(recording: &Recording, pin: Pin, reading: &Reading) -> Result<Self, Error> {
         let spans = spans(recording, reading);
         if spans.len() < 3 {
             let edges = recording.log.edges.iter().filter(|e| e.pin == reading.pin).count();
             return Err(recording.silent(&pin.to_string(), edges));
         }
-        let first = recording.ns(spans[0].0);
-        let last = recording.ns(spans[spans.len() - 1].0);
-        let intervals = spans.len() as i64 - 1;
-        let period_ns = reading.period_ns.unwrap_or((last - first + intervals / 2) / intervals);
-        // The mean distance need not be whole nanoseconds, and its rounding would add up.
-        let grid_ns = |k: i64| match reading.period_ns {
-            Some(period_ns) => first + k * period_ns,
-            None => {
-                let [from, to] = [spans[0].0, spans[spans.len() - 1].0].map(u128::from);
-                let (k, intervals) = (k as u128, intervals as u128);
-                let scale = u128::from(recording.clock_hz.max(1)) * intervals;
-                (((from * intervals + k * (to - from)) * 1_000_000_000 + scale / 2) / scale) as i64
-            }
-        };
-        if period_ns < 1 {
-            return Err(Error::bad_use(format!("a period of {period_ns} ns is none: it must be above 0")));
-        }
-        let activations: Vec<Activation> = spans
-            .iter()
-            .enumerate()
-            .map(|(k, &(start, end))| Activation {
-                index: k as u64,
-                due_ns: grid_ns(k as i64),
+        let grid = Grid::new(recording, reading.period, &spans);
+        let activations: Vec<Activation> = (0..)
+            .zip(&spans)
+            .map(|(index, &(start, end))| Activation {
+                index,
+                due_ns: grid.due_ns(index),
                 start_ns: recording.ns(start),
                 end_ns: recording.ns(end),
                 ..Activation::default()
             })
             .collect();
-        let info = describe(recording, reading, period_ns, &activations);
+        let mut info = describe(recording, reading, &grid, &activations);
+        if let Some(report) = &mut info.firmware {
+            let starts: Vec<u64> = spans.iter().map(|(start, _)| *start).collect();
+            let late = disturbance::late(&recording.log, &starts);
+            let pulse = |cycles: u64| (reading.edge != EdgeKind::Both).then_some(cycles);
+            let widths = || spans.iter().map(|(start, end)| end - start);
+            report.pins = vec![PinReport {
+                task: reading.name.clone(),
+                pin: pin.to_string(),
+                on_board: recording.on_board(pin),
+                edge: reading.edge,
+                period_cycles: (starts[starts.len() - 1] - starts[0], starts.len() as u64 - 1),
+                drift_ns: reading.period.and(activations.last()).map(Activation::latency_ns),
+                pulse_cycles: widths().min().and_then(pulse).zip(widths().max()),
+                made_by: late.maker.and_then(|vector| recording.vector(vector)),
+                disturbed: late.by.iter().map(|blame| recording.disturbance(blame)).collect(),
+                late: late.starts,
+                unexplained: late.unexplained,
+            }];
+        }
         let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
         let edges =
             of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
         Ok(McuRun { info, activations, pin, edges })
     }
+}
+
+/// Due times, exact in cycles: no rounding adds up.
+struct Grid {
+    hz: u128,
+    first: u64,
+    /// Cycles from one to the next, as a fraction.
+    over: u128,
+    under: u128,
+}
+
+impl Grid {
+    /// From the first start on, by a period or the mean distance of the starts.
+    fn new(recording: &Recording, period: Option<ExactPeriod>, spans: &[(u64, u64)]) -> Self {
+        let hz = u128::from(recording.clock_hz.max(1));
+        let [first, last] = [spans[0].0, spans[spans.len() - 1].0];
+        let (over, under) = match period.map(ExactPeriod::fraction_ns) {
+            Some((over, under)) => {
+                (u128::from(over.unsigned_abs()) * hz, u128::from(under.unsigned_abs()) * 1_000_000_000)
+            }
+            None => (u128::from(last - first), spans.len() as u128 - 1),
+        };
+        let divisor = greatest_common_divisor(over, under);
+        Grid { hz, first, over: (over / divisor).max(1), under: under / divisor }
+    }
+
+    /// The due time of an activation, rounded to the nearest nanosecond.
+    fn due_ns(&self, index: u64) -> i64 {
+        let scale = self.hz * self.under;
+        let cycles = u128::from(self.first) * self.under + u128::from(index) * self.over;
+        ((cycles * 1_000_000_000 + scale / 2) / scale) as i64
+    }
+
+    /// The period, rounded to the nearest nanosecond.
+    fn period_ns(&self) -> i64 {
+        let scale = self.hz * self.under;
+        (((self.over * 1_000_000_000 + scale / 2) / scale) as i64).max(1)
+    }
+
+    /// Whole periods from the first due time to a moment.
+    fn periods_until(&self, ns: i64) -> i64 {
+        let first_ns = self.due_ns(0);
+        let ahead = u128::from((ns - first_ns).max(0).unsigned_abs());
+        (ahead * self.hz * self.under / (self.over * 1_000_000_000)) as i64
+    }
+}
+
+fn greatest_common_divisor(a: u128, b: u128) -> u128 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Several pins of one simulated run, a task each.
@@ -112,9 +180,16 @@ impl From<McuRun> for McuPins {
 impl McuPins {
     /// The pins of one recording: what is said of all is said once.
     pub fn new(pins: Vec<McuRun>) -> Option<Self> {
-        let mut info = pins.first()?.info.clone();
-        for pin in &pins[1..] {
+        // A silent pin has no report of the firmware.
+        let first = pins.iter().position(|pin| pin.info.firmware.is_some()).unwrap_or(0);
+        let mut info = pins.get(first)?.info.clone();
+        info.tasks.clear();
+        for (number, pin) in pins.iter().enumerate() {
             info.tasks.extend(pin.info.tasks.iter().cloned());
+            match (&mut info.firmware, &pin.info.firmware) {
+                (Some(all), Some(own)) if number != first => all.pins.extend(own.pins.iter().cloned()),
+                _ => {}
+            }
             for warning in &pin.info.warnings {
                 if !info.warnings.contains(warning) {
                     info.warnings.push(warning.clone());
@@ -151,9 +226,13 @@ fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
     reading.edge.spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
 }
 
-fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activations: &[Activation]) -> RunInfo {
-    let spec =
-        TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() };
+fn spec(reading: &Reading, period_ns: i64) -> TaskSpec {
+    TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() }
+}
+
+fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: &[Activation]) -> RunInfo {
+    let period_ns = grid.period_ns();
+    let spec = spec(reading, period_ns);
     let clock = format!("simulated {}, cycles at {} Hz", recording.mcu, recording.clock_hz);
     let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, &clock, [spec]);
     info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
@@ -165,7 +244,10 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     });
     info.firmware = Some(recording.report.clone());
     info.warnings.extend(recording.warnings.iter().cloned());
-    if reading.period_ns.is_none() {
+    let not_simulated =
+        |warning: &Warning| matches!(warning, Warning::Firmware(Finding::NotSimulated { .. }));
+    info.tasks[0].unknown.extend(recording.warnings.iter().any(not_simulated).then_some(Gap::Chip));
+    if reading.period.is_none() {
         info.warnings.push(Warning::MeanPeriod { period_ns });
     }
     if let (Some(cycle), Some(first)) = (reading.requested_at, activations.first()) {
@@ -174,9 +256,14 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
     }
     if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
         let executed = activations.len() as u64;
-        let due_by_last = (last.end_ns - first.due_ns).div_euclid(period_ns) + 1;
+        let due_by_last = grid.periods_until(last.end_ns) + 1;
         // What is due less than a period before the end may still come.
-        let due_until = reading.due_until_ns.map_or(0, |end| (end - first.due_ns).div_euclid(period_ns));
+        let due_until = reading.due_until_ns.map_or(0, |end| grid.periods_until(end));
+        // Without a period that was asked for, silence is more than twice the longest distance that was seen.
+        let apart = activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).max();
+        let is_usual = |end: i64| end - last.start_ns <= 2 * apart.unwrap_or_default();
+        let pauses = reading.period.is_none() && reading.due_until_ns.is_some_and(is_usual);
+        let due_until = if pauses { 0 } else { due_until };
         let due_by_then = due_by_last.max(due_until);
         let latencies = || activations.iter().map(Activation::latency_ns);
         info.tasks[0].result = Some(TaskResult {
@@ -197,6 +284,8 @@ fn describe(recording: &Recording, reading: &Reading, period_ns: i64, activation
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use jitterlab_chip::{Edge, Log};
     use jitterlab_model::firmware::Size;
 
@@ -211,8 +300,9 @@ mod tests {
         let log = Log { edges, stop: Stop::Edges, cycles: 1_000, slept: 900, ..Log::default() };
         let names = Names::new(None, |_| None);
         let report = report::report(&log, "atmega128", 1_000_000, Size::default(), &names);
-        let end = names.place(0);
-        Recording { mcu: "atmega128".into(), clock_hz: 1_000_000, log, report, warnings: Vec::new(), end }
+        let (mcu, end) = ("atmega128".into(), names.place(0));
+        let (warnings, pins, places) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Recording { mcu, clock_hz: 1_000_000, log, report, warnings, end, pins, places }
     }
 
     fn pin() -> Pin {
@@ -231,7 +321,7 @@ mod tests {
             (400, true),
         ]);
         let reading = Reading {
-            period_ns: Some(100_000),
+            period: Some(100_000.into()),
             requested_at: Some(0),
             name: "alarm".into(),
             ..Reading::default()
@@ -254,7 +344,7 @@ mod tests {
     fn a_perfect_alarm_misses_nothing_whenever_it_was_asked_for() {
         let edges: Vec<_> =
             (0..50u64).flat_map(|k| [(201 + 100 * k, true), (220 + 100 * k, false)]).collect();
-        let reading = Reading { period_ns: Some(100_000), requested_at: Some(0), ..Reading::default() };
+        let reading = Reading { period: Some(100_000.into()), requested_at: Some(0), ..Reading::default() };
         let run = McuRun::new(&recording(&edges), pin(), &reading).unwrap();
         let result = run.info.tasks[0].result.as_ref().unwrap();
         assert_eq!((result.executed, result.missed, result.max_latency_ns), (50, 0, 0));
@@ -273,7 +363,7 @@ mod tests {
     #[test]
     fn events_that_fall_behind_are_missed_at_the_end() {
         let r = recording(&[(100, true), (110, false), (300, true), (310, false), (500, true), (510, false)]);
-        let reading = Reading { period_ns: Some(100_000), requested_at: Some(0), ..Reading::default() };
+        let reading = Reading { period: Some(100_000.into()), requested_at: Some(0), ..Reading::default() };
         let result = McuRun::new(&r, pin(), &reading).unwrap().info.tasks[0].result.clone().unwrap();
         assert_eq!((result.executed, result.missed), (3, 2));
     }

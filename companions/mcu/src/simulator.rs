@@ -1,17 +1,20 @@
 //! A firmware on its simulated chip.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
-use jitterlab_chip::{Chip, Log, Pin, Stimulus, Stop};
-use jitterlab_model::firmware::{FirmwareReport, Place};
-use jitterlab_model::{Error, Warning};
+use jitterlab_chip::{Chip, Keeper, Log, Pin, Stimulus, Stop};
+use jitterlab_model::firmware::{Disturbance, Finding, FirmwareReport, Place};
+use jitterlab_model::{EdgeKind, Error, Warning};
 
+use super::disturbance::Blame;
 use super::error::{Trouble, asleep};
 use super::image::{self, Loaded};
 use super::names::Names;
-use super::{error, report};
+use super::stimulus::SerialText;
+use super::{boards, error, report};
 
 /// What is simulated.
 #[derive(Debug, Clone)]
@@ -22,16 +25,23 @@ pub struct Setup {
     pub mcu: Option<String>,
     /// Its clock; `None` if the firmware names it itself.
     pub clock_hz: Option<u32>,
-    /// The pins whose edges are recorded, as [`jitterlab_chip::Edge::pin`] counts them.
+    /// The pins whose edges are recorded, as [`jitterlab_chip::Edge::pin`] counts them; on the chip of an Arduino their numbers on
+    /// the board, too.
     pub pins: Vec<Pin>,
+    /// Whether all pins of the chip are, to which nothing comes from outside.
+    pub all_pins: bool,
     /// What comes to pins from outside.
     pub stimuli: Vec<Stimulus>,
+    /// Text that comes to the first serial port.
+    pub serial: Option<SerialText>,
     /// Simulated time at most.
     pub length: Length,
     /// Edges at most.
     pub edges: Option<u64>,
     /// Whether each interrupt's entry is recorded with the address it interrupts.
     pub entries: bool,
+    /// Whether each handler and each lock is recorded.
+    pub spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
     pub pokes: Vec<(u16, u8)>,
 }
@@ -53,10 +63,13 @@ impl Setup {
             mcu: None,
             clock_hz: None,
             pins: Vec::new(),
+            all_pins: false,
             stimuli: Vec::new(),
+            serial: None,
             length: Length::Cycles(cycles),
             edges: None,
             entries: false,
+            spans: false,
             pokes: Vec::new(),
         }
     }
@@ -77,6 +90,10 @@ pub struct Recording {
     pub warnings: Vec<Warning>,
     /// Where the program was at the end.
     pub end: Place,
+    /// The pins whose edges were recorded.
+    pub pins: Vec<Pin>,
+    /// Where handlers begin and interrupts are turned off, of those that were recorded.
+    pub places: BTreeMap<Keeper, Place>,
 }
 
 impl Recording {
@@ -85,10 +102,56 @@ impl Recording {
         report::nanoseconds(cycle, self.clock_hz)
     }
 
+    /// A pin as it is called on the board of the chip.
+    pub(super) fn on_board(&self, pin: Pin) -> Option<String> {
+        boards::of(Chip::named(&self.mcu)?)?.number(pin)
+    }
+
+    /// The name of a vector whose handler ran.
+    pub(super) fn vector(&self, number: u8) -> Option<String> {
+        self.log.vectors.iter().find(|of| of.number == number).map(|of| of.name.clone())
+    }
+
+    /// Starts that a handler or lock made late, with its place.
+    pub(super) fn disturbance(&self, blame: &Blame) -> Disturbance {
+        let vector = match blame.keeper {
+            Keeper::Handler(number) => self.vector(number),
+            Keeper::Lock(_) => None,
+        };
+        let place = self.places.get(&blame.keeper).cloned();
+        let place = place.unwrap_or(Place { address: 0, function: None, line: None });
+        Disturbance { vector, place, starts: blame.starts, worst_cycles: blame.worst }
+    }
+
+    /// The pins that the firmware moves often enough to be measured, but those that a serial port sends by.
+    pub(super) fn driven(&self, edge: EdgeKind) -> Vec<usize> {
+        let chip = Chip::named(&self.mcu);
+        let sends = |pin: Pin| !self.log.serial.is_empty() && chip.is_some_and(|chip| chip.sends_by(pin));
+        let mut begins = vec![0; self.pins.len()];
+        for change in self.log.edges.iter().filter(|change| edge.begins(change.high)) {
+            begins[change.pin] += 1;
+        }
+        (0..self.pins.len()).filter(|index| begins[*index] >= 3 && !sends(self.pins[*index])).collect()
+    }
+
+    /// No pin showed enough.
+    pub(super) fn silent_everywhere(&self) -> Error {
+        let mut moved: Vec<String> =
+            self.log.edges.iter().map(|edge| self.pins[edge.pin].to_string()).collect();
+        moved.sort();
+        moved.dedup();
+        let named = if moved.is_empty() { String::new() } else { format!(" ({})", moved.join(", ")) };
+        self.little(&format!("all pins together{named}"), self.log.edges.len())
+    }
+
     /// Its pin showed too little.
     pub(super) fn silent(&self, pin: &str, edges: usize) -> Error {
+        self.little(&format!("pin {pin}"), edges)
+    }
+
+    fn little(&self, what: &str, edges: usize) -> Error {
         Error::not_measured(format!(
-            "pin {pin} changed {edges} times in {:.3} s of simulated time: too little to \
+            "{what} changed {edges} times in {:.3} s of simulated time: too little to \
              measure",
             self.ns(self.log.cycles) as f64 / 1e9
         ))
@@ -108,7 +171,7 @@ impl Recording {
 /// A firmware, chip or pin that cannot be simulated; [`Trouble::Crashed`] for firmware that does what no processor can.
 pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     let loaded = image::load(&setup.firmware)?;
-    let (chip, clock_hz) = board(setup, &loaded)?;
+    let (chip, clock_hz, assumed) = board(setup, &loaded)?;
     let size = loaded.image.flash_end();
     if matches!(chip, Chip::Rp2040) != (rp2040::holds(&loaded.image) && !loaded.is_avr) {
         let message = error::elsewhere(chip.name());
@@ -122,11 +185,26 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
             chip.flash()
         )));
     }
-    let driven: Vec<Pin> = setup.stimuli.iter().map(Stimulus::pin).collect();
-    for pin in setup.pins.iter().chain(&driven) {
+    let on_board = |pin: Pin| boards::of(chip).and_then(|board| board.pin(chip, pin)).unwrap_or(pin);
+    let stimuli: Vec<Stimulus> =
+        setup.stimuli.iter().map(|one| one.clone().at(on_board(one.pin()))).collect();
+    let serial = setup.serial.as_ref().map(|text| {
+        let pin = chip.receives_by().ok_or_else(|| {
+            Error::bad_use(format!("a serial port of the {} that receives is not simulated", chip.name()))
+                .remedy("leave --serial out")
+        })?;
+        Ok::<_, Error>(text.at(pin))
+    });
+    let stimuli: Vec<Stimulus> = stimuli.into_iter().chain(serial.transpose()?).collect();
+    let driven: Vec<Pin> = stimuli.iter().map(Stimulus::pin).collect();
+    let mut pins: Vec<Pin> = setup.pins.iter().copied().map(on_board).collect();
+    for pin in pins.iter().chain(&driven) {
         if !chip.has(*pin) {
             return Err(Error::bad_use(format!("{} has no pin {}", chip.name(), *pin)));
         }
+    }
+    if setup.all_pins {
+        pins.extend(chip.pins().filter(|pin| !driven.contains(pin)));
     }
     let cycles = match setup.length {
         Length::Cycles(cycles) => cycles,
@@ -136,11 +214,12 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     let chip_setup = jitterlab_chip::Setup {
         image,
         clock_hz,
-        watch: setup.pins.clone(),
-        stimuli: setup.stimuli.clone(),
+        watch: pins.clone(),
+        stimuli,
         cycles,
         edges: setup.edges,
         entries: setup.entries,
+        spans: setup.spans,
         pokes: setup.pokes.clone(),
     };
     let log = chip.run(&chip_setup);
@@ -157,13 +236,27 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
         .case(Trouble::Crashed));
     }
     let report = report::report(&log, chip.name(), clock_hz, size, &names);
-    let warnings = report::warnings(&log, clock_hz, chip, &names);
-    let end = names.place(log.address);
-    Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end })
+    let mut warnings = report::warnings(&log, clock_hz, chip, &names);
+    if assumed {
+        warnings.push(Warning::Firmware(Finding::ClockAssumed { hz: clock_hz }));
+    }
+    let (end, places) = (names.place(log.address), places(&log, &names));
+    Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end, pins, places })
 }
 
-/// The chip and its clock: as asked for, else as the firmware says.
-fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), Error> {
+/// Where handlers begin and interrupts are turned off.
+fn places(log: &Log, names: &Names<'_>) -> BTreeMap<Keeper, Place> {
+    let handlers = log.vectors.iter().map(|of| (Keeper::Handler(of.number), names.place(of.handler)));
+    let locks: BTreeSet<Keeper> = log.spans.iter().map(|span| span.keeper).collect();
+    let locks = locks.into_iter().filter_map(|keeper| match keeper {
+        Keeper::Lock(address) => Some((keeper, names.place(address))),
+        Keeper::Handler(_) => None,
+    });
+    handlers.chain(locks).collect()
+}
+
+/// The chip and its clock, as asked for, else as the firmware says; and whether the clock is that of an Arduino, for want of both.
+fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
     let name = setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| {
         Error::bad_use(format!("{} does not name its chip", setup.firmware.display()))
             .remedy("say it, such as --mcu atmega328p or --mcu rp2040")
@@ -177,13 +270,11 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32), Error> {
         Chip::Rp2040 => Some(rp2040::CLOCK_HZ),
         Chip::Avr(_) => None,
     });
-    Ok((
-        chip,
-        told.ok_or_else(|| {
-            Error::bad_use(format!("{} does not tell its clock's frequency", setup.firmware.display()))
-                .remedy("say it, such as --clock 16MHz")
-        })?,
-    ))
+    let hz = told.or(boards::of(chip).map(|_| boards::CLOCK_HZ)).ok_or_else(|| {
+        Error::bad_use(format!("{} does not tell its clock's frequency", setup.firmware.display()))
+            .remedy("say it, such as --clock 16MHz")
+    })?;
+    Ok((chip, hz, told.is_none()))
 }
 
 fn unknown(name: &str) -> Error {

@@ -73,6 +73,32 @@ impl StimulusSpec {
     }
 }
 
+/// Lines of text that come to a serial port: eight bits, no parity, one stop bit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SerialText {
+    /// The lines, without their ends.
+    pub lines: Vec<String>,
+    /// Bits in a second.
+    pub baud: u32,
+    /// When the first begins, in ns.
+    pub begin_ns: u64,
+}
+
+impl SerialText {
+    /// As levels of a pin.
+    pub(super) fn at(&self, pin: Pin) -> Stimulus {
+        let bit_ns = |number: u64| self.begin_ns + number * 1_000_000_000 / u64::from(self.baud.max(1));
+        let mut levels = vec![(0, true)];
+        let bytes = self.lines.iter().flat_map(|line| line.bytes().chain([b'\n']));
+        for (frame, byte) in (0..).zip(bytes) {
+            let bits = u16::from(byte) << 1 | 0x200;
+            levels.extend((0..10u64).map(|bit| (bit_ns(frame * 10 + bit), bits >> bit & 1 != 0)));
+        }
+        levels.dedup_by_key(|(_, high)| *high);
+        Stimulus::listed(pin, levels)
+    }
+}
+
 /// Moments in ns, and levels.
 type Levels = Vec<(u64, bool)>;
 
@@ -125,6 +151,21 @@ fn femtoseconds(unit: TimescaleUnit) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_comes_as_frames() {
+        let pin: Pin = "D0".parse().unwrap();
+        let text = SerialText { lines: vec!["U".to_owned()], baud: 1_000, begin_ns: 100_000_000 };
+        let ms = |n: u64| 100_000_000 + n * 1_000_000;
+        // 'U' alternates; of the line's end, 0x0a, bits 1 and 3 are set.
+        let mut levels = vec![(0, true)];
+        levels.extend((0..10).map(|bit| (ms(bit), bit % 2 == 1)));
+        levels.extend(
+            [(10, false), (12, true), (13, false), (14, true), (15, false), (19, true)]
+                .map(|(n, high)| (ms(n), high)),
+        );
+        assert_eq!(text.at(pin), Stimulus::listed(pin, levels));
+    }
 
     const HEAD: &str = "$timescale 10 ns $end $scope module board $end $var wire 1 ! PD2 $end $upscope $end $enddefinitions $end\n";
 

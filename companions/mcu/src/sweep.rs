@@ -65,7 +65,7 @@ pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, Error> {
     let recording = simulate(&setup)?;
     let reading = Reading {
         name: format!("{} {} Hz {}", board.strategy, board.timer_hz(), Exact(i64::from(*period_us) * 1_000)),
-        period_ns: Some(i64::from(*period_us) * 1_000),
+        period: Some((i64::from(*period_us) * 1_000).into()),
         requested_at: recording.log.edges_of(1, true).next(),
         ..Reading::default()
     };

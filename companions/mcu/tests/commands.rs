@@ -40,7 +40,7 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("alarm.parquet");
     let file = file.to_str().unwrap();
-    let measured = mcu(&["run", "--period", "2ms", "-n", "20", "-o", file]);
+    let measured = mcu(&["run", "--period", "2ms", "-n", "20", "-o", file, "--details"]);
     assert_eq!(measured.status.code(), Some(0), "{}", said(&measured));
     let text = said(&measured).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -59,7 +59,8 @@ fn a_program_of_ones_own_is_built_with_the_traits_asked_for() {
         return;
     }
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcu/programs/time_services.cc");
-    let own = ["run", "--source", source, "--pin", "B0", "--period", "10ms", "-n", "10", "-d", "1s"];
+    let own =
+        ["run", "--source", source, "--pin", "B0", "--period", "10ms", "-n", "10", "-d", "1s", "--details"];
     let output = mcu(&own);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(said(&output).contains("> Handler calls: 10"), "{}", said(&output));
@@ -71,9 +72,9 @@ fn a_program_of_ones_own_is_built_with_the_traits_asked_for() {
 
 #[test]
 fn what_cannot_be_measured_is_said_with_its_remedy() {
-    let no_pin = mcu(&["run", "--elf", "firmware.elf"]);
-    assert_eq!(no_pin.status.code(), Some(2));
-    assert!(said(&no_pin).contains("--pin"), "{}", said(&no_pin));
+    let no_file = mcu(&["run", "firmware.elf"]);
+    assert_eq!(no_file.status.code(), Some(2));
+    assert!(said(&no_file).contains("firmware.elf"), "{}", said(&no_file));
     let no_unit = mcu(&["recommend", "--mcu", "atmega328p", "--clock", "16", "--need", "1ms:9us"]);
     assert_eq!(no_unit.status.code(), Some(2));
     assert!(said(&no_unit).contains("did you mean 16MHz?"), "{}", said(&no_unit));
@@ -267,4 +268,60 @@ fn a_period_between_two_nanoseconds_does_not_drift() {
     let result = opened(&run).info().tasks[0].result.clone().unwrap();
     assert!(result.executed > 156_000, "{}", result.executed);
     assert_eq!((result.min_latency_ns, result.max_latency_ns, result.missed), (0, 0, 0));
+}
+
+/// One silent pin is said and does not refuse the others: with a period it missed all that was due, without one nothing is decided.
+#[test]
+fn a_silent_pin_does_not_refuse_the_others() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [source, elf] =
+        ["c", "elf"].map(|ending| directory.path().join(format!("two.{ending}")).display().to_string());
+    let program = "#include <avr/io.h>\n
+         int main(void) { DDRB = 3; OCR1A = 7999; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
+    std::fs::write(&source, program).unwrap();
+    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
+    assert!(built.unwrap().success());
+    let with = |more: &[&str]| mcu(&[&["run", &elf, "-d", "1s"], more].concat());
+    // The pin that it drives is found, and its period.
+    let found = with(&["--max-jitter", "1us"]);
+    assert_eq!(found.status.code(), Some(0), "{}", said(&found));
+    assert!(said(&found).contains("period-error max <= 1us of two"), "{}", said(&found));
+    let both = ["--pin", "9", "--pin", "B0"];
+    let all = with(&both);
+    assert_eq!(all.status.code(), Some(0), "{}", said(&all));
+    assert!(said(&all).contains("Pin B0 changed 0 times"), "{}", said(&all));
+    let missed = with(&[&both[..], &["--period", "1ms", "--require", "missed = 0"]].concat());
+    assert_eq!(missed.status.code(), Some(1), "{}", said(&missed));
+    assert!(said(&missed).contains("BROKEN: missed = 0 of B0"), "{}", said(&missed));
+    let open = with(&[&both[..], &["--require", "missed = 0"]].concat());
+    assert_eq!(open.status.code(), Some(3), "{}", said(&open));
+    let nothing = with(&["--pin", "B0"]);
+    assert_eq!(nothing.status.code(), Some(3), "{}", said(&nothing));
+}
+
+/// A period that was given in cycles of the clock has no latency either, and one that is off drifts.
+#[test]
+fn a_period_may_be_cycles_of_a_clock() {
+    if !installed() {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [source, elf] =
+        ["c", "elf"].map(|ending| directory.path().join(format!("pwm.{ending}")).display().to_string());
+    let program = "#include <avr/io.h>\n
+         int main(void) { DDRB = 2; OCR1A = 1022; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
+    std::fs::write(&source, program).unwrap();
+    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
+    assert!(built.unwrap().success());
+    let with = |period: &str, requirement: &str| {
+        mcu(&["run", &elf, "--edge", "both", "--period", period, "--require", requirement])
+    };
+    let exact = with("1023/16MHz", "latency max <= 0ns");
+    assert_eq!(exact.status.code(), Some(0), "{}", said(&exact));
+    let off = mcu(&["run", &elf, "--edge", "both", "--period", "64us"]);
+    assert!(said(&off).contains("977.5 ppm"), "{}", said(&off));
+    assert_eq!(with("1023/16", "missed = 0").status.code(), Some(2));
 }

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, not_a};
 
 /// What of a pin begins an activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EdgeKind {
     /// The pin goes high; the activation ends when it goes low.
     #[default]
@@ -29,6 +32,16 @@ pub struct LevelChange<T> {
 impl EdgeKind {
     const NAMES: [(EdgeKind, &str); 3] =
         [(EdgeKind::Rising, "rising"), (EdgeKind::Falling, "falling"), (EdgeKind::Both, "both")];
+
+    /// Whether an activation begins where a pin goes high, or low.
+    #[must_use]
+    pub const fn begins(self, high: bool) -> bool {
+        match self {
+            EdgeKind::Rising => high,
+            EdgeKind::Falling => !high,
+            EdgeKind::Both => true,
+        }
+    }
 
     /// Begin and end of each activation by a pin's changes. A begin without its end is an activation that the recording cut
     /// off, and left out.

@@ -241,6 +241,7 @@ pub(crate) fn not_a(what: &str, value: &str, known: &str) -> Error {
 
 pub(crate) const TIME_UNITS: &str = "ns, us, ms, s, m (minutes), h or d";
 pub(crate) const PERIOD_UNITS: &str = "ns, us, ms, s, m, h, d, Hz, kHz or MHz";
+pub(crate) const CYCLES: &str = "a time, a rate, or cycles of a clock such as 1023/16MHz";
 pub(crate) const FREQUENCY_UNITS: &str = "Hz, kHz or MHz";
 pub(crate) const KEEPS: &str = "all, spikes, or spikes:TIME such as spikes:100us";
 pub(crate) const PULSES: &str = "a line such as gpiochip0:17, parport0:D0, ttyS0:rts, ttyS0:dtr or file:PATH, with @start, @end or ,step=RATE behind it";

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::EdgeKind;
+
 /// Memory that a firmware takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Size {
@@ -41,6 +43,14 @@ pub struct Interrupts {
     pub min_latency_cycles: u64,
     /// Longest such time.
     pub max_latency_cycles: u64,
+    /// Handlers that ended in another thread than they began in, of a system that changes stacks: how long they took is not known, and
+    /// the figures are those of the others.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub switched: u64,
+}
+
+const fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The longest stretch with interrupts off outside of handlers.
@@ -54,6 +64,53 @@ pub struct InterruptsOff {
     pub from: Place,
     /// Where they were turned on again.
     pub to: Place,
+}
+
+/// A pin of a firmware that is measured as a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PinReport {
+    /// The task it is.
+    pub task: String,
+    /// Its name in the chip's manual.
+    pub pin: String,
+    /// Its number on a board, such as "pin 13 of an Arduino Uno".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_board: Option<String>,
+    /// Which of its edges begin an activation.
+    pub edge: EdgeKind,
+    /// The mean distance of its starts in cycles, as a fraction.
+    pub period_cycles: (u64, u64),
+    /// How late its last start is on a grid that begins with its first, where a period was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drift_ns: Option<i64>,
+    /// Its shortest and its longest pulse, in cycles; `None` where every edge begins an activation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pulse_cycles: Option<(u64, u64)>,
+    /// The vector whose handler makes its starts; `None` where the program does, or a peripheral.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<String>,
+    /// What makes its starts late, most of all first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disturbed: Vec<Disturbance>,
+    /// Starts that were late by at least a tenth of the worst.
+    #[serde(default)]
+    pub late: u64,
+    /// Those that neither a handler nor a lock explains.
+    #[serde(default)]
+    pub unexplained: u64,
+}
+
+/// What makes starts late.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disturbance {
+    /// The vector of the handler that does; `None` for interrupts turned off outside of handlers.
+    pub vector: Option<String>,
+    /// Where the handler begins, or where interrupts are turned off.
+    pub place: Place,
+    /// How many starts it made late.
+    pub starts: u64,
+    /// By how much at most, in cycles.
+    pub worst_cycles: u64,
 }
 
 /// How deep the stack got.
@@ -84,6 +141,9 @@ pub struct FirmwareReport {
     pub off: Option<InterruptsOff>,
     /// How deep the stack got; `None` if none was used.
     pub stack: Option<StackDepth>,
+    /// Its pins, as the tasks of the run are in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<PinReport>,
     /// What it sent over its serial ports.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sent: String,
@@ -197,12 +257,84 @@ pub enum Finding {
         /// To which, in Hz; `None` where it is that of an oscillator nobody knows exactly.
         hz: Option<u32>,
     },
+    /// The firmware does not tell its clock's frequency.
+    ClockAssumed {
+        /// What was taken, in Hz.
+        hz: u32,
+    },
+    /// A pin changed too little to be measured.
+    PinSilent {
+        /// The pin.
+        pin: String,
+        /// How often it changed.
+        edges: u64,
+    },
     /// Interrupts never came: their flag was set again before it was served.
     InterruptsLost {
         /// The vector.
         vector: String,
         /// How many.
         lost: u64,
+        /// When the first was.
+        #[serde(default)]
+        at_ns: i64,
+        /// What kept it waiting: the vector of a handler, where none interrupts turned off outside of handlers.
+        #[serde(default)]
+        by: Option<String>,
+        /// Where that handler begins, or where interrupts were turned off; `None` where they had never been on.
+        #[serde(default)]
+        place: Option<Place>,
+    },
+    /// A compare value was written that the counter had already passed: the match came a whole lap later.
+    CompareBehind {
+        /// The timer.
+        timer: u8,
+        /// The compare unit, such as `OCR1A`.
+        unit: String,
+        /// How often.
+        times: u64,
+        /// When it first was.
+        at_ns: i64,
+        /// Where.
+        place: Place,
+        /// How long a lap takes.
+        lap_ns: i64,
+    },
+    /// An alarm was set to a time that had passed: it comes when the counter has gone around.
+    AlarmPast {
+        /// Which of the timer's alarms.
+        alarm: u8,
+        /// How often.
+        times: u64,
+        /// When it first was.
+        at_ns: i64,
+        /// Where.
+        place: Place,
+        /// By how much it had passed.
+        late_ns: i64,
+    },
+    /// A counter was read while its overflow waited, and nobody asked for that: a time made of both jumps back.
+    OverflowUnseen {
+        /// The counter, such as `TCNT1`.
+        counter: String,
+        /// How often.
+        times: u64,
+        /// When it first was.
+        at_ns: i64,
+        /// Where.
+        place: Place,
+    },
+    /// The firmware changes stacks, as a system with threads does: the depth of the one that the chip begins with says nothing.
+    StacksChanged {
+        /// When it first did.
+        at_ns: i64,
+        /// Where.
+        place: Place,
+    },
+    /// The watchdog's oscillator times interrupts: it is right to a tenth.
+    WatchdogTimes {
+        /// How often it did.
+        times: u64,
     },
     /// The firmware sleeps for ever: nothing that runs in its sleep mode can wake it.
     AsleepForEver {

@@ -1,8 +1,9 @@
 //! Times and frequencies as people write them: `250us`, `1.5ms`, `1kHz`, `2h`.
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::error::{Error, FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS};
+use crate::error::{CYCLES, Error, FREQUENCY_UNITS, PERIOD_UNITS, TIME_UNITS, not_a};
 
 /// Nanoseconds in a time unit, or `None` for a unit that is not one.
 fn ns_per(unit: &str) -> Option<i64> {
@@ -118,30 +119,101 @@ fn exact_ns(text: &str, number: &Decimal, per: i64) -> Result<i64, Error> {
 /// # Errors
 /// As [`parse_duration_ns`], and a period that is or rounds to zero.
 pub fn parse_period_ns(text: &str) -> Result<i64, Error> {
-    let (number, unit) = split(text)?;
-    let hz = match unit {
-        "Hz" | "hz" => 1i128,
-        "kHz" | "khz" | "KHz" => 1_000,
-        "MHz" => 1_000_000,
-        _ => {
-            let period = duration_ns(text, PERIOD_UNITS)?;
-            return if period > 0 { Ok(period) } else { Err(zero(text)) };
+    text.parse::<ExactPeriod>().map(ExactPeriod::rounded_ns)
+}
+
+/// A period as a fraction of nanoseconds, so that no rounding adds up: a third of a millisecond, 1023 cycles of 16 MHz.
+///
+/// ```
+/// # use jitterlab_model::units::ExactPeriod;
+/// let period: ExactPeriod = "1023/16MHz".parse()?;
+/// assert_eq!((period.rounded_ns(), period.times_ns(16)), (63_938, 1_023_000));
+/// # Ok::<(), jitterlab_model::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExactPeriod {
+    over: i64,
+    under: i64,
+}
+
+impl ExactPeriod {
+    /// The nearest whole number of nanoseconds.
+    #[must_use]
+    pub fn rounded_ns(self) -> i64 {
+        self.times_ns(1)
+    }
+
+    /// A number of periods, rounded to the nearest nanosecond.
+    #[must_use]
+    pub fn times_ns(self, periods: i64) -> i64 {
+        let [over, under] = [self.over, self.under].map(i128::from);
+        (i128::from(periods) * over + under / 2).div_euclid(under) as i64
+    }
+
+    /// The whole periods in a length of time.
+    #[must_use]
+    pub fn in_ns(self, ns: i64) -> i64 {
+        (i128::from(ns) * i128::from(self.under)).div_euclid(i128::from(self.over)) as i64
+    }
+
+    /// Nanoseconds as a fraction: above and below its bar.
+    #[must_use]
+    pub const fn fraction_ns(self) -> (i64, i64) {
+        (self.over, self.under)
+    }
+}
+
+impl From<i64> for ExactPeriod {
+    /// Whole nanoseconds, at least one.
+    fn from(ns: i64) -> Self {
+        ExactPeriod { over: ns.max(1), under: 1 }
+    }
+}
+
+impl FromStr for ExactPeriod {
+    type Err = Error;
+
+    /// Reads a time, a rate, or cycles of a clock (`1023/16MHz`).
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (cycles, rest) = match text.split_once('/') {
+            Some((cycles, clock)) => {
+                let number = cycles.parse::<u32>().map_err(|_| not_a("period", text, CYCLES))?;
+                (i128::from(number), clock)
+            }
+            None => (1, text),
+        };
+        let (number, unit) = split(rest)?;
+        let hz = match unit {
+            "Hz" | "hz" => 1i128,
+            "kHz" | "khz" | "KHz" => 1_000,
+            "MHz" => 1_000_000,
+            _ => {
+                let period = duration_ns(rest, PERIOD_UNITS)?;
+                return if period > 0 && cycles == 1 { Ok(period.into()) } else { Err(zero(text)) };
+            }
+        };
+        if number.digits == 0 || cycles == 0 {
+            return Err(zero(text));
         }
-    };
-    if number.digits == 0 {
-        return Err(zero(text));
+        let large = || too_large(text);
+        let under = number.digits.checked_mul(hz).ok_or_else(large)?;
+        let over = 10i128
+            .checked_pow(number.decimals)
+            .and_then(|s| s.checked_mul(1_000_000_000)?.checked_mul(cycles));
+        let over = over.ok_or_else(large)?;
+        let divisor = greatest_common_divisor(over, under);
+        let rounded = i64::try_from((over + under / 2) / under).map_err(|_| large())?;
+        match [over / divisor, under / divisor].map(i64::try_from) {
+            _ if rounded == 0 => Err(zero(text)),
+            [Ok(over), Ok(under)] => Ok(ExactPeriod { over, under }),
+            // More digits than any clock has.
+            _ => Ok(rounded.into()),
+        }
     }
-    let frequency = number.digits.checked_mul(hz).ok_or_else(|| too_large(text))?;
-    let numerator = 10i128
-        .checked_pow(number.decimals)
-        .and_then(|s| s.checked_mul(1_000_000_000))
-        .ok_or_else(|| too_large(text))?;
-    let rounded = (numerator + frequency / 2) / frequency;
-    match i64::try_from(rounded) {
-        Ok(0) => Err(zero(text)),
-        Ok(period) => Ok(period),
-        Err(_) => Err(too_large(text)),
-    }
+}
+
+fn greatest_common_divisor(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
 /// Reads a frequency in whole hertz (`16MHz`, `7.3728MHz`, `32768Hz`).

@@ -1,9 +1,14 @@
 //! What a firmware did on its chip besides its activations: interrupts, locks, stack, findings.
 
-use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, Part, Place};
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, Part, PinReport, Place};
+use jitterlab_model::units::Exact;
+use jitterlab_model::{EdgeKind, Fitness, TaskResult, Warning};
 
+use crate::head::Head;
 use crate::section::{Cell, Piece};
-use crate::words::{count, plural, share, time};
+use crate::words::{count, list, plural, share, time};
 
 /// Interrupts by vector, the longest lock, the stack, and what it sent.
 pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
@@ -22,6 +27,8 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
             let [from, to, shortest, longest] =
                 [i.min_latency_cycles, i.max_latency_cycles, i.min_cycles, i.max_cycles]
                     .map(|cycles| Cell::time(ns(cycles)));
+            // Of handlers that end in another thread nothing is known.
+            let known = |cell: Cell| if i.switched == 0 { cell } else { Cell::Nothing };
             let (times, lost) = (Cell::Count(i.count), Cell::Count(i.lost));
             vec![
                 Cell::from(i.vector.as_str()),
@@ -29,9 +36,9 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
                 lost,
                 from,
                 to,
-                shortest,
-                longest,
-                Cell::Share(part(i.total_cycles)),
+                known(shortest),
+                known(longest),
+                known(Cell::Share(part(i.total_cycles))),
             ]
         };
         let caption = "Interrupts; latency: from the flag to the handler's first instruction; handler: from its entry to \
@@ -56,6 +63,173 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     let sent = Some(sent(&report.sent)).filter(|sent| !sent.is_empty());
     pieces.extend(sent.map(|text| Piece::Verbatim { heading: String::new(), text }));
     pieces
+}
+
+/// The head of a firmware of which nothing was required: its period, how regular it is, and what disturbs it.
+pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<Head> {
+    let tasks = measured.run.tasks.iter().zip(measured.summaries());
+    let of_pins = tasks.filter_map(|(task, of)| {
+        Some((task, of, report.pins.iter().find(|pin| pin.task == task.spec.name)?))
+    });
+    let of_pins: Vec<_> = of_pins.collect();
+    let (task, summary, pin) =
+        *of_pins.iter().max_by_key(|(_, of, _)| (of.missed.at_least(), jitter_ns(of)))?;
+    let result = task.result.as_ref()?;
+    let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
+    let name = pin.on_board.as_ref().map_or(pin.pin.clone(), |on_board| format!("{} ({on_board})", pin.pin));
+    let does = match pin.edge {
+        EdgeKind::Rising => "rises",
+        EdgeKind::Falling => "falls",
+        EdgeKind::Both => "changes",
+    };
+    let (over, under) = pin.period_cycles;
+    // The oscillator that times it is right to a tenth only.
+    let about =
+        if pin.made_by.as_deref() == Some("WDT") { " ± 10 % (the watchdog's oscillator)" } else { "" };
+    let every = format!("{does} every {}{about}", precise(ns(over) / under.max(1) as f64));
+    let among =
+        if of_pins.len() > 1 { format!(", the worst of {} pins,", of_pins.len()) } else { String::new() };
+    let jitter = time(jitter_ns(summary) as f64);
+    let due = result.executed + result.missed;
+    let end_ns = measured.run.duration_ns.unwrap_or_default();
+    let longest_ns = task.spec.period_ns + summary.period_error.max_ns.unwrap_or_default().max(0);
+    let is_silent = result.missed > 0 && end_ns - result.last_end_ns > 2 * longest_ns;
+    let not_simulated = measured.run.warnings.iter().find_map(|warning| match warning {
+        Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(part_name(*part)),
+        _ => None,
+    });
+    let (fitness, verdict) = if is_silent {
+        let since = time(result.last_end_ns as f64);
+        let missed = format!("{} of {} due times are missed", count(result.missed), count(due));
+        (Fitness::Unfit, format!("SILENT since {since}: {name}{among} {every} until then; {missed}."))
+    } else if let Some(part) = not_simulated {
+        let rest = format!("without it {name}{among} {every}, jitter {jitter}");
+        (
+            Fitness::CannotTell,
+            format!("CANNOT TELL: the firmware uses {part}, which is not simulated; {rest}."),
+        )
+    } else {
+        let missed = format!("{} of {} missed", count(result.missed), count(due));
+        (Fitness::CannotTell, format!("JITTER {jitter} at worst: {name}{among} {every}, {missed}."))
+    };
+    let number = [disturbance(pin, &ns), drift(pin, result), pulses(pin, &ns), processor(report)];
+    Some(Head {
+        fitness,
+        asked: false,
+        verdict,
+        number: number.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" "),
+        next: match is_silent {
+            true => "the same with --details (interrupts, locks and sleep until then)".into(),
+            false => {
+                let bound = Exact(rounded_up(jitter_ns(summary)));
+                format!("the same with --max-jitter {bound} (exit status 1 where it is more)")
+            }
+        },
+    })
+}
+
+/// The largest error of a period.
+fn jitter_ns(summary: &Summary) -> i64 {
+    let error = &summary.period_error;
+    error.max_ns.unwrap_or_default().max(-error.min_ns.unwrap_or_default())
+}
+
+/// A bound that holds: whole microseconds above what was seen.
+fn rounded_up(ns: i64) -> i64 {
+    (ns / 1_000 + 1) * 1_000
+}
+
+/// A period with as many digits as it has.
+fn precise(ns: f64) -> String {
+    let (unit, per) = match ns {
+        ns if ns >= 1e9 => ("s", 1e9),
+        ns if ns >= 1e6 => ("ms", 1e6),
+        ns if ns >= 1e3 => ("µs", 1e3),
+        _ => ("ns", 1.0),
+    };
+    let digits = format!("{:.6}", ns / per);
+    format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// What makes starts late most of all.
+fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
+    let Some(first) = pin.disturbed.first() else {
+        return match pin.late {
+            0 => "Nothing disturbs it.".into(),
+            late => format!(
+                "{}: no interrupt explains them, the program itself does it.",
+                plural(late, "late start")
+            ),
+        };
+    };
+    let what = first.vector.clone().unwrap_or_else(|| "A lock".into());
+    let at = match (&first.vector, &first.place.line) {
+        (_, Some(line)) => format!(" ({line})"),
+        (Some(_), None) => format!(" (address {:#x})", first.place.address),
+        (None, None) => format!(" (from {})", place(&first.place)),
+    };
+    let worst = time(ns(first.worst_cycles));
+    format!(
+        "{what}{at} disturbs it most: {} of {}, by up to {worst}.",
+        count(first.starts),
+        plural(pin.late, "late start")
+    )
+}
+
+/// By how much starts leave a grid that was asked for.
+fn drift(pin: &PinReport, result: &TaskResult) -> String {
+    let length_ns = (result.last_end_ns - result.first_due_ns).max(1) as f64;
+    match pin.drift_ns {
+        None => String::new(),
+        Some(0) => "It does not drift.".into(),
+        Some(ns) => {
+            let way = if ns > 0 { "late" } else { "early" };
+            let millionths = ns.unsigned_abs() as f64 / length_ns * 1e6;
+            format!("Its last start is {} {way}: {millionths:.1} ppm.", time(ns.unsigned_abs() as f64))
+        }
+    }
+}
+
+/// How long the pin is as it is after a start.
+fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
+    /// The shortest step pulses that drivers of stepper motors take, in ns: data sheets of Allegro and Texas Instruments.
+    const DRIVERS: [(&str, f64); 2] = [("an A4988", 1_000.0), ("a DRV8825", 1_900.0)];
+    let Some((shortest, longest)) = pin.pulse_cycles else { return String::new() };
+    let (over, under) = pin.period_cycles;
+    let is_short = shortest * 10 * under.max(1) < over;
+    let narrow = DRIVERS.iter().find(|(_, takes)| is_short && ns(shortest) < *takes);
+    let narrow = narrow
+        .map_or(String::new(), |(driver, takes)| format!(", shorter than {driver} takes ({})", time(*takes)));
+    let jitter = longest - shortest;
+    let up_to = if jitter == 0 { String::new() } else { format!(" or up to {} more", time(ns(jitter))) };
+    format!("Pulses of {}{up_to}{narrow}.", precise(ns(shortest)))
+}
+
+/// The part of the processor that handlers take, and what was lost.
+fn processor(report: &FirmwareReport) -> String {
+    let Some(most) = report.interrupts.iter().max_by_key(|of| of.total_cycles) else { return String::new() };
+    if let Some(unknown) = report.interrupts.iter().find(|of| of.switched > 0) {
+        return format!(
+            "How much of the processor {} takes is not known: it changes threads.",
+            unknown.vector
+        );
+    }
+    let part = |cycles: u64| share(cycles as f64 / report.cycles.max(1) as f64);
+    let lost: Vec<String> = report
+        .interrupts
+        .iter()
+        .filter(|of| of.lost > 0)
+        .map(|of| format!("{} of {}", count(of.lost), of.vector))
+        .collect();
+    let lost = if lost.is_empty() { "none lost".into() } else { format!("lost: {}", list(&lost)) };
+    match report.interrupts.len() {
+        1 => format!("{} takes {} of the processor, {lost}.", most.vector, part(most.total_cycles)),
+        _ => {
+            let all: u64 = report.interrupts.iter().map(|of| of.total_cycles).sum();
+            let (all, most_of) = (part(all), part(most.total_cycles));
+            format!("Interrupts take {all} of the processor ({} {most_of}), {lost}.", most.vector)
+        }
+    }
 }
 
 /// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
@@ -168,9 +342,59 @@ pub(crate) fn finding(finding: &Finding) -> String {
              the frequency that was counted with"
                 .into()
         }
-        Finding::InterruptsLost { vector, lost } => format!(
-            "{} of {vector} never came: interrupts were off, or handlers ran, until the next one was due",
-            plural(*lost, "interrupt")
+        Finding::ClockAssumed { hz } => format!(
+            "the firmware does not tell its clock: {} MHz was taken, as an Arduino has it; another one is --clock's",
+            f64::from(*hz) / 1e6
+        ),
+        Finding::PinSilent { pin, edges } => {
+            format!("pin {pin} changed {}: too little to measure", plural(*edges, "time"))
+        }
+        Finding::InterruptsLost { vector, lost, at_ns, by, place: kept } => {
+            let lost = plural(*lost, "interrupt");
+            match (by, kept) {
+                (Some(by), Some(p)) => format!(
+                    "{lost} of {vector} never came: the handler of {by} in {} ran until the next one was due (first after {})",
+                    place(p),
+                    at(*at_ns)
+                ),
+                (_, Some(p)) => format!(
+                    "{lost} of {vector} never came: interrupts were off from {} on until the next one was due (first after {})",
+                    place(p),
+                    at(*at_ns)
+                ),
+                _ => format!(
+                    "{lost} of {vector} never came: interrupts were off, or handlers ran, until the next one was due"
+                ),
+            }
+        }
+        Finding::CompareBehind { timer, unit, times, at_ns, place: p, lap_ns } => format!(
+            "{unit} was set to a value that timer {timer} had passed {} (first after {}, in {}): each match came a whole lap of the              counter later, {}. Set it further ahead, or look whether the counter has passed it",
+            plural(*times, "time"),
+            at(*at_ns),
+            place(p),
+            at(*lap_ns)
+        ),
+        Finding::AlarmPast { alarm, times, at_ns, place: p, late_ns } => format!(
+            "alarm {alarm} was set to a time that had passed {} (first after {}, in {}, by {}): it comes when the counter has gone around,              after 72 minutes",
+            plural(*times, "time"),
+            at(*at_ns),
+            place(p),
+            at(*late_ns)
+        ),
+        Finding::OverflowUnseen { counter, times, at_ns, place: p } => format!(
+            "{counter} was read {} while its overflow waited for its handler (first after {}, in {}): a time made of both is a lap too              small, and jumps back. Look at the overflow's flag after reading the counter",
+            plural(*times, "time"),
+            at(*at_ns),
+            place(p)
+        ),
+        Finding::StacksChanged { at_ns, place: p } => format!(
+            "the firmware changes stacks (first after {}, in {}), as systems with threads do: how deep any of them gets is not known",
+            at(*at_ns),
+            place(p)
+        ),
+        Finding::WatchdogTimes { times } => format!(
+            "the watchdog's oscillator times {}: it is right to 10 % only, so on the chip what they time may be that much longer or shorter",
+            plural(*times, "interrupt")
         ),
         Finding::AsleepForEver { mode, at_ns, place: p } => format!(
             "the firmware sleeps for ever since {}, in {}: what could wake it does not run in the sleep mode {mode}",
@@ -206,6 +430,7 @@ mod tests {
                 total_cycles: 1_000_000,
                 min_latency_cycles: 4,
                 max_latency_cycles: 131,
+                switched: 0,
             }],
             off: Some(InterruptsOff {
                 cycles: 127,
@@ -214,6 +439,7 @@ mod tests {
                 to: at("work()", None),
             }),
             stack: Some(StackDepth { deepest: 40, room: Some(1_992) }),
+            pins: Vec::new(),
             sent: String::new(),
         };
         insta::assert_snapshot!(crate::sample::shown_pieces(pieces(&report)), @r"

@@ -28,7 +28,8 @@ impl Present for MeasuredRun {
     const KIND: &'static str = "run";
 
     fn head(&self) -> Option<Head> {
-        head::run::measured(self)
+        let of_firmware = || crate::firmware::head(self, self.run.firmware.as_ref()?);
+        head::run::measured(self).or_else(of_firmware)
     }
 
     fn sections(&self) -> Vec<Section> {

@@ -8,7 +8,7 @@
 //! a load of eight registers does, 9, and 2 for the fetches of a branch, beside the instruction that returns: no manual says it.
 
 use super::{Bus, Core, Now, Sleep, Width};
-use crate::log::Fault;
+use crate::log::{Entry, Fault};
 
 /// Storing the frame.
 pub const STACKING: u64 = 9;
@@ -56,15 +56,16 @@ impl<B: Bus> Core<B> {
         self.event = true;
         let latency = self.now.saturating_sub(since);
         let interrupted = self.r[15];
-        if self.watch.entered(exception, began, latency, interrupted, self.bus.log()) {
-            self.bus.log().entries_asleep += 1;
-        }
         (self.ipsr, self.process_stack) = (u32::from(exception), false);
         let vector = self.nvic.vectors.wrapping_add(4 * u32::from(exception));
         let now = Now { cycle: self.now, address: interrupted };
         let Some((target, _)) = self.bus.read(vector, Width::Word, now) else {
             return self.crash(Fault::NoAccess(vector));
         };
+        let entry = Entry { cycle: began, vector: exception, address: interrupted };
+        if self.watch.entered(entry, latency, target & !1, self.bus.log()) {
+            self.bus.log().entries_asleep += 1;
+        }
         if target & 1 == 0 {
             return self.crash(Fault::NoThumb);
         }

@@ -58,6 +58,8 @@ pub(crate) trait Bus {
     fn settle(&mut self, cycle: u64);
     /// When a peripheral does something next by itself.
     fn next(&self) -> u64;
+    /// Whether a peripheral moves pins without the processor.
+    fn drives_pins(&self) -> bool;
     /// The lines of interrupts that are high.
     fn lines(&self) -> u32;
     /// An interrupt's name.
@@ -148,7 +150,7 @@ impl<B: Bus> Core<B> {
             limit: setup.cycles,
             edges: setup.edges.map_or(usize::MAX, |edges| usize::try_from(edges).unwrap_or(usize::MAX)),
             stop: None,
-            watch: Watch::new(start.sp, setup.image.variables_end, setup.entries),
+            watch: Watch::new(start.sp, setup.image.variables_end, setup.entries, setup.spans),
         };
         core.settle();
         core
@@ -234,7 +236,8 @@ impl<B: Bus> Core<B> {
         }
         let until = self.next_event;
         let nobody = self.nvic.nothing_enabled() && sleep == Sleep::Interrupt;
-        if self.systick.next() == u64::MAX && (nobody || self.bus.next() == u64::MAX) {
+        let is_over = self.systick.next() == u64::MAX && !self.bus.drives_pins();
+        if is_over && (nobody || self.bus.next() == u64::MAX) {
             let mode = if sleep == Sleep::Event { "WFE" } else { "WFI" };
             let rest = match self.primask {
                 true => Rest::Done,

@@ -37,8 +37,8 @@ pub struct Nvic {
     primask: bool,
     /// When each became pending, and was enabled.
     since: [u64; 48],
-    /// How often each was asked for while it was pending.
-    lost: [u64; 48],
+    /// How often each was asked for while it was pending, and when it first was.
+    lost: [(u64, u64); 48],
     /// What is to be taken, found out at each change.
     due: Option<u8>,
 }
@@ -55,7 +55,7 @@ impl Nvic {
             priorities: [0; 48],
             primask: false,
             since: [0; 48],
-            lost: [0; 48],
+            lost: [(0, 0); 48],
             due: None,
         }
     }
@@ -113,7 +113,9 @@ impl Nvic {
     pub fn pend(&mut self, exception: u8, cycle: u64) {
         let bit = 1 << exception;
         if self.pending & bit != 0 {
-            self.lost[usize::from(exception)] += 1;
+            let (lost, first) = &mut self.lost[usize::from(exception)];
+            *first = if *lost == 0 { cycle } else { *first };
+            *lost += 1;
         } else {
             self.since[usize::from(exception)] = cycle;
         }
@@ -172,8 +174,8 @@ impl Nvic {
         self.active != 0
     }
 
-    /// Of all exceptions, how often each never came.
-    pub fn lost(&self) -> [u64; 48] {
+    /// Of all exceptions, how often each never came, and when it first did not.
+    pub fn lost(&self) -> [(u64, u64); 48] {
         self.lost
     }
 

@@ -20,9 +20,9 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new(top: u32, variables_end: Option<u32>, tell_entries: bool) -> Self {
+    pub fn new(top: u32, variables_end: Option<u32>, tell_entries: bool, spans: bool) -> Self {
         Watch {
-            handlers: Handlers::new(),
+            handlers: Handlers::new(spans),
             tell_entries,
             were_on: false,
             woke: false,
@@ -34,19 +34,20 @@ impl Watch {
     }
 
     /// A handler is entered, `latency` after its exception was pending: whether that ended a sleep.
-    pub fn entered(&mut self, exception: u8, cycle: u64, latency: u64, address: u32, log: &mut Log) -> bool {
-        self.handlers.entered(exception, cycle, latency);
+    pub fn entered(&mut self, entry: Entry, latency: u64, handler: u32, log: &mut Log) -> bool {
+        // The processor itself keeps the stacks of threads and handlers apart.
+        self.handlers.entered(entry.vector, entry.cycle, latency, (handler, 0));
         log.entries += 1;
         self.were_on = true;
         if self.tell_entries {
-            log.entered.push(Entry { cycle, vector: exception, address });
+            log.entered.push(entry);
         }
         std::mem::take(&mut self.woke)
     }
 
     /// A handler ends with the moment `end`.
     pub fn left(&mut self, end: u64) {
-        self.handlers.left(end);
+        self.handlers.left(end, 0);
     }
 
     /// Interrupts were turned off (at its end) or on by an instruction at `address`.
@@ -113,7 +114,7 @@ impl Watch {
         log: &mut Log,
         primask: bool,
         pc: u32,
-        lost: [u64; 48],
+        lost: [(u64, u64); 48],
         name: impl Fn(u8) -> &'static str,
     ) {
         log.address = pc;

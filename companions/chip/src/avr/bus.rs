@@ -56,7 +56,16 @@ impl Avr {
             Unit::Pin(port) => self.io.ports.read(port, now),
             Unit::Direction(port) => self.io.ports.direction(port),
             Unit::Out(port) => self.io.ports.out(port),
-            Unit::Timer(index, reg) => self.timers[usize::from(index)].read(reg, &mut self.io),
+            Unit::Timer(index, reg) => {
+                let timer = &mut self.timers[usize::from(index)];
+                let value = timer.read(reg, &mut self.io);
+                if reg == timer::Reg::Count && self.sreg & 1 << flag::I == 0 && timer.overflow_waits(&self.io)
+                {
+                    let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
+                    self.unseen = Some((self.timer_numbers[usize::from(index)], cycle, address));
+                }
+                value
+            }
             Unit::Usart(index, reg) => {
                 let value = self.usarts[usize::from(index)].read(reg, &mut self.io);
                 self.plan();
@@ -65,9 +74,8 @@ impl Avr {
             Unit::Eeprom(reg) => self.eeprom.read(reg),
             Unit::Spi(reg) => self.spi.read(reg, &mut self.io),
             Unit::Flags => {
-                for timer in &mut self.timers {
-                    timer.settle(&mut self.io);
-                }
+                self.unseen = None;
+                self.settle_timers();
                 self.io.byte(address)
             }
             Unit::Asynchronous => {
@@ -77,8 +85,11 @@ impl Avr {
                 self.io.byte(address) | bits
             }
             Unit::Status => self.sreg,
-            Unit::StackLow => self.sp as u8,
-            Unit::StackHigh => (self.sp >> 8) as u8,
+            Unit::StackLow | Unit::StackHigh => {
+                self.watch.stack_read(now);
+                let [low, high] = self.sp.to_le_bytes();
+                if self.units[usize::from(address)] == Unit::StackLow { low } else { high }
+            }
             Unit::Missing(part) => {
                 self.not_simulated(part);
                 self.io.byte(address)
@@ -117,14 +128,8 @@ impl Avr {
                 }
             }
             Unit::Status => self.set_status(value),
-            Unit::StackLow => {
-                self.sp = self.sp & 0xff00 | u16::from(value);
-                self.stack_set();
-            }
-            Unit::StackHigh => {
-                // The low byte follows.
-                self.sp = self.sp & 0xff | u16::from(value) << 8;
-            }
+            Unit::StackLow => self.stack_set(false, self.sp & 0xff00 | u16::from(value)),
+            Unit::StackHigh => self.stack_set(true, self.sp & 0xff | u16::from(value) << 8),
             _ => {
                 self.write_part(address, value);
                 self.pins_written();
@@ -135,6 +140,7 @@ impl Avr {
 
     fn write_part(&mut self, address: u16, value: u8) {
         let now = self.io.clock.now;
+        self.io.address = self.pc * 2;
         match self.units[usize::from(address)] {
             Unit::Timer(index, reg) => {
                 self.timers[usize::from(index)].write(reg, value, &mut self.io);
@@ -153,7 +159,9 @@ impl Avr {
             }
             Unit::Enables | Unit::Senses => {
                 self.settle_timers();
+                let changed = self.io.byte(address) ^ value;
                 self.io.set_byte(address, value);
+                self.external.forget(|int| int.sense.0 == address && changed >> int.sense.1 & 3 != 0);
                 self.io.refresh();
                 self.external.look(&mut self.io);
             }
@@ -256,10 +264,17 @@ impl Avr {
         self.count_edges();
     }
 
-    fn stack_set(&mut self) {
-        // A function that makes room for its variables keeps their address in Y.
+    fn stack_set(&mut self, high: bool, sp: u16) {
+        let now = self.io.clock.now;
+        let before = self.watch.stack_written(high, std::mem::replace(&mut self.sp, sp), now);
+        let Some(before) = before else { return };
         let y = u16::from_le_bytes([self.registers[28], self.registers[29]]);
-        let over = self.watch.stack_set(self.sp, y == self.sp);
+        let frame = self.watch.is_frame(before, sp, y, now);
+        if self.watch.changes_stack(before, sp, frame) {
+            let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
+            self.io.log.find(Finding::StacksChanged { cycle, address });
+        }
+        let over = self.watch.stack_set(sp, frame);
         self.stack_is_over(over);
     }
 
@@ -280,5 +295,15 @@ impl Avr {
         self.hold |= on;
         let wall = self.io.clock.wall_at(begin + u64::from(on));
         self.watch.switched(on, wall, self.pc);
+        if on {
+            self.overflow_unseen();
+        }
+    }
+
+    /// Interrupts are on again: of a counter whose overflow waited nobody looked at the flag.
+    pub(super) fn overflow_unseen(&mut self) {
+        if let Some((timer, cycle, address)) = self.unseen.take() {
+            self.io.log.find(Finding::OverflowUnseen { timer, cycle, address, times: 1 });
+        }
     }
 }

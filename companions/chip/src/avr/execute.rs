@@ -191,7 +191,7 @@ impl Avr {
         }
     }
 
-    fn relative(&self, op: Op) -> u32 {
+    pub(super) fn relative(&self, op: Op) -> u32 {
         let words = self.chip.flash / 2;
         (i64::from(self.pc) + 1 + i64::from(op.k)).rem_euclid(i64::from(words)) as u32
     }
@@ -270,7 +270,9 @@ impl Avr {
                 let address = self.pop_address();
                 self.go_to(address);
                 let cycles = 4 + self.timing.wide;
-                self.watch.handlers.left(self.io.clock.wall_at(self.io.clock.now + cycles));
+                let end = self.io.clock.wall_at(self.io.clock.now + cycles);
+                self.watch.handlers.left(end, u32::from(self.sp));
+                self.overflow_unseen();
                 self.return_from_interrupt();
                 cycles
             }

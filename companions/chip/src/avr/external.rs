@@ -98,6 +98,12 @@ impl External {
         }
     }
 
+    /// The chip was reset, or an INTn is to look for something else: edges on their way are dropped.
+    pub fn forget(&mut self, which: impl Fn(&Int) -> bool) {
+        let dropped: Vec<Id> = self.ints.iter().filter(|int| which(int)).map(|int| int.id).collect();
+        self.coming.retain(|(_, id)| !dropped.contains(id));
+    }
+
     /// A low level interrupts as long as it lasts: called where it may begin to matter.
     pub fn look(&self, io: &mut Io) {
         for int in &self.ints {
@@ -105,5 +111,36 @@ impl External {
                 io.raise_at(int.id, io.clock.wall());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::avr::sources::{Bit, Source, Sources};
+
+    /// An edge that is on its way when another one is asked for, or when the chip is reset, does nothing.
+    #[test]
+    fn an_edge_on_its_way_is_dropped_by_a_change() {
+        let source = |name, bit| Source {
+            name,
+            vector: bit,
+            flag: Bit::new(0, bit),
+            enable: Bit::new(1, bit),
+            cleared: true,
+        };
+        let sources = Sources::new(vec![source("INT0", 1), source("INT1", 2), source("PCINT2", 5)]);
+        let [first, second, change] = ["INT0", "INT1", "PCINT2"].map(|name| sources.named(name));
+        let int =
+            |id, bit| Int { id, pin: Pin { port: 3, bit }, asynchronous: true, sense: (0x69, 2 * (bit - 2)) };
+        let mut external = External {
+            ints: vec![int(first, 2), int(second, 3)],
+            changes: Vec::new(),
+            coming: vec![(5, first), (6, second), (7, change)],
+        };
+        external.forget(|int| int.id == first);
+        assert_eq!(external.coming, [(6, second), (7, change)]);
+        external.forget(|_| true);
+        assert_eq!(external.coming, [(7, change)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use jitterlab_model::firmware::Part;
 
+use super::decode::Kind;
 use super::{Avr, chips, flag};
 use crate::log::{Entry, Finding};
 
@@ -27,12 +28,14 @@ impl Avr {
         if self.tell_entries {
             self.io.log.entered.push(Entry { cycle: wall, vector, address: self.pc * 2 });
         }
+        let sp = u32::from(self.sp);
         self.push_address(self.pc);
         self.sreg &= !(1 << flag::I);
         self.came_from = self.pc;
         self.pc = u32::from(vector) * 2;
         self.io.clock.now += self.entry_cycles() * if asleep { 2 } else { 1 };
-        self.watch.handlers.entered(vector, wall, self.io.clock.wall() - since);
+        let handler = self.jump_target() * 2;
+        self.watch.handlers.entered(vector, wall, self.io.clock.wall() - since, (handler, sp));
         if self.io.sources.of_vector(vector).is_some_and(|(name, _)| name == "WDT") {
             self.watchdog.entered(&mut self.io);
         }
@@ -40,6 +43,15 @@ impl Avr {
         const IVSEL: u8 = 2;
         if self.chip.family == chips::Family::Newer && self.io.byte(0x55) & IVSEL != 0 {
             self.not_simulated(Part::BootVectors);
+        }
+    }
+
+    /// Where the next instruction leads, in words: a vector is a jump to its handler.
+    fn jump_target(&self) -> u32 {
+        match self.code.get(self.pc as usize) {
+            Some(op) if op.kind == Kind::Jmp => op.k as u32,
+            Some(op) if op.kind == Kind::Rjmp => self.relative(*op),
+            _ => self.pc,
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Io {
     pub log: Log,
     /// A deep sleep has stopped the clock of the peripherals.
     pub frozen: bool,
+    /// The address of the instruction that writes a register, in bytes.
+    pub address: u32,
 }
 
 impl Io {

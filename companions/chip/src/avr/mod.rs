@@ -14,6 +14,7 @@ mod execute;
 mod external;
 mod interrupts;
 mod io;
+mod laps;
 mod map;
 mod ports;
 mod sleep;
@@ -78,6 +79,8 @@ pub struct Avr {
     limit: u64,
     edges: usize,
     tell_entries: bool,
+    /// A counter that was read while its overflow waited: its timer, when, and the instruction's address in bytes.
+    unseen: Option<(u8, u64, u32)>,
     fuses: Option<[u8; 3]>,
     watch: watch::Watch,
 }
@@ -118,6 +121,7 @@ impl Avr {
             clock: Clock::new(setup.clock_hz),
             log: Log::default(),
             frozen: false,
+            address: 0,
         };
         let timer_numbers: Vec<u8> = chip.timers().collect();
         let timers = timer_numbers
@@ -182,8 +186,9 @@ impl Avr {
             limit: setup.cycles,
             edges: setup.edges.map_or(usize::MAX, |edges| usize::try_from(edges).unwrap_or(usize::MAX)),
             tell_entries: setup.entries,
+            unseen: None,
             fuses: setup.image.fuses,
-            watch: watch::Watch::new(chip, setup.image.variables_end),
+            watch: watch::Watch::new(chip, setup.image.variables_end, setup.spans),
             io,
         };
         let reset_cause = avr.reset_cause();
@@ -339,6 +344,8 @@ impl Avr {
         (self.timers, self.usarts, self.adc, self.spi, self.twi) =
             (fresh.timers, fresh.usarts, fresh.adc, fresh.spi, fresh.twi);
         (self.pc, self.sp, self.sreg, self.hold, self.sleep) = (0, fresh.sp, 0, false, None);
+        self.external.coming.clear();
+        self.unseen = None;
         self.io.ports.release();
         for port in 0..12 {
             self.io.set_direction(port, 0);

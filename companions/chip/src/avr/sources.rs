@@ -52,14 +52,14 @@ pub struct Sources {
     pending: u64,
     /// By source: since when it has been pending.
     since: Vec<u64>,
-    /// By source: how often its flag was set while it was set and enabled.
-    lost: Vec<u64>,
+    /// By source: how often its flag was set while it was set and enabled, and when it first was.
+    lost: Vec<(u64, u64)>,
 }
 
 impl Sources {
     /// None pending.
     pub fn new(list: Vec<Source>) -> Self {
-        let (since, lost) = (vec![0; list.len()], vec![0; list.len()]);
+        let (since, lost) = (vec![0; list.len()], vec![(0, 0); list.len()]);
         Sources { list, pending: 0, since, lost }
     }
 
@@ -78,7 +78,11 @@ impl Sources {
         let Some(source) = self.list.get(id.0) else { return };
         let enabled = source.enable.is_set(data);
         if source.flag.is_set(data) {
-            self.lost[id.0] += u64::from(enabled && source.cleared);
+            let (lost, first) = &mut self.lost[id.0];
+            if enabled && source.cleared {
+                *first = if *lost == 0 { time } else { *first };
+                *lost += 1;
+            }
             return;
         }
         data[usize::from(source.flag.address)] |= source.flag.mask;
@@ -132,8 +136,8 @@ impl Sources {
         since
     }
 
-    /// The name of a vector and how many of its interrupts were lost.
-    pub fn of_vector(&self, vector: u8) -> Option<(&'static str, u64)> {
+    /// The name of a vector, how many of its interrupts were lost, and when the first was.
+    pub fn of_vector(&self, vector: u8) -> Option<(&'static str, (u64, u64))> {
         let index = self.list.iter().position(|s| s.vector == vector)?;
         Some((self.list[index].name, self.lost[index]))
     }
@@ -165,7 +169,7 @@ mod tests {
         sources.refresh(20, &data);
         assert_eq!(sources.pending(), 1 << 5);
         assert_eq!(sources.enter(5, 23, &mut data), 20);
-        assert_eq!((sources.pending(), data[0], sources.of_vector(5)), (0, 0, Some(("TIMER", 0))));
+        assert_eq!((sources.pending(), data[0], sources.of_vector(5)), (0, 0, Some(("TIMER", (0, 0)))));
     }
 
     #[test]
@@ -176,7 +180,7 @@ mod tests {
         sources.raise(timer, 10, &mut data);
         sources.raise(timer, 20, &mut data);
         assert_eq!(sources.enter(5, 30, &mut data), 10);
-        assert_eq!(sources.of_vector(5), Some(("TIMER", 1)));
+        assert_eq!(sources.of_vector(5), Some(("TIMER", (1, 20))));
     }
 
     #[test]

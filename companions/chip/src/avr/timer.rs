@@ -3,11 +3,15 @@
 //! Sources: ATmega328P data sheet (DS40002061), chapters 15 "8-bit Timer/Counter0", 16 "16-bit Timer/Counter1", 17 "Prescalers", 18
 //! "8-bit Timer/Counter2"; ATmega128 data sheet (2467), the same chapters for the older registers.
 
+use std::collections::VecDeque;
+
 use super::crystal::{self, Crystal};
 use super::io::Io;
+use super::laps::{Ahead, Laps};
 use super::sources::Id;
 use super::waveform::{self, Source, Top, Wave};
 use crate::Pin;
+use crate::log::Finding;
 
 /// What a register of a timer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +41,8 @@ pub enum Reg {
 /// A timer as the chip has it.
 #[derive(Debug, Clone)]
 pub struct Spec {
+    /// Its number.
+    pub number: u8,
     /// 16 bits, else 8.
     pub wide: bool,
     /// Whether it divides by 32 and 128 too, and can count a watch crystal (timer 2, of the ATmega128 timer 0).
@@ -77,7 +83,14 @@ pub struct Timer {
     capture: u16,
     /// The cycle in which an edge of the captured pin comes through.
     capture_at: Option<u64>,
+    /// When it last changed, and the level that the noise canceler had let through by then.
+    captured_at: u64,
+    quiet: bool,
+    /// The cycles in which edges of the counted pin come through.
+    counted_at: VecDeque<u64>,
     temporary: u8,
+    /// Compare values that were written behind the counter.
+    laps: Laps,
     /// A write to the counter keeps the next tick from matching (section 16.7.2).
     blocked: bool,
     output: [bool; 3],
@@ -85,6 +98,13 @@ pub struct Timer {
     zero: u64,
     counted: u64,
 }
+
+/// ICESn and ICNCn, and how long the noise canceler looks at the pin.
+const RISING: u8 = 0x40;
+const CANCEL_NOISE: u8 = 0x80;
+const CANCELER: u64 = 4;
+/// Cycles from an edge at a pin until it is counted or captured: 2.5 to 3.5 (section 17.2; captures "the same", section 16.6.1).
+const EDGE_DETECTOR: u64 = 3;
 
 impl Timer {
     /// At reset.
@@ -104,7 +124,11 @@ impl Timer {
             buffer: [0; 3],
             capture: 0,
             capture_at: None,
+            captured_at: 0,
+            quiet: false,
+            counted_at: VecDeque::new(),
             temporary: 0,
+            laps: Laps::default(),
             blocked: false,
             output: [false; 3],
             zero: 0,
@@ -116,6 +140,12 @@ impl Timer {
     /// Whether its own prescaler divides by 32 and 128 too, and not the shared one.
     pub fn is_fine(&self) -> bool {
         self.spec.fine
+    }
+
+    /// Whether it went around shortly before, and its handler was not told of it yet.
+    pub fn overflow_waits(&self, io: &Io) -> bool {
+        let waits = io.sources.is_raised(self.spec.overflow, &io.data) && io.is_enabled(self.spec.overflow);
+        waits && self.count < self.top() / 2 + 1
     }
 
     /// Whether it counts a watch crystal.
@@ -194,6 +224,9 @@ impl Timer {
             self.set(reg, value, at, io);
         }
         self.take_capture(io);
+        while let Some(cycle) = self.counted_at.pop_front_if(|cycle| *cycle <= io.clock.now) {
+            self.tick(cycle, io);
+        }
         self.settle_until(self.now(io), io);
     }
 
@@ -222,7 +255,8 @@ impl Timer {
 
     /// When to settle next: a cycle, and a moment of the oscillator.
     pub fn next(&self, io: &Io) -> (u64, u64) {
-        let captures = self.capture_at.unwrap_or(u64::MAX);
+        let counts = self.counted_at.front().copied().unwrap_or(u64::MAX);
+        let captures = self.capture_at.unwrap_or(u64::MAX).min(counts);
         let never = (captures, self.crystal.next(&io.clock));
         let Source::Divided(divider) = self.source else { return never };
         let drives = (0..self.spec.units).any(|unit| self.action(unit) != 0);
@@ -277,6 +311,7 @@ impl Timer {
         if !std::mem::take(&mut self.blocked) {
             for unit in 0..self.spec.units {
                 if self.compare[unit] == was {
+                    self.tell_lap(unit, time, io);
                     self.raise(self.spec.matches[unit], time, io);
                     self.match_output(unit, down, time, io);
                 }
@@ -284,6 +319,9 @@ impl Timer {
         }
         let top = self.top();
         let turns = was == self.turn();
+        if turns && was > top {
+            self.tell_lap(0, time, io);
+        }
         match self.wave {
             Wave::Up | Wave::Fast => {
                 self.count = if turns { 0 } else { was + 1 };
@@ -372,6 +410,37 @@ impl Timer {
         io.override_value(pin, (self.action(unit) != 0).then_some(level), false, cycle);
     }
 
+    /// How much of a lap lies ahead of the counter until a unit's compare value, and how far that is from the value before; none
+    /// where that is not how matches come.
+    fn ahead(&self, unit: usize, before: u16) -> Ahead {
+        let part = |ticks: u16| f64::from(ticks & self.max()) / (f64::from(self.max()) + 1.0);
+        let compare = self.compare[unit];
+        match self.top {
+            // The top of CTC: one below the counter is missed for certain.
+            Top::Compare if unit == 0 => {
+                Ahead { of_lap: f64::from(u8::from(compare < self.count)), step: 0.0 }
+            }
+            Top::Fixed(top) if top == self.max() => Ahead {
+                of_lap: part(compare.wrapping_sub(self.count)),
+                step: part(compare.wrapping_sub(before)),
+            },
+            _ => Ahead::default(),
+        }
+    }
+
+    /// A unit matches: says where its value had been written behind the counter.
+    fn tell_lap(&mut self, unit: usize, time: u64, io: &mut Io) {
+        let Some((at, address)) = self.laps.matched(unit) else { return };
+        let Source::Divided(divider) = self.source else { return };
+        let lap = (u64::from(self.max()) + 1) * divider;
+        let missed_top = self.top == Top::Compare && unit == 0;
+        let is_lost = missed_top || time.saturating_sub(at) > lap - lap / 8;
+        if io.is_enabled(self.spec.matches[unit]) && is_lost {
+            let (timer, unit, cycle) = (self.spec.number, unit as u8, io.clock.wall_at(at));
+            io.log.find(Finding::CompareBehind { timer, unit, cycle, address, lap, times: 1 });
+        }
+    }
+
     /// The firmware reads a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
         self.settle(io);
@@ -439,11 +508,20 @@ impl Timer {
             Reg::Count => {
                 self.count = word(self);
                 self.blocked = true;
+                self.laps = Laps::default();
             }
             Reg::Compare(unit) => {
-                self.buffer[usize::from(unit)] = word(self);
+                // With a fixed top "the unused bits are masked to zero" (sections 16.9.3, 16.9.4).
+                let mask = match self.top {
+                    Top::Fixed(top) if self.wave != Wave::Up => top,
+                    _ => u16::MAX,
+                };
+                self.buffer[usize::from(unit)] = word(self) & mask;
                 if self.wave == Wave::Up {
-                    self.compare = self.buffer;
+                    let unit = usize::from(unit);
+                    let before = std::mem::replace(&mut self.compare, self.buffer)[unit];
+                    let runs = matches!(self.source, Source::Divided(_)) && !self.off;
+                    self.laps.written(unit, self.ahead(unit, before), (time, io.address), runs);
                 }
             }
             // ICRn can be written only where it is the top (section 16.6).
@@ -455,10 +533,16 @@ impl Timer {
 
     fn reconfigure(&mut self, control: [u8; 2], time: u64, io: &mut Io) {
         let before = self.source;
+        // An edge on its way to what another setting asks for is none.
+        if (self.control[1] ^ control[1]) & (RISING | CANCEL_NOISE) != 0 {
+            self.capture_at = None;
+        }
         self.control = control;
         self.configure();
+        self.capture_at = self.capture_at.filter(|_| self.top != Top::Capture);
         if self.source != before {
             self.restart(time, io);
+            self.counted_at.clear();
         }
         let now = io.clock.now;
         for unit in 0..self.spec.units {
@@ -484,17 +568,22 @@ impl Timer {
     /// A pin changed that is captured or counted.
     pub fn pin_changed(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
         if self.spec.counted == Some(pin) && self.source == Source::Edges(high) && !self.off {
-            self.tick(cycle, io);
+            self.counted_at.push_back(cycle + EDGE_DETECTOR);
         }
-        /// ICESn and ICNCn, and how long the noise canceler looks at the pin.
-        const RISING: u8 = 0x40;
-        const CANCEL_NOISE: u8 = 0x80;
-        const CANCELER: u64 = 4;
         if self.spec.captured == Some(pin) {
-            // An edge that goes back before the canceler has seen it four times is noise.
-            let late = if self.control[1] & CANCEL_NOISE == 0 { 0 } else { CANCELER };
+            let cancels = self.control[1] & CANCEL_NOISE != 0;
+            // The canceler lets through a level that it has seen four times (section 16.6.2); an edge that goes back before is noise.
+            if cycle >= self.captured_at + CANCELER {
+                self.quiet = !high;
+            }
+            self.captured_at = cycle;
             let wanted = (self.control[1] & RISING != 0) == high && self.top != Top::Capture;
-            self.capture_at = wanted.then_some(cycle + late);
+            if cancels {
+                let passes = wanted && high != self.quiet;
+                self.capture_at = passes.then_some(cycle + CANCELER + EDGE_DETECTOR);
+            } else if wanted {
+                self.capture_at = Some(cycle + EDGE_DETECTOR);
+            }
             self.settle(io);
         }
     }

@@ -23,7 +23,7 @@ fn io() -> Io {
         ports.watch(pin, index);
     }
     let (sources, clock, log) = (Sources::new(list), Clock::new(16_000_000), Log::default());
-    Io { data: vec![0; 2], sources, ports, clock, log, frozen: false }
+    Io { data: vec![0; 2], sources, ports, clock, log, frozen: false, address: 0 }
 }
 
 fn pins() -> [Pin; 3] {
@@ -33,6 +33,7 @@ fn pins() -> [Pin; 3] {
 fn timer(wide: bool, fine: bool, io: &Io) -> Timer {
     let id = |name| io.sources.named(name);
     Timer::new(Spec {
+        number: 1,
         wide,
         fine,
         overflow: id("OVF"),

@@ -16,18 +16,27 @@ pub struct Watch {
     /// The stack is the one that begins at the end of the memory, not a thread's own.
     on_main_stack: bool,
     lowest: u16,
+    /// Firmware changed to a stack that is not told apart from the first.
+    changed: bool,
+    /// When it last read the stack pointer.
+    read_at: u64,
+    /// Which byte of it was written, when, and what it was before.
+    half: Option<(bool, u64, u16)>,
 }
 
 impl Watch {
     /// Nothing seen yet.
-    pub fn new(chip: &Chip, variables_end: Option<u32>) -> Self {
+    pub fn new(chip: &Chip, variables_end: Option<u32>, spans: bool) -> Self {
         let ram_end = chip.ram_start + chip.ram - 1;
         Watch {
-            handlers: Handlers::new(),
+            handlers: Handlers::new(spans),
             ram_end,
             variables_end: variables_end.and_then(|end| u16::try_from(end).ok()),
             on_main_stack: false,
             lowest: ram_end,
+            changed: false,
+            read_at: 0,
+            half: None,
         }
     }
 
@@ -43,6 +52,41 @@ impl Watch {
             true => self.handlers.on(wall, address * 2),
             false => self.handlers.off(wall, address * 2),
         }
+    }
+
+    /// The firmware reads the stack pointer, as a function does that makes room for its variables.
+    pub fn stack_read(&mut self, cycle: u64) {
+        self.read_at = cycle;
+    }
+
+    /// It writes a byte of it, which held `sp` before. Compilers write the high byte first, what changes threads may do so last: where
+    /// both are written, the pointer before them.
+    pub fn stack_written(&mut self, high: bool, sp: u16, cycle: u64) -> Option<u16> {
+        /// Cycles that a pair of writes may take.
+        const PAIR: u64 = 8;
+        match self.half.take() {
+            Some((other, at, before)) if other != high && cycle - at <= PAIR => Some(before),
+            _ => {
+                self.half = Some((high, cycle, sp));
+                None
+            }
+        }
+    }
+
+    /// Whether setting the stack pointer is what a function does that makes room for its variables: it reads the pointer
+    /// and subtracts; at its end it takes it from Y.
+    pub fn is_frame(&self, before: u16, sp: u16, y: u16, cycle: u64) -> bool {
+        /// Cycles from reading to writing.
+        const SUBTRACTING: u64 = 16;
+        if sp < before { cycle - self.read_at <= SUBTRACTING } else { y == sp }
+    }
+
+    /// The firmware changed to a stack that is not told apart from the first, which it does downwards: when it first did.
+    pub fn changes_stack(&mut self, before: u16, sp: u16, frame: bool) -> bool {
+        let inside = self.variables_end.is_none_or(|end| sp.saturating_add(1) >= end);
+        let first = inside && sp < before && !frame && !self.changed;
+        self.changed |= first;
+        first
     }
 
     /// The firmware set the stack pointer; `frame` where it is a function that makes room for its variables.
@@ -93,7 +137,7 @@ impl Watch {
         if !over && sreg & 1 << flag::I == 0 {
             self.handlers.on(wall, pc * 2);
         }
-        io.log.stack = (self.lowest < self.ram_end).then(|| Stack {
+        io.log.stack = (self.lowest < self.ram_end && !self.changed).then(|| Stack {
             deepest: u32::from(self.ram_end - self.lowest),
             room: self.variables_end.map(|end| (u32::from(self.ram_end) + 1).saturating_sub(u32::from(end))),
         });

@@ -171,7 +171,7 @@ fn what_a_long_lock_loses_is_counted() {
     let lost = recording.log.vectors[0].lost;
     assert_eq!(lost, 23);
     assert!(
-        matches!(findings(&recording)[0], Finding::InterruptsLost { lost: 23, vector } if vector == "TIMER0_OVF")
+        matches!(findings(&recording)[0], Finding::InterruptsLost { lost: 23, vector, .. } if vector == "TIMER0_OVF")
     );
     let off = recording.report.off.as_ref().unwrap();
     assert!(
@@ -460,4 +460,60 @@ fn what_goes_wrong_is_found() {
     let usb = "int main() { PLLCSR = 2; while (!(PLLCSR & 1)) {} USBCON = 0x80; done(); }";
     let recording = run_on(&compiler, "atmega32u4", usb, |_| ());
     assert!(matches!(findings(&recording)[0], Finding::NotSimulated { part: Part::Usb, .. }));
+}
+
+/// Sections 16.6.1, 16.6.2 and 17.2: three cycles of synchroniser and edge detector, four more with the canceler, which lets
+/// nothing shorter than four cycles through, from high as from low.
+#[test]
+fn a_capture_comes_late_and_noise_does_not() {
+    let Some(compiler) = bench() else { return };
+    let program = |canceler: &str, edge: &str| {
+        format!(
+            "ISR(TIMER1_CAPT_vect) {{ const uint16_t at = ICR1; send(at >> 8); send(at); }}
+             int main() {{ TCCR1B = 1 {canceler} {edge}; TIFR1 = _BV(ICF1); TIMSK1 = _BV(ICIE1); sei(); for (;;) {{}} }}"
+        )
+    };
+    let captured = |program: &str, levels: &[(u64, bool)]| {
+        let levels = levels.iter().map(|(cycle, high)| (cycle * 1_000 / 16, *high)).collect();
+        let log = run_on(&compiler, "atmega328p", program, |setup| {
+            setup.stimuli.push(Stimulus::listed("B0".parse().unwrap(), levels));
+            setup.length = Length::Time(20_000_000);
+        })
+        .log;
+        log.serial.chunks(2).map(|two| u64::from(two[0]) << 8 | u64::from(two[1])).collect::<Vec<_>>()
+    };
+    let rising = "| _BV(ICES1)";
+    let plain = captured(&program("", rising), &[(0, false), (1_600, true), (3_200, false), (16_000, true)]);
+    let late = captured(
+        &program("| _BV(ICNC1)", rising),
+        &[(0, false), (1_600, true), (3_200, false), (16_000, true)],
+    );
+    assert_eq!(plain.len(), 2, "{plain:?}");
+    assert_eq!(plain[1] - plain[0], 14_400);
+    assert_eq!(late.iter().zip(&plain).map(|(late, plain)| late - plain).collect::<Vec<_>>(), [4, 4]);
+    let noise = [(0, false), (1_600, true), (1_603, false), (16_000, true), (20_000, false), (20_003, true)];
+    assert_eq!(captured(&program("| _BV(ICNC1)", rising), &noise).len(), 1);
+    let from_high = [(0, true), (1_600, false), (1_603, true), (32_000, false), (48_000, true)];
+    assert_eq!(captured(&program("| _BV(ICNC1)", rising), &from_high).len(), 1);
+}
+
+/// Sections 16.9.3 and 16.9.4: with a fixed top "the unused bits are masked to zero when any of the OCR1x Registers are written".
+#[test]
+fn bits_above_a_fixed_top_are_masked() {
+    let Some(compiler) = bench() else { return };
+    let read = |mode: &str| {
+        let program =
+            format!("int main() {{ {mode} OCR1A = 0xfdff; send(OCR1A >> 8); send(OCR1A); done(); }}");
+        done(&run(&compiler, &program).log).to_vec()
+    };
+    for (mode, high) in [
+        ("TCCR1A = 3;", 1),
+        ("TCCR1A = 3; TCCR1B = _BV(WGM12);", 1),
+        ("TCCR1A = 2;", 1),
+        ("TCCR1A = 1;", 0),
+        ("TCCR1A = 0;", 0xfd),
+        ("TCCR1A = 2; TCCR1B = _BV(WGM13);", 0xfd),
+    ] {
+        assert_eq!(read(mode), [high, 0xff], "{mode}");
+    }
 }

@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
 
 mod api;
+mod arduino;
 mod arm;
+mod bugs;
 mod chip;
 mod cost;
 mod crystal;

@@ -39,7 +39,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
     assert!(unknown.contains("atmega9999") && unknown.contains("atmega328p"), "{unknown}");
     let no_port = message(Setup { pins: vec!["L1".parse().unwrap()], ..setup.clone() });
     assert!(no_port.contains("atmega328p has no pin L1"), "{no_port}");
-    let no_clock = message(Setup { clock_hz: None, ..setup.clone() });
+    let no_clock = message(Setup { mcu: Some("atmega128".into()), clock_hz: None, ..setup.clone() });
     assert!(no_clock.contains("--clock 16MHz"), "{no_clock}");
     fs::write(directory.path().join("text.elf"), "no firmware").unwrap();
     let text = message(Setup { firmware: directory.path().join("text.elf"), ..setup.clone() });
@@ -173,7 +173,7 @@ fn the_librarys_example_blinks() {
         ..Setup::new(&firmware.elf, 32_000_000)
     };
     let recording = simulate(&setup).unwrap();
-    let reading = Reading { edge: EdgeKind::Both, period_ns: Some(20_000_000), ..Reading::default() };
+    let reading = Reading { edge: EdgeKind::Both, period: Some(20_000_000.into()), ..Reading::default() };
     let run = McuRun::new(&recording, pin, &reading).unwrap();
     assert_eq!(run.activations.len(), 99, "2 s, every 20 ms, the delay's interrupts aside");
     assert!(run.activations.iter().all(|a| a.latency_ns().abs() < 20_000), "below 20 us");

@@ -1,12 +1,16 @@
-//! The RP2040 of the Raspberry Pi Pico: its first core with memory, timer, pins, clocks and serial ports.
+//! The RP2040 of the Raspberry Pi Pico: its first core with memory, timer, pins, pulse widths, state machines, clocks and serial
+//! ports.
 //!
 //! Source: "RP2040 Datasheet" (Raspberry Pi Ltd); each file names its sections. The data phase of an access takes one cycle in memory
 //! and at peripherals on AHB-Lite, none at SIO (2.3.1), and behind the APB bridge 3 for a read and 4 for a write (2.1.3). What is fetched
 //! from flash comes at once, as if the cache (2.6.3) held it: that is said of every firmware that runs there.
 
 mod clocks;
+mod machine;
 mod peripherals;
 mod pins;
+mod pio;
+mod pwm;
 mod rom;
 mod sio;
 mod timer;
@@ -22,6 +26,8 @@ use crate::{Image, Pin, Setup, Stimulus};
 
 use clocks::Clocks;
 use pins::Pins;
+use pio::Pio;
+use pwm::Pwm;
 use sio::Sio;
 use timer::Timer;
 use uart::Uart;
@@ -37,6 +43,10 @@ const FLASH_START: u32 = 0x1000_0000;
 const RAM_START: u32 = 0x2000_0000;
 const RAM: u32 = 0x4_2000;
 
+/// FUNCSEL of those that drive pins by themselves.
+const PWM_FUNCTION: u32 = 4;
+const PIO_FUNCTIONS: [u32; 2] = [6, 7];
+
 /// How long a firmware has to set its clock, in cycles: where it does not say so, that is what is looked for.
 const START_UP: u64 = 2_500_000;
 
@@ -49,6 +59,10 @@ struct Rp2040 {
     pins: Pins,
     timer: Timer,
     sio: Sio,
+    pwm: Pwm,
+    pios: [Pio; 2],
+    /// The cycle up to which state machines have worked.
+    worked: u64,
     uarts: [Uart; 2],
     /// Registers that only hold what is written.
     plain: BTreeMap<u32, u32>,
@@ -89,7 +103,8 @@ pub fn vector_name(number: u8) -> Option<String> {
 /// Lets a firmware run until something ends it, and tells what happened.
 pub fn run(setup: &Setup) -> Log {
     let (bus, start) = begin(setup);
-    let (mut log, _, _, bus) = Core::new(bus, start, setup).run();
+    let (mut log, _, _, mut bus) = Core::new(bus, start, setup).run();
+    bus.timer.finish(log.cycles, &mut log);
     bus.clocks.warn(&mut log);
     log
 }
@@ -118,6 +133,9 @@ fn begin(setup: &Setup) -> (Rp2040, Start) {
         pins: Pins::new(&setup.watch),
         timer: Timer::default(),
         sio: Sio::default(),
+        pwm: Pwm::new(),
+        pios: [Pio::new(), Pio::new()],
+        worked: 0,
         uarts: Default::default(),
         plain: BTreeMap::new(),
         stimuli: setup.stimuli.clone(),
@@ -173,7 +191,57 @@ impl Rp2040 {
     }
 
     fn update_lines(&mut self) {
-        self.lines = self.timer.lines() | u32::from(self.pins.interrupts()) << 13;
+        let bit = |on: bool, line: u32| u32::from(on) << line;
+        let mut lines = self.timer.lines() | bit(self.pins.interrupts(), 13) | bit(self.pwm.interrupts(), 4);
+        for (line, pio) in [7, 9].into_iter().zip(&self.pios) {
+            let [first, second] = pio.interrupts();
+            lines |= bit(first, line) | bit(second, line + 1);
+        }
+        self.lines = lines;
+    }
+
+    /// Lets the counters of pulse widths count until a cycle.
+    fn settle_pwm(&mut self, cycle: u64) {
+        loop {
+            let at = self.pwm.next().min(cycle);
+            self.pwm.settle(at);
+            self.show_pwm(at);
+            if at == cycle {
+                return;
+            }
+        }
+    }
+
+    fn show_pwm(&mut self, cycle: u64) {
+        // Pins 0 and 16 are of the same slice.
+        let out = self.pwm.outputs();
+        self.pins.set_function(PWM_FUNCTION, (out | out << 16, u32::MAX), cycle, &mut self.log);
+    }
+
+    /// Lets state machines work until a cycle.
+    fn settle_pios(&mut self, cycle: u64) {
+        loop {
+            let at = self.pios.iter().map(Pio::next).min().unwrap_or(u64::MAX);
+            if at > cycle {
+                self.worked = self.worked.max(cycle);
+                return;
+            }
+            let input = self.pins.read(at);
+            for (pio, function) in self.pios.iter_mut().zip(PIO_FUNCTIONS).filter(|(pio, _)| pio.next() <= at)
+            {
+                pio.work(at, input);
+                self.pins.set_function(function, pio.outputs(), at, &mut self.log);
+            }
+        }
+    }
+
+    /// When they have to be let work at the latest: where they may interrupt, with each step.
+    fn next_of_pios(&self) -> u64 {
+        /// Else in parcels of as many cycles.
+        const PARCEL: u64 = 4_096;
+        let next =
+            |pio: &Pio| if pio.may_interrupt() { pio.next() } else { pio.next().max(self.worked + PARCEL) };
+        self.pios.iter().map(next).min().unwrap_or(u64::MAX)
     }
 }
 
@@ -243,6 +311,8 @@ impl Bus for Rp2040 {
 
     fn settle(&mut self, cycle: u64) {
         self.timer.settle(cycle);
+        self.settle_pwm(cycle);
+        self.settle_pios(cycle);
         for stimulus in &mut self.stimuli {
             while let Some((at, pin, high)) = stimulus.take(cycle, self.clocks.hz) {
                 self.pins.drive(pin.bit, high, at, &mut self.log);
@@ -253,7 +323,11 @@ impl Bus for Rp2040 {
 
     fn next(&self) -> u64 {
         let outside = self.stimuli.iter().map(|stimulus| stimulus.next(self.clocks.hz)).min();
-        self.timer.next().min(outside.unwrap_or(u64::MAX))
+        self.timer.next().min(outside.unwrap_or(u64::MAX)).min(self.pwm.next()).min(self.next_of_pios())
+    }
+
+    fn drives_pins(&self) -> bool {
+        self.pwm.next() != u64::MAX || self.pios.iter().any(Pio::is_on)
     }
 
     fn lines(&self) -> u32 {

@@ -52,6 +52,14 @@ impl Rp2040 {
             0x4001_c000 => self.pins.read_pad(register),
             0x4003_4000 => self.uarts[0].read(register, now.cycle),
             0x4003_8000 => self.uarts[1].read(register, now.cycle),
+            0x4005_0000 => {
+                self.settle_pwm(now.cycle);
+                self.pwm.read(register)
+            }
+            0x5020_0000 | 0x5030_0000 => {
+                self.settle_pios(now.cycle);
+                self.pios[pio_of(address)].read(register)
+            }
             0x4005_4000 => self.timer.read(register, now.cycle),
             0x4005_8000 if register == 0x2c => self.clocks.read(plain),
             0x4006_c000 => u32::from(register == 0),
@@ -90,13 +98,27 @@ impl Rp2040 {
                 self.after_reset();
                 self.timer.rebase(now.cycle, &self.clocks);
             }
+            0x4005_0000 => {
+                self.settle_pwm(now.cycle);
+                if !self.pwm.write(register, how, value, now.cycle) {
+                    self.not_simulated(Part::Pwm, now);
+                }
+                self.show_pwm(now.cycle);
+            }
+            0x5020_0000 | 0x5030_0000 => {
+                self.settle_pios(now.cycle);
+                let number = pio_of(address);
+                let pio = &mut self.pios[number];
+                pio.write(register, how, value, now.cycle);
+                self.pins.set_function(super::PIO_FUNCTIONS[number], pio.outputs(), now.cycle, &mut self.log);
+            }
             0x4001_4000 => self.pins.write_bank(register, how, value, now.cycle, &mut self.log),
             0x4001_c000 => self.pins.write_pad(register, how, value, now.cycle, &mut self.log),
             0x4003_4000 => self.write_uart(0, register, how, value, now),
             0x4003_8000 => self.write_uart(1, register, how, value, now),
             0x4005_4000 => {
                 self.timer.settle(now.cycle);
-                self.timer.write(register, how, value, now.cycle, &self.clocks);
+                self.timer.write(register, how, value, now, &self.clocks, &mut self.log);
             }
             0x4005_8000 if register == 0x2c => {
                 self.timer.settle(now.cycle);
@@ -137,6 +159,14 @@ impl Rp2040 {
         if self.clocks.holds_in_reset(0x4005_4000) {
             self.timer = super::Timer::default();
         }
+        if self.clocks.holds_in_reset(0x4005_0000) {
+            self.pwm = super::Pwm::new();
+        }
+        for (number, base) in [(0, 0x5020_0000), (1, 0x5030_0000)] {
+            if self.clocks.holds_in_reset(base) {
+                self.pios[number] = super::Pio::new();
+            }
+        }
         for (number, base) in [(0, 0x4003_4000), (1, 0x4003_8000)] {
             if self.clocks.holds_in_reset(base) {
                 self.uarts[number] = super::Uart::default();
@@ -144,20 +174,24 @@ impl Rp2040 {
         }
     }
 
+    /// Parts that are not simulated.
     fn warn_of(&mut self, address: u32, now: Now) {
         let part = match address & !0x3fff {
             0x4003_c000 | 0x4004_0000 => Part::Spi,
             0x4004_4000 | 0x4004_8000 => Part::TwoWire,
             0x4004_c000 => Part::Adc,
-            0x4005_0000 => Part::Pwm,
             0x4005_c000 => Part::RealTimeClock,
             0x1800_0000 => Part::WritingFlash,
             base if base >> 16 == 0x5000 => Part::Dma,
             // Its controller is turned on; to turn its pins off is usual.
             0x5011_0000 if address & 0xfff == 0x40 => Part::Usb,
-            base if base >> 16 == 0x5020 || base >> 16 == 0x5030 => Part::Pio,
             _ => return,
         };
         self.not_simulated(part, now);
     }
+}
+
+/// Which of the blocks of state machines is at an address.
+const fn pio_of(address: u32) -> usize {
+    if address >> 20 == 0x502 { 0 } else { 1 }
 }

@@ -24,6 +24,8 @@ pub struct Pins {
     /// What SIO gives out, and where.
     out: u32,
     enabled: u32,
+    /// The same of the other functions, by FUNCSEL.
+    functions: [(u32, u32); 8],
     driven: u32,
     outside: u32,
     level: u32,
@@ -49,6 +51,7 @@ impl Pins {
             pads: [PAD; PINS as usize],
             out: 0,
             enabled: 0,
+            functions: [(0, 0); 8],
             driven: 0,
             outside: 0,
             level: 0,
@@ -85,6 +88,25 @@ impl Pins {
         self.resolve(now, log);
     }
 
+    /// Takes the levels of a function, and the pins that it drives.
+    pub fn set_function(&mut self, function: u32, given: (u32, u32), now: u64, log: &mut Log) {
+        let held = &mut self.functions[(function & 7) as usize];
+        if *held != given {
+            *held = given;
+            self.resolve(now, log);
+        }
+    }
+
+    /// The level that the selected function of a pin gives out, and whether it drives it.
+    fn given(&self, bit: u32) -> (bool, bool) {
+        let (out, enabled) = match self.control[bit as usize] & 0x1f {
+            SIO => (self.out, self.enabled),
+            function @ ..8 => self.functions[function as usize],
+            _ => (0, 0),
+        };
+        (out >> bit & 1 != 0, enabled >> bit & 1 != 0)
+    }
+
     /// A level comes from outside.
     pub fn drive(&mut self, bit: u8, high: bool, now: u64, log: &mut Log) {
         let mask = 1 << bit;
@@ -98,10 +120,9 @@ impl Pins {
         let mut level = 0;
         for (bit, (control, pad)) in (0..PINS).zip(self.control.iter().zip(&self.pads)) {
             let mask = 1 << bit;
-            let selected = control & 0x1f == SIO;
-            let value = over(control >> 8, selected && self.out & mask != 0);
-            let drives =
-                over(control >> 12, selected && self.enabled & mask != 0) && pad & OUTPUT_DISABLE == 0;
+            let (value, enabled) = self.given(bit);
+            let value = over(control >> 8, value);
+            let drives = over(control >> 12, enabled) && pad & OUTPUT_DISABLE == 0;
             let outside = if self.driven & mask != 0 { self.outside & mask != 0 } else { pad & PULL_UP != 0 };
             if if drives { value } else { outside } {
                 level |= mask;
@@ -150,10 +171,9 @@ impl Pins {
         match register {
             0x000..0x0f0 if register & 4 != 0 => self.control[pin],
             0x000..0x0f0 => {
-                let (mask, control) = (1 << pin, self.control[pin]);
-                let high = self.level & mask != 0;
-                let value = control & 0x1f == SIO && self.out & mask != 0;
-                let enabled = control & 0x1f == SIO && self.enabled & mask != 0;
+                let control = self.control[pin];
+                let high = self.level >> pin & 1 != 0;
+                let (value, enabled) = self.given(pin as u32);
                 let bit = |on: bool, at: u32| u32::from(on) << at;
                 bit(over(control >> 8, value), 9)
                     | bit(over(control >> 12, enabled), 13)

@@ -37,6 +37,9 @@ impl Sio {
 
 impl Rp2040 {
     pub(super) fn read_sio(&mut self, register: u32, now: Now) -> u32 {
+        if register == 0x004 {
+            self.settle_pios(now.cycle);
+        }
         match register {
             0x000 => 0, // the first core
             0x004 => self.pins.read(now.cycle),
@@ -69,6 +72,9 @@ impl Rp2040 {
     }
 
     pub(super) fn write_sio(&mut self, register: u32, value: u32, now: Now) {
+        if (0x010..0x030).contains(&register) {
+            self.settle_pios(now.cycle);
+        }
         let Rp2040 { pins, sio, log, .. } = self;
         let changed = |old: u32| match register & 0xc {
             0x0 => value,

@@ -2,8 +2,10 @@
 //!
 //! An alarm matches when the counter becomes equal to it, or is equal when it is written (the data sheet tells the first alone).
 
+use super::Now;
 use super::clocks::Clocks;
 use super::peripherals::Write;
+use crate::log::{Finding, Log};
 
 /// The timer.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +23,8 @@ pub struct Timer {
     interrupts: u32,
     enabled: u32,
     forced: u32,
+    /// Of alarms that were set to a time that had passed: when, by which instruction, and by how many ticks.
+    passed: [Option<(Now, u32)>; 4],
     latched_high: u32,
     to_write_low: u32,
 }
@@ -81,6 +85,23 @@ impl Timer {
         self.interrupts & self.enabled | self.forced
     }
 
+    /// An alarm that was set to a time that had passed, and was left so for a while.
+    fn tell_passed(&mut self, alarm: usize, now: u64, log: &mut Log) {
+        /// Who finds out that it is too late does so within as many ticks.
+        const SOON: u64 = 100;
+        if let Some((at, late)) = self.passed[alarm].take()
+            && self.count(now).saturating_sub(self.count(at.cycle)) > SOON
+        {
+            let Now { cycle, address } = at;
+            log.find(Finding::AlarmPast { alarm: alarm as u8, cycle, address, late, times: 1 });
+        }
+    }
+
+    /// The simulation ends.
+    pub fn finish(&mut self, now: u64, log: &mut Log) {
+        (0..4).for_each(|alarm| self.tell_passed(alarm, now, log));
+    }
+
     pub fn read(&mut self, register: u32, now: u64) -> u32 {
         let count = self.count(now);
         match register {
@@ -103,7 +124,8 @@ impl Timer {
         }
     }
 
-    pub fn write(&mut self, register: u32, how: Write, value: u32, now: u64, clocks: &Clocks) {
+    pub fn write(&mut self, register: u32, how: Write, value: u32, at: Now, clocks: &Clocks, log: &mut Log) {
+        let now = at.cycle;
         match register {
             0x00 => {
                 let count = u64::from(value) << 32 | u64::from(self.to_write_low);
@@ -115,11 +137,17 @@ impl Timer {
             0x04 => self.to_write_low = value,
             0x10..0x20 => {
                 let alarm = (register >> 2 & 3) as usize;
+                self.tell_passed(alarm, now, log);
                 self.alarms[alarm] = how.onto(self.alarms[alarm], value);
                 self.arm(alarm, now);
+                let late = (self.count(now) as u32).wrapping_sub(self.alarms[alarm]);
+                self.passed[alarm] = (late > 0 && late < 1 << 31).then_some((at, late));
             }
-            // Ones disarm.
-            0x20 => self.armed &= !value,
+            // Ones disarm: who looks whether the time has passed does so.
+            0x20 => {
+                self.armed &= !value;
+                (0..4).filter(|alarm| value & 1 << alarm != 0).for_each(|alarm| self.passed[alarm] = None);
+            }
             0x30 => {
                 self.paused = how.onto(u32::from(self.paused), value) & 1 != 0;
                 self.rebase(now, clocks);

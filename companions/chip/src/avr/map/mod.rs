@@ -180,6 +180,7 @@ pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
         false => ['A', 'B', 'C'].map(|unit| pin(format!("OC{number}{unit}"))),
     };
     timer::Spec {
+        number,
         wide,
         fine: number == if old { 0 } else { 2 },
         overflow: id("OVF"),

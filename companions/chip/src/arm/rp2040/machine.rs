@@ -1,0 +1,502 @@
+//! One state machine of a block of programmable input and output, and its instructions (data sheet, 3.4 and 3.5).
+
+use std::collections::VecDeque;
+
+use super::peripherals::Write;
+
+/// Memory, flags and pins that the machines of a block share.
+#[derive(Debug, Clone, Default)]
+pub struct Around {
+    pub memory: [u16; 32],
+    /// The eight flags of interrupts.
+    pub flags: u8,
+    /// Levels that are given out, pins that are driven, and levels that are seen.
+    pub out: u32,
+    pub enabled: u32,
+    pub input: u32,
+}
+
+/// A state machine.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    number: u32,
+    on: bool,
+    /// Cycles of a step, in 256ths; the steps since a cycle.
+    divider: u64,
+    since: u64,
+    steps: u64,
+    execution: u32,
+    shift: u32,
+    pins: u32,
+    pc: u32,
+    x: u32,
+    y: u32,
+    /// The shift registers, each with how many bits were shifted in, or out.
+    input: (u32, u32),
+    output: (u32, u32),
+    /// Steps of a delay that are left.
+    delay: u32,
+    /// It waits for something to send: nothing happens before that is written.
+    idle: bool,
+    /// An instruction that comes before that at the program counter.
+    forced: Option<u16>,
+    /// It waits for a flag that it set itself to be cleared.
+    waits_for: Option<u8>,
+    pub to_send: VecDeque<u32>,
+    pub received: VecDeque<u32>,
+}
+
+/// Outcome of an instruction.
+enum Went {
+    On,
+    /// It jumped, and the program counter is set.
+    Jumped,
+    /// The next instruction is this one, without a delay before.
+    Executes(u16),
+    /// It is tried again in the next step.
+    Stalled,
+}
+
+impl Machine {
+    pub fn new(number: u32) -> Self {
+        Machine {
+            number,
+            on: false,
+            divider: 256,
+            since: 0,
+            steps: 0,
+            execution: 0x1_f000,
+            shift: 0xc_0000,
+            pins: 5 << 26,
+            pc: 0,
+            x: 0,
+            y: 0,
+            input: (0, 0),
+            output: (0, 32),
+            delay: 0,
+            idle: false,
+            forced: None,
+            waits_for: None,
+            to_send: VecDeque::new(),
+            received: VecDeque::new(),
+        }
+    }
+
+    pub const fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// SM_RESTART: what is in its registers stays.
+    pub fn restart(&mut self) {
+        (self.input.1, self.output.1, self.delay) = (0, 32, 0);
+        (self.forced, self.waits_for) = (None, None);
+    }
+
+    /// Something is written to it at a cycle: it goes on with the first step from there.
+    pub fn wake(&mut self, cycle: u64) {
+        if std::mem::take(&mut self.idle) {
+            self.steps = (cycle.saturating_sub(self.since) * 256).div_ceil(self.divider);
+        }
+    }
+
+    /// CLKDIV_RESTART, or another divider: steps count from here.
+    pub fn restart_clock(&mut self, cycle: u64) {
+        (self.since, self.steps) = (cycle, 0);
+    }
+
+    pub fn switch(&mut self, on: bool, cycle: u64) {
+        if on && !self.on {
+            self.restart_clock(cycle);
+        }
+        self.on = on;
+    }
+
+    /// The cycle of its next step.
+    pub fn next(&self) -> u64 {
+        if self.on && !self.idle { self.since + self.steps * self.divider / 256 } else { u64::MAX }
+    }
+
+    /// Both directions of the FIFO can be joined.
+    pub fn send_room(&self) -> usize {
+        [4, 8, 0, 0][(self.shift >> 30 & 3) as usize]
+    }
+
+    pub fn receive_room(&self) -> usize {
+        [4, 0, 8, 0][(self.shift >> 30 & 3) as usize]
+    }
+
+    pub fn read(&self, register: u32, around: &Around) -> u32 {
+        match register {
+            0x00 => (self.divider as u32 & 0xff_ffff) << 8,
+            0x04 => self.execution | u32::from(self.forced.is_some()) << 31,
+            0x08 => self.shift,
+            0x0c => self.pc,
+            0x10 => u32::from(around.memory[self.pc as usize & 31]),
+            _ => self.pins,
+        }
+    }
+
+    pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64, around: &mut Around) {
+        self.wake(cycle);
+        let value = how.onto(if register == 0x10 { 0 } else { self.read(register, around) }, value);
+        match register {
+            0x00 => {
+                // A whole part of 0 divides by 65536.
+                let divider = u64::from(value >> 8);
+                let divider = if divider < 256 { divider + (65_536 << 8) } else { divider };
+                if divider != self.divider {
+                    let next = self.next();
+                    self.restart_clock(if self.on { next.max(cycle) } else { cycle });
+                    self.divider = divider;
+                }
+            }
+            0x04 => self.execution = value & 0x7fff_ffff,
+            0x08 => {
+                if (self.shift ^ value) >> 30 != 0 {
+                    self.to_send.clear();
+                    self.received.clear();
+                }
+                self.shift = value;
+            }
+            // An instruction is executed at once.
+            0x10 => {
+                self.delay = 0;
+                self.instruct(value as u16, true, around);
+            }
+            0x14 => self.pins = value,
+            _ => {}
+        }
+    }
+
+    /// One step.
+    pub fn work(&mut self, around: &mut Around) {
+        self.steps += 1;
+        if self.delay > 0 {
+            self.delay -= 1;
+            return self.refill(around.memory[self.pc as usize & 31]);
+        }
+        let (word, forced) = match self.forced.take() {
+            Some(word) => (word, true),
+            None => (around.memory[self.pc as usize & 31], false),
+        };
+        self.instruct(word, forced, around);
+    }
+
+    /// An instruction of the program, or one that comes in between.
+    fn instruct(&mut self, word: u16, forced: bool, around: &mut Around) {
+        let delay = self.side_set(u32::from(word), around);
+        let (went, is_out) = (self.perform(u32::from(word), around), word >> 13 == 3);
+        if !is_out {
+            self.refill(word);
+        }
+        match went {
+            Went::Stalled => {
+                self.forced = forced.then_some(word);
+                self.idle = self.to_send.is_empty() && (is_out || word & 0xe080 == 0x8080);
+                return;
+            }
+            Went::Jumped => {}
+            _ if forced => {}
+            _ => {
+                let [bottom, top] = [self.execution >> 7 & 31, self.execution >> 12 & 31];
+                self.pc = if self.pc == top { bottom } else { (self.pc + 1) & 31 };
+            }
+        }
+        match went {
+            Went::Executes(next) => self.forced = Some(next),
+            // With autopull something may happen in a delay.
+            _ if self.shift & 1 << 17 == 0 && self.on => self.steps += u64::from(delay),
+            _ => self.delay = delay,
+        }
+    }
+
+    /// Sets the pins beside the instruction, and tells its delay: both share five bits.
+    fn side_set(&self, word: u32, around: &mut Around) -> u32 {
+        let count = self.pins >> 29;
+        let field = word >> 8 & 31;
+        let delay = field & ((1u32 << (5 - count.min(5))) - 1);
+        let optional = self.execution & 1 << 30 != 0;
+        let bits = count - u32::from(optional && count > 0);
+        if count > 0 && (!optional || field & 16 != 0) {
+            let value = field >> (5 - count.min(5)) & ((1 << bits) - 1);
+            let target = if self.execution & 1 << 29 != 0 { &mut around.enabled } else { &mut around.out };
+            place(target, value, self.pins >> 10 & 31, bits);
+        }
+        delay
+    }
+
+    /// With autopull, an output register that is empty is filled beside every instruction but OUT (3.5.4).
+    fn refill(&mut self, word: u16) {
+        let is_pull = word & 0xe080 == 0x8080;
+        if self.shift & 1 << 17 != 0
+            && !is_pull
+            && self.output.1 >= self.pull_threshold()
+            && let Some(value) = self.to_send.pop_front()
+        {
+            self.output = (value, 0);
+        }
+    }
+
+    fn pull_threshold(&self) -> u32 {
+        threshold(self.shift >> 25)
+    }
+
+    fn push_threshold(&self) -> u32 {
+        threshold(self.shift >> 20)
+    }
+
+    /// The levels that it sees, from its first pin on.
+    fn seen(&self, around: &Around) -> u32 {
+        around.input.rotate_right(self.pins >> 15 & 31)
+    }
+
+    /// A flag by its index, which may count from the machine's number.
+    fn flag(&self, index: u32) -> u8 {
+        let low = index & 3;
+        let of = if index & 16 != 0 { (low + self.number) & 3 | index & 4 } else { index & 7 };
+        1 << of
+    }
+
+    fn perform(&mut self, word: u32, around: &mut Around) -> Went {
+        let (what, low) = (word >> 5 & 7, word & 31);
+        match word >> 13 {
+            0 => self.jump(what, low, around),
+            1 => self.wait(word, around),
+            2 => self.shift_in(what, bits(low), around),
+            3 => self.shift_out(what, bits(low), around),
+            4 => self.queue(word),
+            5 => self.copy(word, around),
+            6 => self.raise(word, around),
+            _ => {
+                let [base, count] = [self.pins >> 5 & 31, self.pins >> 26 & 7];
+                match what {
+                    0 => place(&mut around.out, low, base, count),
+                    1 => self.x = low,
+                    2 => self.y = low,
+                    4 => place(&mut around.enabled, low, base, count),
+                    _ => {}
+                }
+                Went::On
+            }
+        }
+    }
+
+    fn jump(&mut self, condition: u32, to: u32, around: &Around) -> Went {
+        let jumps = match condition {
+            0 => true,
+            1 => self.x == 0,
+            2 => {
+                self.x = self.x.wrapping_sub(1);
+                self.x != u32::MAX
+            }
+            3 => self.y == 0,
+            4 => {
+                self.y = self.y.wrapping_sub(1);
+                self.y != u32::MAX
+            }
+            5 => self.x != self.y,
+            6 => around.input >> (self.execution >> 24 & 31) & 1 != 0,
+            _ => self.output.1 < self.pull_threshold(),
+        };
+        if !jumps {
+            return Went::On;
+        }
+        self.pc = to;
+        Went::Jumped
+    }
+
+    fn wait(&self, word: u32, around: &mut Around) -> Went {
+        let (wanted, low) = (word & 0x80 != 0, word & 31);
+        let is = match word >> 5 & 3 {
+            0 => around.input >> low & 1 != 0,
+            1 => self.seen(around) >> low & 1 != 0,
+            2 => {
+                let flag = self.flag(low);
+                let is = around.flags & flag != 0;
+                if is && wanted {
+                    around.flags &= !flag;
+                }
+                is
+            }
+            _ => wanted,
+        };
+        if is == wanted { Went::On } else { Went::Stalled }
+    }
+
+    fn shift_in(&mut self, from: u32, count: u32, around: &Around) -> Went {
+        let pushes = self.shift & 1 << 16 != 0;
+        let is_full = |machine: &Self| machine.received.len() >= machine.receive_room();
+        if pushes && self.input.1 >= self.push_threshold() {
+            // It was full and could not be pushed.
+            if is_full(self) {
+                return Went::Stalled;
+            }
+            self.push();
+        }
+        let value = match from {
+            0 => self.seen(around),
+            1 => self.x,
+            2 => self.y,
+            6 => self.input.0,
+            7 => self.output.0,
+            _ => 0,
+        } & ones(count);
+        let old = self.input.0;
+        self.input.0 = match (self.shift & 1 << 18 != 0, count) {
+            (_, 32) => value,
+            (true, _) => old >> count | value << (32 - count),
+            (false, _) => old << count | value,
+        };
+        self.input.1 = (self.input.1 + count).min(32);
+        if pushes && self.input.1 >= self.push_threshold() && !is_full(self) {
+            self.push();
+        }
+        Went::On
+    }
+
+    fn push(&mut self) {
+        self.received.push_back(self.input.0);
+        self.input = (0, 0);
+    }
+
+    fn shift_out(&mut self, to: u32, count: u32, around: &mut Around) -> Went {
+        let pulls = self.shift & 1 << 17 != 0;
+        if pulls && self.output.1 >= self.pull_threshold() {
+            if let Some(value) = self.to_send.pop_front() {
+                self.output = (value, 0);
+            }
+            return Went::Stalled;
+        }
+        let old = self.output.0;
+        let value = if self.shift & 1 << 19 != 0 { old } else { old.checked_shr(32 - count).unwrap_or(old) }
+            & ones(count);
+        self.output.0 = match (self.shift & 1 << 19 != 0, count) {
+            (_, 32) => 0,
+            (true, _) => old >> count,
+            (false, _) => old << count,
+        };
+        self.output.1 = (self.output.1 + count).min(32);
+        if pulls
+            && self.output.1 >= self.pull_threshold()
+            && let Some(next) = self.to_send.pop_front()
+        {
+            self.output = (next, 0);
+        }
+        let [base, pins] = [self.pins & 31, self.pins >> 20 & 63];
+        match to {
+            0 => place(&mut around.out, value, base, pins),
+            1 => self.x = value,
+            2 => self.y = value,
+            4 => place(&mut around.enabled, value, base, pins),
+            5 => {
+                self.pc = value & 31;
+                return Went::Jumped;
+            }
+            6 => self.input = (value, count),
+            7 => return Went::Executes(value as u16),
+            _ => {}
+        }
+        Went::On
+    }
+
+    /// PUSH and PULL.
+    fn queue(&mut self, word: u32) -> Went {
+        let (pulls, conditional, blocks) = (word & 0x80 != 0, word & 0x40 != 0, word & 0x20 != 0);
+        if pulls {
+            // With autopull, PULL does nothing while the register is full.
+            if (conditional || self.shift & 1 << 17 != 0) && self.output.1 < self.pull_threshold() {
+                return Went::On;
+            }
+            match self.to_send.pop_front() {
+                Some(value) => self.output = (value, 0),
+                None if blocks => return Went::Stalled,
+                None => self.output = (self.x, 0),
+            }
+            return Went::On;
+        }
+        if conditional && self.input.1 < self.push_threshold() {
+            return Went::On;
+        }
+        match self.received.len() < self.receive_room() {
+            true => self.push(),
+            false if blocks => return Went::Stalled,
+            false => self.input = (0, 0),
+        }
+        Went::On
+    }
+
+    /// MOV.
+    fn copy(&mut self, word: u32, around: &mut Around) -> Went {
+        let value = match word & 7 {
+            0 => self.seen(around),
+            1 => self.x,
+            2 => self.y,
+            5 => {
+                let (limit, of_received) = ((self.execution & 15) as usize, self.execution & 16 != 0);
+                let level = if of_received { self.received.len() } else { self.to_send.len() };
+                if level < limit { u32::MAX } else { 0 }
+            }
+            6 => self.input.0,
+            7 => self.output.0,
+            _ => 0,
+        };
+        let value = match word >> 3 & 3 {
+            1 => !value,
+            2 => value.reverse_bits(),
+            _ => value,
+        };
+        match word >> 5 & 7 {
+            0 => place(&mut around.out, value, self.pins & 31, self.pins >> 20 & 63),
+            1 => self.x = value,
+            2 => self.y = value,
+            4 => return Went::Executes(value as u16),
+            5 => {
+                self.pc = value & 31;
+                return Went::Jumped;
+            }
+            6 => self.input = (value, 0),
+            7 => self.output = (value, 0),
+            _ => {}
+        }
+        Went::On
+    }
+
+    /// IRQ.
+    fn raise(&mut self, word: u32, around: &mut Around) -> Went {
+        let flag = self.flag(word & 31);
+        if word & 0x40 != 0 {
+            around.flags &= !flag;
+            return Went::On;
+        }
+        if self.waits_for.is_none() {
+            around.flags |= flag;
+        }
+        if word & 0x20 == 0 {
+            return Went::On;
+        }
+        let waits = self.waits_for.is_none() || around.flags & flag != 0;
+        self.waits_for = waits.then_some(flag);
+        if waits { Went::Stalled } else { Went::On }
+    }
+}
+
+/// A count of bits, where 0 stands for 32.
+const fn bits(field: u32) -> u32 {
+    if field & 31 == 0 { 32 } else { field & 31 }
+}
+
+const fn threshold(field: u32) -> u32 {
+    bits(field)
+}
+
+fn ones(count: u32) -> u32 {
+    u32::MAX >> (32 - count)
+}
+
+/// Puts the low bits of a value onto as many pins, from the first on, around the end of the 32.
+fn place(target: &mut u32, value: u32, first: u32, count: u32) {
+    if count > 0 {
+        let mask = ones(count.min(32)).rotate_left(first);
+        *target = *target & !mask | value.rotate_left(first) & mask;
+    }
+}

@@ -1,0 +1,264 @@
+//! Pulse width modulation: eight slices, each a counter with two outputs (data sheet, 4.5).
+//!
+//! Simulated is the free-running counter, of both slopes. Counting what comes to a pin (DIVMODE) is not.
+
+use super::peripherals::Write;
+
+const ENABLED: u32 = 1;
+const PHASE_CORRECT: u32 = 2;
+const INVERTED: [u32; 2] = [4, 8];
+const DIVIDER_MODE: u32 = 3 << 4;
+
+/// A counter with two outputs.
+#[derive(Debug, Clone, Copy)]
+struct Slice {
+    control: u32,
+    /// Cycles of a count, in sixteenths.
+    divider: u32,
+    /// Values that the firmware wrote, and those that the counter has taken over.
+    compare: u32,
+    compare_taken: u32,
+    top: u32,
+    top_taken: u32,
+    /// Counts of its lap that it had made at a cycle, and sixteenths of a cycle that had passed of the next.
+    counts: u64,
+    since: u64,
+    passed: u64,
+}
+
+impl Slice {
+    const fn new() -> Self {
+        Slice {
+            control: 0,
+            divider: 16,
+            compare: 0,
+            compare_taken: 0,
+            top: 0xffff,
+            top_taken: 0xffff,
+            counts: 0,
+            since: 0,
+            passed: 0,
+        }
+    }
+
+    fn is_on(&self) -> bool {
+        self.control & ENABLED != 0
+    }
+
+    fn sixteenths(&self) -> u64 {
+        // A divider of 0 divides by 256.
+        u64::from(if self.divider < 16 { self.divider + 256 * 16 } else { self.divider })
+    }
+
+    /// Counts of a lap: up, or up and down (4.5.2.6).
+    fn lap(&self) -> u64 {
+        (u64::from(self.top_taken) + 1) * if self.control & PHASE_CORRECT != 0 { 2 } else { 1 }
+    }
+
+    /// The counter's value after as many counts of a lap.
+    fn value(&self) -> u32 {
+        let top = u64::from(self.top_taken);
+        (if self.counts <= top { self.counts } else { 2 * top + 1 - self.counts.min(2 * top + 1) }) as u32
+    }
+
+    /// Counts of a lap until something changes: an output, or the lap.
+    fn to_event(&self) -> u64 {
+        let lap = self.lap();
+        let compares = [self.compare_taken & 0xffff, self.compare_taken >> 16].map(u64::from);
+        let changes = compares.into_iter().flat_map(|compare| [compare, lap.saturating_sub(compare)]);
+        let next = changes.filter(|at| *at > self.counts && *at < lap).min().unwrap_or(lap);
+        next.saturating_sub(self.counts).max(1)
+    }
+
+    /// The cycle in which it has counted so many more.
+    fn cycle_after(&self, counts: u64) -> u64 {
+        self.since + (counts * self.sixteenths()).saturating_sub(self.passed).div_ceil(16)
+    }
+
+    /// Counts until a cycle; true where a lap ended.
+    fn count_until(&mut self, cycle: u64) -> bool {
+        let passed = self.passed + (cycle - self.since) * 16;
+        let counts = passed / self.sixteenths();
+        (self.since, self.passed) = (cycle, passed % self.sixteenths());
+        self.counts += counts;
+        let wraps = self.counts >= self.lap();
+        if wraps {
+            self.counts -= self.lap();
+            (self.compare_taken, self.top_taken) = (self.compare, self.top);
+        }
+        wraps
+    }
+
+    /// Whether an output is high.
+    fn output(&self, channel: usize) -> bool {
+        let compare = self.compare_taken >> (16 * channel) & 0xffff;
+        (self.value() < compare) != (self.control & INVERTED[channel] != 0)
+    }
+}
+
+/// All slices.
+#[derive(Debug, Clone)]
+pub struct Pwm {
+    slices: [Slice; 8],
+    raised: u32,
+    enabled: u32,
+    forced: u32,
+}
+
+impl Pwm {
+    pub const fn new() -> Self {
+        Pwm { slices: [Slice::new(); 8], raised: 0, enabled: 0, forced: 0 }
+    }
+
+    /// Whether its line of interrupts is high.
+    pub const fn interrupts(&self) -> bool {
+        self.raised & self.enabled | self.forced != 0
+    }
+
+    /// Levels of its outputs: two bits a slice.
+    pub fn outputs(&self) -> u32 {
+        let bits = |(number, slice): (u32, &Slice)| {
+            u32::from(slice.output(0)) << (2 * number) | u32::from(slice.output(1)) << (2 * number + 1)
+        };
+        (0..).zip(&self.slices).map(bits).sum()
+    }
+
+    /// When an output changes, or a lap ends.
+    pub fn next(&self) -> u64 {
+        let on = self.slices.iter().filter(|slice| slice.is_on());
+        on.map(|slice| slice.cycle_after(slice.to_event())).min().unwrap_or(u64::MAX)
+    }
+
+    /// Counts until a cycle that is not beyond the next event.
+    pub fn settle(&mut self, cycle: u64) {
+        for (number, slice) in self.slices.iter_mut().enumerate().filter(|(_, slice)| slice.is_on()) {
+            if slice.count_until(cycle) {
+                self.raised |= 1 << number;
+            }
+        }
+    }
+
+    pub fn read(&self, register: u32) -> u32 {
+        let Some(slice) = self.slices.get((register / 0x14) as usize) else {
+            return match register {
+                0xa0 => (0..8).filter(|n| self.slices[*n].is_on()).map(|n| 1 << n).sum(),
+                0xa4 => self.raised,
+                0xa8 => self.enabled,
+                0xac => self.forced,
+                0xb0 => self.raised & self.enabled | self.forced,
+                _ => 0,
+            };
+        };
+        match register % 0x14 {
+            0x00 => slice.control,
+            0x04 => slice.divider,
+            0x08 => slice.value(),
+            0x0c => slice.compare,
+            _ => slice.top,
+        }
+    }
+
+    /// Writes a register at a cycle to which it has been settled; false for what is not simulated.
+    pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64) -> bool {
+        if let Some(slice) = self.slices.get_mut((register / 0x14) as usize) {
+            let was_on = slice.is_on();
+            let onto = |old: &mut u32, mask: u32| *old = how.onto(*old, value) & mask;
+            match register % 0x14 {
+                // PH_RET and PH_ADV hold nothing.
+                0x00 => onto(&mut slice.control, 0x3f),
+                0x04 => onto(&mut slice.divider, 0xfff),
+                0x08 => slice.counts = u64::from(how.onto(slice.value(), value) & 0xffff),
+                0x0c => onto(&mut slice.compare, u32::MAX),
+                _ => onto(&mut slice.top, 0xffff),
+            }
+            slice.begun(was_on, cycle);
+            let moves_phase = register.is_multiple_of(0x14) && value & 0xc0 != 0 && how != Write::Clear;
+            return slice.control & DIVIDER_MODE == 0 && !moves_phase;
+        }
+        match register {
+            0xa0 => {
+                let on = how.onto(self.read(0xa0), value);
+                for (number, slice) in self.slices.iter_mut().enumerate() {
+                    let was_on = slice.is_on();
+                    slice.control = slice.control & !ENABLED | on >> number & ENABLED;
+                    slice.begun(was_on, cycle);
+                }
+            }
+            // Ones clear.
+            0xa4 if how != Write::Flip => self.raised &= !value,
+            0xa8 => self.enabled = how.onto(self.enabled, value) & 0xff,
+            0xac => self.forced = how.onto(self.forced, value) & 0xff,
+            _ => {}
+        }
+        true
+    }
+}
+
+impl Slice {
+    /// After a write: while it stands, registers take effect at once; it counts from where it is turned on.
+    fn begun(&mut self, was_on: bool, cycle: u64) {
+        if !was_on {
+            (self.compare_taken, self.top_taken) = (self.compare, self.top);
+            (self.since, self.passed) = (cycle, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Levels of output A of slice 0, each with its cycle.
+    fn changes(pwm: &mut Pwm, until: u64) -> Vec<(u64, bool)> {
+        let (mut level, mut changes) = (false, Vec::new());
+        loop {
+            if (pwm.outputs() & 1 != 0) != level {
+                level = !level;
+                changes.push((pwm.slices[0].since, level));
+            }
+            let next = pwm.next();
+            if next > until {
+                return changes;
+            }
+            pwm.settle(next);
+        }
+    }
+
+    fn written(registers: &[(u32, u32)]) -> Pwm {
+        let mut pwm = Pwm::new();
+        for (register, value) in registers {
+            pwm.write(*register, Write::Plain, *value, 0);
+        }
+        pwm
+    }
+
+    /// The period is (TOP + 1) (1 + phase correct) divider cycles (4.5.2.6), and high for as many counts as CC says.
+    #[test]
+    fn a_lap_takes_what_the_data_sheet_says() {
+        let mut plain = written(&[(0x04, 2 << 4), (0x0c, 3), (0x10, 9), (0x00, 1)]);
+        assert_eq!(changes(&mut plain, 45), [(0, true), (6, false), (20, true), (26, false), (40, true)]);
+        let mut fraction = written(&[(0x04, 2 << 4 | 8), (0x0c, 2), (0x10, 3), (0x00, 1)]);
+        assert_eq!(changes(&mut fraction, 21), [(0, true), (5, false), (10, true), (15, false), (20, true)]);
+        let mut both = written(&[(0x04, 1 << 4), (0x0c, 3), (0x10, 9), (0x00, 3)]);
+        assert_eq!(changes(&mut both, 40), [(0, true), (3, false), (17, true), (23, false), (37, true)]);
+        assert_eq!(both.read(0xa4), 1);
+    }
+
+    /// None and all of a lap are constant (4.5.2.2).
+    #[test]
+    fn the_ends_of_the_range_are_constant() {
+        for (compare, high) in [(0, false), (10, true)] {
+            let mut pwm = written(&[(0x0c, compare), (0x10, 9), (0x00, 1)]);
+            assert_eq!(changes(&mut pwm, 100), if high { vec![(0, true)] } else { vec![] });
+        }
+    }
+
+    /// While it runs, a value takes effect with the next lap (4.5.2.3).
+    #[test]
+    fn a_value_waits_for_the_end_of_the_lap() {
+        let mut pwm = written(&[(0x0c, 3), (0x10, 9), (0x00, 1)]);
+        pwm.settle(3);
+        pwm.write(0x0c, Write::Plain, 6, 3);
+        assert_eq!(changes(&mut pwm, 30), [(10, true), (16, false), (20, true), (26, false), (30, true)]);
+    }
+}
