@@ -49,7 +49,6 @@ pub struct Interrupts {
     pub switched: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 const fn is_none(count: &u64) -> bool {
     *count == 0
 }

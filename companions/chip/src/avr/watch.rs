@@ -73,12 +73,12 @@ impl Watch {
         }
     }
 
-    /// Whether setting the stack pointer is what a function does that makes room for its variables, whose address it keeps in
-    /// Y: it reads the pointer and subtracts; at its end it adds.
+    /// Whether setting the stack pointer is what a function does that makes room for its variables: it reads the pointer
+    /// and subtracts; at its end it takes it from Y.
     pub fn is_frame(&self, before: u16, sp: u16, y: u16, cycle: u64) -> bool {
         /// Cycles from reading to writing.
         const SUBTRACTING: u64 = 16;
-        y == sp && (sp >= before || cycle - self.read_at <= SUBTRACTING)
+        if sp < before { cycle - self.read_at <= SUBTRACTING } else { y == sp }
     }
 
     /// The firmware changed to a stack that is not told apart from the first, which it does downwards: when it first did.

@@ -50,9 +50,7 @@ pub enum TuneError {
     },
     /// The same start under another name.
     #[error("this start of the machine was measured before as {}: restart it first", name.as_deref().unwrap_or("one without a name"))]
-    SameStart {
-        name: Option<String>,
-    },
+    SameStart { name: Option<String> },
     /// More than two ways.
     #[error(
         "two other ways to start this machine are being compared here: start it as one of them, or begin anew in another directory"
