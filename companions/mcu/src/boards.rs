@@ -92,15 +92,17 @@ mod tests {
         for (board, variant) in BOARDS.iter().zip(["standard", "mega", "leonardo"]) {
             let path = format!("/usr/share/arduino/hardware/arduino/avr/variants/{variant}/pins_arduino.h");
             let Ok(header) = std::fs::read_to_string(path) else { continue };
-            let table = |name: &str| {
+            let table = |name: &str, row: &str| -> Vec<String> {
                 let rows = header.lines().skip_while(|line| !line.contains(&format!("{name}[]"))).skip(1);
-                rows.take_while(|line| !line.contains("};"))
-                    .map(|line| line.split("//").next().unwrap().trim().to_owned())
+                let rows = rows.take_while(|line| !line.contains("};"));
+                let rows = rows.map(|line| line.split("//").next().unwrap().trim().to_owned());
+                rows.filter(|of| of.starts_with(row)).collect()
             };
-            let ports = table("digital_pin_to_port_PGM").filter(|row| row.starts_with('P'));
-            let bits = table("digital_pin_to_bit_mask_PGM").filter(|row| row.starts_with("_BV"));
+            let ports = table("digital_pin_to_port_PGM", "P");
+            let bits = table("digital_pin_to_bit_mask_PGM", "_BV");
             let pins: Vec<String> = ports
-                .zip(bits)
+                .iter()
+                .zip(&bits)
                 .map(|(port, bit)| port[1..2].to_owned() + &bit.replace(char::is_whitespace, "")[4..5])
                 .collect();
             let ours: Vec<&str> = board.pins.split(' ').collect();

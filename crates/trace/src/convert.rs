@@ -57,11 +57,15 @@ pub fn recover_to(
         return Err(still_recording(journal));
     }
     let file = OwnFile::new(file).map_err(Error::file("read", journal))?;
-    let finished = match check_free(target) {
+    let mut finished = match check_free(target) {
         Ok(()) => convert(&file, journal, target, None, progress)?,
         Err(taken) => made_before(&file, journal, target, progress)?.ok_or(taken)?,
     };
-    without_journal(finished, journal, file.identity())
+    match remove_journal(&mut finished, journal, file.identity()) {
+        // What a file system that is read-only holds is kept, as whoever recovers from it knows.
+        Err(kept) if kept.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(finished),
+        removed => removed.map_err(|why| left(&finished, journal, why)).map(|()| finished),
+    }
 }
 
 /// The run file that is there already, if it is this journal's: whoever made it was killed before the journal went.
@@ -121,7 +125,7 @@ pub(crate) fn close_journal(
     progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, Error> {
     let Journal { path, file, rows, .. } = journal;
-    let closed = match file.get() {
+    let mut closed = match file.get() {
         Ok(_) => convert(file, path, target, Some(info), progress),
         // The program around us closed the descriptor; the journal may still be there by its name.
         Err(closed) => match File::open(path).and_then(OwnFile::new) {
@@ -136,34 +140,34 @@ pub(crate) fn close_journal(
     if closed.rows + left_out < *rows {
         return Err(lost(target, path, *rows, closed.rows));
     }
-    without_journal(closed, path, file.identity())
+    remove_journal(&mut closed, path, file.identity()).map_err(|why| left(&closed, path, why))?;
+    Ok(closed)
 }
 
 /// Removes the journal of a run file that holds all of it, unless the name is another file's by now.
-fn without_journal(finished: FinishedRun, path: &Path, identity: Identity) -> Result<FinishedRun, Error> {
+fn remove_journal(finished: &mut FinishedRun, path: &Path, identity: Identity) -> io::Result<()> {
     if !finished.skipped.is_empty() || !is_journal_name(path) {
-        return Ok(finished);
+        return Ok(());
     }
-    let left = |source: io::Error| {
-        Error::refused(format!(
-            "{} is written, and whole; its journal {} could not be removed",
-            finished.path.display(),
-            path.display()
-        ))
-        .because(source)
-        .remedy("remove it")
-        .case(FileProblem::JournalLeft)
-    };
-    if identity.is_named(path).map_err(left)? {
-        match std::fs::remove_file(path) {
-            // What a file system that is read-only holds is kept, as whoever recovers from it knows.
-            Err(kept) if kept.kind() == io::ErrorKind::ReadOnlyFilesystem => return Ok(finished),
-            removed => removed.map_err(left)?,
-        }
+    if identity.is_named(path)? {
+        std::fs::remove_file(path)?;
         // Should the name come back after a power loss, nothing is lost by that.
         let _ = sync_directory(path);
     }
-    Ok(FinishedRun { journal: None, ..finished })
+    finished.journal = None;
+    Ok(())
+}
+
+/// A run file that is written, and whose journal is left.
+fn left(finished: &FinishedRun, path: &Path, why: io::Error) -> Error {
+    Error::refused(format!(
+        "{} is written, and whole; its journal {} could not be removed",
+        finished.path.display(),
+        path.display()
+    ))
+    .because(why)
+    .remedy("remove it")
+    .case(FileProblem::JournalLeft)
 }
 
 fn convert(

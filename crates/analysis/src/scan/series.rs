@@ -381,14 +381,16 @@ impl SeriesBuilder {
         let before = self.blocks_seen;
         self.blocks_seen += next.blocks_seen;
         self.steps.append(&mut next.steps);
+        // Each is held until it was offered for every score: what goes for one may be wanted for the next.
         for (number, (_, rows)) in next.kept {
-            self.kept.insert(before + number, (u32::from(self.complete), rows));
+            self.kept.insert(before + number, (1 + u32::from(self.complete), rows));
         }
         for (top, theirs) in next.tops.into_iter().enumerate() {
             for Reverse((score, number)) in theirs.heap {
                 self.offer(top, score, before + number);
             }
         }
+        self.kept.range_mut(before..).for_each(|(_, (holders, _))| *holders -= 1);
         self.kept.retain(|_, (holders, _)| *holders > 0);
         self.first.get_or_insert(first);
         self.previous = next.previous.or(self.previous);

@@ -51,12 +51,12 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 /// A cell of text as RFC 4180 has it; in quotes, too, what a reader may take for another separator, a comment or a margin. What a
 /// spreadsheet would compute has an apostrophe before it, which makes it text there.
 fn quoted(text: &str) -> String {
-    let text = &*printable_drawing(text);
-    let text = &*match text.starts_with(['=', '+', '-', '@']) {
+    let text = &*printable_drawing(text).replace('\t', " ");
+    let text = &*match text.trim_start().starts_with(['=', '+', '-', '@']) {
         true => format!("'{text}"),
         false => text.into(),
     };
-    if text.contains([',', ';', '\t', '"', '\n', '\r']) || text.starts_with('#') || text.trim() != text {
+    if text.contains([',', ';', '"', '\n', '\r']) || text.starts_with('#') || text.trim() != text {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {
         text.into()
