@@ -39,7 +39,7 @@ impl Text<'_> {
 }
 
 fn escaped(text: &str) -> String {
-    printable_drawing(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable_drawing(text).replace('\t', " ").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
