@@ -75,7 +75,8 @@ fn every_command_answers_the_usual_run() {
         let output = limited(folder.path(), &args);
         // Requirements of a short run are not decided, and its timing may fail one.
         let answered = !output.stdout.is_empty() && output.status.code() != Some(2);
-        assert!(answered || args[0] == "kernel", "{args:?}: {output:?}");
+        // The usual run is not of virtual time.
+        assert!(answered || args.contains(&"--fail-if-moved"), "{args:?}: {output:?}");
     }
 }
 
