@@ -69,7 +69,9 @@ fn end() -> ! {
 pub fn answer_for_threads() {
     let before = take_hook();
     set_hook(Box::new(move |panic| {
-        if panic.payload_as_str().is_some_and(|text| text.contains(NO_STACK)) {
+        let payload = panic.payload();
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        if text.or(payload.downcast_ref::<&str>().copied()).is_some_and(|text| text.contains(NO_STACK)) {
             end();
         }
         before(panic);

@@ -153,7 +153,7 @@ fn archive(lies: &[(u16, u8)]) -> Vec<u8> {
     const METADATA: &[u8] =
         b"[global]\nsigrok version=0.5.2\n\n[device 1]\ncapturefile=logic-1\ntotal probes=2\n\
         samplerate=1 MHz\nprobe1=D0\nprobe2=D1\nunitsize=1\n";
-    let samples: Vec<u8> = (0..4_000u32).map(|n| (n / 50 % 2) as u8 | (n / 70 % 2 << 1) as u8).collect();
+    let samples: Vec<u8> = (0..4_000u32).map(|n| (n / 50 % 2) as u8 | ((n / 70 % 2) << 1) as u8).collect();
     let names = ["version", "metadata", "logic-1-1", "logic-1-2", "logic-1-3"];
     let foreign = ["../logic-1-1", "/etc/passwd", "logic-1-1", "..\\metadata", "logic-1"];
     let contents = [&b"2"[..], METADATA, &samples, &samples, &samples];

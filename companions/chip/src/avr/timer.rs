@@ -224,7 +224,8 @@ impl Timer {
             self.set(reg, value, at, io);
         }
         self.take_capture(io);
-        while let Some(cycle) = self.counted_at.pop_front_if(|cycle| *cycle <= io.clock.now) {
+        while let Some(cycle) = self.counted_at.front().copied().filter(|cycle| *cycle <= io.clock.now) {
+            self.counted_at.pop_front();
             self.tick(cycle, io);
         }
         self.settle_until(self.now(io), io);

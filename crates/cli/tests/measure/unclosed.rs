@@ -77,10 +77,11 @@ fn a_writer_that_is_stopped_loses_nothing_and_is_spoken_of() {
         let writer = until(|| thread(run.id(), name));
         // Ten seconds beyond its end, and some for a busy machine.
         let length = Duration::from_secs(if is_spoken_of { 13 } else { 2 });
-        if !stop_thread(writer, length) {
+        let was_stopped = stop_thread(writer, length);
+        let output = run.wait_with_output().unwrap();
+        if !was_stopped {
             return;
         }
-        let output = run.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{said}");
         assert!(!is_spoken_of || said.contains("closing the run file: 0 % done"), "{name}: {said}");

@@ -1,5 +1,5 @@
 //! Margins of loops that cross gain one several times and have narrow modes, held against another program and each other.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at what cannot be")]
+#![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_analysis::random::Random;
 use jitterlab_motion::catalog::{self, Device};

@@ -62,7 +62,7 @@ impl Slice {
     }
 
     /// Counts of a lap until something changes: an output, or the lap.
-    fn to_event(&self) -> u64 {
+    fn to_event(self) -> u64 {
         let lap = self.lap();
         let compares = [self.compare_taken & 0xffff, self.compare_taken >> 16].map(u64::from);
         let changes = compares.into_iter().flat_map(|compare| [compare, lap.saturating_sub(compare)]);
