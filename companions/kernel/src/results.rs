@@ -1,4 +1,4 @@
-//! What was measured on kernels.
+//! Measurements on kernels, and which of them is best.
 
 use std::path::PathBuf;
 

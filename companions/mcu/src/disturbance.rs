@@ -119,7 +119,7 @@ fn kept<'a>(
     until: u64,
     own: &'a Span,
 ) -> impl Iterator<Item = (Keeper, u64)> + 'a {
-    /// A handler that follows another begins up to so many cycles before its end, as both count them.
+    /// A handler that follows another begins up to this many cycles before its end, as both count them.
     const TOGETHER: u64 = 8;
     let first = spans.partition_point(|span| span.end <= from);
     let before = spans[first..].iter().take_while(move |span| span.end <= until + TOGETHER);

@@ -163,7 +163,7 @@ impl McuRequest {
         Ok((simulate(&Setup { pins, ..setup })?, shown))
     }
 
-    /// The period of one of so many pins.
+    /// The period of a pin, of `pins` in all.
     fn period_of(&self, pin: usize, pins: usize) -> Result<Option<ExactPeriod>, Error> {
         match self.periods.as_slice() {
             [] => Ok(None),

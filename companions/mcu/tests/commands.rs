@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use jitterlab_model::Bench;
@@ -201,6 +202,16 @@ fn a_program_of_another_release_is_refused_and_its_own_name_is_that_of_the_comma
     }
 }
 
+/// The ELF of a program in C for an ATmega328P.
+fn compiled(folder: &Path, name: &str, program: &str) -> String {
+    let [source, elf] =
+        ["c", "elf"].map(|ending| folder.join(format!("{name}.{ending}")).display().to_string());
+    std::fs::write(&source, program).unwrap();
+    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
+    assert!(built.unwrap().success());
+    elf
+}
+
 /// Firmware whose events stop long before the simulated time ends: what was due until then is missed.
 #[test]
 fn firmware_that_falls_silent_misses_what_is_due() {
@@ -217,13 +228,9 @@ fn firmware_that_falls_silent_misses_what_is_due() {
              ISR(TIMER1_COMPA_vect) {{ static uint16_t n; PINB = 1; if (++n == 500) {{ {silence} }} }}
              int main(void) {{ DDRB = 1; OCR1A = 15999; TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei(); for (;;); }}"
         );
-        std::fs::write(path("c"), program).unwrap();
-        let built = Command::new("avr-gcc")
-            .args(["-Os", "-mmcu=atmega328p", "-o", &path("elf"), &path("c")])
-            .status();
-        assert!(built.unwrap().success());
+        let elf = compiled(directory.path(), name, &program);
         for period in [&["--period", "1ms"][..], &[]] {
-            let (elf, run) = (path("elf"), path(&format!("{}.parquet", period.len())));
+            let run = path(&format!("{}.parquet", period.len()));
             let mut arguments =
                 vec!["run", &elf, "--mcu", "atmega328p", "--clock", "16000000", "--pin", "B0"];
             arguments.extend(["--edge", "both", "-d", "2s", "--require", "missed = 0", "-o", &run]);
@@ -243,13 +250,10 @@ fn a_period_between_two_nanoseconds_does_not_drift() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let [source, elf, run] = ["c", "elf", "parquet"]
-        .map(|ending| directory.path().join(format!("pwm.{ending}")).display().to_string());
+    let run = directory.path().join("pwm.parquet").display().to_string();
     let program = "#include <avr/io.h>\n
          int main(void) { DDRB = 2; OCR1A = 1022; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
-    std::fs::write(&source, program).unwrap();
-    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
-    assert!(built.unwrap().success());
+    let elf = compiled(directory.path(), "pwm", program);
     let output = mcu(&[
         "run",
         &elf,
@@ -277,13 +281,9 @@ fn a_silent_pin_does_not_refuse_the_others() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let [source, elf] =
-        ["c", "elf"].map(|ending| directory.path().join(format!("two.{ending}")).display().to_string());
     let program = "#include <avr/io.h>\n
          int main(void) { DDRB = 3; OCR1A = 7999; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
-    std::fs::write(&source, program).unwrap();
-    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
-    assert!(built.unwrap().success());
+    let elf = compiled(directory.path(), "two", program);
     let with = |more: &[&str]| mcu(&[&["run", &elf, "-d", "1s"], more].concat());
     // The pin that it drives is found, and its period.
     let found = with(&["--max-jitter", "1us"]);
@@ -309,13 +309,9 @@ fn a_period_may_be_cycles_of_a_clock() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let [source, elf] =
-        ["c", "elf"].map(|ending| directory.path().join(format!("pwm.{ending}")).display().to_string());
     let program = "#include <avr/io.h>\n
          int main(void) { DDRB = 2; OCR1A = 1022; TCCR1A = _BV(COM1A0); TCCR1B = _BV(WGM12) | 1; for (;;); }";
-    std::fs::write(&source, program).unwrap();
-    let built = Command::new("avr-gcc").args(["-Os", "-mmcu=atmega328p", "-o", &elf, &source]).status();
-    assert!(built.unwrap().success());
+    let elf = compiled(directory.path(), "pwm", program);
     let with = |period: &str, requirement: &str| {
         mcu(&["run", &elf, "--edge", "both", "--period", period, "--require", requirement])
     };

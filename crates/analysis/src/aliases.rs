@@ -163,11 +163,8 @@ fn disturber(line: &Line, late: &[Peak], period_ns: f64) -> Option<(Arc, Disturb
         return None;
     }
     // The straightest tooth near it.
-    let teeth = (-15..=15).filter_map(|k| {
-        let near = Arc::narrowest(late, arc.phi + 0.1 * f64::from(k) / n);
-        let (slope, straight) = near.slope(late)?;
-        Some((slope, straight))
-    });
+    let near = |k: i32| Arc::narrowest(late, arc.phi + 0.1 * f64::from(k) / n);
+    let teeth = (-15..=15).filter_map(|k| near(k).slope(late));
     let tooth = teeth.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|tooth| tooth.1 >= STRAIGHT);
     let of = |sign: f64| {
         let all = (0..).map(move |j| f64::from(j) + sign * arc.phi).skip_while(|cycles| *cycles <= 0.0);

@@ -41,6 +41,12 @@ pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
 }
 
+/// A name in a table that others read, in which a tab may end a cell.
+#[must_use]
+pub fn printable_name(text: &str) -> String {
+    printable_drawing(text).replace('\t', " ")
+}
+
 /// The same in plain ASCII; what cannot be said in it is `?`.
 ///
 /// ```

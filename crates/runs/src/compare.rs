@@ -68,8 +68,7 @@ pub fn compare(
                 .remedy("measure again alike, or look at the figures all the same with --anyway"));
         }
         let task = runs[0].info().tasks[numbers[0]].spec.name.clone();
-        let (comparison, settings, twente, causes, paths) = (None, None, None, None, None);
-        tasks.push(TaskCompared { task, mismatches, comparison, settings, twente, causes, paths });
+        tasks.push(TaskCompared { task, mismatches, ..TaskCompared::default() });
     }
     if options.move_tolerance_ns.is_some() {
         runs.iter().try_for_each(|run| run.check_code_paths())?;

@@ -117,19 +117,16 @@ impl External {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::avr::sources::{Bit, Source, Sources};
+    use crate::avr::sources::{Source, Sources};
 
     /// An edge that is on its way when another one is asked for, or when the chip is reset, does nothing.
     #[test]
     fn an_edge_on_its_way_is_dropped_by_a_change() {
-        let source = |name, bit| Source {
-            name,
-            vector: bit,
-            flag: Bit::new(0, bit),
-            enable: Bit::new(1, bit),
-            cleared: true,
-        };
-        let sources = Sources::new(vec![source("INT0", 1), source("INT1", 2), source("PCINT2", 5)]);
+        let sources = Sources::new(vec![
+            Source::for_tests("INT0", 1),
+            Source::for_tests("INT1", 2),
+            Source::for_tests("PCINT2", 5),
+        ]);
         let [first, second, change] = ["INT0", "INT1", "PCINT2"].map(|name| sources.named(name));
         let int =
             |id, bit| Int { id, pin: Pin { port: 3, bit }, asynchronous: true, sense: (0x69, 2 * (bit - 2)) };

@@ -44,6 +44,14 @@ impl Id {
     pub const NONE: Id = Id(usize::MAX);
 }
 
+#[cfg(test)]
+impl Source {
+    /// A source whose flag and enable are the bits of its vector's number.
+    pub(super) fn for_tests(name: &'static str, vector: u8) -> Source {
+        Source { name, vector, flag: Bit::new(0, vector), enable: Bit::new(1, vector), cleared: true }
+    }
+}
+
 /// All sources of a chip.
 #[derive(Debug, Clone)]
 pub struct Sources {

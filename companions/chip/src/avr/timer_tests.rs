@@ -4,20 +4,14 @@ use super::*;
 use crate::Log;
 use crate::avr::clock::Clock;
 use crate::avr::ports::Ports;
-use crate::avr::sources::{Bit, Source, Sources};
+use crate::avr::sources::{Source, Sources};
 use proptest::prelude::{
     ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, prop_oneof, proptest,
 };
 
 fn io() -> Io {
-    let source = |name, bit| Source {
-        name,
-        vector: bit,
-        flag: Bit::new(0, bit),
-        enable: Bit::new(1, bit),
-        cleared: true,
-    };
-    let list = vec![source("OVF", 0), source("A", 1), source("B", 2), source("C", 3), source("CAPT", 4)];
+    let named = ["OVF", "A", "B", "C", "CAPT"].into_iter().zip(0..);
+    let list = named.map(|(name, vector)| Source::for_tests(name, vector)).collect();
     let mut ports = Ports::new();
     for (index, pin) in (0..).zip(pins()) {
         ports.watch(pin, index);

@@ -20,7 +20,7 @@ pub struct Watch {
     changed: bool,
     /// When it last read the stack pointer.
     read_at: u64,
-    /// Which byte of it was written, when, and what it was before.
+    /// Its byte that was written alone (the high one or not), when, and its value before.
     half: Option<(bool, u64, u16)>,
 }
 

@@ -126,7 +126,7 @@ impl Peer {
         Step { name: self.name.into(), command: (self.command)(task) }
     }
 
-    /// What it measured.
+    /// Its figures in a guest.
     ///
     /// # Errors
     /// A sentence that says why there is nothing.
@@ -180,7 +180,7 @@ fn row(name: &str, stats: &TimingStats) -> String {
     format!("{name:15} {:11} {mean:8.3} {}", stats.latency.count(), shown.join(" "))
 }
 
-/// What jitterlab measured in the same boot.
+/// The figures of jitterlab in the same boot.
 fn own_figures(guest: &GuestRun) -> Result<TimingStats, Error> {
     let file = guest.run_file("run")?;
     let (mut stats, _) = Run::open(file.path(), &Hints::default())?.timing()?.into_parts();

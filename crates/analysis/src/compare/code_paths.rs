@@ -56,7 +56,7 @@ fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
     paths
 }
 
-/// What became of a path from the first run to the other.
+/// A path of the first run beside that of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum PathChange {

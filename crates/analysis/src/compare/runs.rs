@@ -63,7 +63,7 @@ impl RunsCompared {
 }
 
 /// One task of all runs.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskCompared {
     /// Its name in the first run.

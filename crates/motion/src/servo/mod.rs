@@ -111,7 +111,7 @@ pub use result::{Judged, LoopDescription, LoopUnderExecution, LoopUnderRun, Serv
 pub use schedule::{GivenTimes, Schedule};
 pub use several::{LoopTask, Several};
 pub use several_result::{PlantOfLoops, ServoLoops};
-pub use stands::{ChannelMargins, JitterAt, Margins};
+pub use stands::{ChannelMargins, JitterAt, Margins, POOR_PEAK};
 pub use timing::{Actuation, Job, Moment, Moments, Sampling, TaskTiming};
 pub use verdict::{Judgement, Side, Verdict};
 pub use weakly_hard::{

@@ -49,7 +49,7 @@ pub struct Margins {
 
 /// Amplification of a disturbance beyond which a design is poor; a good one has at most 2 (Astrom and Hagglund, PID Controllers,
 /// 1995: 1.2 to 2).
-const POOR_PEAK: f64 = 2.5;
+pub const POOR_PEAK: f64 = 2.5;
 /// Points of the jitter margin's curve.
 const POINTS: i64 = 12;
 

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::compare::{
     Basis, ComparedRun, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference,
-    SettingsCompared, Statistic, Tolerated,
+    SettingsCompared, Statistic, Tolerated, USUAL_MOVE_NS,
 };
 use jitterlab_analysis::exact::binomial_at_least;
 use jitterlab_model::Fitness;
@@ -34,8 +34,9 @@ pub(crate) fn of(compared: &RunsCompared) -> Option<Head> {
         code_paths::head(compared, worst)
     });
     if compared.different_paths().is_some() {
-        found.next =
-            "the same with --fail-if-moved 100ns: exit status 1 where a code path moved by more".into();
+        found.next = format!(
+            "the same with --fail-if-moved {USUAL_MOVE_NS}ns: exit status 1 where a code path moved by more"
+        );
     }
     of_paths.flatten().or(Some(found))
 }

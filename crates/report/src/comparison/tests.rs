@@ -28,15 +28,7 @@ fn of_task(task: TaskCompared) -> RunsCompared {
 }
 
 fn nothing() -> TaskCompared {
-    TaskCompared {
-        task: "main".into(),
-        mismatches: Vec::new(),
-        comparison: None,
-        settings: None,
-        twente: None,
-        causes: None,
-        paths: None,
-    }
+    TaskCompared { task: "main".into(), ..TaskCompared::default() }
 }
 
 fn of_runs(runs: &[(&str, &TaskScan)]) -> RunsCompared {

@@ -7,7 +7,7 @@ use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Run, Told};
 
 use super::{Exported, rows};
-use crate::printable::printable_drawing;
+use crate::printable::printable_name;
 
 /// A column: its name, whether a source tells it, its cell.
 type Column = (&'static str, fn(&Told) -> bool, fn(&Activation) -> i64);
@@ -51,7 +51,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
 /// A cell of text as RFC 4180 has it; in quotes, too, what a reader may take for another separator, a comment or a margin. What a
 /// spreadsheet would compute has an apostrophe before it, which makes it text there.
 fn quoted(text: &str) -> String {
-    let text = &*printable_drawing(text).replace('\t', " ");
+    let text = &*printable_name(text);
     let text = &*match text.trim_start().starts_with(['=', '+', '-', '@']) {
         true => format!("'{text}"),
         false => text.into(),

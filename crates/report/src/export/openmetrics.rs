@@ -11,7 +11,7 @@ use jitterlab_runs::Run;
 
 use super::Exported;
 use super::started::started;
-use crate::printable::printable_drawing;
+use crate::printable::printable_name;
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
@@ -39,7 +39,7 @@ impl Text<'_> {
 }
 
 fn escaped(text: &str) -> String {
-    printable_drawing(text).replace('\t', " ").replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+    printable_name(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {

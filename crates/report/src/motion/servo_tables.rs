@@ -2,8 +2,8 @@
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
-    LoopMargins, LoopUnderExecution, Margins, MissedJobs, OverrunAction, Remedy, RemedyKind, Stability,
-    Stationary, UnderMisses, VelocityError, Without,
+    LoopMargins, LoopUnderExecution, Margins, MissedJobs, OverrunAction, POOR_PEAK, Remedy, RemedyKind,
+    Stability, Stationary, UnderMisses, VelocityError, Without,
 };
 
 use super::{change, percent};
@@ -225,9 +225,9 @@ pub(super) fn peaked(margins: &Margins) -> Option<String> {
     let (name, peak, w) = margins.peak()?;
     let name = if margins.channels.len() > 1 { format!("of {name}, ") } else { String::new() };
     let bad = if margins.design_is_poor() {
-        "above 2.5 the design is the problem, not the computer"
+        format!("above {POOR_PEAK} the design is the problem, not the computer")
     } else {
-        "up to 2 is good"
+        "up to 2 is good".into()
     };
     Some(format!("{name}a disturbance of {w:.1} rad/s comes through {peak:.2} times as large: {bad}"))
 }

@@ -191,7 +191,7 @@ impl Rp2040 {
     }
 }
 
-/// Which of the blocks of state machines is at an address.
+/// The block of state machines at an address.
 const fn pio_of(address: u32) -> usize {
     if address >> 20 == 0x502 { 0 } else { 1 }
 }

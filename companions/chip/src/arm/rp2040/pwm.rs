@@ -70,7 +70,7 @@ impl Slice {
         next.saturating_sub(self.counts).max(1)
     }
 
-    /// The cycle in which it has counted so many more.
+    /// The cycle in which it has counted this many more.
     fn cycle_after(&self, counts: u64) -> u64 {
         self.since + (counts * self.sixteenths()).saturating_sub(self.passed).div_ceil(16)
     }
