@@ -276,6 +276,13 @@ pub enum Warning {
         /// The task.
         task: String,
     },
+    /// Threads that the output names, in its command or elsewhere, without figures of theirs.
+    NotListed {
+        /// How many.
+        threads: u64,
+        /// How many it names.
+        of: u64,
+    },
     /// Channels of a capture that show too few activations to be tasks.
     SilentChannels {
         /// Their names.

@@ -203,6 +203,10 @@ pub fn sentence(warning: &Warning) -> String {
         Warning::EndMissing { task } => {
             format!("the last figures of {task} are missing: those before them may have been better")
         }
+        Warning::NotListed { threads, of } => format!(
+            "the output names {of} threads and has no figures of {threads}: the largest latency may be of {}",
+            if *threads == 1 { "that one" } else { "one of those" }
+        ),
         Warning::SilentChannels { channels } => {
             format!("too few activations to tell a period, and left out: {}", list(channels))
         }

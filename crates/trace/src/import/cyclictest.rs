@@ -390,7 +390,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     if output.has_head && !(has_footer(Footer::Min) && has_footer(Footer::Max)) {
         return Err(Unreadable::Cut.into());
     }
-    for thread in output.numbers()? {
+    let listed = output.numbers()?;
+    for &thread in &listed {
         let status = output.threads.get(&thread).and_then(|thread| thread.status.last().copied());
         let alone = output.footers.is_empty() && !output.rows.is_empty();
         let name = format!("{}{thread}", if alone { "core" } else { "thread" });
@@ -411,6 +412,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     if contradicts && hints.unit_ns.is_none() {
         import.info.tasks.iter_mut().for_each(|task| task.unknown.push(Gap::Unit));
     }
+    import.names_threads(output.named(command.as_ref()), listed.len());
     import.info.warnings.extend(output.shared_stalls());
     if output.footers.is_empty() && !output.rows.is_empty() {
         import.warn(Warning::EndsBelowMaximum);
@@ -475,6 +477,17 @@ impl Output {
         let named =
             self.threads.iter().filter(|(_, thread)| !thread.status.is_empty() || !thread.samples.is_empty());
         Ok(named.map(|(number, _)| *number).chain(0..of_histogram).collect())
+    }
+
+    /// How many threads the output speaks of, in whatever place: they are counted from 0.
+    fn named(&self, command: Option<&Command<'_>>) -> usize {
+        let by_command = command.and_then(|command| command.number(["t", "threads"]));
+        let by_command = by_command.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);
+        let figures = self.footers.iter().map(|(_, figures)| figures.len());
+        let columns = self.rows.iter().map(|row| row.len() - 1);
+        let last = self.threads.keys().last().map_or(0, |last| last + 1);
+        let named = [by_command, self.ids.len(), self.next_intervals.len(), last];
+        figures.chain(columns).chain(named).max().unwrap_or(0)
     }
 
     /// Adds a thread as a task.

@@ -41,6 +41,8 @@ struct Report {
     /// 1 if values are in nanoseconds, 0 (or nothing) if in microseconds.
     #[serde(default)]
     resolution_in_ns: u8,
+    #[serde(default)]
+    num_threads: usize,
     thread: BTreeMap<String, Thread>,
 }
 
@@ -111,6 +113,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         threads.iter().any(|(_, thread)| matches!(thread, Thread::One(of) if !of.histogram.is_empty()));
     let distance_ns =
         if is_histogram { 0 } else { command.number(["d", "distance"]).unwrap_or(500).saturating_mul(1_000) };
+    let listed = threads.len();
     for (number, (name, thread)) in (0..).zip(threads) {
         let (count, figures) = match thread {
             Thread::Pair { sender, receiver } => (sender.samples, receiver),
@@ -134,6 +137,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         };
         import.latencies(told.on(cpu), &stated);
     }
+    import.names_threads(report.num_threads, listed);
     match aperiodic {
         Some(measures) => import.warn(Warning::NoPeriod { tool: program.into(), measures }),
         None => import.warn_uncounted_misses(program),

@@ -270,6 +270,15 @@ impl Import {
         }
     }
 
+    /// Says so where an output names more threads than it has figures of: nothing is judged without theirs.
+    pub(super) fn names_threads(&mut self, named: usize, listed: usize) {
+        if named <= listed {
+            return;
+        }
+        self.warn(Warning::NotListed { threads: (named - listed) as u64, of: named as u64 });
+        self.info.tasks.iter_mut().for_each(|task| task.unknown.push(Gap::Figures));
+    }
+
     /// Says that missed activations are not counted, unless it is known that there are none.
     pub(super) fn warn_uncounted_misses(&mut self, tool: &str) {
         if self.info.tasks.iter().any(|task| task.unknown.contains(&Gap::Missed)) {

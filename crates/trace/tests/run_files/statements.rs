@@ -77,6 +77,25 @@ fn a_display_that_was_cut_tells_only_what_was_so_far() {
 }
 
 #[test]
+fn a_thread_that_no_line_lists_may_have_the_largest_latency() {
+    let line = |thread: usize| {
+        format!(
+            "T: {thread} ( 70{thread}) P:80 I:1000 C:  10000 Min:      3 Act:    5 Avg:    6 Max:      4{thread}\n"
+        )
+    };
+    let whole = format!("# cyclictest -m -t4 -p80 -d0\n{}", (0..4).map(line).collect::<String>());
+    assert!(knows(&read_text(&whole), Gap::Figures));
+    for thread in 0..4 {
+        let import = read_text(&whole.replace(&line(thread), ""));
+        assert!(has(&import, &Warning::NotListed { threads: 1, of: 4 }) && !knows(&import, Gap::Figures));
+    }
+    // Without the command only a thread after it shows that one is missing.
+    let unsaid = whole.split_once('\n').unwrap().1;
+    assert!(!knows(&read_text(&unsaid.replace(&line(2), "")), Gap::Figures));
+    assert!(knows(&read_text(&unsaid.replace(&line(3), "")), Gap::Figures));
+}
+
+#[test]
 fn a_break_is_the_largest_latency_though_no_line_lists_it() {
     let import = peer("cyclictest-verbose-break.txt");
     assert_eq!(latency(&import, 0), (11, 9 * US, 115 * US));
