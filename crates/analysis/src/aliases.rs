@@ -10,13 +10,14 @@ use crate::line::least_squares;
 use crate::lines::Line;
 use crate::scan::Peak;
 
-/// Late starts of which a period is looked for, at least and first.
+/// Late starts of which a period is looked for, at least.
 const FEWEST: usize = 60;
-const FIRST: usize = 600;
 /// Harmonics a line may be of.
 const HARMONICS: u32 = 60;
-/// Share of the late starts within the disturbance, and the largest share of the period that it takes.
-const WITHIN: f64 = 0.8;
+/// Share of the late starts within the disturbance, and how many are looked at first: where one makes them all, and where another
+/// makes the rest.
+const WITHIN: [(f64, usize); 2] = [(0.8, 600), (0.4, 1_000)];
+/// The largest share of the period that a disturbance takes.
 const WIDEST: f64 = 0.3;
 /// Arcs that are wider by so much are no worse: the lower harmonic is the one.
 const AS_NARROW: f64 = 1.15;
@@ -28,7 +29,8 @@ const NAMED: f64 = 0.25;
 const PLAUSIBLE: [f64; 2] = [20e3, 1e9];
 /// Cycles from one start to the next from which on a period of unknown shape may as well be another.
 const FAST: f64 = 0.125;
-/// Disturbances that are looked for, and candidates that are named.
+/// Lines that are looked behind, disturbances that are looked for, and candidates that are named.
+const STRONGEST: usize = 3;
 const MOST: usize = 2;
 const LISTED: usize = 4;
 
@@ -53,14 +55,14 @@ pub fn disturbers(lines: &[Line], largest: &[Peak], late_ns: f64, period_ns: f64
     let mut left: Vec<&Line> = lines.iter().collect();
     let mut found = Vec::new();
     while found.len() < MOST && late.len() >= FEWEST {
-        let Some((arc, disturber)) = left.iter().take(2).find_map(|line| disturber(line, &late, period_ns))
-        else {
+        let Some((arc, disturber)) = strongest(&left[..left.len().min(STRONGEST)], &late, period_ns) else {
             break;
         };
         let of_it: Vec<f64> = left.iter().filter(|line| arc.explains(line)).map(|line| line.period).collect();
         left.retain(|line| !arc.explains(line));
         late.retain(|peak| !arc.is_near(peak));
-        let is_line = |ns: f64| of_it.iter().any(|line| (line * period_ns / ns - 1.0).abs() < 0.01);
+        // The strongest may be a fold where the period itself is a weaker one.
+        let is_line = |ns: f64| of_it.first().is_some_and(|line| (line * period_ns / ns - 1.0).abs() < 0.01);
         let is_new = !of_it.is_empty()
             && match disturber.period_ns {
                 Some(ns) => !is_line(ns),
@@ -81,11 +83,11 @@ struct Arc {
 }
 
 impl Arc {
-    /// The narrowest that holds most of these.
-    fn narrowest(late: &[Peak], phi: f64) -> Arc {
+    /// The narrowest that holds this share of these.
+    fn narrowest(late: &[Peak], phi: f64, within: f64) -> Arc {
         let mut phases: Vec<f64> = late.iter().map(|peak| (peak.index as f64 * phi).fract()).collect();
         phases.sort_by(f64::total_cmp);
-        let held = ((phases.len() as f64 * WITHIN).ceil() as usize).max(1);
+        let held = ((phases.len() as f64 * within).ceil() as usize).max(1);
         let width = |k: usize| {
             let end = k + held - 1;
             let (turns, place) = (end / phases.len(), end % phases.len());
@@ -136,10 +138,29 @@ impl Arc {
     }
 }
 
-/// The disturbance behind a line.
-fn disturber(line: &Line, late: &[Peak], period_ns: f64) -> Option<(Arc, Disturber)> {
+/// The disturbance behind the first of these lines that has one; rather one that its shape names.
+fn strongest(lines: &[&Line], late: &[Peak], period_ns: f64) -> Option<(Arc, Disturber)> {
+    let mut first = None;
+    for of in WITHIN {
+        for line in lines {
+            match disturber(line, late, period_ns, of) {
+                named @ Some((_, Disturber { period_ns: Some(_), .. })) => return named,
+                found => first = first.or(found),
+            }
+        }
+    }
+    first
+}
+
+/// The disturbance behind a line, as this share of the late starts shows it, so many of them first.
+fn disturber(
+    line: &Line,
+    late: &[Peak],
+    period_ns: f64,
+    (within, first): (f64, usize),
+) -> Option<(Arc, Disturber)> {
     let frequency = 1.0 / line.period;
-    let first = &late[..late.len().min(FIRST)];
+    let first = &late[..late.len().min(first)];
     let mut best: Option<Arc> = None;
     for h in 1..=HARMONICS {
         for phi in (0..h).flat_map(|a| [f64::from(a) + frequency, f64::from(a) - frequency]) {
@@ -147,7 +168,7 @@ fn disturber(line: &Line, late: &[Peak], period_ns: f64) -> Option<(Arc, Disturb
             if !(1e-6..=0.5).contains(&phi) {
                 continue;
             }
-            let arc = Arc::narrowest(first, phi);
+            let arc = Arc::narrowest(first, phi, within);
             if best.as_ref().is_none_or(|best| arc.width * AS_NARROW < best.width) {
                 best = Some(arc);
             }
@@ -156,14 +177,14 @@ fn disturber(line: &Line, late: &[Peak], period_ns: f64) -> Option<(Arc, Disturb
     let n = (late.last()?.index - late.first()?.index) as f64;
     let mut arc = best.filter(|arc| arc.width <= WIDEST)?;
     for step in [0.5, 0.125, 1.0 / 32.0] {
-        let around = (-4..=4).map(|k| Arc::narrowest(late, arc.phi + f64::from(k) * step / n));
+        let around = (-4..=4).map(|k| Arc::narrowest(late, arc.phi + f64::from(k) * step / n, within));
         arc = around.min_by(|a, b| a.width.total_cmp(&b.width))?;
     }
     if arc.width > WIDEST {
         return None;
     }
     // The straightest tooth near it.
-    let near = |k: i32| Arc::narrowest(late, arc.phi + 0.1 * f64::from(k) / n);
+    let near = |k: i32| Arc::narrowest(late, arc.phi + 0.1 * f64::from(k) / n, within);
     let teeth = (-15..=15).filter_map(|k| near(k).slope(late));
     let tooth = teeth.max_by(|a, b| a.1.total_cmp(&b.1)).filter(|tooth| tooth.1 >= STRAIGHT);
     let of = |sign: f64| {
@@ -233,6 +254,20 @@ mod tests {
             }
         }
         assert!(2 * named >= all, "{named} of {all}");
+    }
+
+    #[test]
+    fn a_neighbour_is_named_beside_another() {
+        let periods = [1_024.013e3, 1_707.017e3];
+        for seed in 1..6 {
+            let (lines, peaks) = met(250e3, &[(periods[0], 25e3), (periods[1], 40e3)], 40_000, seed);
+            // The other's own period may be the strongest of its lines, which then says all.
+            let found = disturbers(&lines, &peaks, 6_000.0, 250e3);
+            assert!(!found.is_empty(), "{seed}");
+            for ns in found.iter().filter_map(|found| found.period_ns) {
+                assert!(periods.iter().any(|p| (ns / p - 1.0).abs() < 1e-3), "{found:?}");
+            }
+        }
     }
 
     #[test]
