@@ -13,7 +13,7 @@ const RUN: usize = 100 * SECOND;
 const AHEAD: usize = 10;
 
 /// What goes on as it was for 1100 s.
-pub const ROWS: [Process; 19] = [
+pub const ROWS: [Process; 20] = [
     Process::White,
     Process::Autoregressive(0.9),
     Process::Wandering(0.01),
@@ -33,6 +33,7 @@ pub const ROWS: [Process; 19] = [
     Process::Restless,
     Process::UnevenSpikes,
     Process::Early,
+    Process::TwoKinds,
 ];
 
 /// Limits of quantiles that are looked at.

@@ -1,15 +1,16 @@
 //! Does `predict --require` pass what is broken, or fail what is met?
 
-use jitterlab_analysis::require::{Breaches, Evidence, Outcome, Requirement};
+use jitterlab_analysis::require::{BreachCounter, Breaches, Evidence, Outcome, Requirement};
+use jitterlab_model::Activation;
 
-use super::series::{Noise, correlated, states};
+use super::series::{Noise, PERIOD_NS, Process, correlated, states};
 use super::table::{Rate, Wanted, head, row, shown};
 
 /// Requirements that are decided wrongly, either way.
 const WRONG: f64 = 0.05;
 
 /// What breaks a requirement, and what is known of its bursts.
-pub const ROWS: [(Breaking, Option<u64>); 18] = [
+pub const ROWS: [(Breaking, Option<u64>); 23] = [
     (Breaking::Singly(20.0), None),
     (Breaking::Bursts(50.0, 6.0), None),
     (Breaking::Bursts(50.0, 30.0), None),
@@ -24,6 +25,11 @@ pub const ROWS: [(Breaking, Option<u64>); 18] = [
     (Breaking::Wandering(1.0, 0.01), None),
     (Breaking::Wandering(0.01, 0.001), None),
     (Breaking::MovingMaximum(0.01), None),
+    (Breaking::Above(Process::White, 0.01), None),
+    (Breaking::Above(Process::Fractional(0.85), 0.01), None),
+    (Breaking::Above(Process::Fractional(0.95), 0.01), None),
+    (Breaking::Above(Process::ParetoRegimes(1.3, 1_500.0, 4_000.0, 1.4), 0.01), None),
+    (Breaking::Above(Process::ParetoRegimes(1.1, 800.0, 800.0, 1.4), 0.01), None),
     (Breaking::Singly(3.0), Some(1)),
     (Breaking::Singly(3.0), Some(50)),
     (Breaking::Bursts(50.0, 1.0), Some(150)),
@@ -79,6 +85,8 @@ pub enum Breaking {
     Wandering(f64, f64),
     /// The largest of a moving maximum (ARMAX) of extremal index 0.1, share.
     MovingMaximum(f64),
+    /// The largest of this process, share; judged with what its values tell of their memory.
+    Above(Process, f64),
 }
 
 impl Breaking {
@@ -96,6 +104,7 @@ impl Breaking {
                 format!("largest {:.1} %, wandering, {} ms", 100.0 * share, 1e3 * time)
             }
             Breaking::MovingMaximum(share) => format!("largest {:.1} %, extremal index 0.1", 100.0 * share),
+            Breaking::Above(process, share) => format!("largest {:.1} %, {}", 100.0 * share, process.name()),
         }
     }
 
@@ -112,8 +121,36 @@ impl Breaking {
             }
             Breaking::Regimes => 0.005,
             Breaking::State => 0.005,
-            Breaking::Wandering(_, share) | Breaking::MovingMaximum(share) => share,
+            Breaking::Wandering(_, share) | Breaking::MovingMaximum(share) | Breaking::Above(_, share) => {
+                share
+            }
         }
+    }
+
+    /// What a run shows.
+    fn breaches(self, noise: &mut Noise) -> Breaches {
+        if let Breaking::Above(process, share) = self {
+            let limit_ns = process.quantile(share) as i64;
+            let required = Requirement { limit_ns, ..requirement() };
+            let mut counter = BreachCounter::new(&required, PERIOD_NS);
+            for (index, latency_ns) in (0..).zip(process.latencies(noise, RUN)) {
+                let due_ns = index as i64 * PERIOD_NS;
+                let start_ns = due_ns + latency_ns as i64;
+                counter.push(&Activation {
+                    index,
+                    due_ns,
+                    start_ns,
+                    end_ns: start_ns,
+                    ..Activation::default()
+                });
+            }
+            return counter.breaches();
+        }
+        let mut breaches = Breaches::new();
+        let one = Evidence { values: 0, broke: 1, may_have_broken: 1 };
+        breaches.push(0, RUN as u64, &Evidence { values: RUN as u64, ..Evidence::default() });
+        self.places(noise).into_iter().for_each(|at| breaches.push(at, 1, &one));
+        breaches
     }
 
     /// The places of a run that break it.
@@ -166,6 +203,8 @@ impl Breaking {
                     }
                 }
             }
+            // Told by their values.
+            Breaking::Above(..) => {}
         }
         at
     }
@@ -225,10 +264,7 @@ pub fn judge(breaking: Breaking, burst_at_most: Option<u64>, runs: usize, seed: 
     };
     for run in 0..runs as u64 {
         let mut noise = Noise::new(seed * 1_000_000 + run);
-        let mut breaches = Breaches::new();
-        let one = Evidence { values: 0, broke: 1, may_have_broken: 1 };
-        breaches.push(0, RUN as u64, &Evidence { values: RUN as u64, ..Evidence::default() });
-        breaking.places(&mut noise).into_iter().for_each(|at| breaches.push(at, 1, &one));
+        let breaches = breaking.breaches(&mut noise);
         found.passed += usize::from(decide(&breaches, 0.999).outcome == Outcome::Pass);
         found.failed += usize::from(decide(&breaches, 1.001).outcome == Outcome::Fail);
         found.easy_passes += usize::from(decide(&breaches, 10.0).outcome == Outcome::Pass);

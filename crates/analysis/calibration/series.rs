@@ -27,6 +27,8 @@ const BURST: (f64, f64) = (0.01, 3.0);
 const REGIME: f64 = 1.5;
 /// Scale of the heavy tails.
 const PARETO_SCALE: f64 = 2_000.0;
+/// Share of the rarer of two kinds, and its scale.
+const RARE: (f64, f64) = (3e-4, 4.0 * PARETO_SCALE);
 /// Steps of a coarse clock.
 const TICK: f64 = 1_000.0;
 
@@ -124,6 +126,8 @@ pub enum Process {
     SpreadDrift,
     /// All equal.
     Constant,
+    /// Exponential above the level, and three in ten thousand of a rarer kind of four times the scale.
+    TwoKinds,
 }
 
 impl Process {
@@ -159,6 +163,7 @@ impl Process {
             Process::MovingMaximum => "moving maximum".into(),
             Process::SpreadDrift => "drift of spread".into(),
             Process::Constant => "constant".into(),
+            Process::TwoKinds => "two kinds".into(),
         }
     }
 
@@ -294,6 +299,12 @@ impl Process {
                 (0..count).map(|k| LEVEL_NS * (spread(k) * random.normal()).exp()).collect()
             }
             Process::Constant => vec![LEVEL_NS; count],
+            Process::TwoKinds => (0..count)
+                .map(|_| {
+                    let scale = if random.uniform() < RARE.0 { RARE.1 } else { PARETO_SCALE };
+                    LEVEL_NS - scale * random.uniform().ln()
+                })
+                .collect(),
         }
     }
 
@@ -337,6 +348,14 @@ impl Process {
                 (1.0 + shape * (ns - LEVEL_NS).max(0.0) / PARETO_SCALE).powf(-1.0 / shape)
             }
             Process::Early => Normal::standard().sf(ns / (LEVEL_NS * NOISE / 2.0)),
+            Process::TwoKinds => {
+                let excess = -(ns - LEVEL_NS).max(0.0);
+                (1.0 - RARE.0) * (excess / PARETO_SCALE).exp() + RARE.0 * (excess / RARE.1).exp()
+            }
+            Process::Fractional(_) => log_normal(0.3, LEVEL_NS),
+            Process::ParetoRegimes(_, slow, fast, by) => {
+                (slow * log_normal(NOISE, by * LEVEL_NS) + fast * log_normal(NOISE, LEVEL_NS)) / (slow + fast)
+            }
             Process::Ticks(mean) => (-((ns / TICK).floor() * TICK + TICK - LEVEL_NS).max(0.0) / mean).exp(),
             _ => log_normal(NOISE, LEVEL_NS),
         }
@@ -362,6 +381,7 @@ impl Process {
             Process::HeavyTail(shape) => LEVEL_NS + PARETO_SCALE / (1.0 - shape),
             Process::LoadInTurns(_) => log_normal(NOISE) * (2.0 + REGIME) / 3.0,
             Process::Early => 0.0,
+            Process::TwoKinds => LEVEL_NS + (1.0 - RARE.0) * PARETO_SCALE + RARE.0 * RARE.1,
             Process::Ticks(mean) => LEVEL_NS + TICK / ((TICK / mean).exp() - 1.0),
             _ => log_normal(NOISE),
         }

@@ -42,8 +42,7 @@ pub fn is_shown(spans: &Spans, peaks: &Peaks, activations: u64) -> bool {
 }
 
 /// Whether values over time show it, whatever is known of the largest.
-#[must_use]
-pub fn is_shown_by(spans: &Spans) -> bool {
+fn is_shown_by(spans: &Spans) -> bool {
     let (_, spans) = spans.all();
     let ran = || spans.iter().flatten();
     let means: Vec<f64> = ran().filter_map(Span::mean_ns).collect();

@@ -6,7 +6,8 @@ use jitterlab_model::{Activation, Flags, Gap, TaskResult};
 
 use super::{Evidence, Required, Requirement};
 use crate::long_memory;
-use crate::scan::{SPANS, Spans};
+use crate::predict::TAIL_SIZE;
+use crate::scan::{Peaks, SPANS, Spans};
 
 /// Parts of a run at most; at least half as many of a long one.
 const PARTS: u64 = 2_048;
@@ -140,8 +141,10 @@ pub struct BreachCounter<'a> {
     first_start_ns: Option<(u64, i64)>,
     last_start_ns: Option<i64>,
     breaches: Breaches,
-    /// The values over time.
+    /// The values over time, and the largest.
     spans: Spans,
+    peaks: Peaks,
+    seen: u64,
 }
 
 impl<'a> BreachCounter<'a> {
@@ -154,6 +157,8 @@ impl<'a> BreachCounter<'a> {
             last_start_ns: None,
             breaches: Breaches::new(),
             spans: Spans::new(SPANS),
+            peaks: Peaks::new(TAIL_SIZE),
+            seen: 0,
         }
     }
 
@@ -192,6 +197,8 @@ impl<'a> BreachCounter<'a> {
             Required::Latency | Required::PeriodError | Required::Missed => a.latency_ns(),
         };
         self.spans.push(a.index, value_ns, a.missed);
+        self.peaks.push(a.index, value_ns);
+        self.seen += 1;
     }
 
     fn error_ns(&self, last_ns: i64, start_ns: i64) -> i64 {
@@ -209,11 +216,14 @@ impl<'a> BreachCounter<'a> {
         self.last_start_ns = next.last_start_ns.or(self.last_start_ns);
         self.breaches.merge(&next.breaches);
         self.spans.merge(&next.spans);
+        self.peaks.merge(&next.peaks);
+        self.seen += next.seen;
     }
 
     /// What was counted.
     pub fn breaches(self) -> Breaches {
-        Breaches { has_long_memory: long_memory::is_shown_by(&self.spans), ..self.breaches }
+        let has_long_memory = long_memory::is_shown(&self.spans, &self.peaks, self.seen);
+        Breaches { has_long_memory, ..self.breaches }
     }
 }
 
