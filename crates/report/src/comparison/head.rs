@@ -269,14 +269,17 @@ fn seen(tasks: &[(&str, &Comparison)]) -> String {
         };
         let named = PRIMARY.iter().filter_map(of).filter(|of| !never(of));
         let mut said: Vec<String> = named.map(|of| facts(compared, &against.name, of)).collect();
-        let side = |holds: fn(f64) -> bool| all.iter().all(|of| holds(of.difference));
-        let rest = match (side(|by| by == 0.0), side(|by| by <= 0.0), side(|by| by >= 0.0)) {
-            (true, ..) => "all figures are equal",
-            (_, true, _) => "no figure is higher",
-            (.., true) => "no figure is lower",
-            _ => "some figures are lower, some higher",
+        let side = |holds: fn(f64) -> bool| -> Vec<String> {
+            all.iter().filter(|of| holds(of.difference)).map(|of| of.statistic.name().into()).collect()
         };
-        said.push(rest.into());
+        let (lower, higher) = (side(|by| by < 0.0), side(|by| by > 0.0));
+        said.push(match (lower.len(), higher.len()) {
+            (0, 0) => "all figures are equal".into(),
+            (_, 0) => "no figure is higher".into(),
+            (0, _) => "no figure is lower".into(),
+            (below, above) if below < above => format!("lower only {}", list(&lower)),
+            _ => format!("higher only {}", list(&higher)),
+        });
         let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
         Some(format!("{prefix}{}", said.join(", ")))
     };
@@ -317,7 +320,8 @@ fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let (better, worse) = if gross.is_lower { (here, first) } else { (first, here) };
     Some(format!(
         "{} of {task} is lower in every tenth of {better} than in any of {worse}: chance and latencies that wander within a run \
-         do not make this. A machine in another state for the whole of one run does, in 3 to 13 of 100 such pairs.",
+         do not make this. A machine that was in another state during one whole run can: 3 to 13 of 100 pairs of equal settings on \
+         such a machine look so.",
         gross.statistic.name()
     ))
 }
@@ -413,8 +417,10 @@ fn nothing(tasks: &[(&str, &Comparison)]) -> String {
     let runs = tasks.iter().flat_map(|(_, compared)| &compared.runs);
     let unsure = runs.into_iter().find(|run| !matches!(run.basis, Basis::Dependence { .. }));
     unsure.map_or_else(
-        || "No change, however large, can be excluded: what varies is a burst or two.".into(),
-        |run| format!("No change, however large, can be excluded: of {}, {}.", run.name, basis(&run.basis)),
+        || "How large a lasting change is cannot be told: what varies is a burst or two.".into(),
+        |run| {
+            format!("How large a lasting change is cannot be told: in {}, {}.", run.name, basis(&run.basis))
+        },
     )
 }
 
@@ -442,7 +448,7 @@ fn next(tasks: &[(&str, &Comparison)]) -> String {
         _ => None,
     });
     match needs.reduce(f64::max) {
-        Some(ns) if !decided => format!("measure each for {} or longer", time(ns)),
+        Some(ns) if !decided => format!("measure each again, in turns, for {} or longer", time(ns)),
         _ => "jitterlab compare A1 A2 A3 --with B1 B2 B3, measured in turns (these are runs, not settings: two runs of \
                  one setting differ, too)"
             .into(),

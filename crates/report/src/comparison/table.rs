@@ -35,7 +35,7 @@ pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
         std::iter::once(statistic.name().into()).chain(cells).chain(tail).collect()
     });
     Table::new(
-        format!("{task}: what really differs first, what differs most on top.{}", legend(compared, long)),
+        format!("{task}: real differences first, then the largest.{}", legend(compared, long)),
         &header,
         std::iter::once(activations).chain(figures),
     )
@@ -70,7 +70,7 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     let alike = if alike == 0 { String::new() } else { format!(" {alike} of them in none.") };
     let names = tasks[0].comparison.as_ref().map(|of| [0, 1].map(|n| of.runs[n].name.clone()))?;
     let caption = format!(
-        "{} tasks, {} against {}: the figure in which each differs most, what really differs first.{alike}",
+        "{} tasks, {} against {}: the figure in which each differs most, real differences first.{alike}",
         tasks.len(),
         names[1],
         names[0]

@@ -107,7 +107,7 @@ fn what_cannot_be_said_is_said_with_what_would_help() {
     let (a, b) = (rising(30), rising(31));
     let text = said(&[("a", &a), ("b", &b)]);
     assert!(
-        text.contains("No change, however large, can be excluded") && text.contains("or longer"),
+        text.contains("How large a lasting change is cannot be told") && text.contains("or longer"),
         "{text}"
     );
     assert!(text.contains("too dependent"), "{text}");
