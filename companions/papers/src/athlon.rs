@@ -16,12 +16,12 @@ use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Parts;
 
+use crate::Workplace;
 use crate::systems::{self, Kernels};
-use crate::{Workplace, nist};
 
 /// Of what `matrix --json` prints, the cells that it measured.
 #[derive(serde::Deserialize)]
@@ -39,7 +39,7 @@ const REPETITIONS: u32 = 3;
 /// As many pairs as the report's machine had.
 const PAIRS: usize = 16;
 
-/// Measures what is missing of the report's cells, and NIST's figure 3 when nothing is.
+/// Measures what is missing of the report's cells.
 ///
 /// # Errors
 /// The machine has one CPU or cannot measure the tasks; a file cannot be written.
@@ -69,11 +69,8 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
     cells::measure_cells(&mut index, at.directory, &mut experiment)?;
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
-    let mut found =
+    let found =
         AthlonReproduction::of(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
-    if found.left == 0 {
-        found.nist_figure_3 = Some(nist::loads(at, "nist-figure-3")?);
-    }
     Ok(Found::Athlon(Box::new(found)))
 }
 
@@ -95,20 +92,30 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
     let setting = |name: &str, loads: &str| -> Result<CellSetting, Error> {
         Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
     };
+    // The report's threads ran under Xenomai.
+    let wake = match &facts.real_time_cores {
+        cores if cores.cobalt.is_some() => WakeMethod::Cobalt,
+        cores if cores.evl.is_some() => WakeMethod::Evl,
+        _ => WakeMethod::Nanosleep,
+    };
     let settings = vec![
         setting(NO_LOAD, "none")?,
         setting(HOGS, &format!("hog@{hogs}"))?,
         setting(READING, &format!("proc@{open}"))?,
     ];
-    Ok((MatrixIndex::new(tasks().into(), settings, &proposal.cpus, REPETITIONS, duration_ns, 2012), proposal))
+    Ok((
+        MatrixIndex::new(tasks(wake).into(), settings, &proposal.cpus, REPETITIONS, duration_ns, 2012),
+        proposal,
+    ))
 }
 
-/// The report's threads.
-fn tasks() -> [TaskSpec; 2] {
+/// The report's threads, which wait so.
+fn tasks(wake: WakeMethod) -> [TaskSpec; 2] {
     let task = |name: &str, period_ns: i64, priority: u8| TaskSpec {
         name: name.into(),
         period_ns,
         policy: Some(Policy::Fifo(priority)),
+        wake,
         ..TaskSpec::default()
     };
     [task("servo", 1_000_000, 90), task("base", 25_000, 95)]
@@ -122,7 +129,8 @@ const CPUS: (u16, &str) = (4, "isolcpus=2,3");
 const CELLS: &str = "cells";
 const GUEST: &str = "guest";
 
-/// The report's 32 cells on four emulated processors of a kernel with PREEMPT_RT, in one boot.
+/// The report's 32 cells on four emulated processors of a kernel with Xenomai where one is given, else with PREEMPT_RT, in one
+/// boot.
 ///
 /// # Errors
 /// The kernel cannot be measured, or a file cannot be written.
@@ -154,14 +162,17 @@ fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Matr
         ["jitterlab", "matrix", "--json", "--output", "/tmp/cells"].map(String::from).into();
     cells.extend(["--rounds", "1", "--budget", "24h", "--duration", &duration].map(String::from));
     cells.extend([NO_LOAD, HOGS].iter().flat_map(|load| ["--load".into(), String::from(*load)]));
-    cells.extend(tasks().iter().flat_map(|task| ["--task".into(), task.to_string()]));
+    let system = kernels.like_xenomai();
+    let tasks = tasks(system.wake);
+    cells.extend(tasks.iter().flat_map(|task| ["--task".into(), task.to_string()]));
     cells.extend(["--cpus".into(), CpuSet::from_iter(0..cpus).to_string()]);
     let guest = ["--period", "1ms", "--count", "1"].map(String::from);
-    let kernel = &kernels.preempt_rt;
     let machine = Machine { cpus, parameters: vec![isolated.into()], ..Machine::default() };
     let steps = vec![run_step(GUEST, &guest), JobStep { name: CELLS.into(), command: cells }];
-    let session = systems::session(machine, steps)?;
-    (at.tell)(&Step::Booting { system: "preempt-rt".into(), kernel: kernel.to_string() });
+    let mut session = systems::session(machine, steps, at.with)?;
+    session.bring_cores(&tasks);
+    let kernel = system.kernel.as_ref().unwrap_or(&kernels.preempt_rt);
+    (at.tell)(&Step::Booting { system: system.name.into(), kernel: kernel.to_string() });
     let tell = &mut at.tell;
     let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
     let said = measured.output(CELLS)?;

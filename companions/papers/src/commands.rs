@@ -1,6 +1,6 @@
 //! The options of `jitterlab reproduce`, and what is done with them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum as _;
 use jitterlab_console::exit::{Ending, Status};
@@ -20,7 +20,8 @@ pub struct Args {
     /// Which document; with --list all of them where none is named
     #[arg(required_unless_present = "list")]
     document: Option<Document>,
-    /// List what the documents show and say, how each of it stands here, and the command for it
+    /// List what the documents show and say, what its last result here gave (in the folder that it is written to), and the
+    /// command for it
     #[arg(long, conflicts_with_all = ["duration", "directory", "in_virtual_time"])]
     list: bool,
     /// How long each measurement takes; not for epos, which is simulated [default: 5s, athlon --virtual 250ms]
@@ -38,12 +39,15 @@ pub struct Args {
     /// The kernel with PREEMPT_RT
     #[arg(long, default_value = "debian:rt", requires = "in_virtual_time", value_name = "KERNEL")]
     preempt_rt: KernelChoice,
-    /// A kernel with Xenomai's Cobalt core; libcobalt.so.2 is looked for where the dynamic linker looks
+    /// A kernel with Xenomai's Cobalt core; libcobalt.so.2 is looked for where the dynamic linker looks, unless --with has it
     #[arg(long, requires = "in_virtual_time", value_name = "KERNEL")]
     cobalt: Option<KernelChoice>,
-    /// A kernel with the EVL core (Xenomai 4); libevl.so is looked for where the dynamic linker looks
+    /// A kernel with the EVL core (Xenomai 4); libevl.so is looked for where the dynamic linker looks, unless --with has it
     #[arg(long, requires = "in_virtual_time", value_name = "KERNEL")]
     evl: Option<KernelChoice>,
+    /// A file that the guest gets besides, with the libraries it needs, such as libcobalt.so.2; may be given several times
+    #[arg(long, requires = "in_virtual_time", value_name = "FILE")]
+    with: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -51,15 +55,15 @@ pub struct Args {
 /// The documents whose experiments can be repeated.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Document {
-    /// "xenomai-user threads (Athlon)", LinuxCNC: both test series and the observations; and NIST's figure 3. With --virtual
+    /// "xenomai-user threads (Athlon)", LinuxCNC: both test series and the observations. With --virtual
     /// on four emulated processors with a real-time kernel
     Athlon,
     /// "Temporal Event Management in EPOS": table 1, figures 5 and 7, on a simulated microcontroller
     Epos,
-    /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12
+    /// "Timing of periodic non-realtime and realtime threads", University of Twente: figures 1 to 12, on every system here
     Twente,
     /// "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST 2001: table 1 (computed),
-    /// figures 1 to 6; with --virtual figure 3 for an ordinary and a real-time kernel
+    /// figures 1 to 6; with --virtual figure 3 on kernels
     Nist,
 }
 
@@ -81,7 +85,7 @@ const DURATION_NS: i64 = 5_000_000_000;
 pub fn execute(args: &Args) -> Ending {
     let paper = args.document.map(Document::paper);
     let (Some(document), false) = (args.document, args.list) else {
-        args.output.show(&PaperContents::of(paper))?;
+        args.output.show(&PaperContents::of(paper).with_results(Path::new(".")))?;
         return Ok(Status::Fine);
     };
     let name = document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());
@@ -95,6 +99,7 @@ pub fn execute(args: &Args) -> Ending {
     let mut at = Workplace {
         directory: &directory,
         duration_ns: args.duration.unwrap_or(usual_ns),
+        with: &args.with,
         interrupted: &interrupted,
         tell: &mut |step| output::note(&words::step(step)),
     };
@@ -104,6 +109,9 @@ pub fn execute(args: &Args) -> Ending {
         cobalt: args.cobalt.clone(),
         evl: args.evl.clone(),
     };
+    if args.in_virtual_time {
+        kernels.check()?;
+    }
     let found = match (document, args.in_virtual_time) {
         (Document::Athlon, false) => athlon::reproduce(&mut at)?,
         (Document::Athlon, true) => athlon::virtual_time(&mut at, &kernels)?,
@@ -119,7 +127,7 @@ pub fn execute(args: &Args) -> Ending {
         (Document::Nist, false) => Found::Nist(Box::new(NistReproduction {
             torques: NistTorques::compute(),
             jitter: nist_jitter::reproduce(&mut at)?,
-            loads: nist::loads(&mut at, "figure-3")?,
+            loads: nist::host(&mut at)?,
         })),
         (Document::Nist, true) => nist::virtual_time(&mut at, &kernels)?,
         (Document::Twente, false) => twente::host(&mut at)?,

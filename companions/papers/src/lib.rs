@@ -27,12 +27,17 @@ use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::place;
 
+/// The file in its directory that a repetition ends with.
+pub const RESULT: &str = "result.json";
+
 /// Where and how a document is repeated.
 pub struct Workplace<'a> {
     /// Where run files, figures and results go.
     pub directory: &'a Path,
     /// Length of each measurement.
     pub duration_ns: i64,
+    /// Files that guests in virtual time get besides.
+    pub with: &'a [String],
     /// Set when somebody asks for an end.
     pub interrupted: &'a AtomicBool,
     /// Gets each step as it begins.
@@ -70,9 +75,9 @@ impl Workplace<'_> {
     /// A file cannot be written.
     pub fn finish(&self, found: Found) -> Result<Reproduction, Error> {
         self.draw(&words::figures(&found))?;
-        let reproduction = Reproduction { directory: self.directory.into(), found };
+        let reproduction = Reproduction::of(self.directory.into(), found);
         let json = document::json(&reproduction)?;
-        place::write(self.directory.join("result.json"), json.as_bytes(), false)?;
+        place::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)
     }
 }

@@ -1,17 +1,16 @@
 //! NIST, figure 3: the latency of a task of 500 us under normal, heavy network and heavy disk load.
 
-use crate::claims::UnderLoad;
-use crate::claims::nist::{LatencyRange, NistLoads, NistVirtual, PERIOD_NS};
+use crate::claims::nist::{LatencyRange, NistLoads, PERIOD_NS};
 use crate::claims::stretches::STRETCHES;
 use crate::words::Found;
 use jitterlab_kernel::GuestTime;
 use jitterlab_model::Quantity;
-use jitterlab_model::{Error, Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Error, TaskSpec};
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
 
-use crate::systems::{Case, Kernels, System};
-use crate::{Workplace, read};
+use crate::Workplace;
+use crate::systems::{Case, Kernels, Measured, System};
 
 /// The paper's conditions, and the loads that stand for them.
 const LOADS: [Case; 3] = [
@@ -20,52 +19,50 @@ const LOADS: [Case; 3] = [
     Case { name: "disk", load: "disk:2" },
 ];
 
-fn task() -> TaskSpec {
-    TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() }
-}
-
-/// Figure 3 on this machine, overlaid. The figure and the run files are named after `name`.
+/// Figures 3a, 3b and 3c on the real-time systems of this machine, and what the paper says of them, tested.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
-pub fn loads(at: &mut Workplace<'_>, name: &str) -> Result<NistLoads, Error> {
-    at.make()?;
-    let mut files = Vec::new();
-    for Case { name: condition, load } in LOADS {
-        files.push(at.measure(&format!("{name}-{condition}"), task(), load)?);
-    }
-    let runs = read(&files)?;
-    draw(at, name, &runs)?;
-    let conditions = LOADS.iter().zip(&runs).map(|(case, run)| UnderLoad {
-        condition: case.name.into(),
-        load: case.load.into(),
-        found: run.tasks.first().and_then(|task| LatencyRange::of(&task.measured.summary)),
-    });
-    Ok(NistLoads::of(conditions.collect()))
+pub fn host(at: &mut Workplace<'_>) -> Result<NistLoads, Error> {
+    measured(at, System::of_this_machine())
 }
 
-/// Figures 3a, 3b and 3c in virtual time, and what the paper says of them, tested.
+/// The same on kernels in virtual time.
 ///
 /// # Errors
 /// A kernel cannot be measured, or a file cannot be written.
 pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
+    let found = measured(at, kernels.systems())?;
+    Ok(Found::NistVirtual(found.in_virtual_time(GuestTime::default().ns_per_instruction())))
+}
+
+/// Each of these systems that is real-time under all loads; the first two are those of figures 3a and 3b.
+fn measured(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<NistLoads, Error> {
     at.make()?;
-    let mut all = kernels.real_time();
-    if let [only] = all.as_slice() {
-        // The paper's systems differ in their schedulers; so do these.
-        let policy = Policy::Deadline { runtime_ns: 100_000 };
-        all.push(System { name: "preempt-rt-deadline", policy, wake: WakeMethod::Deadline, ..only.clone() });
-    }
-    let (mut measured, mut stretches, mut disk) = (Vec::new(), Vec::new(), Vec::new());
-    for (letter, system) in ["a", "b"].into_iter().zip(&all) {
-        let (found, mut runs) = at.boot(system, &LOADS, &task(), LatencyRange::of)?;
-        draw(at, &format!("figure-3{letter}"), &runs)?;
-        measured.push(found);
-        stretches.push(runs.iter().map(ranges).collect());
-        disk.extend(runs.pop());
+    systems.retain(|system| !system.is_ordinary());
+    let task = TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() };
+    let of = |runs: &[PageRun]| {
+        let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
+        summaries.filter_map(LatencyRange::of).reduce(LatencyRange::with)
+    };
+    let (mut found, mut stretches, mut disk) = (Vec::new(), Vec::new(), Vec::new());
+    for ((number, system), Measured { found: of_system, runs }) in
+        systems.iter().enumerate().zip(at.under_loads(&systems, &LOADS, &task, of)?)
+    {
+        stretches.push(runs.iter().map(|turns| turns.iter().flat_map(ranges).collect()).collect());
+        let mut firsts: Vec<PageRun> =
+            runs.into_iter().filter_map(|turns| turns.into_iter().next()).collect();
+        let figure = match number {
+            0 => "figure-3a".into(),
+            1 => "figure-3b".into(),
+            _ => format!("figure-3-{}", system.name),
+        };
+        draw(at, &figure, &firsts)?;
+        disk.extend(firsts.pop());
+        found.push(of_system);
     }
     draw(at, "figure-3c", &disk)?;
-    Ok(Found::NistVirtual(NistVirtual::of(measured, &stretches, GuestTime::default().ns_per_instruction())))
+    Ok(NistLoads::of(found, &stretches))
 }
 
 /// The latencies' ranges in equal stretches of a run, of which there are this many or more.

@@ -1,16 +1,19 @@
-//! The systems of the documents as kernel images in virtual time: an ordinary Linux and real-time ones.
+//! The systems of the documents: an ordinary Linux and real-time ones, as far as this machine has them, or as kernel images in
+//! virtual time.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::claims::{SystemUnderLoads, UnderLoad};
+use crate::error::without_core;
 use crate::words::Step;
-use jitterlab_analysis::Summary;
+use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::job;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, KernelChoice, KernelSession, Machine, programs};
+use jitterlab_model::facts::Preemption;
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Error, Policy, TaskSpec, WakeMethod};
+use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
 
 use crate::{Workplace, read};
@@ -36,34 +39,110 @@ pub struct Kernels {
 pub struct System {
     /// What tables and files call it.
     pub name: &'static str,
-    pub kernel: KernelChoice,
+    /// Booted in virtual time; `None` for this machine's own.
+    pub kernel: Option<KernelChoice>,
     /// The scheduling policy of its tasks.
     pub policy: Policy,
     /// How its tasks wait.
     pub wake: WakeMethod,
 }
 
-impl Kernels {
-    /// The ordinary Linux, its task with the ordinary policy.
-    #[must_use]
-    pub fn ordinary(&self) -> System {
-        let (kernel, wake) = (self.ordinary.clone(), WakeMethod::Nanosleep);
-        System { name: "ordinary", kernel, policy: Policy::Other, wake }
+/// Of the documents' tasks, which compute for less in each period.
+const DEADLINE: Policy = Policy::Deadline { runtime_ns: 200_000 };
+
+impl System {
+    fn here(name: &'static str, policy: Policy, wake: WakeMethod) -> Self {
+        System { name, kernel: None, policy, wake }
     }
 
-    /// The real-time systems there are images of.
-    #[must_use]
-    pub fn real_time(&self) -> Vec<System> {
-        let all = [
-            ("preempt-rt", Some(&self.preempt_rt), WakeMethod::Nanosleep),
-            ("cobalt", self.cobalt.as_ref(), WakeMethod::Cobalt),
-            ("evl", self.evl.as_ref(), WakeMethod::Evl),
-        ];
-        let system = |(name, kernel, wake): (&'static str, Option<&KernelChoice>, WakeMethod)| {
-            Some(System { name, kernel: kernel?.clone(), policy: Policy::Fifo(80), wake })
-        };
-        all.into_iter().filter_map(system).collect()
+    fn booted(name: &'static str, kernel: &KernelChoice, policy: Policy, wake: WakeMethod) -> Self {
+        System { name, kernel: Some(kernel.clone()), policy, wake }
     }
+
+    /// All that this machine has, the ordinary policy first.
+    #[must_use]
+    pub fn of_this_machine() -> Vec<System> {
+        Self::of(&facts::read(&Root::system()))
+    }
+
+    fn of(machine: &SystemFacts) -> Vec<System> {
+        let fifo = Policy::Fifo(80);
+        let is_real_time = machine.kernel.preemption == Some(Preemption::RealTime);
+        let mut all = vec![
+            Self::here("ordinary", Policy::Other, WakeMethod::Nanosleep),
+            Self::here(if is_real_time { "preempt-rt" } else { "fifo" }, fifo, WakeMethod::Nanosleep),
+            Self::here("deadline", DEADLINE, WakeMethod::Deadline),
+        ];
+        let cores = &machine.real_time_cores;
+        all.extend(cores.cobalt.is_some().then(|| Self::here("cobalt", fifo, WakeMethod::Cobalt)));
+        all.extend(cores.evl.is_some().then(|| Self::here("evl", fifo, WakeMethod::Evl)));
+        all
+    }
+
+    /// Whether it is no real-time system.
+    #[must_use]
+    pub fn is_ordinary(&self) -> bool {
+        self.policy == Policy::Other
+    }
+}
+
+impl Kernels {
+    /// The ordinary Linux, its task with the ordinary policy, and the real-time systems there are images of: two at least, for
+    /// one kernel has two schedulers.
+    #[must_use]
+    pub fn systems(&self) -> Vec<System> {
+        let fifo = Policy::Fifo(80);
+        let mut all = vec![
+            System::booted("ordinary", &self.ordinary, Policy::Other, WakeMethod::Nanosleep),
+            System::booted("preempt-rt", &self.preempt_rt, fifo, WakeMethod::Nanosleep),
+        ];
+        all.extend(self.cobalt.iter().map(|of| System::booted("cobalt", of, fifo, WakeMethod::Cobalt)));
+        all.extend(self.evl.iter().map(|of| System::booted("evl", of, fifo, WakeMethod::Evl)));
+        if all.len() == 2 {
+            let deadline = "preempt-rt-deadline";
+            all.push(System::booted(deadline, &self.preempt_rt, DEADLINE, WakeMethod::Deadline));
+        }
+        all
+    }
+
+    /// Looks at the files among them before anything boots.
+    ///
+    /// # Errors
+    /// One is no kernel image, or has no core that takes interrupts first.
+    pub fn check(&self) -> Result<(), Error> {
+        let plain = [&self.ordinary, &self.preempt_rt].map(|kernel| (kernel, None));
+        let cores = [(&self.cobalt, "cobalt"), (&self.evl, "evl")];
+        let cores = cores.into_iter().filter_map(|(kernel, core)| Some((kernel.as_ref()?, Some(core))));
+        for (kernel, core) in plain.into_iter().chain(cores) {
+            if !matches!(kernel, KernelChoice::File(_)) {
+                continue;
+            }
+            let image = kernel.image(&mut |_| ())?;
+            // Older ones have another pipeline, of which their version line says nothing.
+            let says_it = version(&image.release) >= (5, 10);
+            if let Some(core) = core.filter(|_| says_it && !image.pipelines_interrupts()) {
+                return Err(without_core(&image.name, &image.release, core));
+            }
+        }
+        Ok(())
+    }
+
+    /// The one that is nearest to Xenomai 2: a kernel with a core of it, else with PREEMPT_RT.
+    #[must_use]
+    pub fn like_xenomai(&self) -> System {
+        let fifo = Policy::Fifo(80);
+        match (&self.cobalt, &self.evl) {
+            (Some(cobalt), _) => System::booted("cobalt", cobalt, fifo, WakeMethod::Cobalt),
+            (None, Some(evl)) => System::booted("evl", evl, fifo, WakeMethod::Evl),
+            (None, None) => System::booted("preempt-rt", &self.preempt_rt, fifo, WakeMethod::Nanosleep),
+        }
+    }
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> (u32, u32) {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
 }
 
 /// One condition of a document.
@@ -76,11 +155,15 @@ pub struct Case {
 }
 
 /// These steps of this program on a machine.
-pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelSession, Error> {
+pub(crate) fn session(
+    machine: Machine,
+    steps: Vec<job::Step>,
+    with: &[String],
+) -> Result<KernelSession, Error> {
     Ok(KernelSession {
         machine: Machine { timeout: TIMEOUT, ..machine },
         companion: programs::own()?,
-        with: Vec::new(),
+        with: with.to_vec(),
         program: None,
         packaged: Vec::new(),
         modules: Vec::new(),
@@ -89,38 +172,86 @@ pub(crate) fn session(machine: Machine, steps: Vec<job::Step>) -> Result<KernelS
     })
 }
 
+/// A system under all loads, with the runs of each.
+pub(crate) struct Measured<T> {
+    pub found: SystemUnderLoads<T>,
+    pub runs: Vec<Vec<PageRun>>,
+}
+
+/// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
+pub const TURNS: usize = 3;
+
 impl Workplace<'_> {
-    /// Measures a task on a system under all loads, in one boot. Run files that are there from before are kept. Gives what
-    /// `of` takes from each, and the runs.
-    pub(crate) fn boot<T>(
+    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot. Run files that are there
+    /// from before are kept. `of` takes what is wanted from the runs of each load.
+    pub(crate) fn under_loads<T>(
         &mut self,
-        system: &System,
+        systems: &[System],
         loads: &[Case],
         task: &TaskSpec,
-        of: impl Fn(&Summary) -> Option<T>,
-    ) -> Result<(SystemUnderLoads<T>, Vec<PageRun>), Error> {
-        let name = |case: &Case| format!("{}-{}", system.name, case.name);
-        let files: Vec<PathBuf> = loads.iter().map(|case| self.run_file(&name(case))).collect();
+        of: impl Fn(&[PageRun]) -> Option<T>,
+    ) -> Result<Vec<Measured<T>>, Error> {
+        let name = |system: &System, case: &Case, turn: usize| match turn {
+            0 => format!("{}-{}", system.name, case.name),
+            turn => format!("{}-{}-{}", system.name, case.name, turn + 1),
+        };
+        for turn in 0..TURNS {
+            for system in systems.iter().filter(|system| system.kernel.is_none()) {
+                for case in loads {
+                    let task = TaskSpec { policy: Some(system.policy), wake: system.wake, ..task.clone() };
+                    self.measure(&name(system, case, turn), task, case.load)?;
+                }
+            }
+        }
+        let mut all = Vec::new();
+        for system in systems {
+            if let Some(kernel) = &system.kernel {
+                self.boot(system, kernel, loads, task)?;
+            }
+            let turns = if system.kernel.is_some() { 1 } else { TURNS };
+            let (mut found, mut runs) = (Vec::new(), Vec::new());
+            for case in loads {
+                let files: Vec<PathBuf> =
+                    (0..turns).map(|turn| self.run_file(&name(system, case, turn))).collect();
+                let of_load = read(&files)?;
+                found.push(UnderLoad {
+                    condition: case.name.into(),
+                    load: case.load.into(),
+                    found: of(&of_load),
+                });
+                runs.push(of_load);
+            }
+            let found = SystemUnderLoads { system: system.name.into(), loads: found };
+            all.push(Measured { found, runs });
+        }
+        Ok(all)
+    }
+
+    /// Measures what is missing of a task on a kernel under all loads, in one boot.
+    fn boot(
+        &mut self,
+        system: &System,
+        kernel: &KernelChoice,
+        loads: &[Case],
+        task: &TaskSpec,
+    ) -> Result<(), Error> {
+        let file = |case: &Case| self.run_file(&format!("{}-{}", system.name, case.name));
+        let files: Vec<PathBuf> = loads.iter().map(file).collect();
+        files.iter().filter(|file| file.exists()).for_each(|file| (self.tell)(&Step::Kept(file.clone())));
         let missing: Vec<(&Case, &PathBuf)> =
             loads.iter().zip(&files).filter(|(_, file)| !file.exists()).collect();
-        files.iter().filter(|file| file.exists()).for_each(|file| (self.tell)(&Step::Kept(file.clone())));
-        if !missing.is_empty() {
-            let task =
-                TaskSpec { cpu: Some(0), policy: Some(system.policy), wake: system.wake, ..task.clone() };
-            self.on_kernel(system, &missing, &task).map_err(|error| Box::new(error).within(system.name))?;
+        if missing.is_empty() {
+            return Ok(());
         }
-        let runs = read(&files)?;
-        let loads = loads.iter().zip(&runs).map(|(case, run)| UnderLoad {
-            condition: case.name.into(),
-            load: case.load.into(),
-            found: run.tasks.first().and_then(|task| of(&task.measured.summary)),
-        });
-        Ok((SystemUnderLoads { system: system.name.into(), loads: loads.collect() }, runs))
+        let task = TaskSpec { cpu: Some(0), policy: Some(system.policy), wake: system.wake, ..task.clone() };
+        self.on_kernel(system.name, kernel, &missing, &task)
+            .map_err(|error| Box::new(error).within(system.name))
     }
 
     fn on_kernel(
         &mut self,
-        system: &System,
+        system: &str,
+        kernel: &KernelChoice,
         missing: &[(&Case, &PathBuf)],
         task: &TaskSpec,
     ) -> Result<(), Error> {
@@ -130,12 +261,11 @@ impl Workplace<'_> {
         };
         let machine = Machine { memory_mib: MEMORY_MIB, ..Machine::default() };
         let steps = missing.iter().map(|(case, _)| run_step(case.name, &options(case))).collect();
-        let mut session = session(machine, steps)?;
+        let mut session = session(machine, steps, self.with)?;
         session.bring_cores(std::slice::from_ref(task));
-        (self.tell)(&Step::Booting { system: system.name.into(), kernel: system.kernel.to_string() });
+        (self.tell)(&Step::Booting { system: system.into(), kernel: kernel.to_string() });
         let tell = &mut self.tell;
-        let measured =
-            session.on(&system.kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
+        let measured = session.on(kernel, &mut |text| tell(&Step::Preparing(text.into())), &mut |_| ())?;
         for (case, file) in missing {
             let in_memory = measured.run_file(case.name)?;
             jitterlab_trace::redescribe(in_memory.path(), file, |info| {
@@ -143,5 +273,22 @@ impl Workplace<'_> {
             })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_system_of_a_machine_is_measured_as_itself() {
+        let names = |machine: &SystemFacts| System::of(machine).iter().map(|of| of.name).collect::<Vec<_>>();
+        let mut machine = SystemFacts::default();
+        assert_eq!(names(&machine), ["ordinary", "fifo", "deadline"]);
+        machine.kernel.preemption = Some(Preemption::RealTime);
+        machine.real_time_cores.cobalt = Some("3.2.4".into());
+        machine.real_time_cores.evl = Some("35".into());
+        assert_eq!(names(&machine), ["ordinary", "preempt-rt", "deadline", "cobalt", "evl"]);
+        assert_eq!(System::of(&machine).iter().filter(|system| system.is_ordinary()).count(), 1);
     }
 }

@@ -4,21 +4,18 @@
 use std::path::Path;
 
 use crate::claims::twente::{
-    LoopStretches, LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteCase, TwenteHost, TwenteSystem,
-    TwenteVirtual, WorkTime,
+    DIVISIONS, LoopStretches, LoopTimes, PERIOD_NS, TwenteReproduction, TwenteSystem, WorkTime,
 };
-use crate::words::{self, Found, Reproduction};
+use crate::words::{self, Found, PaperFigure, Reproduction};
 use jitterlab_kernel::GuestTime;
-use jitterlab_model::Quantity;
 use jitterlab_model::{Error, Policy, TaskSpec, Work};
 use jitterlab_report::document::Document;
-use jitterlab_report::figure::Figure;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::{Columns, place};
 
-use crate::systems::{Case, Kernels, System};
+use crate::systems::{Case, Kernels, Measured, System};
 use crate::{Workplace, read};
 
 /// The report's loads, from none to most.
@@ -28,111 +25,110 @@ const LOADS: [Case; 3] = [
     Case { name: "stress-4-6", load: "stress -c 4 -m 6" },
 ];
 
-/// The report's systems: what files call them, and the policy of the loop.
-const SYSTEMS: [(&str, Policy); 2] = [("ordinary", Policy::Other), ("real-time", Policy::Fifo(80))];
-
 /// The report's loop.
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
-/// Figures 1 to 12 on this machine: measures, draws, and makes a page of them. Odd figures are the series, even ones the
-/// histogram.
+/// Figures 1 to 12 on every system of this machine, what the report concludes of them, and how long its work takes.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
 pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
-    at.make()?;
-    let mut files = Vec::new();
-    for (system, policy) in SYSTEMS {
-        for Case { name, load } in LOADS {
-            let task = TaskSpec { policy: Some(policy), ..task() };
-            files.push(at.measure(&format!("{system}-{name}"), task, load)?);
-        }
-    }
-    let runs = read(&files)?;
-    let loads = SYSTEMS.iter().flat_map(|(_, policy)| LOADS.map(|load| (*policy, load.load)));
-    let cases: Vec<TwenteCase> = (1..)
-        .step_by(2)
-        .zip(loads)
-        .zip(&runs)
-        .zip(PRINTED)
-        .map(|(((figure, asked), run), printed)| case(figure, asked, run, printed))
+    let repeated = repeated(at, &System::of_this_machine())?;
+    let work = work(at)?;
+    repeated.shown(at, |ordinary, real_time| TwenteReproduction::of(ordinary, real_time, work))
+}
+
+/// The same on kernels in virtual time, in which work of a given number of instructions takes its time by definition.
+///
+/// # Errors
+/// A kernel cannot be measured, or a file cannot be written.
+pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
+    let systems: Vec<System> = kernels
+        .systems()
+        .into_iter()
+        .filter(|system| !matches!(system.policy, Policy::Deadline { .. }))
         .collect();
-    let figures = words::twente_run_figures(&cases, &runs)?;
-    at.draw(&figures)?;
-    let found = Found::Twente(TwenteHost::of(cases, work(at)?));
-    let reproduction = Reproduction { directory: at.directory.into(), found };
-    let mut document = Document::new(&reproduction);
-    if let Some(section) = document.sections.first_mut() {
-        section.pieces.extend(figures.into_iter().flat_map(|(_, charts)| charts).map(Piece::Figure));
+    repeated(at, &systems)?.shown(at, |ordinary, real_time| {
+        let found = TwenteReproduction::of(ordinary, real_time, Vec::new());
+        found.in_virtual_time(GuestTime::default().ns_per_instruction())
+    })
+}
+
+/// What was measured on each system, the first run of each load, and the report's figures of these.
+struct Repeated {
+    systems: Vec<TwenteSystem>,
+    runs: Vec<PageRun>,
+    figures: Vec<PaperFigure>,
+}
+
+impl Repeated {
+    /// Draws the figures, makes a page of all, and gives what the report says of it.
+    fn shown(
+        mut self,
+        at: &Workplace<'_>,
+        found: impl FnOnce(TwenteSystem, Vec<TwenteSystem>) -> TwenteReproduction,
+    ) -> Result<Found, Error> {
+        at.draw(&self.figures)?;
+        let ordinary = self.systems.remove(0);
+        let reproduction =
+            Reproduction::of(at.directory.into(), Found::Twente(found(ordinary, self.systems)));
+        let mut document = Document::new(&reproduction);
+        if let Some(section) = document.sections.first_mut() {
+            let charts = self.figures.into_iter().flat_map(|(_, charts)| charts);
+            section.pieces.extend(charts.map(Piece::Figure));
+        }
+        let page = render(&self.runs, &[document])?;
+        place::write(at.directory.join("report.html"), page.as_bytes(), false)?;
+        Ok(reproduction.found)
     }
-    place::write(at.directory.join("report.html"), render(&runs, &[document])?.as_bytes(), false)?;
-    Ok(reproduction.found)
+}
+
+/// The ordinary system and the real-time ones under the report's loads, with the report's two kinds of figure for each: odd ones
+/// are series, even ones histograms.
+fn repeated(at: &mut Workplace<'_>, systems: &[System]) -> Result<Repeated, Error> {
+    at.make()?;
+    let of = |runs: &[PageRun]| {
+        let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
+        summaries.filter_map(LoopTimes::of).reduce(LoopTimes::with)
+    };
+    let mut all = Repeated { systems: Vec::new(), runs: Vec::new(), figures: Vec::new() };
+    for (system, Measured { found, runs }) in
+        systems.iter().zip(at.under_loads(systems, &LOADS, &task(), of)?)
+    {
+        let mut stretches = Vec::new();
+        for ((case, runs), number) in found.loads.iter().zip(runs).zip(0..) {
+            let mut of_load = LoopStretches::default();
+            runs.iter().try_for_each(|run| add(&mut of_load, &run.file))?;
+            stretches.push(of_load);
+            let first: Vec<PageRun> = runs.into_iter().take(1).collect();
+            all.figures.extend(words::twente_figures(system, case, number, &first)?);
+            all.runs.extend(first);
+        }
+        all.systems.push(TwenteSystem { found, stretches });
+    }
+    Ok(all)
+}
+
+/// Adds the stretches of a run.
+fn add(stretches: &mut LoopStretches, file: &Path) -> Result<(), Error> {
+    let mut starts = Vec::new();
+    Run::open(file, &Hints::default())?
+        .visit(0, Columns::ALL, |rows| starts.extend(rows.iter().map(|activation| activation.start_ns)))?;
+    stretches.add(&starts);
+    Ok(())
 }
 
 /// How long the numbers of divisions take that the report weighs; with the ordinary policy, since the most of them may take
 /// longer than the period.
 fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
-    for divisions in TwenteHost::DIVISIONS {
+    for divisions in DIVISIONS {
         let task = TaskSpec { policy: Some(Policy::Other), work: Work::Twente { divisions }, ..task() };
         files.push(at.measure(&format!("work-{divisions}"), task, "none")?);
     }
     let runs = read(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-    Ok(TwenteHost::DIVISIONS
-        .into_iter()
-        .zip(summaries)
-        .map(|(k, summary)| WorkTime::of(k, summary))
-        .collect())
-}
-
-fn case(figure: u32, (policy, load): (Policy, &str), run: &PageRun, printed: PrintedLoop) -> TwenteCase {
-    let granted = run.info.tasks.first().and_then(|task| task.granted.as_ref());
-    TwenteCase {
-        figure,
-        policy: granted.map_or(policy, |granted| granted.policy),
-        load: load.into(),
-        printed,
-        here: run.tasks.first().and_then(|task| LoopTimes::of(&task.measured.summary)),
-    }
-}
-
-/// The same on kernels in virtual time, and what the report concludes, tested.
-///
-/// # Errors
-/// A kernel cannot be measured, or a file cannot be written.
-pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, Error> {
-    at.make()?;
-    let (ordinary, real_time) = (kernels.ordinary(), kernels.real_time());
-    let mut all = Vec::new();
-    for system in std::iter::once(&ordinary).chain(&real_time) {
-        all.push(measured(at, system)?);
-    }
-    let real_time = all.split_off(1);
-    let ordinary = all.remove(0);
-    let each = GuestTime::default().ns_per_instruction();
-    Ok(Found::TwenteVirtual(TwenteVirtual::of(ordinary, real_time, each)))
-}
-
-/// One system under the report's loads, with the report's two kinds of figure for each.
-fn measured(at: &mut Workplace<'_>, system: &System) -> Result<TwenteSystem, Error> {
-    let (found, runs) = at.boot(system, &LOADS, &task(), LoopTimes::of)?;
-    for (case, run) in LOADS.iter().zip(&runs) {
-        for (name, what) in [(Figure::SERIES, "series"), (Figure::HISTOGRAM, "histogram")] {
-            let charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
-            at.draw(&[(format!("{}-{}-{what}", system.name, case.name), charts)])?;
-        }
-    }
-    let files = LOADS.iter().map(|case| at.run_file(&format!("{}-{}", system.name, case.name)));
-    let stretches = files.map(|file| stretches(&file)).collect::<Result<_, _>>()?;
-    Ok(TwenteSystem { found, stretches })
-}
-
-fn stretches(file: &Path) -> Result<LoopStretches, Error> {
-    let mut starts = Vec::new();
-    Run::open(file, &Hints::default())?
-        .visit(0, Columns::ALL, |rows| starts.extend(rows.iter().map(|activation| activation.start_ns)))?;
-    Ok(LoopStretches::of(&starts))
+    Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::of(k, summary)).collect())
 }

@@ -4,7 +4,6 @@
 use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
 use serde::Serialize;
 
-use super::nist::NistLoads;
 use jitterlab_analysis::matrix::{
     Answer, CellMeasurement, CellStatistic, CellTiming, Matrix, Observation, condition_effect, exceptions,
     same_cpu,
@@ -105,8 +104,6 @@ pub struct AthlonReproduction {
     pub observations: Vec<Compared>,
     /// Which CPUs are an exception to the first one, as CPU 0 was in the report.
     pub exceptions: Exceptions,
-    /// NIST's figure 3 on this machine, which the report's author looks at beside; `None` where cells are left.
-    pub nist_figure_3: Option<NistLoads>,
 }
 
 /// One of the report's observations, tested on its numbers and on today's.
@@ -175,7 +172,6 @@ impl AthlonReproduction {
             exceptions,
             printed,
             today,
-            nist_figure_3: None,
         }
     }
 

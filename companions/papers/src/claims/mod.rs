@@ -8,16 +8,28 @@ pub mod stretches;
 pub mod torques;
 pub mod twente;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Whether a statement of a document holds here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     Holds,
     DoesNotHold,
     /// What was measured does not decide it.
     CannotBeTold,
+}
+
+impl Standing {
+    /// Of both statements together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Standing::DoesNotHold, _) | (_, Standing::DoesNotHold) => Standing::DoesNotHold,
+            (Standing::Holds, Standing::Holds) => Standing::Holds,
+            _ => Standing::CannotBeTold,
+        }
+    }
 }
 
 /// A statement of a document with the numbers that decide it, and what became of it.

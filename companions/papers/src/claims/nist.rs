@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::nist_calls::EarlyCalls;
 use super::stretches::{each_is_above, factor};
-use super::{SystemUnderLoads, Tested, UnderLoad};
+use super::{SystemUnderLoads, Tested};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_analysis::deviations::Deviations;
@@ -95,7 +95,7 @@ pub struct LatencyRange {
     pub min_ns: i64,
     /// Largest.
     pub max_ns: i64,
-    /// Standard deviation.
+    /// Standard deviation, the largest of several runs.
     pub sd_ns: Option<f64>,
     /// Activations that ran.
     pub executed: u64,
@@ -116,40 +116,31 @@ impl LatencyRange {
         })
     }
 
+    /// Of both runs.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        LatencyRange {
+            min_ns: self.min_ns.min(other.min_ns),
+            max_ns: self.max_ns.max(other.max_ns),
+            sd_ns: self.sd_ns.zip(other.sd_ns).map(|(a, b)| a.max(b)),
+            executed: self.executed + other.executed,
+            missed: self.missed + other.missed,
+        }
+    }
+
     /// Largest minus smallest.
     pub fn range_ns(&self) -> i64 {
         self.max_ns.saturating_sub(self.min_ns)
     }
 }
 
-/// Figure 3 repeated on this machine: normal, heavy network and heavy disk load.
+/// Figure 3 repeated on the real-time systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistLoads {
-    /// The conditions, normal load first.
-    pub conditions: Vec<UnderLoad<LatencyRange>>,
-    /// Under how many loads the range is wider than under normal load, and under how many it is known.
-    pub wider: Option<(usize, usize)>,
-}
-
-impl NistLoads {
-    /// Of these conditions, normal load first.
-    pub fn of(conditions: Vec<UnderLoad<LatencyRange>>) -> Self {
-        let wider = conditions.split_first().and_then(|(normal, loaded)| {
-            let normal = normal.found?.range_ns();
-            let ranges: Vec<i64> = loaded.iter().filter_map(|load| Some(load.found?.range_ns())).collect();
-            let wider = ranges.iter().filter(|range| **range > normal).count();
-            (!ranges.is_empty()).then_some((wider, ranges.len()))
-        });
-        NistLoads { conditions, wider }
-    }
-}
-
-/// Figure 3 repeated on two kernels in virtual time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NistVirtual {
-    /// The systems of figures 3a and 3b under normal, network and disk load.
+    /// The systems under normal, network and disk load; the first two stand for those of figures 3a and 3b.
     pub systems: Vec<SystemUnderLoads<LatencyRange>>,
-    /// Nanoseconds of virtual time for each instruction; `None` where time passed as on the host.
+    /// Whether time is virtual, and then nanoseconds of it for each instruction.
+    pub in_virtual_time: bool,
     pub ns_per_instruction: Option<u32>,
     /// What the paper says of the figure, tested.
     pub statements: Vec<Tested<Statement>>,
@@ -181,14 +172,10 @@ pub enum Statement {
     },
 }
 
-impl NistVirtual {
+impl NistLoads {
     /// Tests what the paper says on what was measured. `stretches` are the latencies' ranges in equal stretches of each system's
     /// run under each load: one range of each alone would say nothing of how it repeats.
-    pub fn of(
-        systems: Vec<SystemUnderLoads<LatencyRange>>,
-        stretches: &[Vec<Vec<f64>>],
-        ns_per_instruction: Option<u32>,
-    ) -> Self {
+    pub fn of(systems: Vec<SystemUnderLoads<LatencyRange>>, stretches: &[Vec<Vec<f64>>]) -> Self {
         let mut statements: Vec<Tested<Statement>> = systems
             .iter()
             .zip(stretches)
@@ -206,7 +193,7 @@ impl NistVirtual {
         let ranges_ns: Vec<Option<i64>> = systems.iter().map(disk).collect();
         let under_disk: Vec<&Vec<f64>> = stretches.iter().filter_map(|loads| loads.last()).collect();
         let factor = match under_disk.as_slice() {
-            [first, second] => factor(first, second),
+            [first, second, ..] => factor(first, second),
             _ => None,
         };
         let comparable = factor.and_then(|factor| match factor.interval? {
@@ -219,7 +206,13 @@ impl NistVirtual {
         let worst_ns = all.filter_map(|load| Some(load.found?.max_ns)).max();
         let of_ten = worst_ns.map(|worst| (3_162..31_623).contains(&worst));
         statements.push(Tested::new(Statement::WorstOfTenMicroseconds { worst_ns }, of_ten));
-        NistVirtual { systems, ns_per_instruction, statements }
+        NistLoads { systems, in_virtual_time: false, ns_per_instruction: None, statements }
+    }
+
+    /// The same of kernels in virtual time.
+    #[must_use]
+    pub fn in_virtual_time(self, ns_per_instruction: Option<u32>) -> Self {
+        NistLoads { in_virtual_time: true, ns_per_instruction, ..self }
     }
 }
 
@@ -227,6 +220,7 @@ impl NistVirtual {
 mod tests {
     use super::*;
     use crate::claims::Standing::{CannotBeTold, DoesNotHold, Holds};
+    use crate::claims::UnderLoad;
 
     fn under(range_ns: Option<i64>) -> UnderLoad<LatencyRange> {
         UnderLoad {
@@ -251,20 +245,12 @@ mod tests {
             let alike =
                 |load: &UnderLoad<LatencyRange>| load.found.map_or(vec![], |f| vec![f.range_ns() as f64; 10]);
             let stretches = systems.each_ref().map(|system| system.loads.iter().map(alike).collect());
-            let found = NistVirtual::of(systems.into(), &stretches, Some(1));
+            let found = NistLoads::of(systems.into(), &stretches);
             found.statements.iter().map(|tested| tested.standing).collect::<Vec<_>>()
         };
         let known = |ranges: [[i64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));
         assert_eq!(standings(known([[4_000, 9_000, 11_000], [5_000, 7_000, 8_000]])), [Holds; 4]);
         assert_eq!(standings(known([[900, 800, 700], [50, 60, 40]])), [DoesNotHold; 4]);
         assert_eq!(standings([[None; 3]; 2]), [CannotBeTold; 4]);
-    }
-
-    #[test]
-    fn wider_ranges_are_counted_among_those_known() {
-        let wider = |ranges: [Option<i64>; 3]| NistLoads::of(ranges.map(under).into()).wider;
-        assert_eq!(wider([Some(10), Some(11), Some(9)]), Some((1, 2)));
-        assert_eq!(wider([Some(10), None, Some(12)]), Some((1, 1)));
-        assert_eq!((wider([None, Some(11), Some(9)]), wider([Some(1), None, None])), (None, None));
     }
 }

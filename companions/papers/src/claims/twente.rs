@@ -1,7 +1,6 @@
 //! "Timing of periodic non-realtime and realtime threads", University of Twente: the duration of a loop of 1 ms, ordinary
 //! and real-time, without load, beside `stress -c 4 -m 2` and beside `stress -c 4 -m 6`.
 
-use jitterlab_model::Policy;
 use serde::Serialize;
 
 use super::stretches::{STRETCHES, change, each_is_above, each_is_within, factor};
@@ -47,6 +46,23 @@ impl LoopTimes {
             missed: summary.missed.exactly()?,
         })
     }
+
+    /// Of both runs.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        let all = (self.executed + other.executed) as f64;
+        let [here, there] = [self, other].map(|of| of.executed as f64 / all);
+        let mean_ns = here * self.mean_ns + there * other.mean_ns;
+        let square = |of: Self| of.sd_ns.powi(2) + (of.mean_ns - mean_ns).powi(2);
+        LoopTimes {
+            mean_ns,
+            sd_ns: (here * square(self) + there * square(other)).sqrt(),
+            shortest_ns: self.shortest_ns.min(other.shortest_ns),
+            longest_ns: self.longest_ns.max(other.longest_ns),
+            executed: self.executed + other.executed,
+            missed: self.missed + other.missed,
+        }
+    }
 }
 
 /// Durations of the loop in equal stretches of a run.
@@ -58,19 +74,16 @@ pub struct LoopStretches {
 }
 
 impl LoopStretches {
-    /// Of the starts of a run, in order.
-    #[must_use]
-    pub fn of(starts_ns: &[i64]) -> Self {
+    /// Adds those of a run with these starts, in order.
+    pub fn add(&mut self, starts_ns: &[i64]) {
         let loops: Vec<f64> = starts_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        let mut all = LoopStretches::default();
         for stretch in loops.chunks_exact((loops.len() / STRETCHES).max(2)).take(STRETCHES) {
             let n = stretch.len() as f64;
             let mean_ns = stretch.iter().sum::<f64>() / n;
             let squares: f64 = stretch.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
-            all.means_ns.push(mean_ns);
-            all.sds_ns.push((squares / (n - 1.0)).sqrt());
+            self.means_ns.push(mean_ns);
+            self.sds_ns.push((squares / (n - 1.0)).sqrt());
         }
-        all
     }
 }
 
@@ -144,32 +157,6 @@ pub const PRINTED: [PrintedLoop; 6] = [
     },
 ];
 
-/// One of the report's measurements, repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TwenteCase {
-    /// The report's figure with the series; the next one is the histogram.
-    pub figure: u32,
-    /// The scheduling policy in force.
-    pub policy: Policy,
-    /// The load beside the task, as `--load` takes it.
-    pub load: String,
-    /// What the report prints.
-    pub printed: PrintedLoop,
-    /// What was found; `None` where nothing was measured.
-    pub here: Option<LoopTimes>,
-}
-
-/// The report's measurements repeated on this machine.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct TwenteHost {
-    /// The six measurements, in the order of the figures.
-    pub cases: Vec<TwenteCase>,
-    /// How long the work takes for each number of divisions that the report weighs, least first.
-    pub work: Vec<WorkTime>,
-    /// What the report says of these numbers, tested.
-    pub choice: Vec<Tested<Choice>>,
-}
-
 /// How long a number of divisions takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WorkTime {
@@ -211,40 +198,41 @@ pub enum Choice {
 /// The standard deviation of the report's loop without load, in its figures 1 and 2.
 const LOOP_SD_NS: i64 = 22_000;
 
-impl TwenteHost {
-    /// The numbers of divisions that the report weighs, least first.
-    pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
+/// The numbers of divisions that the report weighs, least first.
+pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
 
-    /// Tests what the report says of k.
-    #[must_use]
-    pub fn of(cases: Vec<TwenteCase>, work: Vec<WorkTime>) -> Self {
-        let mut choice = Vec::new();
-        if let (Some(least), Some(most)) = (work.first(), work.last()) {
-            // Both the median and the 99th percentile on one side, so that neither luck nor an interruption decides.
-            let beyond = |of: &WorkTime, limit_ns| match (of.median_ns? > limit_ns, of.p99_ns? > limit_ns) {
-                (true, true) => Some(true),
-                (false, false) => Some(false),
-                _ => None,
-            };
-            let little = beyond(least, LOOP_SD_NS).map(|beyond| !beyond);
-            choice.push(Tested::new(Choice::LongerThanPeriod { work: *most }, beyond(most, PERIOD_NS)));
-            choice.push(Tested::new(Choice::TooLittle { work: *least, sd_ns: LOOP_SD_NS }, little));
-        }
-        TwenteHost { cases, work, choice }
-    }
-}
-
-/// The report's measurements repeated on kernels in virtual time.
+/// The report's measurements repeated on the systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct TwenteVirtual {
-    /// The ordinary kernel.
+pub struct TwenteReproduction {
+    /// The ordinary one.
     pub ordinary: SystemUnderLoads<LoopTimes>,
     /// The real-time ones.
     pub real_time: Vec<SystemUnderLoads<LoopTimes>>,
-    /// Nanoseconds of virtual time for each instruction; `None` where time passed as on the host.
+    /// Whether time is virtual, and then nanoseconds of it for each instruction.
+    pub in_virtual_time: bool,
     pub ns_per_instruction: Option<u32>,
     /// What the report concludes, tested.
     pub conclusions: Vec<Tested<Conclusion>>,
+    /// How long the work takes for each number of divisions that the report weighs, least first; on a machine only.
+    pub work: Vec<WorkTime>,
+    /// What the report says of these numbers, tested.
+    pub choice: Vec<Tested<Choice>>,
+}
+
+/// Tests what the report says of k.
+fn of_choice(work: &[WorkTime]) -> Vec<Tested<Choice>> {
+    let (Some(least), Some(most)) = (work.first(), work.last()) else { return Vec::new() };
+    // Both the median and the 99th percentile on one side, so that neither luck nor an interruption decides.
+    let beyond = |of: &WorkTime, limit_ns| match (of.median_ns? > limit_ns, of.p99_ns? > limit_ns) {
+        (true, true) => Some(true),
+        (false, false) => Some(false),
+        _ => None,
+    };
+    let little = beyond(least, LOOP_SD_NS).map(|beyond| !beyond);
+    vec![
+        Tested::new(Choice::LongerThanPeriod { work: *most }, beyond(most, PERIOD_NS)),
+        Tested::new(Choice::TooLittle { work: *least, sd_ns: LOOP_SD_NS }, little),
+    ]
 }
 
 /// What the report concludes in sections 2.1 to 2.2.2. Standard deviations are those of the loads from none to most; factors and
@@ -297,13 +285,27 @@ pub enum Conclusion {
     },
 }
 
-impl TwenteVirtual {
-    /// Tests the conclusions on what was measured.
-    pub fn of(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, ns_per_instruction: Option<u32>) -> Self {
+impl TwenteReproduction {
+    /// Tests the conclusions on what was measured on a machine.
+    #[must_use]
+    pub fn of(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, work: Vec<WorkTime>) -> Self {
         let mut conclusions = of_ordinary(&ordinary);
         conclusions.extend(real_time.iter().flat_map(|system| of_real_time(system, &ordinary)));
-        let real_time = real_time.into_iter().map(|system| system.found).collect();
-        TwenteVirtual { ordinary: ordinary.found, real_time, ns_per_instruction, conclusions }
+        TwenteReproduction {
+            ordinary: ordinary.found,
+            real_time: real_time.into_iter().map(|system| system.found).collect(),
+            in_virtual_time: false,
+            ns_per_instruction: None,
+            conclusions,
+            choice: of_choice(&work),
+            work,
+        }
+    }
+
+    /// The same of kernels in virtual time.
+    #[must_use]
+    pub fn in_virtual_time(self, ns_per_instruction: Option<u32>) -> Self {
+        TwenteReproduction { in_virtual_time: true, ns_per_instruction, ..self }
     }
 }
 
@@ -393,7 +395,7 @@ mod tests {
 
     fn standings(ordinary: [Option<f64>; 3], real_time: [Option<f64>; 3]) -> Vec<Standing> {
         let found =
-            TwenteVirtual::of(system("ordinary", ordinary), vec![system("cobalt", real_time)], Some(1));
+            TwenteReproduction::of(system("ordinary", ordinary), vec![system("cobalt", real_time)], vec![]);
         found.conclusions.iter().map(|tested| tested.standing).collect()
     }
 
@@ -420,21 +422,38 @@ mod tests {
                 p99_ns: Some(p99),
             };
             let all = vec![work(1_000, least), work(100_000, most)];
-            TwenteHost::of(Vec::new(), all).choice.iter().map(|tested| tested.standing).collect::<Vec<_>>()
+            of_choice(&all).iter().map(|tested| tested.standing).collect::<Vec<_>>()
         };
         assert_eq!(standings([9_000, 12_000], [1_100_000, 1_400_000]), [Holds; 2]);
         assert_eq!(standings([30_000, 31_000], [400_000, 500_000]), [DoesNotHold; 2]);
         assert_eq!(standings([9_000, 50_000], [900_000, 1_400_000]), [CannotBeTold; 2]);
-        assert!(TwenteHost::of(Vec::new(), Vec::new()).choice.is_empty());
+        assert!(of_choice(&[]).is_empty());
     }
 
     #[test]
     fn stretches_are_equal_and_of_successive_starts() {
         let starts: Vec<i64> = (0..=400).map(|k| k * 1_000_000 + k % 2 * 10).collect();
-        let stretches = LoopStretches::of(&starts);
+        let mut stretches = LoopStretches::default();
+        stretches.add(&[0, 1]);
+        assert_eq!(stretches, LoopStretches::default());
+        stretches.add(&starts);
         assert_eq!(stretches.sds_ns.len(), STRETCHES);
         assert!(stretches.means_ns.iter().all(|mean| (mean - 1e6).abs() < 1e-6));
         assert!(stretches.sds_ns.iter().all(|sd| (sd - 10.0 * (20f64 / 19.0).sqrt()).abs() < 1e-6));
-        assert_eq!(LoopStretches::of(&[0, 1]), LoopStretches::default());
+    }
+
+    #[test]
+    fn two_runs_together_have_the_deviation_of_all_their_loops() {
+        let times = |mean_ns, sd_ns| LoopTimes {
+            mean_ns,
+            sd_ns,
+            shortest_ns: mean_ns as i64 - 5,
+            longest_ns: mean_ns as i64 + 5,
+            executed: 100,
+            missed: 1,
+        };
+        let both = times(10.0, 3.0).with(times(20.0, 4.0));
+        assert_eq!((both.mean_ns, both.shortest_ns, both.longest_ns), (15.0, 5, 25));
+        assert!((both.sd_ns - 37.5f64.sqrt()).abs() < 1e-9 && both.executed == 200 && both.missed == 2);
     }
 }

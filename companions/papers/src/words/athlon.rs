@@ -1,9 +1,10 @@
 //! The Athlon report: largest period error for all pairs of CPUs, its tables beside today's, and its observations.
 
-use crate::claims::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
-use jitterlab_analysis::matrix::CellStatistic;
+use crate::claims::Standing;
+use crate::claims::athlon::{Asked, AthlonReproduction, Compared, HOGS, NO_LOAD, READING_NS};
+use jitterlab_analysis::matrix::{Answer, CellStatistic};
 
-use super::{PaperFigure, nist};
+use super::{PaperFigure, Said};
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::matrix::{caption, charts, left, observation, tables};
 use jitterlab_report::section::{Piece, Section};
@@ -19,7 +20,6 @@ pub(super) fn section(found: &AthlonReproduction) -> Section {
     let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");
     pieces.extend(tables(&found.today, &max_jitter("on this machine"), CellStatistic::PeriodError));
     pieces.extend(tables(&found.printed, &max_jitter("in the report"), CellStatistic::PeriodError));
-    pieces.extend(found.nist_figure_3.iter().flat_map(nist::loads_pieces));
     super::section(
         "athlon",
         "The Athlon report",
@@ -54,6 +54,29 @@ fn here(found: &AthlonReproduction) -> String {
         plural(found.repetitions.into(), "repetition"),
         found.isolated().map_or_else(|| "none is".into(), |isolated| format!("CPU {isolated} is"))
     )
+}
+
+/// What the Athlon report observes, all of which its own numbers affirm.
+pub(super) fn statements(found: &AthlonReproduction) -> Vec<Said> {
+    let said = |compared: &Compared| {
+        let (item, statement) = match compared.asked {
+            Asked::SameCpu => ("same-cpu", "both threads do better on one CPU, idle"),
+            Asked::SameCpuWithHogs => ("same-cpu", "both threads do better on one CPU, beside CPU hogs"),
+            Asked::Hogs => ("hogs", "CPU hogs help"),
+            Asked::ReadingProc => ("proc", "reading /proc during the run harms the base thread"),
+        };
+        let standing = match compared.today.as_ref().map(|today| today.answer) {
+            _ if compared.turns_decide => Standing::CannotBeTold,
+            Some(Answer::Yes | Answer::Little) => Standing::Holds,
+            Some(Answer::No | Answer::Opposite) => Standing::DoesNotHold,
+            Some(Answer::CannotTell) | None => Standing::CannotBeTold,
+        };
+        let numbers = compared.today.as_ref();
+        let numbers =
+            numbers.map_or_else(|| "nothing was measured".into(), |today| observation("here:", today));
+        Said { item, statement: statement.into(), standing, numbers }
+    };
+    found.observations.iter().map(said).collect()
 }
 
 /// What the report observes, as a question.

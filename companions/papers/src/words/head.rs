@@ -1,33 +1,29 @@
 //! The head of a source document's repetition: how many of its statements hold here, the number that decides, what is left.
 
 use crate::claims::Standing;
-use crate::claims::athlon::{Asked, AthlonReproduction, Compared};
 use crate::claims::epos::{EposReproduction, Inconsistency};
-use crate::claims::twente::TwenteHost;
-use jitterlab_analysis::matrix::Answer;
 use jitterlab_model::Fitness;
 
-use super::{Found, NistReproduction, Reproduction, Said, nist, outcome, twente};
-use jitterlab_report::head::{Head, shown};
-use jitterlab_report::matrix::observation;
-use jitterlab_report::words::{plural, time};
+use super::{Found, Reproduction, Said, outcome, statements};
+use jitterlab_report::head::Head;
+use jitterlab_report::words::plural;
 
 /// The head; `None` where nothing was measured.
 pub(crate) fn of(reproduction: &Reproduction) -> Option<Head> {
-    let directory = shown(&reproduction.directory.display().to_string());
-    match &reproduction.found {
-        Found::Athlon(found) => {
-            let next = match found.left {
+    let found = &reproduction.found;
+    match found {
+        Found::Athlon(athlon) => {
+            let next = match athlon.left {
                 0 => "jitterlab matrix (which CPUs to take here)".into(),
                 cells => format!("the same again, for the {} left", plural(cells as u64, "cell")),
             };
-            Some(tested(&observations(found), next))
+            Some(tested(&statements(found), next))
         }
         Found::Epos(found) => epos(found),
-        Found::Nist(found) => Some(tested(&of_nist(found), virtually("nist"))),
-        Found::NistVirtual(found) => Some(tested(&nist::statements(found), here("nist"))),
-        Found::Twente(found) => twente_cases(found, &directory),
-        Found::TwenteVirtual(found) => Some(tested(&twente::conclusions(found), here("twente"))),
+        Found::Nist(_) => Some(tested(&statements(found), virtually("nist"))),
+        Found::NistVirtual(_) => Some(tested(&statements(found), here("nist"))),
+        Found::Twente(twente) if twente.in_virtual_time => Some(tested(&statements(found), here("twente"))),
+        Found::Twente(_) => Some(tested(&statements(found), virtually("twente"))),
     }
 }
 
@@ -65,42 +61,6 @@ fn tested(all: &[Said], next: String) -> Head {
         number: decided,
         next,
     }
-}
-
-/// What the Athlon report observes, all of which its own numbers affirm.
-fn observations(found: &AthlonReproduction) -> Vec<Said> {
-    let said = |compared: &Compared| {
-        let statement = match compared.asked {
-            Asked::SameCpu => "both threads do better on one CPU, idle",
-            Asked::SameCpuWithHogs => "both threads do better on one CPU, beside CPU hogs",
-            Asked::Hogs => "CPU hogs help",
-            Asked::ReadingProc => "reading /proc during the run harms the base thread",
-        };
-        let standing = match compared.today.as_ref().map(|today| today.answer) {
-            _ if compared.turns_decide => Standing::CannotBeTold,
-            Some(Answer::Yes | Answer::Little) => Standing::Holds,
-            Some(Answer::No | Answer::Opposite) => Standing::DoesNotHold,
-            Some(Answer::CannotTell) | None => Standing::CannotBeTold,
-        };
-        let numbers = compared.today.as_ref();
-        let numbers =
-            numbers.map_or_else(|| "nothing was measured".into(), |today| observation("here:", today));
-        Said { statement: statement.into(), standing, numbers }
-    };
-    found.observations.iter().map(said).collect()
-}
-
-/// Table 1 is computed; figure 3 has one run of each load, which proves nothing.
-fn of_nist(found: &NistReproduction) -> Vec<Said> {
-    let grows = Said {
-        statement: "the range of latencies grows with the load".into(),
-        standing: Standing::CannotBeTold,
-        numbers: match found.loads.wider {
-            Some((wider, of)) => format!("wider under {wider} of {of} loads, by one run of each"),
-            None => "too little was measured".into(),
-        },
-    };
-    nist::torque_claims(&found.torques).into_iter().chain([grows]).collect()
 }
 
 /// Table 1 beside the paper's, programmed alike.
@@ -146,40 +106,15 @@ fn epos(found: &EposReproduction) -> Option<Head> {
     })
 }
 
-/// The report's measurements on this machine, of which it concludes nothing that one machine and kernel could test.
-fn twente_cases(TwenteHost { cases, .. }: &TwenteHost, directory: &str) -> Option<Head> {
-    let measured = cases.iter().filter(|case| case.here.is_some()).count();
-    let (last, here) = cases.iter().rev().find_map(|case| Some((case, case.here.as_ref()?)))?;
-    let printed = last.printed.sd_ms.map_or_else(|| "none".into(), |ms| time(ms * 1e6));
-    Some(Head {
-        fitness: Fitness::CannotTell,
-        asked: false,
-        verdict: format!(
-            "NOT TESTED: what the report concludes takes an ordinary and a real-time kernel; {measured} of its {} measurements \
-             were repeated.",
-            cases.len()
-        ),
-        number: format!(
-            "Under {}, load {}, periods have a standard deviation of {} here, {printed} in the report.",
-            last.policy,
-            last.load,
-            time(here.sd_ns)
-        ),
-        next: format!("{}; or jitterlab report {directory}/*.parquet", virtually("twente")),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::twente::times;
     use super::*;
-    use crate::claims::athlon::matrix;
-    use crate::claims::twente::{PRINTED, TwenteCase};
+    use crate::claims::athlon::{AthlonReproduction, matrix};
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_model::{Policy, SystemFacts};
+    use jitterlab_model::SystemFacts;
 
     fn head(found: Found) -> Option<Head> {
-        of(&Reproduction { directory: "twente".into(), found })
+        of(&Reproduction::of("athlon".into(), found))
     }
 
     fn athlon(left: usize, today: Matrix) -> Head {
@@ -189,7 +124,8 @@ mod tests {
 
     #[test]
     fn statements_are_counted_and_what_does_not_hold_decides() {
-        let said = |standing| Said { statement: "it is so".into(), standing, numbers: "1 of 2".into() };
+        let said =
+            |standing| Said { item: "so", statement: "it is so".into(), standing, numbers: "1 of 2".into() };
         let of = |standings: &[Standing]| {
             let all: Vec<Said> = standings.iter().map(|standing| said(*standing)).collect();
             let head = tested(&all, "sleep".into());
@@ -227,27 +163,5 @@ mod tests {
         assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
         assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);
-    }
-
-    #[test]
-    fn twente_s_measurements_of_one_machine_test_no_conclusion() {
-        let case = |number: usize, here| TwenteCase {
-            figure: 2 * number as u32 + 1,
-            policy: Policy::Fifo(80),
-            load: "stress -c 4".into(),
-            printed: PRINTED[number],
-            here,
-        };
-        let cases = vec![case(3, Some(times(700.0))), case(4, Some(times(500.0))), case(5, None)];
-        let head = head(Found::Twente(TwenteHost::of(cases, Vec::new()))).unwrap();
-        assert!(head.verdict.ends_with("2 of its 3 measurements were repeated."), "{}", head.verdict);
-        assert_eq!(
-            head.number,
-            "Under fifo:80, load stress -c 4, periods have a standard deviation of 500 ns here, 22 µs in the report."
-        );
-        assert_eq!(
-            of(&Reproduction { directory: "x".into(), found: Found::Twente(TwenteHost::default()) }),
-            None
-        );
     }
 }

@@ -12,13 +12,14 @@ mod nist_figures;
 mod nist_jitter;
 mod twente;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::claims::athlon::AthlonReproduction;
 use crate::claims::epos::EposReproduction;
-use crate::claims::nist::{NistJitter, NistLoads, NistVirtual};
+use crate::claims::nist::{NistJitter, NistLoads};
 use crate::claims::torques::NistTorques;
-use crate::claims::twente::{TwenteHost, TwenteVirtual};
+use crate::claims::twente::TwenteReproduction;
 use crate::claims::{Standing, Tested};
 use jitterlab_analysis::matrix::Proposal;
 use jitterlab_analysis::median_interval::MedianInterval;
@@ -26,7 +27,7 @@ use jitterlab_analysis::trial::TrialNote;
 use jitterlab_host::Progress;
 use serde::Serialize;
 
-pub use twente::run_figures as twente_run_figures;
+pub use twente::figures_of as twente_figures;
 
 use jitterlab_report::chart::Chart;
 use jitterlab_report::document::Present;
@@ -39,6 +40,21 @@ pub struct Reproduction {
     /// Where the run files and figures are.
     pub directory: PathBuf,
     pub found: Found,
+    /// What became of items of the document, by their names in its list.
+    pub verdicts: BTreeMap<&'static str, Standing>,
+}
+
+impl Reproduction {
+    /// What was found, and what it says of the items of its document: one holds where all of its statements do.
+    #[must_use]
+    pub fn of(directory: PathBuf, found: Found) -> Self {
+        let mut verdicts: BTreeMap<&'static str, Standing> = BTreeMap::new();
+        for said in statements(&found) {
+            let all = verdicts.entry(said.item).or_insert(said.standing);
+            *all = all.with(said.standing);
+        }
+        Reproduction { directory, found, verdicts }
+    }
 }
 
 /// What the repetition of a document gave.
@@ -53,11 +69,9 @@ pub enum Found {
     /// NIST's report on jitter and motor control.
     Nist(Box<NistReproduction>),
     /// Its figure 3 in virtual time.
-    NistVirtual(NistVirtual),
-    /// The University of Twente's report.
-    Twente(TwenteHost),
-    /// The same in virtual time.
-    TwenteVirtual(TwenteVirtual),
+    NistVirtual(NistLoads),
+    /// The University of Twente's report, on this machine or in virtual time.
+    Twente(TwenteReproduction),
 }
 
 /// NIST's report, repeated on this machine.
@@ -142,7 +156,6 @@ fn sections(reproduction: &Reproduction) -> Vec<Section> {
         Found::Nist(found) => nist::section(found),
         Found::NistVirtual(found) => nist::virtual_section(found),
         Found::Twente(found) => twente::section(found),
-        Found::TwenteVirtual(found) => twente::virtual_section(found),
     };
     let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
     section.pieces.extend(charts.map(Piece::Figure));
@@ -157,12 +170,29 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
         Found::Athlon(found) => athlon::figures(found),
         Found::Epos(found) => epos_figures::figures(found),
         Found::Nist(found) => nist_jitter::figures(&found.jitter),
-        Found::NistVirtual(_) | Found::Twente(_) | Found::TwenteVirtual(_) => Vec::new(),
+        Found::NistVirtual(_) | Found::Twente(_) => Vec::new(),
+    }
+}
+
+/// What a document says of what was measured, tested.
+fn statements(found: &Found) -> Vec<Said> {
+    match found {
+        Found::Athlon(found) => athlon::statements(found),
+        // Its table is held against the measured one cell by cell.
+        Found::Epos(_) => Vec::new(),
+        Found::Nist(found) => {
+            let of_loads = nist::statements(&found.loads);
+            nist::torque_claims(&found.torques).into_iter().chain(of_loads).collect()
+        }
+        Found::NistVirtual(found) => nist::statements(found),
+        Found::Twente(found) => twente::statements(found),
     }
 }
 
 /// A statement in words.
 struct Said {
+    /// The item of the document that says it.
+    item: &'static str,
     /// What the document says.
     statement: String,
     /// What became of it.
@@ -171,11 +201,11 @@ struct Said {
     numbers: String,
 }
 
-/// Statements in words; `words` gives the statement and the numbers.
-fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (String, String)) -> Vec<Said> {
+/// Statements in words; `words` gives the document's item, the statement and the numbers.
+fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (&'static str, String, String)) -> Vec<Said> {
     let each = tested.iter().map(|tested| {
-        let (statement, numbers) = words(&tested.statement);
-        Said { statement, standing: tested.standing, numbers }
+        let (item, statement, numbers) = words(&tested.statement);
+        Said { item, statement, standing: tested.standing, numbers }
     });
     each.collect()
 }
@@ -188,7 +218,7 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-fn outcome(Said { statement, standing: became, numbers }: &Said) -> String {
+fn outcome(Said { statement, standing: became, numbers, .. }: &Said) -> String {
     format!("{statement}: {} ({numbers})", standing(*became))
 }
 
@@ -233,10 +263,10 @@ pub(super) mod tests {
     use super::*;
     use crate::claims::UnderLoad;
     use crate::claims::athlon::matrix;
-    use crate::claims::twente::{LoopStretches, LoopTimes, PRINTED, TwenteCase, TwenteSystem};
+    use crate::claims::twente::{LoopStretches, LoopTimes, TwenteSystem};
     use crate::claims::{SystemUnderLoads, nist::LatencyRange};
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_model::{Policy, SystemFacts};
+    use jitterlab_model::SystemFacts;
     use jitterlab_report::chart::Terminal;
     use jitterlab_report::document::{self, Document, Extent};
 
@@ -271,23 +301,23 @@ pub(super) mod tests {
         let times =
             LoopTimes { mean_ns: 1e6, sd_ns: 500.0, shortest_ns: 1, longest_ns: 2, executed: 3, missed: 0 };
         let range = LatencyRange { min_ns: 1, max_ns: 9_000, sd_ns: None, executed: 3, missed: 0 };
-        let (printed, here) = (PRINTED[0], None);
-        let case = TwenteCase { figure: 1, policy: Policy::Other, load: "none".into(), printed, here };
         let athlon = |today| AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
         let all = [
             Found::Athlon(Box::new(athlon(matrix()))),
             Found::Athlon(Box::new(athlon(Matrix::default()))),
             Found::Epos(EposReproduction::of(Vec::new(), Vec::new(), Vec::new(), None)),
-            Found::NistVirtual(NistVirtual::of(
+            Found::NistVirtual(NistLoads::of(
                 vec![system(vec![Some(range), None])],
                 &[vec![vec![9.0; 8], vec![]]],
-                Some(1),
             )),
-            Found::Twente(TwenteHost::of(vec![case], Vec::new())),
-            Found::TwenteVirtual(TwenteVirtual::of(twente(Some(times)), vec![twente(None)], None)),
+            Found::Twente(TwenteReproduction::of(twente(Some(times)), vec![twente(None)], Vec::new())),
         ];
         for found in all {
-            let reproduction = Reproduction { directory: "here".into(), found };
+            let reproduction = Reproduction::of("here".into(), found);
+            let listed = contents::PaperContents::of(None).items;
+            for item in reproduction.verdicts.keys() {
+                assert!(listed.iter().any(|of| of.id.ends_with(&format!("/{item}"))), "{item}");
+            }
             let text = document::text(&reproduction, Extent::Details, TERMINAL);
             assert!(text.contains("Run files and figures: here\n"), "{text}");
             let read = Document::read(&document::json(&reproduction).unwrap()).unwrap();

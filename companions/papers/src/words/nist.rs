@@ -2,8 +2,9 @@
 
 use std::f64::consts::PI;
 
-use crate::claims::nist::{LatencyRange, NistLoads, NistVirtual, Statement};
+use crate::claims::nist::{NistLoads, Statement};
 use crate::claims::torques::{Claim, NistTorques, TorqueRow};
+use crate::systems::TURNS;
 use jitterlab_analysis::median_interval::MedianInterval;
 
 use super::{NistReproduction, Said, claims, each, intervals, nist_jitter};
@@ -72,10 +73,12 @@ pub(super) fn torque_claims(found: &NistTorques) -> Vec<Said> {
     };
     claims(&found.claims, |claim| match claim {
         Claim::CompensatedFollows { stated_s, behind_s } => (
+            "table-1-compensated",
             format!("the compensated torques (Tc) follow from the stated {:.3} µs", stated_s * 1e6),
             behind(*behind_s),
         ),
         Claim::UncompensatedFollows { stated_s, behind_s } => (
+            "table-1-uncompensated",
             format!("the uncompensated torques (Tu) follow from the stated {:.2} µs", stated_s * 1e6),
             format!(
                 "{}; their percentages are ratios of the torques already cut; 4.08/0.0988 = 41 is also the text's \"about 40 times\"",
@@ -83,45 +86,25 @@ pub(super) fn torque_claims(found: &NistTorques) -> Vec<Said> {
             ),
         ),
         Claim::BelowTenPercent { largest_percent } => (
+            "below-ten-percent",
             "the jitter takes less than 10 % of the torque".into(),
             format!("{largest_percent:.1} % by the largest jitter that gives the printed torques"),
         ),
     })
 }
 
-fn range_words(range: &LatencyRange) -> String {
-    format!(
-        "range {}, standard deviation {}, {} activations, {} missed",
-        time(range.range_ns() as f64),
-        range.sd_ns.map_or_else(|| "not known".into(), time),
-        count(range.executed),
-        count(range.missed)
-    )
-}
-
-fn wider(found: &NistLoads) -> String {
-    let paper = "The paper: the range grows with the load, to the order of ten microseconds under real-time Linux of 2001.";
-    match found.wider {
-        Some((wider, of)) => format!(
-            "{paper} Here it is wider under {wider} of {of} loads; one run of each shows a tendency, no proof \
-             (`jitterlab compare` gives intervals)."
-        ),
-        None => format!("{paper} Here too little was measured to tell."),
-    }
-}
-
-/// Figure 3 as a table of the page.
-pub(super) fn loads_pieces(found: &NistLoads) -> Vec<Piece> {
-    let row = |condition: &crate::claims::UnderLoad<LatencyRange>| {
-        let range = condition.found.map_or_else(|| "not measured".into(), |range| range_words(&range));
-        vec![condition.condition.clone(), condition.load.clone(), range]
+/// Figure 3: what the paper says of it, and the ranges.
+fn loads(found: &NistLoads) -> [Piece; 3] {
+    let (of, how) = if found.in_virtual_time {
+        (" of virtual time", caution(found))
+    } else {
+        ("", format!("Each measured {TURNS} times in turns; 20 stretches of each run give the intervals."))
     };
-    let table = Piece::table(
-        "NIST figure 3: latency of a task of 500 µs under load (range is max - min)",
-        &["condition", "load", "found"],
-        found.conditions.iter().map(row),
-    );
-    vec![table, Piece::Text { text: wider(found) }]
+    [
+        super::table("What the paper says of figure 3, and what became of it here", statements(found)),
+        Piece::table(format!("Figure 3: latency of a task of 500 µs, in µs{of}"), &RANGES, ranges(found)),
+        Piece::Text { text: how },
+    ]
 }
 
 /// All that was found on this machine.
@@ -131,7 +114,7 @@ pub(super) fn section(found: &NistReproduction) -> Section {
         heading: "Figures 1, 2, 4, 5 and 6 in numbers".into(),
         text: nist_jitter::numbers(&found.jitter, terminal),
     };
-    let pieces = torques(&found.torques).into_iter().chain([jitter]).chain(loads_pieces(&found.loads));
+    let pieces = torques(&found.torques).into_iter().chain([jitter]).chain(loads(&found.loads));
     super::section(
         "nist",
         "NIST, table 1 and figures 1 to 6",
@@ -140,20 +123,18 @@ pub(super) fn section(found: &NistReproduction) -> Section {
     )
 }
 
-pub(super) fn virtual_section(found: &NistVirtual) -> Section {
-    let table = Piece::table("Latency of a task of 500 µs, in µs of virtual time", &RANGES, ranges(found));
-    let said = super::table("What the paper says of figure 3, and what became of it here", statements(found));
+pub(super) fn virtual_section(found: &NistLoads) -> Section {
     super::section(
         "nist-virtual",
         "NIST figure 3, in virtual time",
         "Two real-time systems under normal, heavy network and heavy disk load.",
-        vec![table, said, Piece::Text { text: caution(found) }],
+        loads(found).into(),
     )
 }
 
-const RANGES: [&str; 5] = ["", "min", "max", "range", "sd"];
+const RANGES: [&str; 7] = ["", "activations", "missed", "min", "max", "range", "sd"];
 
-fn ranges(found: &NistVirtual) -> impl Iterator<Item = Vec<String>> {
+fn ranges(found: &NistLoads) -> impl Iterator<Item = Vec<String>> {
     let us = |ns: f64| format!("{:.3}", ns / 1e3);
     found.systems.iter().flat_map(move |system| {
         system.loads.iter().map(move |load| {
@@ -161,25 +142,31 @@ fn ranges(found: &NistVirtual) -> impl Iterator<Item = Vec<String>> {
                 let exact = [range.min_ns, range.max_ns, range.range_ns()].map(|ns| Some(ns as f64));
                 [exact[0], exact[1], exact[2], range.sd_ns]
             });
-            let shown = numbers.map(|ns| ns.map_or_else(|| "-".into(), us));
-            std::iter::once(format!("{}, {}", system.system, load.condition)).chain(shown).collect()
+            let counts = load.found.map_or([None; 2], |range| [Some(range.executed), Some(range.missed)]);
+            let unknown = || "-".to_owned();
+            let counts = counts.map(|number| number.map_or_else(unknown, count));
+            let shown = numbers.map(|ns| ns.map_or_else(unknown, us));
+            let name = format!("{}, {}", system.system, load.condition);
+            std::iter::once(name).chain(counts).chain(shown).collect()
         })
     })
 }
 
-fn caution(found: &NistVirtual) -> String {
+fn caution(found: &NistLoads) -> String {
     format!("{} The guest has no disk: the disk load writes to memory.", emulated(found.ns_per_instruction))
 }
 
-pub(super) fn statements(found: &NistVirtual) -> Vec<Said> {
+pub(super) fn statements(found: &NistLoads) -> Vec<Said> {
     let factors = |all: &[Option<MedianInterval>]| intervals(all, |factor| format!("{factor:.2}"));
     let ranges = |ranges_ns: &[Option<i64>]| format!("ranges {}", each(ranges_ns, |ns| time(ns as f64)));
     claims(&found.statements, |statement| match statement {
         Statement::RangeGrowsWithLoad { system, ranges_ns, growth } => (
+            "range-grows",
             format!("{system}: the range grows as the environment is loaded more heavily"),
             format!("{}; of a stretch, times that without load: {}", ranges(ranges_ns), factors(growth)),
         ),
         Statement::ComparableUnderDiskLoad { ranges_ns, factor } => (
+            "comparable",
             "under heavy disk load both systems are comparable".into(),
             format!(
                 "{}; of a stretch, the second's to the first's: {}, within a factor of 2 or not",
@@ -188,6 +175,7 @@ pub(super) fn statements(found: &NistVirtual) -> Vec<Said> {
             ),
         ),
         Statement::WorstOfTenMicroseconds { worst_ns } => (
+            "worst-ten-us",
             "worst cases are on the order of ten microseconds".into(),
             format!(
                 "the largest latency is {}",
@@ -201,6 +189,7 @@ pub(super) fn statements(found: &NistVirtual) -> Vec<Said> {
 mod tests {
     use super::super::tests::words;
     use super::*;
+    use crate::claims::nist::LatencyRange;
     use crate::claims::{SystemUnderLoads, UnderLoad};
 
     #[test]
@@ -235,24 +224,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tendency_is_called_one() {
-        let found = NistLoads::of(vec![under(Some(10)), under(Some(2_000)), under(None)]);
-        let text = words(&super::super::section("", "", "", loads_pieces(&found)));
-        for part in ["range 2 µs", "5 000 activations", "disk disk:2 not measured", "1 of 1 loads"] {
-            assert!(text.contains(part), "{part} is not in\n{text}");
-        }
-    }
-
-    #[test]
     fn statements_stand_with_their_numbers() {
         let systems = ["fifo", "deadline"].map(|system| SystemUnderLoads {
             system: system.into(),
             loads: [Some(4_000), None, Some(11_000)].map(under).into(),
         });
         let stretches = vec![vec![vec![4e3; 8], vec![], vec![8e3; 8]]; 2];
-        let words = words(&virtual_section(&NistVirtual::of(systems.into(), &stretches, Some(1))));
+        let words =
+            words(&virtual_section(&NistLoads::of(systems.into(), &stretches).in_virtual_time(Some(1))));
         for part in [
-            "fifo, disk - - - -",
+            "fifo, disk 5 000 0 1.000 12.000 11.000 0.010",
+            "fifo, disk - - - - - -",
             "loaded more heavily cannot be told ranges 4 µs, unknown, 11 µs; of a stretch, times that without load: \
              unknown, 2.00 (2.00 to 2.00)",
             "comparable holds ranges 11 µs, 11 µs; of a stretch, the second's to the first's: 1.00 (1.00 to 1.00), within",

@@ -1,9 +1,10 @@
 //! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
 
-use crate::claims::SystemUnderLoads;
 use crate::claims::twente::{
-    Choice, Conclusion, LoopTimes, PERIOD_NS, PrintedLoop, TwenteCase, TwenteHost, TwenteVirtual, WorkTime,
+    Choice, Conclusion, LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteReproduction, WorkTime,
 };
+use crate::claims::{SystemUnderLoads, UnderLoad};
+use crate::systems::{System, TURNS};
 use jitterlab_analysis::median_interval::MedianInterval;
 
 use super::{PaperFigure, Said, claims, each, intervals};
@@ -16,8 +17,8 @@ use jitterlab_report::words::{count, share, time};
 
 const WHY_NOT_ONE: &str = "The report's program is said to sleep until absolute times, yet its mean is 1.07 to 1.3 ms: with \
     absolute times the mean is the period, whatever the jitter. Its loop must have measured each sleep from the end of \
-    the work, or its period was not 1 ms. Here the times are absolute. The report's real-time task ran under Xenomai with \
-    default attributes; here it is SCHED_FIFO on this machine's kernel.";
+    the work, or its period was not 1 ms. Here the times are absolute. The report's real-time system is Xenomai; here it is every \
+    one that there is.";
 
 const WORK: [&str; 4] = ["divisions", "median", "p99", "of the period"];
 
@@ -33,96 +34,85 @@ fn work_row(work: &WorkTime) -> Vec<String> {
 }
 
 /// What the report says of the number of divisions.
-fn choice(found: &TwenteHost) -> Vec<Said> {
+fn choice(found: &TwenteReproduction) -> Vec<Said> {
     let took = |work: &WorkTime| {
         let [_, median, p99, _] = <[String; 4]>::try_from(work_row(work)).unwrap_or_default();
         format!("median {median}, p99 {p99}")
     };
-    claims(&found.choice, |choice| match choice {
-        Choice::LongerThanPeriod { work } => {
-            ("100 000 divisions take longer than the period".into(), took(work))
-        }
-        Choice::TooLittle { work, sd_ns } => (
-            "1000 divisions are too little to matter".into(),
-            format!("{}; the report's loop has a standard deviation of {}", took(work), time(*sd_ns as f64)),
-        ),
+    claims(&found.choice, |choice| {
+        let (statement, numbers) = match choice {
+            Choice::LongerThanPeriod { work } => {
+                ("100 000 divisions take longer than the period".into(), took(work))
+            }
+            Choice::TooLittle { work, sd_ns } => {
+                let sd = time(*sd_ns as f64);
+                let numbers = format!("{}; the report's loop has a standard deviation of {sd}", took(work));
+                ("1000 divisions are too little to matter".into(), numbers)
+            }
+        };
+        ("choice-of-k", statement, numbers)
     })
 }
 
-pub(super) fn section(found: &TwenteHost) -> Section {
-    let header = ["figures", "policy in force", "load", "period here", "the report"].map(String::from);
-    let table = Piece::table(
-        "Time between successive starts of a loop of 1 ms",
-        &header,
-        found.cases.iter().map(|case| row(case).into()),
-    );
-    let mut pieces = vec![table, Piece::Text { text: WHY_NOT_ONE.into() }];
+/// All that the report says of what was measured.
+pub(super) fn statements(found: &TwenteReproduction) -> Vec<Said> {
+    conclusions(found).into_iter().chain(choice(found)).collect()
+}
+
+pub(super) fn section(found: &TwenteReproduction) -> Section {
+    let said = super::table("What the report says, and what became of it here", statements(found));
+    let (of, how) = if found.in_virtual_time {
+        (" of virtual time", caution(found))
+    } else {
+        ("", format!("Each measured {TURNS} times in turns; 20 stretches of each run give the intervals."))
+    };
+    let table = Piece::table(format!("Duration of the loop of 1 ms, in ms{of}"), &HEADER, rows(found));
+    let mut pieces = vec![said, table];
     if !found.work.is_empty() {
-        pieces.push(Piece::table(
-            "How long the work of an activation takes",
-            &WORK,
-            found.work.iter().map(work_row),
-        ));
-        pieces.push(super::table("What the report says of the number of divisions", choice(found)));
+        let caption = "How long the work of an activation takes";
+        pieces.push(Piece::table(caption, &WORK, found.work.iter().map(work_row)));
     }
+    pieces.extend([how, WHY_NOT_ONE.into()].map(|text| Piece::Text { text }));
     super::section(
         "twente",
         "Twente, figures 1 to 12",
-        "The report's six measurements, repeated on this machine. Odd figures are its line plots, even ones its histograms.",
+        "The report's measurements, repeated on an ordinary system and on the real-time ones that there are.",
         pieces,
     )
 }
 
-/// Every figure by its number in the report, drawn from the run of each measurement, with what was measured here and what
-/// the report says in its caption.
+/// The figures of a system under the load of this number: the series and the histogram, by the report's numbers.
 ///
 /// # Errors
-/// A run holds nothing to draw.
-pub fn run_figures(cases: &[TwenteCase], runs: &[PageRun]) -> Result<Vec<PaperFigure>, Error> {
-    let mut figures = Vec::new();
-    for (case, run) in cases.iter().zip(runs) {
-        for (name, number) in [(Figure::SERIES, case.figure), (Figure::HISTOGRAM, case.figure + 1)] {
-            let mut charts = name.charts(Quantity::PeriodError, std::slice::from_ref(run), &[])?;
-            for chart in &mut charts {
-                chart.caption = format!(
-                    "Figure {number}. {} Time between starts here: {}; in the report: {}.",
-                    chart.caption,
-                    here(case),
-                    printed(&case.printed)
-                );
-            }
-            figures.push((format!("figure-{number:02}"), charts));
+/// The run holds nothing to draw.
+pub fn figures_of(
+    system: &System,
+    case: &UnderLoad<LoopTimes>,
+    number: usize,
+    run: &[PageRun],
+) -> Result<Vec<PaperFigure>, Error> {
+    let first = 2 * number + if system.is_ordinary() { 1 } else { 7 };
+    let printed = printed(&PRINTED[(first - 1) / 2]);
+    let here = case.found.map_or_else(
+        || "not measured".into(),
+        |times| format!("mean {} ms, sd {} ms, {} missed", ms(times.mean_ns), ms(times.sd_ns), times.missed),
+    );
+    let draw = |(name, number): (Figure, usize)| {
+        let mut charts = name.charts(Quantity::PeriodError, run, &[])?;
+        for chart in &mut charts {
+            chart.caption = format!(
+                "Figure {number}, {}. {} Time between starts here: {here}; in the report: {printed}.",
+                system.name, chart.caption
+            );
         }
-    }
-    Ok(figures)
-}
-
-/// Figures, policy, load, what was measured here, what the report says.
-fn row(case: &TwenteCase) -> [String; 5] {
-    [
-        format!("{}, {}", case.figure, case.figure + 1),
-        case.policy.to_string(),
-        case.load.clone(),
-        here(case),
-        printed(&case.printed),
-    ]
+        let of = if system.is_ordinary() { String::new() } else { format!("-{}", system.name) };
+        Ok((format!("figure-{number:02}{of}"), charts))
+    };
+    [(Figure::SERIES, first), (Figure::HISTOGRAM, first + 1)].into_iter().map(draw).collect()
 }
 
 fn ms(ns: f64) -> String {
     format!("{:.4}", ns / 1e6)
-}
-
-fn here(case: &TwenteCase) -> String {
-    match &case.here {
-        Some(times) => format!(
-            "mean {} ms, sd {} ms, longest {}, {} missed",
-            ms(times.mean_ns),
-            ms(times.sd_ns),
-            time(times.longest_ns as f64),
-            count(times.missed)
-        ),
-        None => "not measured".into(),
-    }
 }
 
 /// `mean 1.08 ms (1.072 in another place), sd 0.031 ms`.
@@ -141,23 +131,12 @@ fn printed(printed: &PrintedLoop) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn virtual_section(found: &TwenteVirtual) -> Section {
-    let table = Piece::table("Duration of the loop of 1 ms, in ms of virtual time", &HEADER, rows(found));
-    let said = super::table("What the report concludes, and what became of it here", conclusions(found));
-    super::section(
-        "twente-virtual",
-        "Twente, in virtual time",
-        "The report's measurements, repeated on an ordinary kernel and on real-time ones.",
-        vec![table, said, Piece::Text { text: caution(found) }],
-    )
-}
+const HEADER: [&str; 8] = ["", "loops", "missed", "shortest", "mean", "sd", "longest", "the report"];
 
-const HEADER: [&str; 7] = ["", "loops", "missed", "shortest", "mean", "sd", "longest"];
-
-fn rows(found: &TwenteVirtual) -> impl Iterator<Item = Vec<String>> {
-    let of = |system: &SystemUnderLoads<LoopTimes>| {
-        let row = |(condition, times): (&String, Option<LoopTimes>)| {
-            let numbers = times.map_or_else(
+fn rows(found: &TwenteReproduction) -> impl Iterator<Item = Vec<String>> {
+    let of = |(system, all): (&SystemUnderLoads<LoopTimes>, &[PrintedLoop])| {
+        let row = |(load, in_report): (&UnderLoad<LoopTimes>, &PrintedLoop)| {
+            let numbers = load.found.map_or_else(
                 || ["-"; 6].map(String::from),
                 |t| {
                     [
@@ -170,34 +149,40 @@ fn rows(found: &TwenteVirtual) -> impl Iterator<Item = Vec<String>> {
                     ]
                 },
             );
-            std::iter::once(format!("{}, {condition}", system.system)).chain(numbers).collect()
+            let name = format!("{}, {}", system.system, load.condition);
+            std::iter::once(name).chain(numbers).chain([printed(in_report)]).collect()
         };
-        system.loads.iter().map(|load| row((&load.condition, load.found))).collect::<Vec<_>>()
+        system.loads.iter().zip(all).map(row).collect::<Vec<_>>()
     };
-    std::iter::once(&found.ordinary).chain(&found.real_time).flat_map(of)
+    let (ordinary, xenomai) = PRINTED.split_at(3);
+    let real_time = found.real_time.iter().map(move |system| (system, xenomai));
+    std::iter::once((&found.ordinary, ordinary)).chain(real_time).flat_map(of)
 }
 
-fn caution(found: &TwenteVirtual) -> String {
+fn caution(found: &TwenteReproduction) -> String {
     format!(
         "{} The report's machine had four processors; the virtual machine has one, which every load shares with the task.",
         emulated(found.ns_per_instruction)
     )
 }
 
-pub(super) fn conclusions(found: &TwenteVirtual) -> Vec<Said> {
+fn conclusions(found: &TwenteReproduction) -> Vec<Said> {
     let sds = |sds_ns: &[Option<f64>]| format!("standard deviations {}", each(sds_ns, time));
     let known = |ns: Option<f64>| ns.map_or_else(|| "unknown".into(), ms);
     let factors = |all: &[Option<MedianInterval>]| intervals(all, |factor| format!("{factor:.2}"));
     claims(&found.conclusions, |conclusion| match conclusion {
         Conclusion::StressEnlargesJitter { sds_ns, growth } => (
+            "stress-enlarges",
             "ordinary Linux: stress enlarges the jitter".into(),
             format!("{}; of a stretch, times that without load: {}", sds(sds_ns), factors(growth)),
         ),
         Conclusion::JitterGrowsWithStress { sds_ns, growth } => (
+            "proportional",
             "ordinary Linux: the jitter grows with the stress applied".into(),
             format!("{}; of a stretch, times that under the load before: {}", sds(sds_ns), factors(growth)),
         ),
         Conclusion::MeanRisesUnderStress { idle_ns, stressed_ns, growth, missed } => (
+            "mean-rises",
             "ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms".into(),
             format!(
                 "{} to {} ms; of a stretch, {} times as long, above 1.05 or not; {} loops missed",
@@ -208,6 +193,7 @@ pub(super) fn conclusions(found: &TwenteVirtual) -> Vec<Said> {
             ),
         ),
         Conclusion::StressDoesNotMatter { system, sds_ns, changes_ns, not_significant_ns } => (
+            "stress-does-not-matter",
             format!("{system}: stress does not significantly affect the timing"),
             format!(
                 "{}; of a stretch, changed by {}; the report's changed by {}",
@@ -217,6 +203,7 @@ pub(super) fn conclusions(found: &TwenteVirtual) -> Vec<Said> {
             ),
         ),
         Conclusion::MoreAccurate { system, factors: of_runs, of_stretches } => (
+            "more-accurate",
             format!("{system}: the period is met more accurately than on ordinary Linux"),
             format!(
                 "ordinary Linux's standard deviation is {} times as large; of a stretch: {}",
@@ -237,29 +224,7 @@ pub(super) fn times(sd_ns: f64) -> LoopTimes {
 mod tests {
     use super::super::tests::words;
     use super::*;
-    use crate::claims::UnderLoad;
-    use crate::claims::twente::{LoopStretches, PRINTED, TwenteSystem};
-    use jitterlab_model::Policy;
-
-    #[test]
-    fn the_report_s_numbers_stand_beside_those_measured() {
-        let case = |figure, here| TwenteCase {
-            figure,
-            policy: Policy::Fifo(80),
-            load: "none".into(),
-            printed: PRINTED[figure as usize / 2],
-            here,
-        };
-        let cases = [case(7, Some(times(500.0))), case(3, None)];
-        let text = cases.iter().flat_map(row).collect::<Vec<_>>().join("; ");
-        for part in [
-            "7, 8; fifo:80; none; mean 1.0000 ms, sd 0.0005 ms, longest 1.10 ms, 0 missed; ",
-            "mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another place)",
-            "not measured; no mean, mostly 1.05 to 1.4 ms",
-        ] {
-            assert!(text.contains(part), "{part} is not in\n{text}");
-        }
-    }
+    use crate::claims::twente::{LoopStretches, TwenteSystem};
 
     #[test]
     fn conclusions_are_sentences_and_what_is_unknown_is_said() {
@@ -272,14 +237,24 @@ mod tests {
             found: SystemUnderLoads { system: name.into(), loads: sds.map(|sd| load(sd.map(times))).into() },
             stretches: sds.map(stretches).into(),
         };
-        let found = TwenteVirtual::of(
+        let found = TwenteReproduction::of(
             system("ordinary", [22e3, 80e3, 120e3].map(Some)),
             vec![system("cobalt", [Some(21e3), None, Some(24e3)])],
-            Some(1),
+            Vec::new(),
         );
-        let text = words(&virtual_section(&found));
-        for part in ["caches", "DOES NOT HOLD", "cobalt, idle", "cannot be told", "21 µs, unknown, 24 µs"] {
+        let text = words(&section(&found));
+        for part in [
+            "DOES NOT HOLD",
+            "cobalt, idle 5000 0 0.9000 1.0000 0.0210 1.1000 mean 1.08 ms (1.072 in another place), sd 0.031 ms (0.3 in another \
+             place)",
+            "ordinary, idle 5000 0 0.9000 1.0000 0.0800 1.1000 no mean, mostly 1.05 to 1.4 ms",
+            "cannot be told",
+            "21 µs, unknown, 24 µs",
+            "3 times in turns",
+        ] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
+        let text = words(&section(&found.in_virtual_time(Some(1))));
+        assert!(text.contains("caches") && !text.contains("in turns"), "{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! "xenomai-user threads (Athlon)", LinuxCNC's wiki, 2012.
 
 use super::Row;
-use super::Stands::{CannotBeTested, NeedsHardware, NeedsImage, NotBuilt, Refuted, Works};
+use super::Stands::{CannotBeTested, HasCommand, NeedsHardware, NeedsImage, NotBuilt, Refuted};
 
 const REPRODUCE: &str = "jitterlab reproduce athlon";
 const VIRTUAL: &str = "jitterlab reproduce athlon --virtual";
@@ -10,35 +10,35 @@ pub(super) const ROWS: &[Row] = &[
     (
         "table-1",
         "largest period error of a servo and a base thread on each of 16 pairs of CPUs, without load",
-        Works,
+        HasCommand,
         "every pair of the CPUs there are; with --virtual all 16 of four emulated ones",
         VIRTUAL,
     ),
     (
         "table-2",
         "the same with CPU hogs on CPUs 0 and 1",
-        Works,
+        HasCommand,
         "as table 1; the hogs run on the first two CPUs that are not isolated",
         VIRTUAL,
     ),
     (
         "isolation",
         "CPUs 2 and 3 are isolated by isolcpus",
-        Works,
+        HasCommand,
         "with --virtual the kernel is booted so; on a machine, CPUs isolated at boot are named in the result",
         VIRTUAL,
     ),
     (
         "same-cpu",
         "jitter is lowest with both threads on the same CPU",
-        Works,
+        HasCommand,
         "holds on the report's numbers (a factor of 0.44, 95 % interval 0.36 to 0.75), and is tested on this machine's",
         REPRODUCE,
     ),
     (
         "cpu-0",
         "CPU 0, where the system's processes run, is an exception",
-        Works,
+        HasCommand,
         "1.9 times the others on the report's numbers; with --virtual on four CPUs, on a machine with three at least",
         VIRTUAL,
     ),
@@ -59,7 +59,7 @@ pub(super) const ROWS: &[Row] = &[
     (
         "hogs",
         "CPU hogs help minimally, perhaps a few microseconds",
-        Works,
+        HasCommand,
         "holds on the report's numbers (-1.1 us at the median, a factor of 0.86), and is tested on this machine's",
         REPRODUCE,
     ),
@@ -80,14 +80,14 @@ pub(super) const ROWS: &[Row] = &[
     (
         "step-generation",
         "even the worst value is quite acceptable for software step generation",
-        Works,
+        HasCommand,
         "the report's worst base thread, 10 us, in StepConf's rule and on a motor; with a run file, on that run",
         "jitterlab stepper --jitter 10us --motor ml23hs8l4550",
     ),
     (
         "desktop-loads",
         "a browser, glxgears and the update agent kick the jitter occasionally, minimally",
-        Works,
+        HasCommand,
         "any program that is installed is a load, as it is typed: a browser, glxgears, updatedb; two runs, then `compare`",
         "jitterlab run --period 25us -d 2m --load exec:glxgears",
     ),
@@ -108,14 +108,14 @@ pub(super) const ROWS: &[Row] = &[
     (
         "repeatable",
         "two minutes a cell give reasonably repeatable results",
-        Works,
+        HasCommand,
         "each cell is measured three times, and every answer carries the interval that follows",
         "jitterlab reproduce athlon --duration 2m",
     ),
     (
         "long-runs",
         "the best and the worst cell should be measured for 12 to 24 hours",
-        Works,
+        HasCommand,
         "spikes and a histogram of each second are kept; two threads are two --task, and it cannot be resumed",
         "jitterlab run --period 25us -d 12h --keep spikes:20us",
     ),

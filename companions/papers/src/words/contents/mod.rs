@@ -1,16 +1,22 @@
-//! What the source documents hold: each figure, table, equation and claim of theirs, and how it stands with jitterlab.
+//! What the source documents hold: each figure, table, equation and claim of theirs, how it can be had, and what its last
+//! repetition here gave.
 //!
-//! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table.
+//! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table, without results.
 
 mod athlon;
 mod epos;
 mod nist;
 mod twente;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::RESULT;
+use crate::claims::Standing;
 use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Extent, Present};
@@ -58,12 +64,12 @@ impl Paper {
     }
 }
 
-/// How something of a document stands here.
+/// How something of a document can be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
     /// The command measures or computes it, and tells what became of it.
-    Works,
+    HasCommand,
     /// It is wrong: by the document's own numbers, or by what the command shows.
     Refuted,
     /// It needs a kernel image that does not come with jitterlab.
@@ -78,7 +84,7 @@ pub enum Stands {
 
 impl Stands {
     const ALL: [Stands; 6] = [
-        Stands::Works,
+        Stands::HasCommand,
         Stands::Refuted,
         Stands::NeedsImage,
         Stands::NeedsHardware,
@@ -89,7 +95,7 @@ impl Stands {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Stands::Works => "works here",
+            Stands::HasCommand => "has a command",
             Stands::Refuted => "refuted",
             Stands::NeedsImage => "needs an image",
             Stands::NeedsHardware => "needs hardware",
@@ -112,13 +118,54 @@ pub struct PaperItem {
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
+    /// What its last repetitions here gave.
+    pub results: Vec<ItemResult>,
+}
+
+/// What the last repetition of a document gave of an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ItemResult {
+    pub in_virtual_time: bool,
+    /// Whether the statement holds; `None` of what is shown and is no statement.
+    pub standing: Option<Standing>,
+}
+
+impl ItemResult {
+    fn words(self) -> String {
+        let became = self.standing.map_or("repeated", super::standing);
+        format!("{became}{}", if self.in_virtual_time { " in virtual time" } else { " here" })
+    }
 }
 
 impl PaperItem {
     /// Its name within the document: `figure 3a`, `hogs`.
     #[must_use]
     pub fn name(&self) -> String {
-        self.id.split_once('/').map_or(self.id.as_str(), |(_, part)| part).replace('-', " ")
+        self.part().replace('-', " ")
+    }
+
+    fn part(&self) -> &str {
+        self.id.split_once('/').map_or(self.id.as_str(), |(_, part)| part)
+    }
+
+    /// Whether a repetition of its document shows it.
+    fn is_repeated(&self) -> bool {
+        self.stands == Stands::HasCommand
+            && self.command.as_ref().is_some_and(|command| command.starts_with("jitterlab reproduce"))
+    }
+
+    /// Whether its command is that of virtual time, or that of the machine.
+    fn is_in(&self, virtual_time: bool) -> bool {
+        self.command.as_ref().is_some_and(|command| command.contains("--virtual") == virtual_time)
+    }
+
+    /// How it stands here.
+    fn state(&self) -> String {
+        match self.results[..] {
+            [] if self.is_repeated() => "not yet run here".into(),
+            [] => self.stands.words().into(),
+            _ => self.results.iter().map(|result| result.words()).collect::<Vec<_>>().join("; "),
+        }
     }
 }
 
@@ -144,9 +191,28 @@ impl PaperContents {
                 stands: *stands,
                 why: (*why).into(),
                 command: (!command.is_empty()).then(|| (*command).into()),
+                results: Vec::new(),
             })
         });
         PaperContents { items: items.collect() }
+    }
+
+    /// With what the last repetitions gave that were written in this folder.
+    #[must_use]
+    pub fn with_results(mut self, folder: &Path) -> Self {
+        for paper in Paper::ALL {
+            for in_virtual_time in [false, true] {
+                let name = format!("{}{}", paper.name(), if in_virtual_time { "-virtual" } else { "" });
+                let Some(verdicts) = last_verdicts(&folder.join(name)) else { continue };
+                for item in self.items.iter_mut().filter(|item| item.document == paper) {
+                    let standing = verdicts.get(item.part()).copied();
+                    if standing.is_some() || item.is_repeated() && item.is_in(in_virtual_time) {
+                        item.results.push(ItemResult { in_virtual_time, standing });
+                    }
+                }
+            }
+        }
+        self
     }
 
     fn by_document(&self) -> impl Iterator<Item = (Paper, Vec<&PaperItem>)> {
@@ -157,6 +223,20 @@ impl PaperContents {
     }
 }
 
+/// The verdicts of the repetition in a folder; `None` where there is none.
+fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, Standing>> {
+    #[derive(Deserialize)]
+    struct Written {
+        result: Verdicts,
+    }
+    #[derive(Deserialize)]
+    struct Verdicts {
+        verdicts: BTreeMap<String, Standing>,
+    }
+    let text = fs::read_to_string(folder.join(RESULT)).ok()?;
+    serde_json::from_str::<Written>(&text).ok().map(|written| written.result.verdicts)
+}
+
 /// For the terminal.
 pub(crate) fn text(contents: &PaperContents) -> String {
     let mut out = String::from("what the source documents hold, and how it stands here\n");
@@ -164,11 +244,14 @@ pub(crate) fn text(contents: &PaperContents) -> String {
         let count = |stands| items.iter().filter(|item| item.stands == stands).count().to_string();
         std::iter::once(paper.name().to_owned()).chain(Stands::ALL.map(count)).collect()
     });
-    out.push_str(&columns(&["", "works", "refuted", "image", "hardware", "untestable", "not built"], counts));
+    out.push_str(&columns(
+        &["", "command", "refuted", "image", "hardware", "untestable", "not built"],
+        counts,
+    ));
     for (paper, items) in contents.by_document() {
         let _ = writeln!(out, "\n{}", paper.name());
         for item in items {
-            out.push_str(&wrap(&format!("- {}: {}: {}", item.name(), item.says, item.stands.words())));
+            out.push_str(&wrap(&format!("- {}: {}: {}", item.name(), item.says, item.state())));
             out.push_str(&wrap_indented(&item.why));
             if let Some(command) = &item.command {
                 let _ = writeln!(out, "    {command}");
@@ -193,27 +276,31 @@ fn section(contents: &PaperContents) -> Section {
     }
 }
 
-/// The head of what the documents hold: how much of it works here, is wrong, or cannot be tested.
+/// The head of what the documents hold: how much of it was repeated here and what became of it, what is wrong by itself.
 fn head(contents: &PaperContents) -> Option<Head> {
-    let count =
-        |wanted: &[Stands]| contents.items.iter().filter(|item| wanted.contains(&item.stands)).count();
-    let [works, refuted] = [Stands::Works, Stands::Refuted].map(|stands| count(&[stands]));
-    let needs = count(&[Stands::NeedsImage, Stands::NeedsHardware]);
-    let not = count(&[Stands::CannotBeTested, Stands::NotBuilt]);
-    let wrong = contents.items.iter().find(|item| item.stands == Stands::Refuted);
-    let first = contents.items.first()?;
+    let items = &contents.items;
+    let count = |is: &dyn Fn(&PaperItem) -> bool| items.iter().filter(|item| is(item)).count();
+    let ran = count(&|item| !item.results.is_empty());
+    let became = |standing| count(&|item| item.results.iter().any(|of| of.standing == Some(standing)));
+    let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(became);
+    let refuted = count(&|item| item.stands == Stands::Refuted);
+    let first = items.iter().find(|item| item.is_repeated() && item.results.is_empty()).or(items.first())?;
+    let word = if ran == 0 { "NOT YET RUN HERE" } else { "REPEATED" };
+    let failed = |item: &&PaperItem| item.results.iter().any(|of| of.standing == Some(Standing::DoesNotHold));
+    let wrong = items.iter().find(failed).or(items.iter().find(|item| item.stands == Stands::Refuted));
     let first_wrong = |item: &PaperItem| {
-        format!("The first that is refuted, {} of {}: {}.", item.name(), item.document.name(), item.says)
+        let how = if failed(&item) { "does not hold here" } else { "is refuted by its own numbers" };
+        format!("The first that {how}, {} of {}: {}.", item.name(), item.document.name(), item.says)
     };
     Some(Head {
-        fitness: if works == contents.items.len() { Fitness::Good } else { Fitness::Limited },
+        fitness: if ran == 0 { Fitness::CannotTell } else { Fitness::Limited },
         asked: false,
         verdict: format!(
-            "REPEATED: {works} of {} figures, tables, equations and claims; refuted: {refuted}; waiting for an image or \
-             hardware: {needs}; not testable here, or not built: {not}.",
-            contents.items.len()
+            "{word}: {ran} of {} figures, tables, equations and claims were repeated; of statements {holds} hold, {not} do not, \
+             {open} cannot be told; {refuted} are refuted by the documents' own numbers.",
+            items.len()
         ),
-        number: wrong.map_or_else(|| "None of them is refuted.".into(), first_wrong),
+        number: wrong.map_or_else(|| "None of them is wrong.".into(), first_wrong),
         next: format!("jitterlab reproduce {}", first.document.name()),
     })
 }
@@ -236,15 +323,15 @@ impl Present for PaperContents {
 
 fn cells(item: &PaperItem) -> Vec<String> {
     let command = item.command.clone().unwrap_or_default();
-    vec![item.name(), item.says.clone(), item.stands.words().into(), item.why.clone(), command]
+    vec![item.name(), item.says.clone(), item.state(), item.why.clone(), command]
 }
 
 /// The same as a document in Markdown: `docs/evidence/contents.md`.
 #[must_use]
 pub fn markdown(contents: &PaperContents) -> String {
     let mut out = String::from(
-        "# What the four documents hold\n\nEach figure, table, equation and claim, and how it stands here; \
-         `jitterlab reproduce --list` prints the same.\n",
+        "# What the four documents hold\n\nEach figure, table, equation and claim, and how it can be had; \
+         `jitterlab reproduce --list` prints the same, and what its last repetition gave.\n",
     );
     for (paper, items) in contents.by_document() {
         let _ = write!(
@@ -265,8 +352,6 @@ pub fn markdown(contents: &PaperContents) -> String {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
-    use std::fs;
-    use std::path::Path;
 
     /// The numbered parts of each document, as it prints them.
     const NUMBERED: [(Paper, &[&str]); 4] = [
@@ -350,7 +435,7 @@ mod tests {
         for item in &all {
             assert!(!item.says.is_empty() && !item.why.is_empty() && !item.why.contains('|'), "{}", item.id);
             match item.stands {
-                Stands::Works => assert!(item.command.is_some(), "{}", item.id),
+                Stands::HasCommand => assert!(item.command.is_some(), "{}", item.id),
                 Stands::NotBuilt | Stands::CannotBeTested => assert_eq!(item.command, None, "{}", item.id),
                 _ => {}
             }
@@ -377,15 +462,33 @@ mod tests {
     }
 
     #[test]
-    fn what_the_documents_hold_is_counted() {
-        let all = PaperContents::of(None);
-        let answer = head(&all).unwrap();
-        let words = answer.verdict.split_whitespace().map(|word| word.trim_matches([';', '.']));
-        let numbers: Vec<usize> = words.filter_map(|word| word.parse().ok()).collect();
-        assert_eq!((numbers.len(), numbers[1]), (5, all.items.len()), "{}", answer.verdict);
-        assert_eq!(numbers.iter().sum::<usize>(), 2 * numbers[1], "{}", answer.verdict);
-        assert!(answer.number.starts_with("The first that is refuted, "), "{}", answer.number);
-        let none = PaperContents { items: Vec::new() };
-        assert_eq!(head(&none), None);
+    fn no_state_is_older_than_its_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = || PaperContents::of(Some(Paper::Twente)).with_results(folder.path());
+        let state = |contents: &PaperContents, part: &str| {
+            contents.items.iter().find(|item| item.part() == part).unwrap().state()
+        };
+        let before = listed();
+        assert_eq!(state(&before, "stress-enlarges"), "not yet run here");
+        assert_eq!(state(&before, "timers-survive"), "refuted");
+        assert!(head(&before).unwrap().verdict.starts_with("NOT YET RUN HERE: 0 of "));
+        for (name, verdict) in [("twente", "does-not-hold"), ("twente-virtual", "holds")] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            let result = format!("{{\"result\": {{\"verdicts\": {{\"stress-enlarges\": \"{verdict}\"}}}}}}");
+            fs::write(folder.path().join(name).join(RESULT), result).unwrap();
+        }
+        let after = listed();
+        assert_eq!(state(&after, "stress-enlarges"), "DOES NOT HOLD here; holds in virtual time");
+        assert_eq!(state(&after, "figure-1"), "repeated here");
+        let answer = head(&after).unwrap();
+        assert!(answer.verdict.contains("of statements 1 hold, 1 do not, 0 cannot"), "{}", answer.verdict);
+        assert!(
+            answer.number.starts_with("The first that does not hold here, stress enlarges"),
+            "{}",
+            answer.number
+        );
+        fs::write(folder.path().join("twente").join(RESULT), "{").unwrap();
+        assert_eq!(state(&listed(), "stress-enlarges"), "holds in virtual time");
+        assert_eq!(head(&PaperContents { items: Vec::new() }), None);
     }
 }
