@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 
-use super::others::{Turn, journals, journals_of};
+use super::others::{Turn, journals, journals_of, orphans};
 use super::thread::Thread;
 use crate::facts::Root;
 
@@ -327,7 +327,7 @@ pub struct Restored {
 /// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
 pub fn restore(root: &Root) -> Vec<Restored> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
-    if !Turn::has_a_place(root) {
+    if !Turn::has_a_place(root) && left_behind(root).is_empty() {
         return Vec::new();
     }
     Turn::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
@@ -348,5 +348,30 @@ pub(super) fn restore_in(turn: &Turn, root: &Root) -> Vec<Restored> {
         }
         let _ = fs::remove_file(&path);
     }
+    for orphan in orphans(root).into_iter().filter(|orphan| is_gone(root, orphan.process)) {
+        let removed = undo(Change::Group { folder: orphan.folder, above: orphan.above });
+        restored.push(Restored {
+            process: orphan.process,
+            changes: 1,
+            problems: removed.err().into_iter().collect(),
+        });
+    }
     restored
+}
+
+/// Whether no jitterlab of this number lives that keeps a control group.
+fn is_gone(root: &Root, process: u32) -> bool {
+    let lives = || Thread::find(process).is_some_and(|thread| thread.name.starts_with("jitterlab"));
+    process != std::process::id() && !lives() && living(root).iter().all(|one| one.process.id != process)
+}
+
+/// Processes that are gone and have left something changed, whoever asks.
+pub fn left_behind(root: &Root) -> Vec<u32> {
+    let journals = journals_of(root).into_iter().filter_map(|path| read(&path));
+    let gone = journals.filter(|(process, ..)| !process.is_alive()).map(|(process, ..)| process.id);
+    let groups = orphans(root).into_iter().map(|orphan| orphan.process);
+    let mut left: Vec<u32> = gone.chain(groups.filter(|process| is_gone(root, *process))).collect();
+    left.sort_unstable();
+    left.dedup();
+    left
 }
