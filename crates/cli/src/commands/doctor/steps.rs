@@ -94,8 +94,17 @@ impl Examination<'_> {
         let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
         let wanted = Knob::ALL.to_vec();
         let loads = self.loads.clone();
-        let request =
-            TuneRequest { task, watch: None, running: None, loads, wanted, why, budget_ns, purpose };
+        let request = TuneRequest {
+            task,
+            watch: None,
+            running: None,
+            loads,
+            wanted,
+            named: false,
+            why,
+            budget_ns,
+            purpose,
+        };
         match self.tune(request) {
             Ok(result) => Ok((Some(result), None)),
             Err(TuneError::Budget { .. }) => nothing(Skipped::NoTime),
