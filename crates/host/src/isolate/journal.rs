@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use jitterlab_model::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
@@ -195,7 +196,11 @@ impl Journal {
     pub(super) fn make_group(&mut self, parent: &str, name: &str) -> io::Result<PathBuf> {
         let (folder, above) =
             (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
-        self.make(Change::Group { folder: folder.clone(), above }, || fs::create_dir(&folder))?;
+        self.make(Change::Group { folder: folder.clone(), above }, || match fs::create_dir(&folder) {
+            // Our own, of which somebody who ended kept the kernel from removing it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        })?;
         Ok(folder)
     }
 
@@ -293,13 +298,18 @@ pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
     Some(write(file, all.trim()))
 }
 
+/// A process that ends has ended by then.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment.
+    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment, which is long
+    // where others keep it from its processor.
     let mut result = Ok(());
-    for _ in 0..50 {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
         let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         for member in members.split_whitespace() {
             let _ = write(above, member);
@@ -308,7 +318,7 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
         if result.is_ok() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     result
 }
