@@ -208,7 +208,7 @@ pub fn table(wanted: &Wanted) {
         "taken for the other",
     ]);
     for (seed, blocks) in (11..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
-        let found = tenths(blocks, 30, repeats, seed);
+        let found = tenths(blocks, 48, repeats, seed);
         let share = |count: usize| shown(count as f64 / found.repeats as f64);
         row([blocks.name().to_owned(), share(found.better), share(found.worse), share(found.swapped)]);
     }

@@ -9,8 +9,8 @@ use crate::long_run::student;
 
 /// Setting the knobs, preparing a block and putting everything back takes about this long, where it was not measured.
 pub const BLOCK_OVERHEAD_NS: i64 = 500_000_000;
-/// No block is shorter or longer.
-const BLOCK_NS: [i64; 2] = [300_000_000, 10_000_000_000];
+/// No block is shorter or longer: what blocks differ by from one to the next only more of them average out.
+const BLOCK_NS: [i64; 2] = [300_000_000, 3_000_000_000];
 /// A block has at least so many due times.
 const FEWEST_DUE: i64 = 500;
 /// Rounds that are wanted: more of them are of shorter blocks, which say less each.
@@ -92,11 +92,9 @@ impl TunePlan {
         overhead_ns: i64,
         pilot: Pilot,
     ) -> Option<TunePlan> {
-        let plans = || {
-            (1..=knobs).rev().filter_map(|knobs| Self::with(knobs, budget_ns, period_ns, overhead_ns, pilot))
-        };
+        let with = |knobs| Self::with(knobs, budget_ns, period_ns, overhead_ns, pilot);
         let decides = |plan: &TunePlan| plan.shows(pilot.spread) <= WANTED_FACTOR - 1.0;
-        plans().find(decides).or_else(|| plans().last())
+        (1..=knobs).rev().filter_map(with).find(decides).or_else(|| with(1))
     }
 
     fn with(

@@ -95,10 +95,10 @@ fn settings_that_do_nothing_are_said_to_do_nothing() {
 fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
     use settings::Blocks;
     for (seed, blocks) in (11..).zip(settings::BLOCKS) {
-        let found = settings::tenths(blocks, 30, 60, seed);
+        let found = settings::tenths(blocks, 48, 60, seed);
         assert_eq!(found.swapped, 0, "{}: {found:?}", blocks.name());
-        // What bursts hide takes longer.
-        let easy = !matches!(blocks, Blocks::Bursts);
+        // What bursts, outliers or a machine that wanders hide takes longer.
+        let easy = matches!(blocks, Blocks::White | Blocks::Coarse);
         assert!(
             !easy || found.better.min(found.worse) * 10 >= found.repeats * 8,
             "{}: {found:?}",

@@ -327,6 +327,7 @@ fn more_machines() -> Vec<SystemFacts> {
         ("cnc-rt", |f| f.clock.source = Some("another".into())),
         ("vm", |f| (f.clock.source, f.clock.available) = (Some("hpet".into()), vec![])),
         ("vm", |f| f.cpus.clear()),
+        ("vm", |f| (f.kernel.installed, f.kernel.preemption_dynamic) = (Some(false), Some(false))),
         ("vm", |f| f.cpus.iter_mut().for_each(|c| c.siblings = CpuSet::new())),
         ("vm", |f| f.virtualisation.hypervisor = None),
         ("laptop", |f| f.power.dma_latency_holders.clear()),

@@ -110,7 +110,7 @@ fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done(
         let mut found = examined("card", 300_000, FIFO, false, true);
         found.job = job.into();
         found.found.check.checks = checks;
-        super::advice::advice(&found)
+        advice::advice(&found)
     };
     let checks = || {
         vec![
@@ -137,7 +137,7 @@ fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done(
 fn in_a_container_rights_come_from_who_starts_it() {
     let mut found = examined("card", 30_000, Policy::Other, false, false);
     found.found.check.machine.virtualisation.container = Some("docker".into());
-    let advice = super::advice::advice(&found);
+    let advice = advice::advice(&found);
     assert_eq!(advice.first(), Some(&Advice::ContainerRights));
     assert!(!advice.contains(&Advice::AsRoot) && !advice.contains(&Advice::RealTimeKernel), "{advice:?}");
 }

@@ -163,9 +163,9 @@ fn start_by(result: &TuneResult) -> Option<String> {
 
 fn gain(found: &KnobFound, result: &TuneResult) -> String {
     let measured = found.effect(result.figure()).map_or_else(String::new, |effect| {
-        format!("; {} {} ({})", name(result, result.figure()), change(effect.change), interval(effect))
+        format!("# {} {} ({})\n", name(result, result.figure()), change(effect.change), interval(effect))
     });
-    format!("# {}: {}{measured}\n", found.offered.knob, words::does(found.offered.knob))
+    format!("# {}: {}\n{measured}", found.offered.knob, words::does(found.offered.knob))
 }
 
 /// The files with their content, those of [`PLACES`] that something is kept in.

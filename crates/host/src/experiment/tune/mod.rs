@@ -196,8 +196,7 @@ impl Tuning {
             BLOCK_OVERHEAD_NS,
             UNKNOWN,
         );
-        self.block_ns =
-            usual.map_or(shortest_ns, |plan| plan.block_ns.min(LONGEST_PILOT_NS)).max(shortest_ns);
+        self.block_ns = usual.map_or(shortest_ns, |plan| plan.block_ns).max(shortest_ns);
         self.tail = tail(self.block_ns, self.task.period_ns);
         let mut start = Vec::new();
         for _ in 0..PILOTS {
@@ -375,8 +374,6 @@ fn tail(block_ns: i64, period_ns: i64) -> Percentile {
 
 /// Before anything was measured.
 const UNKNOWN: Pilot = Pilot { figure: jitterlab_analysis::tune::Figure::Tail, spread: 0.0, blocks: PILOTS };
-/// Blocks of the start that are measured before the plan are not longer.
-const LONGEST_PILOT_NS: i64 = 3_000_000_000;
 
 /// Whether a budget allows one knob.
 fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
