@@ -135,21 +135,22 @@ fn trial(of: Option<&Disturbance>, budget: &str, only: &[&str], folder: &Path) -
         .current_dir(folder)
         .output()
         .unwrap();
-    let document: Value = serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    // A trial that came to nothing has kept nothing.
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let result = &document["result"];
     let knobs = result["proven"]["knobs"].as_array().cloned().unwrap_or_default();
     let called: Vec<String> = result["knobs"]
         .as_array()
-        .unwrap()
-        .iter()
+        .into_iter()
+        .flatten()
         .map(|of| format!("{}:{}:{}", of["knob"], of["judgement"], of["effects"][0]["change"]))
         .collect();
     Trial {
         kept: knobs.iter().filter_map(|knob| knob.as_str().map(Into::into)).collect(),
         holds: result["proven"]["holds"].as_bool() == Some(true),
         text: format!(
-            "{} | {} | plan {} | proof {}",
+            "{}{} | {} | plan {} | proof {}",
+            String::from_utf8_lossy(&output.stderr),
             document["head"]["verdict"],
             called.join(" "),
             result["plan"],
