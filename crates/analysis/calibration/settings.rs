@@ -1,7 +1,9 @@
-//! Does an experiment over settings find those that do something, and no others? And is it better to try them together or one
-//! at a time?
+//! Does an experiment over settings find those that do something, and no others?
 
-use jitterlab_analysis::tune::{BLOCK_OVERHEAD_NS, BlockFigures, Experiment, Judgement, LEVEL, TunePlan};
+use jitterlab_analysis::tune::{
+    BLOCK_OVERHEAD_NS, BlockFigures, Experiment, Figure, Judgement, LEVEL, PILOTS, Pilot, SettingFound,
+    TunePlan,
+};
 
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
@@ -84,7 +86,8 @@ impl Machine {
     }
 
     fn tune(&mut self, rounds: usize, seed: u64) -> Vec<Judgement> {
-        let mut experiment = Experiment::new(self.effects.len(), rounds, seed);
+        let settings = self.effects.len();
+        let mut experiment = Experiment::new(settings, (settings + 1) * rounds, Figure::Tail, seed);
         while let Some(round) = experiment.next_round() {
             let block = |on: &[bool]| {
                 let tail_ns = (50_000.0 * self.value(on).exp()) as i64;
@@ -93,7 +96,7 @@ impl Machine {
             let figures = round.rows.iter().map(|row| &row.on[..]).map(block).collect();
             experiment.add(round, figures);
         }
-        experiment.found().into_iter().map(|(judgement, _)| judgement).collect()
+        experiment.found().iter().map(SettingFound::judgement).collect()
     }
 }
 
@@ -119,12 +122,20 @@ pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: 
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// How often a tenth is found that the first of so many settings adds, as the plan of a budget in minutes has it, where white
-/// blocks scatter by so much; beside it, what the plan says it finds with 80 %.
-pub fn power(knobs: usize, minutes: i64, scatter: f64, repeats: usize, seed: u64) -> Option<(f64, f64)> {
-    let plan = TunePlan::of(knobs, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS)?;
+/// How often it is found that the first of so many settings multiplies the figure by this, as the plan of a budget in minutes
+/// has it, where white blocks scatter by so much; beside it, what the plan says it finds with 90 %.
+pub fn power(
+    knobs: usize,
+    minutes: i64,
+    scatter: f64,
+    factor: f64,
+    repeats: usize,
+    seed: u64,
+) -> Option<(f64, f64)> {
+    let pilot = Pilot { figure: Figure::Tail, spread: scatter, blocks: PILOTS };
+    let plan = TunePlan::of(knobs, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS, pilot)?;
     let mut effects = vec![0.0; plan.knobs];
-    effects[0] = 1.1f64.ln();
+    effects[0] = factor.ln();
     let found = (0..repeats as u64).filter(|n| {
         let mut machine = Machine::new(Blocks::White, effects.clone(), seed * 10_000 + n);
         machine.scatter = scatter;
@@ -158,42 +169,6 @@ pub fn tenths(blocks: Blocks, rounds: usize, repeats: usize, seed: u64) -> Found
     all
 }
 
-/// Error of the effect of a setting, in as many blocks, tried one at a time with a start that all share, over that of halves: as
-/// simulated from the start and each setting in turns.
-pub fn one_at_a_time(blocks: Blocks, repeats: usize, seed: u64) -> (f64, f64) {
-    const KNOBS: usize = 10;
-    const ROUNDS: usize = 12;
-    let half = |n: u64, together: bool| {
-        let mut machine = Machine::new(blocks, vec![0.0; KNOBS], seed * 10_000 + n);
-        let mut noise = Noise::new(n);
-        let mut sum = 0.0;
-        if together {
-            for _ in 0..ROUNDS {
-                let mut order: Vec<bool> = (0..16).map(|row| row % 2 == 0).collect();
-                (1..16).rev().for_each(|i| order.swap(i, noise.below(i + 1)));
-                sum += order.iter().map(|on| machine.value(&[]) * if *on { 1.0 } else { -1.0 }).sum::<f64>()
-                    / 8.0;
-            }
-            sum / ROUNDS as f64
-        } else {
-            // Rounds of 11 blocks in as many blocks.
-            let rounds = ROUNDS * 16 / (KNOBS + 1);
-            for _ in 0..rounds {
-                let values: Vec<f64> = (0..=KNOBS).map(|_| machine.value(&[])).collect();
-                let [set, start] = [noise.below(KNOBS + 1), noise.below(KNOBS)];
-                let start = if start >= set { start + 1 } else { start };
-                sum += values[set] - values[start];
-            }
-            sum / rounds as f64
-        }
-    };
-    let error = |together| {
-        let squares: f64 = (0..repeats as u64).map(|n| half(n, together).powi(2)).sum();
-        (squares / repeats as f64).sqrt()
-    };
-    (error(false), error(true))
-}
-
 pub fn table(wanted: &Wanted) {
     let repeats = 400.min(wanted.most);
     head(&["settings that do nothing", "1, 20 rounds", "6, 8 rounds", "40, 4 rounds"]);
@@ -213,21 +188,18 @@ pub fn table(wanted: &Wanted) {
             .map(|(knobs, rounds)| nulls_beside_a_hog(blocks, knobs, rounds, 5 * repeats, seed));
         row([blocks.name().to_owned()].into_iter().chain(rates.map(|rate| rate.to_string())));
     }
-    head(&[
-        "10 % on one, white blocks",
-        "1 in 2 min",
-        "1 in 10 min",
-        "10 in 10 min",
-        "10 in 30 min",
-        "10 in 8 h",
-    ]);
-    for (seed, scatter) in (41..).zip([0.05, 0.1, 0.2]) {
-        let cell = |(knobs, minutes)| match power(knobs, minutes, scatter, repeats, seed) {
-            Some((found, shows)) => format!("{} ({:.0} %)", shown(found), 100.0 * shows),
-            None => "-".into(),
-        };
-        let cells = [(1, 2), (1, 10), (10, 10), (10, 30), (10, 480)].map(cell);
-        row([format!("differ by {:.0} %", 100.0 * scatter)].into_iter().chain(cells));
+    for (what, factor, scatters) in
+        [("10 % on one, white blocks", 1.1, [0.05, 0.1, 0.2]), ("three times on one", 3.0, [0.3, 0.6, 0.9])]
+    {
+        head(&[what, "1 in 2 min", "10 in 6 min", "10 in 10 min", "10 in 30 min", "10 in 8 h"]);
+        for (seed, scatter) in (41..).zip(scatters) {
+            let cell = |(knobs, minutes)| match power(knobs, minutes, scatter, factor, repeats, seed) {
+                Some((found, shows)) => format!("{} ({:.0} %)", shown(found), 100.0 * shows),
+                None => "-".into(),
+            };
+            let cells = [(1, 2), (10, 6), (10, 10), (10, 30), (10, 480)].map(cell);
+            row([format!("differ by {:.0} %", 100.0 * scatter)].into_iter().chain(cells));
+        }
     }
     head(&[
         "one of ten is 10 % better, one 10 % worse",
@@ -236,13 +208,8 @@ pub fn table(wanted: &Wanted) {
         "taken for the other",
     ]);
     for (seed, blocks) in (11..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
-        let found = tenths(blocks, 12, repeats, seed);
+        let found = tenths(blocks, 48, repeats, seed);
         let share = |count: usize| shown(count as f64 / found.repeats as f64);
         row([blocks.name().to_owned(), share(found.better), share(found.worse), share(found.swapped)]);
-    }
-    head(&["error of an effect, 10 settings, 192 blocks", "one at a time", "together"]);
-    for (seed, blocks) in (21..).zip(BLOCKS).filter(|(_, of)| wanted.row(of.name())) {
-        let (one, together) = one_at_a_time(blocks, 10 * repeats, seed);
-        row([blocks.name().to_owned(), shown(one), shown(together)]);
     }
 }

@@ -61,7 +61,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
 }
 
 /// Removes what [`keep`] wrote below a folder.
-pub fn revert(folder: &Path) -> Result<(), Error> {
+pub fn take_back(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
     for place in PLACES {
         let path = folder.join(place);

@@ -77,6 +77,9 @@ fn main() -> ExitCode {
         .and_then(|matches| Cli::from_arg_matches(&matches))
         .unwrap_or_else(|error| mistakes::end(error));
     let Some(command) = command else { return exit::report(commands::usual()) };
+    if !matches!(command, Command::Restore(_)) {
+        commands::restore::offer();
+    }
     let ending: Ending = match command {
         Command::Run(args) => commands::run::execute(&args),
         Command::Check(args) => commands::check::execute(&args),

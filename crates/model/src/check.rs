@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
 use crate::facts::SystemFacts;
-use crate::fitness::Fitness;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -196,6 +195,23 @@ pub struct CheckReport {
     pub kernel_parameters_place: CommandLinePlace,
 }
 
+impl Check {
+    /// Longest delay that what was found can cause here, where that is known.
+    #[must_use]
+    pub fn costs_ns(&self) -> Option<i64> {
+        match self.values.get(COSTS) {
+            Some(Value::Whole(ns)) => Some(*ns),
+            _ => None,
+        }
+    }
+
+    /// The same, else what it is on usual machines; 0 where that is little.
+    fn typical_ns(&self) -> i64 {
+        let usual = || TYPICAL_NS.iter().find(|(id, _)| *id == self.id).map_or(0, |(_, ns)| *ns);
+        self.costs_ns().unwrap_or_else(usual)
+    }
+}
+
 impl CheckReport {
     /// How many checks came out this way.
     #[must_use]
@@ -205,53 +221,45 @@ impl CheckReport {
 
     /// Whether nothing stands in the way of real time: no check failed.
     #[must_use]
-    pub fn is_fit(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.count(Status::Fail) == 0
     }
 
-    /// How well the machine is set up: unfit where a check failed, limited where one warned.
-    #[must_use]
-    pub fn fitness(&self) -> Fitness {
-        match (self.count(Status::Fail), self.count(Status::Warn), self.count(Status::Pass)) {
-            (0, 0, 0) => Fitness::CannotTell,
-            (0, 0, _) => Fitness::Good,
-            (0, _, _) => Fitness::Limited,
-            _ => Fitness::Unfit,
-        }
-    }
-
-    /// What found fault, in the order of what putting it right gains: those of [`BY_EFFECT`], then the others, what
-    /// failed before what warned.
+    /// What found fault: what failed before what warned, of these what costs most here first.
     #[must_use]
     pub fn faults(&self) -> Vec<&Check> {
         let mut faults: Vec<&Check> =
             self.checks.iter().filter(|check| matches!(check.status, Status::Fail | Status::Warn)).collect();
-        let effect =
-            |check: &Check| BY_EFFECT.iter().position(|id| *id == check.id).unwrap_or(BY_EFFECT.len());
-        faults.sort_by_key(|check| (effect(check), check.status));
+        faults.sort_by_key(|check| (check.status, std::cmp::Reverse(check.typical_ns())));
         faults
     }
 }
 
-/// Checks in the order of what putting them right gains, as far as it is known: who may not run in real time gains
-/// milliseconds by the permission, then comes what is under the kernel, the kernel, idle states, other work.
-pub const BY_EFFECT: [&str; 18] = [
-    "rtprio",
-    "rt-group",
-    "steal",
-    "preempt-rt",
-    "high-resolution-timers",
-    "power-supply",
-    "virtual-machine",
-    "idle-states",
-    "governor",
-    "isolated-cpus",
-    "irq-affinity",
-    "preemption",
-    "smi",
-    "memlock",
-    "smt",
-    "clocksource",
-    "frequency-range",
-    "real-time-programs",
+/// Name of the quantity of a finding that is the longest delay it can cause here, in nanoseconds.
+pub const COSTS: &str = "costs_ns";
+
+const MS: i64 = 1_000_000;
+
+/// Orders of magnitude of the delays that settings cause on usual machines, where this one does not tell: without a real-time
+/// priority or with stolen time a start waits for others' turns, without PREEMPT_RT for the longest way through the kernel, out
+/// of idle states for the deepest one.
+const TYPICAL_NS: [(&str, i64); 18] = [
+    ("rtprio", 20 * MS),
+    ("rt-group", 15 * MS),
+    ("steal", 10 * MS),
+    ("preempt-rt", 5 * MS),
+    ("high-resolution-timers", 4 * MS),
+    ("power-supply", 3 * MS),
+    ("virtual-machine", 2 * MS),
+    ("memlock", MS),
+    ("preemption", MS / 2),
+    ("idle-states", MS / 4),
+    ("smi", MS / 5),
+    ("governor", MS / 6),
+    ("isolated-cpus", MS / 7),
+    ("irq-affinity", MS / 8),
+    ("smt", MS / 20),
+    ("clocksource", MS / 30),
+    ("frequency-range", MS / 40),
+    ("real-time-programs", MS / 50),
 ];

@@ -14,7 +14,7 @@ mod processor;
 pub use activity::{Activity, Interrupt, Interrupts, RealTimeThread};
 pub use delta::{Change, Setting, changes};
 pub use kernel::{Clock, Isolation, Kernel, Preemption, RealTimeCores, Scheduler, Virtualisation};
-pub use process::{Limit, Limits, Memory, Process};
+pub use process::{GroupLimit, Limit, Limits, Memory, Process};
 pub use processor::{
     Cache, Cpu, CpuTimes, Frequency, IdleState, LatencyHolder, NO_REQUEST_US, Power, Processor, Sharing,
     Vulnerability,
@@ -74,6 +74,14 @@ pub struct SystemFacts {
 }
 
 impl SystemFacts {
+    /// Whether somebody outside supplies this kernel and its command line: a container's host, or that of a virtual machine
+    /// that has no kernel of its own installed.
+    #[must_use]
+    pub fn is_kernel_of_host(&self) -> bool {
+        let virtual_machine = self.virtualisation.virtual_machine == Some(true);
+        self.virtualisation.container.is_some() || (virtual_machine && self.kernel.installed == Some(false))
+    }
+
     /// The facts of one CPU.
     pub fn cpu(&self, id: u16) -> Option<&Cpu> {
         self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok().and_then(|i| self.cpus.get(i))

@@ -38,6 +38,8 @@ pub enum Knob {
     TimerMigration,
     /// Real-time threads are not throttled.
     RealTimeThrottling,
+    /// No limit on the processor time of the task's control groups.
+    GroupLimits,
     /// The kernel's unbound work off the processor.
     UnboundWork,
     /// No grace periods of RCU that interrupt every processor to be short.
@@ -70,12 +72,13 @@ pub enum Knob {
 
 impl Knob {
     /// Every knob, those first that help most often where they help.
-    pub const ALL: [Knob; 27] = [
+    pub const ALL: [Knob; 28] = [
         Knob::OtherThreads,
         Knob::Cpuset,
         Knob::SmtSibling,
         Knob::Interrupts,
         Knob::Policy,
+        Knob::GroupLimits,
         Knob::Priority,
         Knob::KernelThreads,
         Knob::IdleLatency,
@@ -123,6 +126,7 @@ impl Knob {
             Knob::Preemption => "preemption",
             Knob::TimerMigration => "timer-migration",
             Knob::RealTimeThrottling => "real-time-throttling",
+            Knob::GroupLimits => "group-limits",
             Knob::UnboundWork => "unbound-work",
             Knob::RcuNormal => "rcu-normal",
             Knob::NetworkThreads => "network-threads",

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::warning::Warning;
 
 use crate::warnings::sentence;
-use crate::words::{count, plural};
+use crate::words::{count, list, plural};
 
 /// What is in the run file, what is missing, and whether the journal is still there.
 #[must_use]
@@ -43,6 +43,17 @@ pub fn restored<'a>(
         text.push_str(&format!("removed {}, which a killed process left\n", path.display()));
     }
     if text.is_empty() { "nothing to restore\n".into() } else { text }
+}
+
+/// Message where processes that are gone have left the machine changed.
+#[must_use]
+pub fn offer(processes: &[u32]) -> String {
+    let processes: Vec<String> = processes.iter().map(ToString::to_string).collect();
+    let noun = if processes.len() == 1 { "process" } else { "processes" };
+    format!(
+        "note: a killed jitterlab ({noun} {}) left settings of this machine changed; put them back: sudo jitterlab restore",
+        list(&processes)
+    )
 }
 
 #[cfg(test)]

@@ -26,6 +26,13 @@ pub fn count(count: u64) -> String {
     text
 }
 
+/// A sentence of a text that begins in the middle of one.
+#[must_use]
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// A count as far as it is known: `12`, `12 or more`, `unknown`.
 ///
 /// ```

@@ -1,83 +1,124 @@
-//! Which knobs are worth the time: those that bear on what made the task late.
+//! Which knobs are worth the time: remedies of what made the task late, and the usual first steps.
+
+use std::cmp::Ordering;
 
 use jitterlab_model::Knob;
 use jitterlab_model::causes::{Cause, CauseClass as Class};
+use serde::{Deserialize, Serialize};
 
-use crate::causes::{CauseRow, TaskWhy};
+use crate::causes::TaskWhy;
 
-/// A cause that took less of the lateness than this is no reason to try anything.
-const LEAST: f64 = 0.005;
+/// A cause that took less of what delayed the latest starts than this is no reason to try anything.
+const LEAST: f64 = 0.01;
 
-/// How much of what made a task late a knob bears on, 0 to 1: of what delayed its latest starts, or of all its lateness, whichever
-/// is more. Where a part of it has no cause that is known, a knob that may bear on anything gets that part.
+/// Knobs that are tried whatever the causes are: whoever sets up such a machine begins with them.
+pub const USUAL: [Knob; 5] =
+    [Knob::OtherThreads, Knob::Interrupts, Knob::Policy, Knob::GroupLimits, Knob::IdleLatency];
+
+/// What a knob remedies.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remedied {
+    /// The largest of the causes that it bears on, its own before others.
+    pub cause: Cause,
+    /// How much of what delayed the latest starts all of them took, 0 to 1.
+    pub share: f64,
+    /// Whether the knob ends such causes, rather than may shorten them.
+    pub own: bool,
+}
+
+/// How a knob bears on a cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Bearing {
+    /// It may shorten what the cause takes.
+    May,
+    /// It is the remedy of that cause.
+    Own,
+}
+
+/// What a knob remedies of what made a task late; `None` where it remedies nothing of it.
 #[must_use]
-pub fn bears_on(knob: Knob, why: &TaskWhy) -> f64 {
-    let shares = why.causes.iter().filter(|row| bears(knob, &row.cause));
-    let sum = |of: fn(&CauseRow) -> f64| shares.clone().map(of).sum::<f64>();
-    sum(|row| row.latest_share).max(sum(|row| row.share))
+pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<Remedied> {
+    let of = |bearing: Bearing| {
+        let rows = || why.causes.iter().filter(|row| bears(knob, &row.cause) == Some(bearing));
+        let share: f64 = rows().map(|row| row.latest_share).sum();
+        let largest = rows().max_by(|a, b| a.latest_share.total_cmp(&b.latest_share))?;
+        let own = bearing == Bearing::Own;
+        (share >= LEAST).then(|| Remedied { cause: largest.cause.clone(), share, own })
+    };
+    of(Bearing::Own).or_else(|| of(Bearing::May))
 }
 
-/// Whether a knob is worth trying for a task that was late for these causes. Where nothing was explained, all are.
+/// Order of knobs for a task that was late for these causes: remedies of the largest ones first, then what may shorten them, then
+/// usual first steps; of equals, what helps most often.
 #[must_use]
-pub fn is_worth_trying(knob: Knob, why: &TaskWhy) -> bool {
-    why.explained == 0 || bears_on(knob, why) >= LEAST
+pub fn in_order(a: (Knob, Option<&Remedied>), b: (Knob, Option<&Remedied>)) -> Ordering {
+    let weight = |of: Option<&Remedied>| of.map_or((false, 0.0), |of| (of.own, of.share));
+    let place = |knob: Knob| Knob::ALL.iter().position(|one| *one == knob);
+    let ((own_a, share_a), (own_b, share_b)) = (weight(a.1), weight(b.1));
+    own_b.cmp(&own_a).then(share_b.total_cmp(&share_a)).then(place(a.0).cmp(&place(b.0)))
 }
 
-fn is_kworker(cause: &Cause) -> bool {
-    cause.who.as_deref().is_some_and(|who| who.starts_with("kworker"))
+/// Whether a thread of the kernel with one of these names is the cause.
+fn is_by(cause: &Cause, names: &[&str]) -> bool {
+    cause.who.as_deref().is_some_and(|who| names.iter().any(|name| who.starts_with(name)))
 }
 
-/// Whether a knob may shorten what a cause takes.
-fn bears(knob: Knob, cause: &Cause) -> bool {
+/// How a knob bears on a cause, if it does.
+fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     let class = cause.class;
-    // What cannot be told may be anything in the kernel or in other programs.
-    let open = matches!(class, Class::LateInterrupt | Class::Lost | Class::InterruptsOff);
+    // What held the timer interrupt may be a program, an interrupt or the kernel's own work.
+    let open = matches!(class, Class::LateInterrupt | Class::InterruptsOff);
     let threads = matches!(class, Class::Preempted | Class::Shared | Class::NotPreemptible);
     let speed = matches!(class, Class::Usual | Class::OwnWork | Class::SlowReturn | Class::TimerInterrupt);
-    match knob {
+    let memory = matches!(class, Class::PageFault | Class::Vector);
+    let by = |names: &[&str]| threads && is_by(cause, names);
+    let (own, may) = match knob {
         Knob::OtherThreads | Knob::Cpuset => {
-            open || threads
-                || matches!(
-                    class,
-                    Class::Softirq
-                        | Class::OtherTimer
-                        | Class::Vector
-                        | Class::Migration
-                        | Class::Blocked
-                        | Class::PageFault
-                )
+            let brought =
+                matches!(class, Class::Softirq | Class::OtherTimer | Class::Vector | Class::Migration);
+            (threads, open || brought || matches!(class, Class::Blocked | Class::PageFault))
         }
-        Knob::Interrupts => open || matches!(class, Class::Interrupt | Class::Vector | Class::Softirq),
+        Knob::Interrupts => {
+            (class == Class::Interrupt, open || matches!(class, Class::Vector | Class::Softirq))
+        }
         // What shares the core takes its share of everything, and is seen in how long everything takes.
-        Knob::SmtSibling => open || speed,
-        Knob::Priority | Knob::KernelThreads => matches!(class, Class::Preempted | Class::Shared),
-        Knob::NetworkThreads => open || class == Class::Softirq,
-        Knob::NetworkCoalescing => open || matches!(class, Class::Interrupt | Class::Vector | Class::Softirq),
-        Knob::RcuNormal => open || class == Class::Vector,
-        Knob::Policy => threads || matches!(class, Class::TimerSlack | Class::Throttled),
-        Knob::IdleLatency | Knob::IdleStates => class == Class::Idle,
-        // The frequency is seen nowhere but in how long everything takes that the kernel and the task do themselves.
-        Knob::Governor | Knob::FrequencyFloor | Knob::Turbo => speed,
-        Knob::Preemption => open || class == Class::NotPreemptible,
-        // It hides whatever comes every time.
-        Knob::WakeEarly => speed || class == Class::Idle,
-        Knob::WakeUp => speed || class == Class::OtherTimer,
-        Knob::RealTimeThrottling => class == Class::Throttled,
-        Knob::TimerMigration => open || matches!(class, Class::OtherTimer | Class::Softirq),
-        Knob::UnboundWork => open || (threads && is_kworker(cause)),
-        Knob::Watchdogs => open || threads || class == Class::OtherTimer,
-        Knob::HugePages | Knob::SamePageMerging | Knob::NumaBalancing => {
-            open || threads || matches!(class, Class::PageFault | Class::Vector)
+        Knob::SmtSibling => (false, open || speed),
+        Knob::Priority | Knob::KernelThreads => (class == Class::Preempted, class == Class::Shared),
+        Knob::NetworkThreads => (class == Class::Softirq, false),
+        Knob::NetworkCoalescing => (false, matches!(class, Class::Interrupt | Class::Softirq)),
+        Knob::RcuNormal => (false, class == Class::Vector),
+        Knob::Policy => {
+            (matches!(class, Class::Shared | Class::TimerSlack), threads || class == Class::Throttled)
         }
-        Knob::MemoryStatistics => open || (threads && is_kworker(cause)),
-        Knob::Swappiness => matches!(class, Class::PageFault | Class::Blocked),
-        _ => true,
+        Knob::GroupLimits | Knob::RealTimeThrottling => (class == Class::Throttled, false),
+        Knob::IdleLatency | Knob::IdleStates => (class == Class::Idle, false),
+        // The frequency is seen nowhere but in how long everything takes that the kernel and the task do themselves.
+        Knob::Governor | Knob::FrequencyFloor | Knob::Turbo => (false, speed),
+        Knob::Preemption => (class == Class::NotPreemptible, class == Class::InterruptsOff),
+        // It hides whatever comes every time.
+        Knob::WakeEarly => (false, speed || class == Class::Idle),
+        Knob::WakeUp => (false, speed || class == Class::OtherTimer),
+        Knob::TimerMigration => (class == Class::OtherTimer, open || class == Class::Softirq),
+        Knob::UnboundWork => (by(&["kworker"]), open),
+        Knob::Watchdogs => (by(&["watchdog", "migration"]), class == Class::OtherTimer),
+        Knob::HugePages => (by(&["khugepaged", "kcompactd"]), memory),
+        Knob::SamePageMerging => (by(&["ksmd"]), memory),
+        Knob::NumaBalancing => (false, memory),
+        Knob::MemoryStatistics => (false, by(&["kworker"])),
+        Knob::Swappiness => (false, matches!(class, Class::PageFault | Class::Blocked)),
+        _ => (false, false),
+    };
+    match (own, may) {
+        (true, _) => Some(Bearing::Own),
+        (_, true) => Some(Bearing::May),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::causes::CauseRow;
 
     fn late_by(causes: &[(Class, Option<&str>, f64)]) -> TaskWhy {
         let row = |(class, who, share): &(Class, Option<&str>, f64)| CauseRow {
@@ -111,32 +152,45 @@ mod tests {
     }
 
     #[test]
-    fn no_frequency_knob_is_tried_where_nothing_was_slow() {
-        let hog = late_by(&[(Class::Shared, Some("hog"), 0.99), (Class::Usual, None, 0.001)]);
-        assert!(is_worth_trying(Knob::OtherThreads, &hog) && is_worth_trying(Knob::Policy, &hog));
+    fn remedies_of_the_largest_cause_come_first_and_no_frequency_is_tried_where_nothing_was_slow() {
+        let hog = late_by(&[
+            (Class::Shared, Some("hog"), 0.86),
+            (Class::Usual, None, 0.001),
+            (Class::Interrupt, Some("36 disk"), 0.1),
+        ]);
+        let of = |knob| remedies(knob, &hog);
+        let moved = of(Knob::OtherThreads).unwrap();
+        assert_eq!((moved.cause.who.as_deref(), moved.share, moved.own), (Some("hog"), 0.86, true));
         for knob in [Knob::Governor, Knob::FrequencyFloor, Knob::Turbo, Knob::IdleStates, Knob::Swappiness] {
-            assert!(!is_worth_trying(knob, &hog), "{knob}");
+            assert_eq!(of(knob), None, "{knob}");
         }
+        let mut order = Knob::ALL;
+        order.sort_by(|a, b| in_order((*a, of(*a).as_ref()), (*b, of(*b).as_ref())));
+        assert_eq!(order[..4], [Knob::OtherThreads, Knob::Cpuset, Knob::Policy, Knob::Interrupts]);
         let slow = late_by(&[(Class::Usual, None, 0.9)]);
-        assert!(is_worth_trying(Knob::Governor, &slow) && !is_worth_trying(Knob::OtherThreads, &slow));
+        assert!(remedies(Knob::Governor, &slow).is_some_and(|of| !of.own));
+        assert_eq!(remedies(Knob::OtherThreads, &slow), None);
     }
 
     #[test]
-    fn each_cause_that_a_setting_can_end_has_one_and_what_is_not_explained_leaves_all() {
+    fn each_cause_that_a_setting_can_end_has_its_own_remedy() {
         for class in [
+            Class::Shared,
+            Class::Preempted,
             Class::Interrupt,
             Class::Softirq,
+            Class::OtherTimer,
             Class::Idle,
             Class::Throttled,
-            Class::PageFault,
             Class::NotPreemptible,
         ] {
             let why = late_by(&[(class, None, 1.0)]);
-            assert!(Knob::ALL.into_iter().any(|knob| is_worth_trying(knob, &why)), "{class:?}");
+            assert!(
+                Knob::ALL.into_iter().any(|knob| remedies(knob, &why).is_some_and(|of| of.own)),
+                "{class:?}"
+            );
         }
         let outside = late_by(&[(Class::Outside, None, 1.0)]);
-        assert!(!Knob::ALL.into_iter().any(|knob| is_worth_trying(knob, &outside)));
-        let silent = TaskWhy { explained: 0, ..outside };
-        assert!(Knob::ALL.into_iter().all(|knob| is_worth_trying(knob, &silent)));
+        assert!(Knob::ALL.into_iter().all(|knob| remedies(knob, &outside).is_none()));
     }
 }

@@ -1,94 +1,149 @@
-//! What each knob does to a figure, and how sure that is.
+//! What each setting does to a figure beside a base, and how sure that is.
 
-use super::design::Row;
+use super::LEVEL;
+use crate::long_run::student;
 
-/// One figure of every block of a round.
+/// Figures of the blocks of one stage: those of its base, and those of each setting tried on it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen<'a> {
-    /// The blocks.
-    pub rows: &'a [Row],
-    /// Which knobs were tried in it.
-    pub tried: &'a [bool],
-    /// The figure in each block.
-    pub values: Vec<f64>,
+pub(super) struct Arms {
+    /// The figure in each block of the base.
+    pub base: Vec<f64>,
+    /// The same with each setting; empty where it was not tried.
+    pub tried: Vec<Vec<f64>>,
 }
 
-impl<'a> Seen<'a> {
-    /// The blocks of the balanced halves, with the figure.
-    fn counted(&self) -> Vec<(&'a Row, f64)> {
-        self.rows.iter().zip(self.values.iter().copied()).filter(|(row, _)| row.counts).collect()
-    }
-}
-
-/// Least squares of a figure on the knobs, each round with a level of its own.
+/// Difference of each setting from the base: pooled t.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
-    /// Of each knob: the mean where it is set minus the mean where it is not, and its standard error; `None` for what was
-    /// never tried.
+    /// Of each setting: the mean with it less the mean of the base, and its standard error; `None` for what was not tried.
     pub effects: Vec<Option<(f64, f64)>>,
     /// Degrees of freedom.
     pub degrees: usize,
-    /// Standard deviation from block to block of one round that the knobs do not explain.
+    /// Standard deviation from block to block of the same settings.
     pub scatter: f64,
+    /// Of each setting whose blocks all are on one side of all those of the base: the smallest and the largest difference.
+    apart: Vec<Option<[f64; 2]>>,
+    /// Chance that blocks which do not differ come apart like this.
+    apart_by_chance: f64,
 }
 
-/// Fewer degrees of freedom say nothing.
-pub(super) const FEWEST_DEGREES: usize = 4;
+/// Degrees of freedom below which nothing is judged.
+const FEWEST_DEGREES: usize = 4;
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Sum of squares around the mean.
+fn squares(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
 
 impl Fit {
-    /// From the rounds so far. In the balanced half-and-half of a round each knob's effect is free of the others', so each is
-    /// a mean of differences; the scatter is what is left in the rounds. `resolution` is the width within which values are not
-    /// told apart. `None` where too little was measured.
-    pub(super) fn of(rounds: &[Seen<'_>], resolution: f64) -> Option<Fit> {
-        let knobs = rounds.first()?.tried.len();
-        let sign = |row: &Row, knob: usize| if row.on[knob] { 1.0 } else { -1.0 };
-        let of_knob = |knob: usize| {
-            let mut sum = (0.0, 0usize);
-            for seen in rounds.iter().filter(|seen| seen.tried[knob]) {
-                let rows = seen.counted();
-                sum.0 += rows.iter().map(|(row, value)| sign(row, knob) * value).sum::<f64>();
-                sum.1 += rows.len();
-            }
-            (sum.1 > 0).then(|| (sum.0 / sum.1 as f64, sum.1))
-        };
-        let halves: Vec<Option<(f64, usize)>> = (0..knobs).map(of_knob).collect();
-        let mut degrees = 0;
-        let mut of_rounds = Vec::with_capacity(rounds.len());
-        for seen in rounds {
-            let rows = seen.counted();
-            let mean = rows.iter().map(|(_, value)| value).sum::<f64>() / rows.len().max(1) as f64;
-            degrees += rows.len().saturating_sub(1);
-            let left = |(row, value): &(&Row, f64)| {
-                let explained: f64 = (0..knobs)
-                    .filter(|knob| seen.tried[*knob])
-                    .filter_map(|knob| Some(sign(row, knob) * halves[knob]?.0))
-                    .sum();
-                (value - mean - explained).powi(2)
-            };
-            of_rounds.push(rows.iter().map(left).sum::<f64>());
-        }
-        let all = degrees;
-        degrees = degrees.checked_sub(halves.iter().flatten().count())?;
-        let squares: f64 = of_rounds.iter().sum();
-        degrees = (degrees as f64 * even(&of_rounds, all as f64 / rounds.len() as f64)) as usize;
-        if degrees < FEWEST_DEGREES {
+    /// From all blocks of a stage. `resolution` is the width within which values are not told apart. `None` where too little
+    /// was measured. A setting whose own blocks scatter more than all do together is judged by its own.
+    pub(super) fn of(arms: &Arms, resolution: f64) -> Option<Fit> {
+        // Sheppard: what is told only to a width has at least the variance of a value anywhere in it.
+        let least = resolution * resolution / 12.0;
+        let all = || arms.tried.iter().chain([&arms.base]).filter(|values| values.len() > 1);
+        let degrees: usize = all().map(|values| values.len() - 1).sum();
+        let sums: Vec<f64> = all().map(|values| squares(values)).collect();
+        let sum: f64 = sums.iter().sum();
+        let degrees_left = even(&sums, degrees);
+        if degrees_left < FEWEST_DEGREES || arms.base.len() < 2 {
             return None;
         }
-        // Sheppard: what is told only to a width has at least the variance of a value anywhere in it.
-        let variance =
-            squares / (all - halves.iter().flatten().count()) as f64 + resolution * resolution / 12.0;
-        let effect =
-            |half: &Option<(f64, usize)>| half.map(|(b, n)| (2.0 * b, 2.0 * (variance / n as f64).sqrt()));
-        Some(Fit { effects: halves.iter().map(effect).collect(), degrees, scatter: variance.sqrt() })
+        let pooled = sum / degrees as f64 + least;
+        let effect = |values: &Vec<f64>| {
+            let (with, without) = (values.len() as f64, arms.base.len() as f64);
+            let own = (squares(values) + squares(&arms.base)) / (with + without - 2.0) + least;
+            let error = (pooled.max(own) * (1.0 / with + 1.0 / without)).sqrt();
+            (mean(values) - mean(&arms.base), error)
+        };
+        let effects = arms.tried.iter().map(|values| (values.len() > 1).then(|| effect(values))).collect();
+        let apart = arms.tried.iter().map(|values| apart(values, &arms.base)).collect();
+        let apart_by_chance = 2.0 / orders(arms.base.len());
+        Some(Fit { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
+    }
+
+    /// The interval of a setting's effect that misses with this share of the level: pooled t or, where that cannot tell it from
+    /// none and all its blocks are on one side of all those of the base by more than chance, the differences of these. A cause
+    /// that is gone leaves misses of any number between none and some, whose logarithms no variance describes.
+    pub(super) fn interval(&self, at: usize, share: usize) -> Option<[f64; 2]> {
+        let (effect, error) = self.effects[at]?;
+        let reach = student(LEVEL / share as f64, self.degrees) * error;
+        let by_t = [effect - reach, effect + reach];
+        let is_open = by_t[0] <= 0.0 && by_t[1] >= 0.0;
+        let by_order = self.apart[at].filter(|_| is_open && self.apart_by_chance <= LEVEL / share as f64);
+        Some(by_order.unwrap_or(by_t))
     }
 }
 
-/// What share of the degrees of freedom is left where some rounds scatter more than others, as those of a machine that wanders or
-/// has bursts do: Satterthwaite's, beside what it is in the mean where all are alike (of `each` degrees).
-fn even(squares: &[f64], each: f64) -> f64 {
+/// Smallest and largest difference of values to those of a base, where all are on one side.
+fn apart(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
+    let ends = |of: &[f64]| {
+        of.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
+            [low.min(*value), high.max(*value)]
+        })
+    };
+    let ([low, high], [least, most]) = (ends(values), ends(base));
+    (values.len() == base.len() && (high < least || low > most)).then_some([low - most, high - least])
+}
+
+/// Number of ways to order as many values of two kinds.
+fn orders(each: usize) -> f64 {
+    (1..=each).map(|n| (each + n) as f64 / n as f64).product()
+}
+
+/// Degrees of freedom that are left where some settings scatter more than others: Satterthwaite's.
+fn even(squares: &[f64], degrees: usize) -> usize {
     let (sum, of_squares) = squares.iter().fold((0.0, 0.0), |(sum, of), s| (sum + s, of + s * s));
     if of_squares <= 0.0 {
-        return 1.0;
+        return degrees;
     }
-    (sum * sum / of_squares * (1.0 + 2.0 / each.max(1.0)) / squares.len() as f64).min(1.0)
+    // With few blocks of each setting these sums differ by chance as well.
+    let each = degrees as f64 / squares.len() as f64;
+    let share = sum * sum / of_squares / squares.len() as f64 * (1.0 + 2.0 / each.max(1.0));
+    (degrees as f64 * share.min(1.0)) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_setting_in_turns_is_judged_by_the_pooled_t() {
+        let arms = Arms { base: vec![1.0, 2.0, 3.0], tried: vec![vec![5.0, 6.0, 7.0], Vec::new()] };
+        let fit = Fit::of(&arms, 0.0).unwrap();
+        let (effect, error) = fit.effects[0].unwrap();
+        assert!((effect - 4.0).abs() < 1e-12 && (error - (2.0f64 / 3.0).sqrt()).abs() < 1e-12, "{fit:?}");
+        assert_eq!((fit.effects[1], fit.degrees), (None, 4));
+        // t of 4 degrees at 5 %.
+        let [low, high] = fit.interval(0, 1).unwrap();
+        assert!((low - (4.0 - 2.776 * error)).abs() < 1e-3 && (high - (4.0 + 2.776 * error)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn blocks_all_on_one_side_decide_where_their_number_does_not_come_by_chance() {
+        assert_eq!([3, 5, 7].map(|each| orders(each).round()), [20.0, 252.0, 3432.0]);
+        let with = |count: usize| {
+            let base = (0..count).map(|n| 5.0 + 0.01 * n as f64).collect();
+            let tried = vec![(0..count).map(|n| if n % 2 == 0 { 4.5 } else { -4.0 }).collect()];
+            Fit::of(&Arms { base, tried }, 0.0).unwrap().interval(0, 27).unwrap()
+        };
+        let [low, high] = with(7);
+        assert!((low - (-4.0 - 5.06)).abs() < 1e-9 && (high - (4.5 - 5.0)).abs() < 1e-9, "{low} {high}");
+        assert!(with(5)[1] > 0.0, "so few may come apart by chance");
+    }
+
+    #[test]
+    fn a_setting_that_scatters_more_is_judged_by_its_own_blocks() {
+        let calm = vec![1.0, 1.01, 0.99, 1.0];
+        let arms = Arms { base: calm.clone(), tried: vec![calm.clone(), calm, vec![0.0, 4.0, 0.0, 4.0]] };
+        let fit = Fit::of(&arms, 0.0).unwrap();
+        let error = |at: usize| fit.effects[at].unwrap().1;
+        assert!(error(2) > 1.4 * error(0), "{fit:?}");
+        assert!(fit.degrees < 12, "{fit:?}");
+    }
 }

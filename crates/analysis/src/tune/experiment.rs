@@ -1,177 +1,279 @@
-//! An experiment while it goes on: what to measure next, and what is decided so far.
+//! Settings tried one at a time on the same base: what to measure next, and what is decided so far.
+//!
+//! A stage compares every open setting with one base, which is the start at first. What helps joins the base of the next
+//! stage, the remedy of the main cause before others that do as well: settings that remedy the same cause mask one another,
+//! and what a kept one hid shows beside it.
 
-use super::design::{Role, Round};
-use super::effects::{Fit, Seen};
-use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, LOOKS};
-use crate::long_run::student;
+use super::effects::{Arms, Fit};
+use super::{BlockFigures, Effect, Figure, Judgement, LOOKS};
 use crate::random::Random;
 
 /// A change of the figure that decides by less than this share does not matter.
 pub const MATTERS: f64 = 0.05;
 /// Percentiles are told no finer: the width of a histogram's bin.
 pub(super) const RESOLUTION: f64 = 0.008;
+/// Blocks of each setting without which nothing is judged.
+pub const FEWEST_ROUNDS: usize = 3;
 
-/// Rounds of blocks over knobs, looked at several times.
+/// A block of a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Whether each setting is on in it.
+    pub on: Vec<bool>,
+    /// The setting that it tries; `None` for a block of the base.
+    pub tries: Option<usize>,
+}
+
+/// One block of the base, then one of each setting that is tried on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Round {
+    /// The blocks, in the order in which they are measured.
+    pub rows: Vec<Row>,
+}
+
+/// Rounds over one base.
+#[derive(Debug, Clone)]
+struct Stage {
+    base: Vec<bool>,
+    planned: usize,
+    rounds: Vec<(Round, Vec<BlockFigures>)>,
+    looked: usize,
+    /// Whether it led to the next one.
+    over: bool,
+}
+
+impl Stage {
+    /// After how many rounds it is looked at.
+    fn looks(&self) -> [usize; LOOKS] {
+        let end = self.planned;
+        let least = |rounds: usize| rounds.max(FEWEST_ROUNDS).min(end);
+        [least(end / 4), least(end / 2), end]
+    }
+
+    fn arms(&self, settings: usize, figure: Figure) -> Arms {
+        let mut arms = Arms { base: Vec::new(), tried: vec![Vec::new(); settings] };
+        for (row, block) in self.rounds.iter().flat_map(|(round, blocks)| round.rows.iter().zip(blocks)) {
+            match row.tries {
+                None => arms.base.push(block.value(figure)),
+                Some(setting) => arms.tried[setting].push(block.value(figure)),
+            }
+        }
+        arms
+    }
+
+    /// `None` where too little was measured, and of misses that never came: those have no spread to be held against.
+    fn fit(&self, settings: usize, figure: Figure) -> Option<Fit> {
+        let mut blocks = self.rounds.iter().flat_map(|(_, blocks)| blocks);
+        if figure == Figure::Missed && blocks.all(|block| block.missed == 0) {
+            return None;
+        }
+        Fit::of(&self.arms(settings, figure), RESOLUTION)
+    }
+}
+
+/// What is known of a setting.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SettingFound {
+    /// What is decided; `None` while it is open.
+    decided: Option<Judgement>,
+    /// Whether it helped beside an earlier base, which another one joined in its place.
+    helped: bool,
+    /// Its effects beside the base it was compared with last, or at the look that decided it.
+    pub effects: Vec<Effect>,
+    /// The settings of that base.
+    pub beside: Vec<usize>,
+}
+
+impl SettingFound {
+    /// What the experiment says of it.
+    #[must_use]
+    pub fn judgement(&self) -> Judgement {
+        match self.decided {
+            Some(Judgement::Harms | Judgement::NoMatter) | None if self.helped => Judgement::NotNeeded,
+            decided => decided.unwrap_or(Judgement::Undecided),
+        }
+    }
+}
+
+/// Rounds of blocks over settings, looked at several times.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     random: Random,
-    planned: usize,
-    rounds: Vec<(Round, Vec<bool>, Vec<BlockFigures>)>,
-    decided: Vec<Option<Judgement>>,
-    /// The effect on the figure that decides, at the look that decided it.
-    at_decision: Vec<Option<Effect>>,
+    figure: Figure,
+    /// Blocks that may still be measured.
+    left: usize,
+    stages: Vec<Stage>,
+    settings: Vec<SettingFound>,
 }
 
 impl Experiment {
-    /// Over so many knobs in so many rounds at most.
+    /// Over so many settings in so many blocks at most, the remedy of the main cause first, judged by this figure.
     #[must_use]
-    pub fn new(knobs: usize, rounds: usize, seed: u64) -> Self {
+    pub fn new(settings: usize, blocks: usize, figure: Figure, seed: u64) -> Self {
         Experiment {
             random: Random::new(seed),
-            planned: rounds.max(1),
-            rounds: Vec::new(),
-            decided: vec![None; knobs],
-            at_decision: vec![None; knobs],
+            figure,
+            left: blocks,
+            stages: Vec::new(),
+            settings: vec![SettingFound::default(); settings],
         }
     }
 
     /// The blocks to measure next; `None` at the end, or when everything is decided.
     pub fn next_round(&mut self) -> Option<Round> {
-        if self.rounds.len() >= self.planned || self.decided.iter().all(Option::is_some) {
+        let goes_on = |stage: &Stage| !stage.over && stage.rounds.len() < stage.planned;
+        let mut open: Vec<usize> =
+            (0..self.settings.len()).filter(|at| self.settings[*at].decided.is_none()).collect();
+        match self.stages.last() {
+            Some(stage) if goes_on(stage) => {
+                let tried = |at: &usize| {
+                    let first = stage.rounds.first();
+                    first.is_none_or(|(round, _)| round.rows.iter().any(|row| row.tries == Some(*at)))
+                };
+                open.retain(tried);
+            }
+            Some(stage) if !stage.over => return None,
+            _ => {
+                // The first ones bear on most of the lateness: where not all can be judged, these are.
+                open.truncate((self.left / FEWEST_ROUNDS).saturating_sub(1));
+                if open.is_empty() {
+                    return None;
+                }
+                let planned = self.left / (open.len() + 1);
+                let base = self.settings.iter().map(|of| of.decided == Some(Judgement::Helps)).collect();
+                let rounds = Vec::new();
+                self.stages.push(Stage { base, planned, rounds, looked: 0, over: false });
+            }
+        }
+        if open.is_empty() {
             return None;
         }
-        let role = |decided: &Option<Judgement>| match decided {
-            None => Role::Tried,
-            Some(Judgement::Helps) => Role::Held,
-            Some(_) => Role::Left,
+        self.random.shuffle(&mut open);
+        let base = &self.stages.last()?.base;
+        let row = |tries: Option<usize>| {
+            let on = base.iter().enumerate().map(|(at, on)| *on || tries == Some(at));
+            Row { on: on.collect(), tries }
         };
-        let roles: Vec<Role> = self.decided.iter().map(role).collect();
-        Some(Round::draw(&roles, &mut self.random))
+        Some(Round { rows: [None].into_iter().chain(open.into_iter().map(Some)).map(row).collect() })
     }
 
     /// What the blocks of a round were like, in its order. Looks at what is decided when it is time.
     pub fn add(&mut self, round: Round, figures: Vec<BlockFigures>) {
-        let tried = self.decided.iter().map(Option::is_none).collect();
-        self.rounds.push((round, tried, figures));
-        if self.looks().contains(&self.rounds.len()) {
+        let Some(stage) = self.stages.last_mut() else { return };
+        self.left = self.left.saturating_sub(round.rows.len());
+        stage.rounds.push((round, figures));
+        if stage.looks().contains(&stage.rounds.len()) {
             self.look();
         }
     }
 
-    /// It ends before all rounds: the last look is now, unless there was one.
+    /// It ends before all blocks: the last look is now, unless there was one.
     pub fn conclude(&mut self) {
-        if !self.looks().contains(&self.rounds.len()) {
+        if self.stages.last().is_some_and(|stage| stage.looked < stage.rounds.len()) {
             self.look();
         }
-    }
-
-    /// After how many rounds it is looked at.
-    fn looks(&self) -> [usize; LOOKS] {
-        let end = self.planned;
-        [(end / 4).max(2).min(end), (end / 2).max(2).min(end), end]
     }
 
     /// Rounds measured so far.
     #[must_use]
     pub fn rounds(&self) -> usize {
-        self.rounds.len()
+        self.stages.iter().map(|stage| stage.rounds.len()).sum()
     }
 
     /// Standard deviation of the logarithm of the figure that decides, from block to block; `None` before enough blocks.
     #[must_use]
     pub fn scatter(&self) -> Option<f64> {
-        Some(self.fit(Figure::Tail)?.scatter)
+        self.stages.iter().find_map(|stage| Some(stage.fit(self.settings.len(), self.figure)?.scatter))
     }
 
-    /// The blocks in which any knob was set, or those that showed the start as it is.
+    /// The blocks in which any setting was on, or those of the start.
     #[must_use]
     pub fn blocks(&self, set: bool) -> Vec<&BlockFigures> {
-        let rows = self.rounds.iter().flat_map(|(round, _, figures)| round.rows.iter().zip(figures));
+        let rounds = self.stages.iter().flat_map(|stage| &stage.rounds);
+        let rows = rounds.flat_map(|(round, figures)| round.rows.iter().zip(figures));
         rows.filter(|(row, _)| row.on.contains(&true) == set).map(|(_, figures)| figures).collect()
     }
 
-    fn fit(&self, figure: Figure) -> Option<Fit> {
-        let rounds: Vec<Seen<'_>> = self
-            .rounds
-            .iter()
-            .map(|(round, tried, figures)| Seen {
-                rows: &round.rows,
-                tried,
-                values: figures.iter().map(|block| block.value(figure)).collect(),
-            })
-            .collect();
-        let resolution = if figure.is_relative() { RESOLUTION } else { 0.0 };
-        Fit::of(&rounds, resolution)
+    /// What is known of each setting.
+    #[must_use]
+    pub fn found(&self) -> &[SettingFound] {
+        &self.settings
     }
 
-    /// Holm's step-down over the knobs that are still open (Scandinavian Journal of Statistics 6, 1979), at this look's share of
-    /// the level: the first knob that does nothing is taken for one that does something with at most that chance, whatever
-    /// was decided before.
+    /// Holm's step-down over the settings that are open (Scandinavian Journal of Statistics 6, 1979), at this look's share of
+    /// the level: the first setting that does nothing is taken for one that does something with at most that chance.
     fn look(&mut self) {
-        let Some(fit) = self.fit(Figure::Tail) else { return };
-        let mut open: Vec<(usize, f64, f64)> = (0..self.decided.len())
-            .filter(|knob| self.decided[*knob].is_none())
-            .filter_map(|knob| fit.effects[knob].map(|(effect, error)| (knob, effect, error)))
+        let figure = self.figure;
+        let count = self.settings.len();
+        let Some(stage) = self.stages.last_mut() else { return };
+        stage.looked = stage.rounds.len();
+        let fits = Figure::ALL.map(|figure| (figure, stage.fit(count, figure)));
+        let base: Vec<usize> = (0..count).filter(|at| stage.base[*at]).collect();
+        let fit_of =
+            |of: Figure| fits.iter().find(|(figure, _)| *figure == of).and_then(|(_, fit)| fit.as_ref());
+        let Some(fit) = fit_of(figure).filter(|_| stage.looked >= FEWEST_ROUNDS) else { return };
+        let mut open: Vec<(usize, f64, f64)> = (0..count)
+            .filter(|at| self.settings[*at].decided.is_none())
+            .filter_map(|at| fit.effects[at].map(|(effect, error)| (at, effect, error)))
             .collect();
         open.sort_by(|a, b| (b.1.abs() / b.2).total_cmp(&(a.1.abs() / a.2)));
         let mut left = open.len();
-        for (knob, effect, error) in open {
-            let reach = student(LEVEL / (LOOKS * left) as f64, fit.degrees) * error;
-            let found = told(Figure::Tail, effect, reach);
-            self.at_decision[knob] = Some(found);
-            self.decided[knob] = match found {
-                Effect { real: true, change, .. } if change < 1.0 => Some(Judgement::Helps),
+        let mut helping: Vec<usize> = Vec::new();
+        for (at, effect, _) in open {
+            let Some(interval) = fit.interval(at, LOOKS * left) else { continue };
+            let found = told(figure, effect, interval);
+            // What is not decided keeps the level for those behind it.
+            left -= usize::from(found.real && left > 1);
+            let of = |other: Figure| {
+                let fit = fit_of(other).filter(|_| other != figure)?;
+                Some(told(other, fit.effects[at]?.0, fit.interval(at, 1)?))
+            };
+            let others: Vec<Effect> = Figure::ALL.into_iter().filter_map(of).collect();
+            // Harm needs less evidence than help: what may make another figure worse is not kept.
+            let worse = others.iter().any(|effect| effect.real && effect.change > 1.0);
+            let setting = &mut self.settings[at];
+            setting.decided = match found {
+                Effect { real: true, change, .. } if change < 1.0 && worse => Some(Judgement::HelpsAndHarms),
+                Effect { real: true, change, .. } if change < 1.0 => {
+                    helping.push(at);
+                    None
+                }
                 Effect { real: true, .. } => Some(Judgement::Harms),
                 Effect { interval: [low, high], .. } if low > 1.0 - MATTERS && high < 1.0 + MATTERS => {
                     Some(Judgement::NoMatter)
                 }
                 _ => None,
             };
-            // What is not decided keeps the level for those behind it.
-            left -= usize::from(found.real && left > 1);
+            setting.effects = [found].into_iter().chain(others).collect();
+            setting.beside.clone_from(&base);
         }
-        self.veto();
+        self.keep_best(&helping);
     }
 
-    /// What may make another figure worse is not kept, though it is not shown to: harm needs less evidence than help.
-    fn veto(&mut self) {
-        for figure in [Figure::Maximum, Figure::Missed] {
-            let Some(fit) = self.fit(figure) else { continue };
-            let reach = student(LEVEL, fit.degrees);
-            for (knob, decided) in self.decided.iter_mut().enumerate() {
-                let worse = fit.effects[knob].is_some_and(|(effect, error)| effect - reach * error > 0.0);
-                if *decided == Some(Judgement::Helps) && worse {
-                    *decided = Some(Judgement::HelpsAndHarms);
-                }
+    /// The first one of those that help joins the base, unless another one helps by more than its interval reaches.
+    fn keep_best(&mut self, helping: &[usize]) {
+        let effect = |at: &usize| self.settings[*at].effects[0];
+        let Some(best) = helping.iter().map(|at| effect(at).change).min_by(f64::total_cmp) else { return };
+        let as_good = |at: &&usize| {
+            let of = effect(at);
+            of.change.ln() <= best.ln() + (of.interval[1] / of.change).ln()
+        };
+        let kept = helping.iter().filter(as_good).min().copied();
+        for at in helping {
+            let setting = &mut self.settings[*at];
+            setting.helped = true;
+            if kept == Some(*at) {
+                setting.decided = Some(Judgement::Helps);
             }
         }
-    }
-
-    /// What is known of each knob: the judgement, and its effects as far as they are known.
-    #[must_use]
-    pub fn found(&self) -> Vec<(Judgement, Vec<Effect>)> {
-        let knobs = self.decided.len();
-        let fits = Figure::ALL.map(|figure| (figure, self.fit(figure)));
-        let of = |knob: usize| {
-            let effect = |(figure, fit): &(Figure, Option<Fit>)| {
-                if *figure == Figure::Tail && self.at_decision[knob].is_some() {
-                    return self.at_decision[knob];
-                }
-                let fit = fit.as_ref()?;
-                let (effect, error) = fit.effects[knob]?;
-                let reach = student(LEVEL / (LOOKS * knobs) as f64, fit.degrees) * error;
-                // What never came has no spread to be held against.
-                (error > 0.0).then(|| told(*figure, effect, reach))
-            };
-            (self.decided[knob].unwrap_or(Judgement::Undecided), fits.iter().filter_map(effect).collect())
-        };
-        (0..knobs).map(of).collect()
+        if let Some(stage) = self.stages.last_mut() {
+            stage.over = true;
+        }
     }
 }
 
 /// An effect with its interval, as it is told.
-pub(super) fn told(figure: Figure, effect: f64, reach: f64) -> Effect {
-    let back = |v: f64| if figure.is_relative() { v.exp() } else { v };
-    let [low, high] = [effect - reach, effect + reach];
-    Effect { figure, change: back(effect), interval: [back(low), back(high)], real: low > 0.0 || high < 0.0 }
+pub(super) fn told(figure: Figure, effect: f64, [low, high]: [f64; 2]) -> Effect {
+    let real = low > 0.0 || high < 0.0;
+    Effect { figure, change: effect.exp(), interval: [low.exp(), high.exp()], real }
 }

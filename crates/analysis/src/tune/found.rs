@@ -3,7 +3,7 @@
 use jitterlab_model::{CpuSet, Fitness, Knob, Warning, Watched};
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Experiment, Figure, Judgement, TunePlan};
+use super::{Effect, Experiment, Figure, Judgement, Remedied, TunePlan};
 use crate::causes::TaskWhy;
 use crate::verdict::PurposeVerdict;
 
@@ -27,13 +27,13 @@ pub struct BlockFigures {
 }
 
 impl BlockFigures {
-    /// A figure as it is compared: the logarithm of a latency, a share as it is.
+    /// A figure as it is compared: its logarithm. Half a due time more was missed than were, so that none has one too.
     #[must_use]
     pub fn value(&self, figure: Figure) -> f64 {
         match figure {
             Figure::Tail => (self.tail_ns as f64).max(FLOOR_NS).ln(),
             Figure::Maximum => (self.max_ns as f64).max(FLOOR_NS).ln(),
-            Figure::Missed => self.missed as f64 / self.due.max(1) as f64,
+            Figure::Missed => ((self.missed as f64 + 0.5) / (self.due as f64 + 1.0)).ln(),
         }
     }
 }
@@ -103,10 +103,16 @@ pub struct KnobFound {
     /// Which, and what it set.
     #[serde(flatten)]
     pub offered: Offered,
+    /// What it is a remedy of, among the causes that were found; `None` for a usual first step, and for what was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedies: Option<Remedied>,
     /// The judgement.
     pub judgement: Judgement,
-    /// Its effects; none of what was never seen to vary.
+    /// Its effects, the figure that decides first; none of what was never seen to vary.
     pub effects: Vec<Effect>,
+    /// The knobs that were set with it and without: none where it was compared with the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Knob>,
 }
 
 impl KnobFound {
@@ -144,7 +150,7 @@ pub enum LeftOut {
     },
     /// The budget does not allow as many.
     NoTime,
-    /// It bears on nothing that made the task late.
+    /// It remedies nothing that made the task late, and is no usual first step.
     NoCause,
     /// It is set in the program whose thread is watched.
     OfProgram,
@@ -163,7 +169,7 @@ pub struct Change {
     pub effect: Option<Effect>,
 }
 
-/// Everything that helped, set together, against the start: fresh blocks in turns.
+/// The smallest set that keeps the gain, against the start: fresh blocks in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proven {
     /// What was set.
@@ -188,23 +194,23 @@ impl Proven {
     pub fn of(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
         let of_start = median_of(&proof.blocks(false))?;
         let of_tuned = median_of(&proof.blocks(true))?;
-        let (judgement, effects) = proof.found().into_iter().next()?;
+        let found = proof.found().first()?;
         let seen = |of: &BlockFigures, figure: Figure| match figure {
             Figure::Tail => of.tail_ns as f64,
             Figure::Maximum => of.max_ns as f64,
-            Figure::Missed => of.value(Figure::Missed),
+            Figure::Missed => of.missed as f64 / of.due.max(1) as f64,
         };
         let change = |figure| Change {
             figure,
             start: seen(&of_start, figure),
             tuned: seen(&of_tuned, figure),
-            effect: effects.iter().find(|effect| effect.figure == figure).copied(),
+            effect: found.effects.iter().find(|effect| effect.figure == figure).copied(),
         };
         Some(Proven {
             knobs,
             pairs: proof.rounds(),
             changes: Figure::ALL.map(change).into(),
-            holds: judgement == Judgement::Helps,
+            holds: found.judgement() == Judgement::Helps,
             start_verdict: of_start.verdict,
             tuned_verdict: of_tuned.verdict,
         })
@@ -257,6 +263,15 @@ pub enum TuneNote {
     },
 }
 
+/// What a machine can keep settings with over a restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Keeping {
+    /// systemd is the first process, and reads its files.
+    pub systemd: bool,
+    /// Its kernel and command line are its own, not supplied by a host.
+    pub command_line: bool,
+}
+
 /// What `tune` found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TuneResult {
@@ -272,7 +287,7 @@ pub struct TuneResult {
     /// The purpose that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
-    /// The percentile that decides, such as p99.9.
+    /// The percentile of a block that is compared, such as p99.9.
     pub tail: String,
     /// How the time was to be spent; `None` where nothing could be tried.
     pub plan: Option<TunePlan>,
@@ -294,6 +309,8 @@ pub struct TuneResult {
     /// What could be tried over restarts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restart: Vec<Restart>,
+    /// What keeps settings over a restart here.
+    pub keeping: Keeping,
     /// What helped, together against the start; `None` where nothing did.
     pub proven: Option<Proven>,
     /// What a reader has to know.
@@ -307,6 +324,12 @@ impl TuneResult {
         let kept =
             move |found: &&KnobFound| proven.is_some_and(|proven| proven.knobs.contains(&found.offered.knob));
         self.knobs.iter().filter(kept)
+    }
+
+    /// The figure that decides: the missed share where the start misses, else the percentile.
+    #[must_use]
+    pub fn figure(&self) -> Figure {
+        self.plan.map_or(Figure::Tail, |plan| plan.pilot.figure)
     }
 
     /// How well the purpose is served with what is worth keeping, if one was asked for.

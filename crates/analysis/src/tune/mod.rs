@@ -1,23 +1,22 @@
 //! Which settings make a task more regular on this machine: an experiment over knobs, planned, judged and proven.
 //!
-//! The unit is the block: one short measurement. Knobs are tried together, each in one half of the blocks of a round
-//! ([`design`]); what is found to help is set for the rest, and proven against the start by fresh blocks in turns.
+//! The unit is the block: one short measurement. Knobs are tried one at a time on the same base, in turns ([`experiment`]);
+//! what is found to help joins the base, and the smallest set is proven against the start by fresh blocks in turns.
 
 mod candidates;
-pub mod design;
 mod effects;
 mod experiment;
 mod found;
 mod plan;
 mod starts;
 
-pub use candidates::{bears_on, is_worth_trying};
-pub use experiment::{Experiment, MATTERS};
+pub use candidates::{Remedied, USUAL, in_order, remedies};
+pub use experiment::{Experiment, FEWEST_ROUNDS, MATTERS, Round, Row, SettingFound};
 pub use found::{
-    BlockFigures, Change, KnobFound, KnobLeft, LeftOut, Offered, Proven, Restart, Step, TuneNote, TuneResult,
-    median_of,
+    BlockFigures, Change, Keeping, KnobFound, KnobLeft, LeftOut, Offered, Proven, Restart, Step, TuneNote,
+    TuneResult, median_of,
 };
-pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_OF_START, Pace, TunePlan, blocks_of_start, detectable};
+pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_OF_START, PILOTS, Pace, Pilot, TunePlan, blocks_of_start};
 pub use starts::{FEWEST_STARTS, MOST_STARTS, Start, StartSeen, StartsResult, Way};
 
 use serde::{Deserialize, Serialize};
@@ -27,7 +26,7 @@ pub const LEVEL: f64 = 0.05;
 /// How often an experiment is looked at: each look has its share of the chance.
 pub const LOOKS: usize = 3;
 
-/// A figure of a block.
+/// A figure of a block. Effects on it are ratios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -40,14 +39,8 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Every figure, the one that decides first.
+    /// Every figure.
     pub const ALL: [Figure; 3] = [Figure::Tail, Figure::Maximum, Figure::Missed];
-
-    /// Whether its effects are ratios.
-    #[must_use]
-    pub fn is_relative(self) -> bool {
-        self != Figure::Missed
-    }
 }
 
 /// What a knob does to a figure.
@@ -55,10 +48,9 @@ impl Figure {
 pub struct Effect {
     /// The figure.
     pub figure: Figure,
-    /// What it is with the knob set over what it is without (below 1 is better), in the mean over how the others are set; of the
-    /// missed share, minus it.
+    /// What it is with the knob set over what it is without (below 1 is better).
     pub change: f64,
-    /// Its interval. All intervals of the figure that decides hold at once with 95 %.
+    /// Its interval. All intervals of the figure that decides hold at once with 95 %; one of another figure with 95 %.
     pub interval: [f64; 2],
     /// Whether the interval excludes that nothing changed.
     pub real: bool,
@@ -70,6 +62,8 @@ pub struct Effect {
 pub enum Judgement {
     /// The task is more regular with it.
     Helps,
+    /// It helps alone, but is not needed beside one that is kept: both remedy the same cause.
+    NotNeeded,
     /// It would help where it decides, but another figure may be worse: it is not kept.
     HelpsAndHarms,
     /// It was not decided in the time.

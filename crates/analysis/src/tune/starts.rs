@@ -195,12 +195,13 @@ fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<
             let mean = mean(of, at);
             of.iter().map(|values| (values[at] - mean).powi(2)).sum::<f64>()
         };
-        let width = if figure.is_relative() { RESOLUTION } else { 0.0 };
-        let variance = (squares(first) + squares(second)) / degrees as f64 + width * width / 12.0;
+        let variance = (squares(first) + squares(second)) / degrees as f64 + RESOLUTION * RESOLUTION / 12.0;
         let error = (variance * (1.0 / first.len() as f64 + 1.0 / second.len() as f64)).sqrt();
         let effect = mean(second, at) - mean(first, at);
-        if error > 0.0 {
-            effects.push(told(figure, effect, student(level, degrees) * error));
+        // What never varied, such as misses that never came, is no effect.
+        if variance > RESOLUTION * RESOLUTION / 12.0 {
+            let reach = student(level, degrees) * error;
+            effects.push(told(figure, effect, [effect - reach, effect + reach]));
         }
         // Harm needs less evidence than help.
         worse |= figure != Figure::Tail && effect - student(LEVEL, degrees) * error > 0.0;

@@ -95,10 +95,10 @@ fn settings_that_do_nothing_are_said_to_do_nothing() {
 fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
     use settings::Blocks;
     for (seed, blocks) in (11..).zip(settings::BLOCKS) {
-        let found = settings::tenths(blocks, 12, 60, seed);
+        let found = settings::tenths(blocks, 48, 60, seed);
         assert_eq!(found.swapped, 0, "{}: {found:?}", blocks.name());
-        // What bursts hide takes longer.
-        let easy = !matches!(blocks, Blocks::Bursts);
+        // What bursts, outliers or a machine that wanders hide takes longer.
+        let easy = matches!(blocks, Blocks::White | Blocks::Coarse);
         assert!(
             !easy || found.better.min(found.worse) * 10 >= found.repeats * 8,
             "{}: {found:?}",
@@ -109,8 +109,10 @@ fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
 
 #[test]
 fn what_a_plan_of_settings_says_it_finds_it_finds_and_a_hog_makes_no_others() {
-    let (found, shows) = settings::power(10, 30, 0.05, 60, 41).unwrap();
-    assert!(shows < 0.1 && found >= 0.8, "{found} of 10 % where {shows} are found");
+    let (found, shows) = settings::power(10, 30, 0.05, 1.15, 60, 41).unwrap();
+    assert!(shows < 0.15 && found >= 0.8, "{found} of 15 % where {shows} are found");
+    let (found, shows) = settings::power(10, 6, 0.6, 3.0, 60, 42).unwrap();
+    assert!(shows < 2.0 && found >= 0.8, "{found} of a factor of 3 where {shows} is found");
     for (seed, blocks) in (31..).zip(settings::BLOCKS) {
         assert_holds(
             &format!("beside a hog, {}", blocks.name()),

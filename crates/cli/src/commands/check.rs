@@ -44,5 +44,6 @@ pub fn execute(args: &Args) -> Ending {
         output::print(&script)?;
         return Ok(Status::Fine);
     }
-    Ok(Status::of(args.output.show(&report)?))
+    args.output.show(&report)?;
+    Ok(if report.is_ready() { Status::Fine } else { Status::RequirementFailed })
 }

@@ -1,26 +1,34 @@
-//! `jitterlab restore`: put back what a crashed run left isolated, and end what it left recording.
+//! `jitterlab restore`: put back what a crashed run left isolated, end what it left recording, and take kept settings back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jitterlab_host::facts::Root;
-use jitterlab_host::isolate::restore;
+use jitterlab_host::isolate::{left_behind, restore};
 use jitterlab_host::scratch::sweep_usual_places;
 use jitterlab_host::trace_events::sweep;
 use jitterlab_report::recovery;
 use jitterlab_trace::place;
 
 use crate::exit::{Ending, Status};
-use crate::output;
+use crate::{kept_files, output};
 
 /// Put back what killed commands left changed, recording or half written
 ///
-/// Puts back what a killed run with --isolate changed, ends what one with --why left recording, and removes what killed
-/// commands left half written here and where temporary files are.
+/// Puts back what a killed tune, doctor or run with --isolate changed, ends what one with --why left recording, and removes
+/// what killed commands left half written here and where temporary files are. Settings that were kept on purpose stay, but for
+/// --kept.
 #[derive(clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// Remove the files that `tune --keep` wrote below this directory, too
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "/")]
+    kept: Option<PathBuf>,
+}
 
 /// Undoes what processes that are gone had changed.
-pub fn execute(_: &Args) -> Ending {
+pub fn execute(args: &Args) -> Ending {
+    if let Some(folder) = &args.kept {
+        kept_files::take_back(folder)?;
+    }
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
     let mut left = sweep_usual_places();
@@ -28,4 +36,12 @@ pub fn execute(_: &Args) -> Ending {
     output::print(&recovery::restored(done, sweep(), &left))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
+}
+
+/// Says that a killed command has left this machine changed, whatever was asked for.
+pub fn offer() {
+    let left = left_behind(&Root::system());
+    if !left.is_empty() {
+        output::note(&recovery::offer(&left));
+    }
 }

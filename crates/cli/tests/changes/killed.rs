@@ -55,6 +55,16 @@ const ATTACKED: [Attacked; 17] = [
     Attacked { words: "report known.parquet -o known.html", within_ms: 2_000 },
 ];
 
+/// Experiments over settings, killed at any moment of their whole length.
+const EXPERIMENTS: [Attacked; 3] = [
+    Attacked { words: "tune -q --budget 90s --policy other --load cpu:1@0", within_ms: 30_000 },
+    Attacked {
+        words: "tune -q --budget 90s --only cpuset,other-threads,interrupts,kernel-threads,timer-migration,group-limits",
+        within_ms: 30_000,
+    },
+    Attacked { words: "doctor cnc --by card --yes --budget 4m --load cpu:1", within_ms: 200_000 },
+];
+
 /// Processes that a load has started, which heed no request and belong to no group of it.
 const FAMILY: &str = "trap '' TERM; setsid sleep 611 & (sleep 612 & sleep 613)";
 
@@ -205,7 +215,8 @@ fn nothing_goes_on(folder: &Path, what: &str) {
 /// What is in the folder is a measurement, or a result that is whole. How much of `recorded` is missing in a run.
 fn kept(attacked: &Attacked, folder: &Path, what: &str, recorded: Duration) -> Duration {
     let is_kept = |name: &String| {
-        ["c", "m", "known.csv", "known.html"].contains(&name.as_str())
+        ["c", "m", "known.csv", "known.html", "jitterlab-doctor.html", "jitterlab-doctor.json"]
+            .contains(&name.as_str())
             || [".parquet", ".part", ".parts"].iter().any(|end| name.ends_with(end))
     };
     let there = names(folder.to_str().unwrap());
@@ -239,14 +250,25 @@ fn kept(attacked: &Attacked, folder: &Path, what: &str, recorded: Duration) -> D
 
 #[test]
 fn killed_commands_leave_what_they_recorded_and_nothing_else() {
-    // More by hand: JITTERLAB_KILLS=20 of each command.
-    let rounds: u64 = std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
+    attack(&ATTACKED, 1);
+}
+
+/// Takes minutes for each kill of doctor: `--ignored`, with JITTERLAB_KILLS=50 of each.
+#[test]
+#[ignore = "takes minutes for each kill of doctor"]
+fn killed_experiments_leave_no_setting_no_group_and_no_journal() {
+    attack(&EXPERIMENTS, 3);
+}
+
+/// Kills each command so often; more by hand: JITTERLAB_KILLS=20 of each.
+fn attack(attacked: &[Attacked], usual: u64) {
+    let rounds: u64 = std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
     let _alone = alone();
     let _moved = Moved::start();
     let before = State::now();
     let mut kills: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut undone, mut most_lost) = (0, Duration::ZERO);
-    for (number, attacked) in ATTACKED.iter().enumerate() {
+    for (number, attacked) in attacked.iter().enumerate() {
         let is_missing =
             attacked.words.starts_with("mcu") && Command::new("avr-g++").arg("--version").output().is_err();
         if attacked.isolates() && !may_isolate() || is_missing {

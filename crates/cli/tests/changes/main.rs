@@ -6,3 +6,4 @@ mod shared;
 mod isolation;
 mod killed;
 mod tune;
+mod tuned;

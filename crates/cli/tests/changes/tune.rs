@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
@@ -87,12 +88,31 @@ fn only_what_was_kept_is_reverted() {
     fs::write(path("etc/tmpfiles.d/jitterlab.conf"), "# mine\n").unwrap();
     let root = folder.path().to_str().unwrap();
     for _ in 0..2 {
-        answered(folder.path(), &["tune", "--revert", root]);
+        answered(folder.path(), &["restore", "--kept", root]);
         assert!(
             !path("etc/sysctl.d/99-jitterlab.conf").exists()
                 && path("etc/tmpfiles.d/jitterlab.conf").exists()
         );
     }
+}
+
+#[test]
+fn a_group_that_a_killed_command_left_is_offered_by_the_next_one_and_goes_with_restore() {
+    let _alone = alone();
+    // No process has this number: it is above the largest one.
+    let group = Path::new("/sys/fs/cgroup/cpuset/jitterlab-rest-99999999");
+    if !is_root() || fs::create_dir(group).is_err() {
+        println!("skipped: it takes root and control groups of version 1");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let said = |args: &[&str]| String::from_utf8_lossy(&jitterlab(folder.path(), args).stderr).into_owned();
+    for args in [&["check", "--brief"][..], &["stepper", "--list"]] {
+        let said = said(args);
+        assert!(said.contains("99999999") && said.contains("sudo jitterlab restore"), "{args:?}: {said}");
+    }
+    assert!(answered(folder.path(), &["restore"]).contains("process 99999999: 1 change undone"));
+    assert!(!group.exists() && !said(&["check", "--brief"]).contains("99999999"));
 }
 
 /// A program that is ended with this.

@@ -1,6 +1,6 @@
 //! The kernel's preemption, ticks, limits and detectors.
 
-use jitterlab_model::check::RemedyKind::Lasting;
+use jitterlab_model::check::RemedyKind::{Host, Lasting};
 use jitterlab_model::facts::Preemption;
 
 use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
@@ -9,6 +9,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "preemption", scope: Scope::Kernel, ruling: preemption },
     Rule { id: "preempt-rt", scope: Scope::Kernel, ruling: preempt_rt },
     Rule { id: "high-resolution-timers", scope: Scope::Kernel, ruling: high_resolution_timers },
+    Rule { id: "skew-tick", scope: Scope::Kernel, ruling: skew_tick },
     Rule { id: "tick", scope: Scope::Kernel, ruling: tick },
     Rule { id: "rt-throttling", scope: Scope::Kernel, ruling: rt_throttling },
     Rule { id: "timer-migration", scope: Scope::Kernel, ruling: timer_migration },
@@ -42,8 +43,11 @@ fn preempt_rt(s: &Subject<'_>) -> Ruling {
     }
 }
 
-/// The way to a real-time kernel on this distribution.
+/// The way to a real-time kernel on this distribution, or from the host that supplies the kernel.
 fn install_rt(ruling: Ruling, s: &Subject<'_>) -> Ruling {
+    if s.facts.is_kernel_of_host() {
+        return ruling.advise(Host, "install-host");
+    }
     let kernel = &s.facts.kernel;
     let family = kernel.distribution_family.as_deref().unwrap_or("");
     let debian = match kernel.architecture.as_deref() {
@@ -73,7 +77,7 @@ fn high_resolution_timers(s: &Subject<'_>) -> Ruling {
     match (clock.high_resolution, clock.resolution_ns) {
         (Some(true), Some(ns)) => pass("on").with("resolution_ns", ns),
         (Some(false), Some(ns)) => {
-            let ruling = fail("off").with("resolution_ns", ns);
+            let ruling = fail("off").with("resolution_ns", ns).costs_us(ns as i64 / 1_000);
             match s.facts.kernel.parameter("highres") {
                 Some("off") => ruling.advise(Lasting, "take-off"),
                 _ => ruling.parameter("highres=on").advise(Lasting, "build"),
@@ -112,6 +116,16 @@ fn rt_throttling(s: &Subject<'_>) -> Ruling {
             .with("period_us", period)
             .with("pause_us", period - runtime)
             .sysctl(NAME, "-1"),
+    }
+}
+
+/// Ticks of all processors at once, which then wait for one lock.
+fn skew_tick(s: &Subject<'_>) -> Ruling {
+    match (s.facts.kernel.command_line.as_ref(), s.facts.kernel.parameter("skew_tick")) {
+        (None, _) => unknown(),
+        _ if s.facts.cpus.len() < 2 => not_applicable("one-cpu"),
+        (_, Some("1")) => pass("apart"),
+        _ => warn("together").parameter("skew_tick=1"),
     }
 }
 

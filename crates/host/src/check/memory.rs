@@ -15,6 +15,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "swappiness", scope: Scope::Kernel, ruling: swappiness },
     Rule { id: "free-memory", scope: Scope::Kernel, ruling: free_memory },
     Rule { id: "huge-pages", scope: Scope::Kernel, ruling: huge_pages },
+    Rule { id: "memory-statistics", scope: Scope::Kernel, ruling: statistics },
+    Rule { id: "same-page-merging", scope: Scope::Kernel, ruling: same_page_merging },
+    Rule { id: "access-times", scope: Scope::Kernel, ruling: access_times },
     Rule { id: "numa-balancing", scope: Scope::Kernel, ruling: numa_balancing },
     Rule { id: "memory-errors", scope: Scope::Hardware, ruling: errors },
 ];
@@ -67,6 +70,35 @@ fn huge_pages(s: &Subject<'_>) -> Ruling {
             .parameter("transparent_hugepage=madvise"),
         Some("madvise") => pass("on-request"),
         Some(other) => pass("set").with("setting", other),
+    }
+}
+
+/// Seconds between collections that tuned's profile for real time asks for.
+const STATISTICS_S: u64 = 10;
+
+fn statistics(s: &Subject<'_>) -> Ruling {
+    match s.facts.memory.stat_interval_s {
+        None => unknown(),
+        Some(seconds) if seconds >= STATISTICS_S => pass("every").with("seconds", seconds),
+        Some(seconds) => {
+            warn("every").with("seconds", seconds).sysctl("vm.stat_interval", &STATISTICS_S.to_string())
+        }
+    }
+}
+
+fn same_page_merging(s: &Subject<'_>) -> Ruling {
+    match s.facts.memory.same_page_merging {
+        None => not_applicable("none"),
+        Some(false) => pass("off"),
+        Some(true) => warn("on").write(0, "/sys/kernel/mm/ksm/run").advise(Lasting, "ksmtuned"),
+    }
+}
+
+fn access_times(s: &Subject<'_>) -> Ruling {
+    match &s.facts.memory.access_times {
+        None => unknown(),
+        Some(places) if places.is_empty() => pass("seldom"),
+        Some(places) => warn("each").with("places", places.clone()).advise(Lasting, "fstab"),
     }
 }
 

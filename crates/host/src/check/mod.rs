@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jitterlab_model::check::{
-    Action, Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status, Value,
+    Action, COSTS, Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status, Value,
 };
 use jitterlab_model::{CpuSet, RunInfo, SystemFacts, TaskSpec};
 
@@ -91,6 +91,11 @@ impl Ruling {
     fn with(mut self, name: &str, value: impl Into<Value>) -> Ruling {
         self.values.insert(name.into(), value.into());
         self
+    }
+
+    /// The longest delay that what was found can cause here.
+    fn costs_us(self, us: i64) -> Ruling {
+        self.with(COSTS, us.saturating_mul(1_000))
     }
 
     fn remedy(mut self, kind: RemedyKind, action: Action) -> Ruling {
@@ -199,6 +204,13 @@ fn judge(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {
         Scope::Kernel | Scope::Hardware if subject.facts.virtualisation.container.is_some() => {
             // The kernel is the host's, and its files are read-only in here.
             for remedy in ruling.remedies.iter_mut().filter(|remedy| remedy.kind != RemedyKind::Option) {
+                remedy.kind = RemedyKind::Host;
+            }
+        }
+        Scope::Kernel | Scope::Hardware if subject.facts.is_kernel_of_host() => {
+            // Whoever starts the machine gives it its kernel and command line.
+            let of_host = |kind| matches!(kind, RemedyKind::KernelParameter | RemedyKind::Machine);
+            for remedy in ruling.remedies.iter_mut().filter(|remedy| of_host(remedy.kind)) {
                 remedy.kind = RemedyKind::Host;
             }
         }

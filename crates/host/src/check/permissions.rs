@@ -1,7 +1,7 @@
 //! What this process may do.
 
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting};
-use jitterlab_model::facts::Limit;
+use jitterlab_model::facts::{GroupLimit, Limit};
 
 use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, warn};
 
@@ -16,6 +16,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "dma-latency-permission", scope: Scope::Process, ruling: dma_latency },
     Rule { id: "rttime", scope: Scope::Process, ruling: rttime },
     Rule { id: "rt-group", scope: Scope::Kernel, ruling: rt_group },
+    Rule { id: "group-limits", scope: Scope::Kernel, ruling: group_limits },
     Rule { id: "container", scope: Scope::Process, ruling: container },
     Rule { id: "allowed-cpus", scope: Scope::Process, ruling: allowed_cpus },
 ];
@@ -75,6 +76,23 @@ fn rt_group(s: &Subject<'_>) -> Ruling {
         Some(us) => pass("time").with("runtime_us", us),
         None => not_applicable("not-shared-out"),
     }
+}
+
+fn group_limits(s: &Subject<'_>) -> Ruling {
+    let process = &s.facts.process;
+    // Without a group there is nothing to limit, and nothing was read.
+    if process.cpuset.is_none() {
+        return unknown();
+    }
+    let pause_us = |limit: &GroupLimit| limit.period_us - limit.quota_us;
+    let Some(worst) = process.group_limits.iter().max_by_key(|limit| pause_us(limit)) else {
+        return pass("none");
+    };
+    let ruling = warn("limited")
+        .with("quota_us", worst.quota_us)
+        .with("period_us", worst.period_us)
+        .costs_us(pause_us(worst));
+    process.group_limits.iter().fold(ruling, |ruling, limit| ruling.write(&limit.lifted, &limit.file))
 }
 
 fn container(s: &Subject<'_>) -> Ruling {

@@ -132,6 +132,7 @@ fn idle_states(s: &Subject<'_>) -> Ruling {
     if exit_us <= LONG_EXIT_US {
         return ruling;
     }
+    let ruling = ruling.costs_us(i64::try_from(exit_us).unwrap_or(i64::MAX));
     let long = |state: &IdleState| state.exit_latency_us.is_some_and(|us| us > LONG_EXIT_US);
     let states = cpus(s).next().map_or(&[][..], |cpu| cpu.idle_states.as_slice());
     let too_deep = states.iter().enumerate().filter(|(_, state)| long(state)).map(|(n, _)| n);

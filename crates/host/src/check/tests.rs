@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jitterlab_model::facts::{Interrupt, Limit, Preemption, RealTimeThread};
+use jitterlab_model::facts::{GroupLimit, Interrupt, Limit, Preemption, RealTimeThread};
 
 use jitterlab_report::check::words;
 
@@ -40,6 +40,8 @@ const CASES: &[Case] = &[
     ("rt-group", "cnc-rt", AS_IT_IS, Na, "not shared out", ""),
     ("rt-group", "vm", |f| f.process.cgroup_rt_runtime_us = Some(950_000), Pass, "950000", ""),
     ("rt-group", "vm", |f| f.process.cgroup_rt_runtime_us = Some(0), Fail, "refused", "cpu/system.slice/ssh.service/cpu.rt_runtime_us"),
+    ("group-limits", "vm", AS_IT_IS, Pass, "none", ""),
+    ("group-limits", "vm", |f| { f.process.group_limits.push(GroupLimit { file: "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us".into(), quota_us: 20_000, period_us: 100_000, lifted: "-1".into() }); }, Warn, "20000 µs of processor time in 100000", "echo -1 > /sys/fs/cgroup/cpu/a/cpu.cfs_quota_us"),
     ("container", "cnc-rt", AS_IT_IS, Pass, "none", ""),
     ("container", "container", AS_IT_IS, Warn, "docker, without", "--cpuset-cpus=4-5"),
     ("container", "container", |f| f.process.capabilities = Some(u64::MAX), Pass, "docker, with", ""),
@@ -64,6 +66,10 @@ const CASES: &[Case] = &[
     ("rt-throttling", "cnc-rt", AS_IT_IS, Pass, "off", ""),
     ("rt-throttling", "laptop", AS_IT_IS, Warn, "up to 50000 µs", "sysctl -w kernel.sched_rt_runtime_us=-1"),
     ("rt-throttling", "laptop", |f| f.scheduler.rt_runtime_us = Some(0), Fail, "no time", "950000"),
+    ("preempt-rt", "vm", |f| f.kernel.installed = Some(false), Warn, "voluntary", "the host start this machine"),
+    ("skew-tick", "laptop", AS_IT_IS, Warn, "tick together", "skew_tick=1"),
+    ("skew-tick", "laptop", |f| f.kernel.command_line = Some("skew_tick=1".into()), Pass, "yes", ""),
+    ("skew-tick", "laptop", |f| f.cpus.truncate(1), Na, "one CPU", ""),
     ("timer-migration", "cnc-rt", AS_IT_IS, Pass, "off", ""),
     ("timer-migration", "laptop", AS_IT_IS, Warn, "on", "kernel.timer_migration=0"),
     ("nmi-watchdog", "cnc-rt", AS_IT_IS, Pass, "off", ""),
@@ -164,6 +170,12 @@ const CASES: &[Case] = &[
     ("dma-latency-permission", "laptop", |f| f.power.dma_latency_writable = Some(true), Pass, "may", ""),
     ("dma-latency-permission", "laptop", |f| f.power.dma_latency_writable = Some(false), Warn, "may not", "chown"),
     ("dma-latency-permission", "container", |f| f.power.dma_latency_writable = Some(false), Warn, "may not", "--device"),
+    ("memory-statistics", "laptop", |f| f.memory.stat_interval_s = Some(1), Warn, "every 1 s", "vm.stat_interval=10"),
+    ("memory-statistics", "laptop", |f| f.memory.stat_interval_s = Some(120), Pass, "every 120 s", ""),
+    ("same-page-merging", "laptop", |f| f.memory.same_page_merging = Some(true), Warn, "on", "echo 0 > /sys/kernel/mm/ksm/run"),
+    ("same-page-merging", "laptop", |f| f.memory.same_page_merging = Some(false), Pass, "off", ""),
+    ("access-times", "laptop", |f| f.memory.access_times = Some(vec!["/".into()]), Warn, "each reading on /", "noatime"),
+    ("access-times", "laptop", |f| f.memory.access_times = Some(vec![]), Pass, "seldom", ""),
     ("numa-balancing", "laptop", AS_IT_IS, Pass, "off", ""),
     ("numa-balancing", "server", AS_IT_IS, Warn, "between 2 nodes", "numa_balancing=disable"),
     ("memory-errors", "laptop", AS_IT_IS, Na, "does not count", ""),
@@ -245,11 +257,45 @@ fn a_machine_that_says_nothing_passes_nothing() {
 }
 
 #[test]
-fn a_prepared_machine_is_fit_and_a_laptop_is_not() {
+fn a_prepared_machine_is_ready_and_a_laptop_is_not() {
     let prepared = report(&facts("cnc-rt"));
-    assert!(prepared.is_fit());
+    assert!(prepared.is_ready());
     assert_eq!(prepared.count(Warn), 0, "{:#?}", prepared.checks);
-    assert!(!report(&facts("laptop")).is_fit());
+    assert!(!report(&facts("laptop")).is_ready());
+}
+
+#[test]
+fn what_fails_leads_and_what_costs_most_here_comes_first() {
+    let mut laptop = facts("laptop");
+    laptop.process.group_limits.push(GroupLimit {
+        file: "/sys/fs/cgroup/cpu.max".into(),
+        quota_us: 20_000,
+        period_us: 100_000,
+        lifted: "max 100000".into(),
+    });
+    let report = report(&laptop);
+    let faults = report.faults();
+    let ids = |status: Status| -> Vec<&str> {
+        faults.iter().filter(|check| check.status == status).map(|check| check.id.as_str()).collect()
+    };
+    assert_eq!(ids(Fail), ["rtprio", "preemption"], "{faults:#?}");
+    // The group says itself how long it stops a program: here 80 ms.
+    let warned = ids(Warn);
+    assert_eq!(warned[..2], ["group-limits", "preempt-rt"], "{warned:?}");
+    assert!(warned[2..].contains(&"governor"), "{warned:?}");
+    assert!(faults.iter().zip(&faults[1..]).all(|(a, b)| a.status <= b.status));
+}
+
+#[test]
+fn on_a_machine_whose_host_supplies_the_kernel_nobody_is_sent_to_a_boot_loader() {
+    let mut vm = facts("vm");
+    vm.kernel.installed = Some(false);
+    let report = report(&vm);
+    assert_eq!(report.kernel_parameters, "");
+    let by_hand = |check: &Check| {
+        check.remedies.iter().any(|of| matches!(of.kind, RemedyKind::KernelParameter | RemedyKind::Machine))
+    };
+    assert!(!report.checks.iter().any(by_hand), "{:#?}", report.checks);
 }
 
 #[test]
@@ -281,6 +327,7 @@ fn more_machines() -> Vec<SystemFacts> {
         ("cnc-rt", |f| f.clock.source = Some("another".into())),
         ("vm", |f| (f.clock.source, f.clock.available) = (Some("hpet".into()), vec![])),
         ("vm", |f| f.cpus.clear()),
+        ("vm", |f| (f.kernel.installed, f.kernel.preemption_dynamic) = (Some(false), Some(false))),
         ("vm", |f| f.cpus.iter_mut().for_each(|c| c.siblings = CpuSet::new())),
         ("vm", |f| f.virtualisation.hypervisor = None),
         ("laptop", |f| f.power.dma_latency_holders.clear()),

@@ -62,8 +62,14 @@ pub(super) fn kernel(root: &Root) -> Kernel {
         version,
         command_line,
         options,
+        init: root.word("proc/1/comm"),
         ..Kernel::default()
     };
+    kernel.installed = kernel.release.as_deref().map(|release| {
+        ["boot/vmlinuz-", "boot/config-", "lib/modules/", "usr/lib/modules/"]
+            .iter()
+            .any(|place| root.exists(&format!("{place}{release}")))
+    });
     kernel.preemption_dynamic = preemption_dynamic(root, &kernel);
     kernel.preemption_switch = preemption_switch(root);
     kernel.preemption = preemption(root, &kernel);

@@ -19,7 +19,24 @@ pub(super) fn memory(root: &Root) -> Memory {
         swappiness: root.number("proc/sys/vm/swappiness"),
         huge_pages: chosen(root, "sys/kernel/mm/transparent_hugepage/enabled"),
         huge_pages_defrag: chosen(root, "sys/kernel/mm/transparent_hugepage/defrag"),
+        stat_interval_s: root.number("proc/sys/vm/stat_interval"),
+        same_page_merging: root.number::<u8>("sys/kernel/mm/ksm/run").map(|run| run == 1),
+        access_times: root.text("proc/self/mounts").map(|mounts| access_times(&mounts)),
     }
+}
+
+/// Mount points of disks without `relatime` and `noatime`, which are the usual choices.
+fn access_times(mounts: &str) -> Vec<String> {
+    let strict = |line: &str| {
+        let mut fields = line.split(' ');
+        let (device, place, _, options) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let has = |wanted: &[&str]| options.split(',').any(|option| wanted.contains(&option));
+        (device.starts_with("/dev/") && !has(&["relatime", "noatime", "ro"])).then(|| place.to_owned())
+    };
+    let mut places: Vec<String> = mounts.lines().filter_map(strict).collect();
+    places.sort();
+    places.dedup();
+    places
 }
 
 /// The choice in a file such as `always [madvise] never`.

@@ -17,6 +17,8 @@ mod processor;
 mod threads;
 mod virtualisation;
 
+pub(crate) use process::group_limits;
+
 #[cfg(test)]
 pub(crate) mod fixture;
 

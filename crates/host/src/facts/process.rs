@@ -1,7 +1,7 @@
 //! What this process may do.
 
 use jitterlab_model::CpuSet;
-use jitterlab_model::facts::{Limit, Limits, Process};
+use jitterlab_model::facts::{GroupLimit, Limit, Limits, Process};
 
 use super::{Root, field};
 
@@ -9,13 +9,7 @@ pub(super) fn process(root: &Root) -> Process {
     let status = root.text("proc/self/status").unwrap_or_default();
     let limits = root.text("proc/self/limits").unwrap_or_default();
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
-    let group_of = |controller: &str| {
-        groups.lines().find_map(|line| {
-            let mut parts = line.splitn(3, ':').skip(1);
-            let (controllers, path) = (parts.next()?, parts.next()?);
-            controllers.split(',').any(|c| c == controller).then(|| path.to_owned())
-        })
-    };
+    let group_of = |controller: &str| group_of(&groups, controller);
     // With version 2 the only group has no controllers in its line.
     let unified = group_of("");
     let cpuset = group_of("cpuset").or(unified);
@@ -36,7 +30,60 @@ pub(super) fn process(root: &Root) -> Process {
                 root.number(&format!("sys/fs/cgroup/{mount}/{}/cpu.rt_runtime_us", path.trim_matches('/')))
             })
         }),
+        group_limits: group_limits(root, "self"),
     }
+}
+
+/// The group of a process for a controller of version 1, or for "" of version 2, by what the kernel says of its groups.
+fn group_of(groups: &str, controller: &str) -> Option<String> {
+    groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (parts.next()?, parts.next()?);
+        controllers.split(',').any(|c| c == controller).then(|| path.to_owned())
+    })
+}
+
+/// Limits on the processor time of the groups of a process, named by its number or `self`, the group's own first.
+pub(crate) fn group_limits(root: &Root, process: &str) -> Vec<GroupLimit> {
+    let groups = root.text(&format!("proc/{process}/cgroup")).unwrap_or_default();
+    let mounts = [("cpu", "cpu"), ("cpu", "cpu,cpuacct"), ("", ""), ("", "unified")];
+    let mut limits: Vec<GroupLimit> = Vec::new();
+    for (controller, mount) in mounts {
+        let Some(group) = group_of(&groups, controller) else { continue };
+        let mut path = group.trim_matches('/');
+        while !path.is_empty() {
+            let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+            let folder = |path: &str| ["sys/fs/cgroup", mount, path].join("/").replace("//", "/");
+            limits.extend(limits_of(root, &folder(path), &folder(above)));
+            path = above;
+        }
+    }
+    limits
+}
+
+fn limits_of(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
+    let number = |folder: &str, name: &str| root.number::<i64>(&format!("{folder}/{name}"));
+    let limit = |name: &str, quota_us: i64, period_us: i64, lifted: String| {
+        let limits = quota_us > 0 && quota_us < period_us;
+        limits.then(|| GroupLimit { file: format!("/{folder}/{name}"), quota_us, period_us, lifted })
+    };
+    let fair = || {
+        let (quota, period) = (number(folder, "cpu.cfs_quota_us")?, number(folder, "cpu.cfs_period_us")?);
+        limit("cpu.cfs_quota_us", quota, period, "-1".into())
+    };
+    // The group above shares out what it has itself.
+    let real_time = || {
+        let name = "cpu.rt_runtime_us";
+        let (runtime, most) = (number(folder, name)?, number(above, name)?);
+        let period = number(folder, "cpu.rt_period_us")?;
+        limit(name, runtime, period, most.to_string()).filter(|_| most > runtime)
+    };
+    let unified = || {
+        let text = root.text(&format!("{folder}/cpu.max"))?;
+        let (quota, period) = text.split_once(' ')?;
+        limit("cpu.max", quota.parse().ok()?, period.parse().ok()?, format!("max {period}"))
+    };
+    [fair(), real_time(), unified()].into_iter().flatten().collect()
 }
 
 fn limit(table: &str, name: &str) -> Option<Limit> {

@@ -7,11 +7,9 @@ use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
 use jitterlab_model::{CpuSet, Error};
 
 use super::journal::Journal;
+use super::others::{OWN, REST, V1, V2};
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
-
-const V1: &str = "sys/fs/cgroup/cpuset";
-const V2: &str = "sys/fs/cgroup";
 
 /// Confines everything but this process to the other CPUs, with whichever version the machine has. Says how many
 /// processes were moved that way.
@@ -48,7 +46,7 @@ pub(super) fn moves_single_programs(root: &Root) -> bool {
 /// Version 1: a group for the rest, and no load balancing across the isolated CPUs.
 fn version_1(journal: &mut Journal, others: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> io::Result<u64> {
     let root = journal.root().clone();
-    let name = format!("jitterlab-rest-{}", std::process::id());
+    let name = format!("{REST}{}", std::process::id());
     let group = journal.make_group(V1, &name)?;
     let memory = root.text(&format!("{V1}/cpuset.mems")).unwrap_or_else(|| "0".into());
     std::fs::write(group.join("cpuset.mems"), memory)?;
@@ -104,7 +102,7 @@ fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
         .filter(|name| limited(name) && !of_others.contains(&root.path(V2).join(name)))
         .collect();
     let own = Thread::own();
-    let group = journal.make_group(V2, &format!("jitterlab-{}", own.id))?;
+    let group = journal.make_group(V2, &format!("{OWN}{}", own.id))?;
     let from: PathBuf = std::fs::read_to_string("/proc/self/cgroup")?
         .lines()
         .find_map(|line| {

@@ -3,11 +3,12 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use jitterlab_model::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 
-use super::others::{Turn, journals, journals_of};
+use super::others::{Turn, journals, journals_of, orphans};
 use super::thread::Thread;
 use crate::facts::Root;
 
@@ -195,7 +196,11 @@ impl Journal {
     pub(super) fn make_group(&mut self, parent: &str, name: &str) -> io::Result<PathBuf> {
         let (folder, above) =
             (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
-        self.make(Change::Group { folder: folder.clone(), above }, || fs::create_dir(&folder))?;
+        self.make(Change::Group { folder: folder.clone(), above }, || match fs::create_dir(&folder) {
+            // Our own, of which somebody who ended kept the kernel from removing it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        })?;
         Ok(folder)
     }
 
@@ -293,13 +298,18 @@ pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
     Some(write(file, all.trim()))
 }
 
+/// A process that ends has ended by then.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment.
+    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment, which is long
+    // where others keep it from its processor.
     let mut result = Ok(());
-    for _ in 0..50 {
+    let begin = Instant::now();
+    while begin.elapsed() < PATIENCE {
         let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         for member in members.split_whitespace() {
             let _ = write(above, member);
@@ -308,7 +318,7 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
         if result.is_ok() {
             break;
         }
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::thread::sleep(Duration::from_millis(20));
     }
     result
 }
@@ -327,7 +337,7 @@ pub struct Restored {
 /// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
 pub fn restore(root: &Root) -> Vec<Restored> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
-    if !Turn::has_a_place(root) {
+    if !Turn::has_a_place(root) && left_behind(root).is_empty() {
         return Vec::new();
     }
     Turn::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
@@ -348,5 +358,30 @@ pub(super) fn restore_in(turn: &Turn, root: &Root) -> Vec<Restored> {
         }
         let _ = fs::remove_file(&path);
     }
+    for orphan in orphans(root).into_iter().filter(|orphan| is_gone(root, orphan.process)) {
+        let removed = undo(Change::Group { folder: orphan.folder, above: orphan.above });
+        restored.push(Restored {
+            process: orphan.process,
+            changes: 1,
+            problems: removed.err().into_iter().collect(),
+        });
+    }
     restored
+}
+
+/// Whether no jitterlab of this number lives that keeps a control group.
+fn is_gone(root: &Root, process: u32) -> bool {
+    let lives = || Thread::find(process).is_some_and(|thread| thread.name.starts_with("jitterlab"));
+    process != std::process::id() && !lives() && living(root).iter().all(|one| one.process.id != process)
+}
+
+/// Processes that are gone and have left something changed, whoever asks.
+pub fn left_behind(root: &Root) -> Vec<u32> {
+    let journals = journals_of(root).into_iter().filter_map(|path| read(&path));
+    let gone = journals.filter(|(process, ..)| !process.is_alive()).map(|(process, ..)| process.id);
+    let groups = orphans(root).into_iter().map(|orphan| orphan.process);
+    let mut left: Vec<u32> = gone.chain(groups.filter(|process| is_gone(root, *process))).collect();
+    left.sort_unstable();
+    left.dedup();
+    left
 }

@@ -18,7 +18,7 @@ mod threads;
 
 pub(super) use alteration::Alteration;
 pub(super) use journal::chosen;
-pub use journal::{Restored, restore};
+pub use journal::{Restored, left_behind, restore};
 pub(super) use thread::may_wait;
 
 /// CPUs that are kept free as long as this lives.

@@ -84,6 +84,33 @@ pub(super) fn journals_of(root: &Root) -> Vec<PathBuf> {
     journals(&root.path(FOLDER))
 }
 
+/// Hierarchies of cpusets, by the version of control groups.
+pub(super) const V1: &str = "sys/fs/cgroup/cpuset";
+pub(super) const V2: &str = "sys/fs/cgroup";
+/// Begins of the names of groups, before the number of who makes them: for the rest of the machine, and for ourselves.
+pub(super) const REST: &str = "jitterlab-rest-";
+pub(super) const OWN: &str = "jitterlab-";
+
+/// A control group that carries the number of a process.
+pub(super) struct Orphan {
+    pub process: u32,
+    pub folder: PathBuf,
+    /// File of the processes of the group above.
+    pub above: PathBuf,
+}
+
+/// Control groups that were made for isolation, whether or not who made them lives.
+pub(super) fn orphans(root: &Root) -> Vec<Orphan> {
+    let of = |parent: &'static str, prefix: &'static str| {
+        root.names(parent).into_iter().filter_map(move |name| {
+            let process = name.strip_prefix(prefix)?.parse().ok()?;
+            let parent = root.path(parent);
+            Some(Orphan { process, folder: parent.join(&name), above: parent.join("cgroup.procs") })
+        })
+    };
+    of(V1, REST).chain(of(V2, OWN)).collect()
+}
+
 /// Another process that measures, and the CPUs that it is bound to for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Measuring {

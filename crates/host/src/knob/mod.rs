@@ -27,6 +27,8 @@ struct Scene<'a> {
     /// The CPUs for everything else.
     others: &'a CpuSet,
     task: &'a TaskSpec,
+    /// The program of the task, by its number or `self`.
+    process: &'a str,
 }
 
 /// What a knob would set here.
@@ -55,6 +57,7 @@ fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
         Knob::Preemption => kernel::preemption(scene),
         Knob::TimerMigration => kernel::timer_migration(scene),
         Knob::RealTimeThrottling => kernel::real_time_throttling(scene),
+        Knob::GroupLimits => task::group_limits(scene),
         Knob::RcuNormal => kernel::rcu_normal(scene),
         Knob::NetworkThreads => network::threads(scene),
         Knob::NetworkCoalescing => network::coalescing(scene),
@@ -105,16 +108,16 @@ fn cpu_file(cpu: u16, file: &str) -> String {
     format!("sys/devices/system/cpu/cpu{cpu}/{file}")
 }
 
-/// The wanted knobs that can be tried for a task on these CPUs, most promising first, and why the others cannot.
+/// The wanted knobs that can be tried for a task of a program on these CPUs, most promising first, and why the others cannot.
 pub(super) fn offers(
     root: &Root,
     facts: &SystemFacts,
     cpus: &CpuSet,
-    task: &TaskSpec,
+    (task, process): (&TaskSpec, &str),
     wanted: &[Knob],
 ) -> (Vec<Offered>, Vec<KnobLeft>) {
     let others = facts.usable().without(cpus);
-    let scene = Scene { root, facts, cpus, others: &others, task };
+    let scene = Scene { root, facts, cpus, others: &others, task, process };
     let (mut offered, mut left) = (Vec::new(), Vec::new());
     for knob in Knob::ALL.into_iter().filter(|knob| wanted.contains(knob)) {
         let why = match offer(knob, &scene) {

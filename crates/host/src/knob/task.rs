@@ -10,6 +10,7 @@ use jitterlab_rt::sys::sched::set_policy;
 use nix::errno::Errno;
 
 use super::{Offer, Scene};
+use crate::facts::group_limits as group_limits_of;
 use crate::prepare::DEFAULT_PRIORITY;
 
 /// Only what keeps the machine alive comes before it.
@@ -44,6 +45,11 @@ pub(super) fn policy(scene: &Scene<'_>) -> Offer {
         return Offer::Already;
     }
     Offer::Sets(vec![Step::Task { parts: format!("policy=fifo:{DEFAULT_PRIORITY}") }])
+}
+
+pub(super) fn group_limits(scene: &Scene<'_>) -> Offer {
+    let limits = group_limits_of(scene.root, scene.process);
+    scene.files(limits.into_iter().map(|limit| (limit.file.trim_start_matches('/').to_owned(), limit.lifted)))
 }
 
 pub(super) fn priority(scene: &Scene<'_>) -> Offer {

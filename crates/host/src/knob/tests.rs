@@ -51,7 +51,7 @@ fn offered(root: &Root) -> Vec<Offered> {
     let wanted: Vec<Knob> = Knob::ALL.into_iter().filter(|knob| !REAL.contains(knob)).collect();
     let facts = read(root);
     let cpus = facts.usable().iter().next_back().into_iter().collect();
-    offers(root, &facts, &cpus, &TaskSpec::default(), &wanted).0
+    offers(root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted).0
 }
 
 fn begin(root: &Root) -> Alteration {
@@ -133,7 +133,7 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     let facts = read(&root);
     let cpus: CpuSet = "7".parse().unwrap();
     let wanted = [Knob::TimerMigration, Knob::Preemption, Knob::Policy];
-    let (offered, left) = offers(&root, &facts, &cpus, &TaskSpec::default(), &wanted);
+    let (offered, left) = offers(&root, &facts, &cpus, (&TaskSpec::default(), "self"), &wanted);
     assert_eq!(offered, []);
     let why = |knob: Knob| left.iter().find(|left| left.knob == knob).map(|left| left.why.clone());
     assert_eq!(why(Knob::TimerMigration), Some(LeftOut::Already));
@@ -142,7 +142,7 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     let machine = Machine::named("cnc-rt");
     let facts = read(&machine.root());
     let other = TaskSpec { policy: Some(jitterlab_model::Policy::Other), ..TaskSpec::default() };
-    let (offered, _) = offers(&machine.root(), &facts, &cpus, &other, &[Knob::Policy]);
+    let (offered, _) = offers(&machine.root(), &facts, &cpus, (&other, "self"), &[Knob::Policy]);
     let with = task_with(&offered[0], other.clone()).unwrap();
     assert_eq!((with.policy, with.name), (Some("fifo:80".parse().unwrap()), other.name));
 }
@@ -153,7 +153,8 @@ fn of_task(name: &str, more: &str, task: &str, knob: Knob) -> Result<Vec<Step>, 
     machine.add(more);
     let facts = read(&machine.root());
     let cpus = facts.usable().iter().next_back().into_iter().collect();
-    let (mut offered, mut left) = offers(&machine.root(), &facts, &cpus, &task.parse().unwrap(), &[knob]);
+    let (mut offered, mut left) =
+        offers(&machine.root(), &facts, &cpus, (&task.parse().unwrap(), "self"), &[knob]);
     offered.pop().map(|offered| offered.steps).ok_or_else(|| left.remove(0).why)
 }
 
@@ -163,6 +164,50 @@ fn loopback_is_no_card_and_other_cards_are_all_set() {
     let file = Step::File { file: "/sys/class/net/eth0/threaded".into(), value: "1".into() };
     assert_eq!(steps, Ok(vec![file]));
     assert_eq!(of_task("vm", "", "period=1ms", Knob::NetworkCoalescing), Err(LeftOut::Absent));
+}
+
+#[test]
+fn every_limit_on_the_processor_time_of_a_group_is_lifted_and_none_where_there_is_none() {
+    let fair = "=== proc/self/cgroup
+4:cpu,cpuacct:/a/b
+0::/
+=== sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us
+-1
+=== sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us
+100000
+=== sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us
+20000
+=== sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us
+100000
+=== sys/fs/cgroup/cpu,cpuacct/a/cpu.rt_runtime_us
+500000
+=== sys/fs/cgroup/cpu,cpuacct/a/b/cpu.rt_runtime_us
+200000
+=== sys/fs/cgroup/cpu,cpuacct/a/b/cpu.rt_period_us
+1000000
+";
+    let set =
+        |file: &str, value: &str| Step::File { file: format!("/sys/fs/cgroup/{file}"), value: value.into() };
+    let folder = "cpu,cpuacct/a/b";
+    assert_eq!(
+        of_task("cnc-rt", fair, "period=1ms", Knob::GroupLimits),
+        Ok(vec![
+            set(&format!("{folder}/cpu.cfs_quota_us"), "-1"),
+            set(&format!("{folder}/cpu.rt_runtime_us"), "500000")
+        ])
+    );
+    let unified = "=== proc/self/cgroup
+0::/a/b
+=== sys/fs/cgroup/a/cpu.max
+50000 100000
+=== sys/fs/cgroup/a/b/cpu.max
+max 100000
+";
+    assert_eq!(
+        of_task("laptop", unified, "period=1ms", Knob::GroupLimits),
+        Ok(vec![set("a/cpu.max", "max 100000")])
+    );
+    assert_eq!(of_task("cnc-rt", "", "period=1ms", Knob::GroupLimits), Err(LeftOut::Absent));
 }
 
 #[test]

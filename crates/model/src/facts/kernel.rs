@@ -65,6 +65,12 @@ pub struct Kernel {
     pub options: BTreeMap<String, String>,
     /// Ticks a second (`CONFIG_HZ`).
     pub tick_hz: Option<u32>,
+    /// Whether this system has the files of the kernel that it runs; else whoever started it supplies the kernel.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub installed: Option<bool>,
+    /// Name of the first process, such as `systemd`.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub init: Option<String>,
 }
 
 impl Kernel {

@@ -28,6 +28,21 @@ pub struct Process {
     /// Real-time time of its control group in each period (version 1 with `RT_GROUP_SCHED`); 0 forbids
     /// real-time policies whatever the capabilities.
     pub cgroup_rt_runtime_us: Option<i64>,
+    /// Limits on the processor time of its control group and those above it.
+    pub group_limits: Vec<GroupLimit>,
+}
+
+/// A limit on the processor time of a control group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupLimit {
+    /// Its file, with its whole path.
+    pub file: String,
+    /// Processor time in each period, in microseconds.
+    pub quota_us: i64,
+    /// The period.
+    pub period_us: i64,
+    /// What the file holds without the limit.
+    pub lifted: String,
 }
 
 impl Process {
@@ -98,4 +113,10 @@ pub struct Memory {
     pub huge_pages: Option<String>,
     /// What is done on a fault to get one: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
     pub huge_pages_defrag: Option<String>,
+    /// Seconds between two collections of memory statistics.
+    pub stat_interval_s: Option<u64>,
+    /// Whether the kernel looks for equal pages (KSM).
+    pub same_page_merging: Option<bool>,
+    /// File systems on disks where every reading of a file writes the time of it.
+    pub access_times: Option<Vec<String>>,
 }

@@ -8,14 +8,16 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_model::{Bench, Fitness};
 use serde::Serialize;
 
-use super::{DoctorResult, DoctorStep, PurposeFound, Skipped};
+use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
 
-/// Something to do.
+/// Something to do. What cannot be done on this machine is none.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Advice {
     /// The same again as root: what an ordinary user may not do was left out.
     AsRoot,
+    /// The same with the right to real-time priorities, which whoever starts this container gives.
+    ContainerRights,
     /// The same on the machine itself.
     RealMachine,
     /// Keep the settings that were proven.
@@ -30,6 +32,11 @@ pub enum Advice {
         task: String,
         /// What it is.
         cause: Cause,
+    },
+    /// The usual first steps of the job that are not done here and take no restart, by the checks that name them.
+    FirstSteps {
+        /// The checks' names.
+        checks: Vec<String>,
     },
     /// Words for the kernel's command line.
     KernelParameters {
@@ -59,36 +66,41 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let good = found.fitness == Fitness::Good;
     let facts = &found.found.check.machine;
     let is_virtual = facts.virtualisation.virtual_machine == Some(true);
+    let in_container = facts.virtualisation.container.is_some();
     let mut all = Vec::new();
     let mut add = |wanted: bool, advice: Advice| all.extend(wanted.then_some(advice));
     let refused = found.found.steps.iter().any(|s| matches!(s.skipped, Some(Skipped::Refused { .. })));
-    add(!found.privileged && (found.fitness == Fitness::CannotTell || refused || !good), Advice::AsRoot);
+    let lacks_rights = !found.privileged && (found.fitness == Fitness::CannotTell || refused || !good);
+    add(lacks_rights && in_container, Advice::ContainerRights);
+    add(lacks_rights && !in_container, Advice::AsRoot);
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
-    add(too_short, Advice::Longer);
     add(found.worth_keeping(), Advice::Keep);
+    // What is known for certain and lies in this machine can be done something about, wherever it runs.
+    let main = found.main_cause().filter(|_| !good);
+    let is_ours = |row: &CauseRow| row.proven + row.likely > 0.5 && row.cause.class != CauseClass::Outside;
+    let ours = main.filter(|(_, row)| is_ours(row) && !found.is_remedied(&row.cause));
+    if let Some((task, row)) = ours {
+        add(true, Advice::Cause { task: task.task.clone(), cause: row.cause.clone() });
+    }
+    add(too_short, Advice::Longer);
     add(is_virtual && !good, Advice::RealMachine);
+    let steps = found.first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
+    add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
     add(found.wants_step_card(), Advice::StepCard);
-    // Behind a host, what this kernel would do better is hidden.
-    let own = !is_virtual && !good;
+    // Behind a host, what this kernel would do better is hidden; in a container it is the host's.
+    let own = !is_virtual && !in_container && !good;
     let lacks = |id: &str| {
         let check = found.found.check.checks.iter().find(|check| check.id == id);
         check.is_some_and(|check| matches!(check.status, Status::Fail | Status::Warn))
     };
     let real_time = facts.kernel.preemption == Some(Preemption::RealTime);
     add(own && !real_time && lacks("preempt-rt"), Advice::RealTimeKernel);
-    if let Some((task, cause)) = found.main_cause().filter(|_| !good) {
-        add(true, Advice::Cause { task: task.task.clone(), cause: cause.clone() });
-    }
     let (parameters, place) =
         (found.found.check.kernel_parameters.clone(), found.found.check.kernel_parameters_place);
     add(own && !parameters.is_empty(), Advice::KernelParameters { parameters, place });
-    let faults = found.found.check.faults();
-    let by_hand = |check: &&&jitterlab_model::check::Check| {
-        check.remedies.iter().any(|remedy| remedy.kind == RemedyKind::Machine)
-    };
-    let checks: Vec<String> = faults.iter().filter(by_hand).map(|check| check.id.clone()).collect();
-    let outside = found.main_cause().is_some_and(|(_, cause)| cause.class == CauseClass::Outside);
+    let checks = found.first_steps(|kind| kind == RemedyKind::Machine);
+    let outside = main.is_some_and(|(_, row)| row.cause.class == CauseClass::Outside);
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
     let measured_ns = found.found.before.run.measured_ns().unwrap_or(0);
     // What was too late once stays so.
@@ -100,21 +112,44 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
 }
 
 impl DoctorResult {
-    /// What delayed the latest starts most, of the task that it delayed most.
+    /// What delayed the latest starts most, of the task that it delayed most: what is proven or likely before what is not.
     #[must_use]
-    pub fn main_cause(&self) -> Option<(&TaskWhy, &Cause)> {
+    pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
         let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
         // That one task of a control program comes before the other is meant so.
         let own = |cause: &Cause| {
             let is = |name: &str| why.run.tasks.iter().any(|task| task.spec.name == name);
             cause.who.as_deref().is_some_and(is)
         };
-        // Lost events are the tracer's own trouble, and held up nobody.
-        let known = |row: &&CauseRow| row.latest_share > 0.0 && row.cause.class != CauseClass::Lost;
-        let causes = why.why.iter().filter_map(|task| Some((task, task.causes.iter().find(known)?)));
-        let causes = causes.filter(|(_, row)| !own(&row.cause));
-        let worst = causes.max_by_key(|(_, row)| row.worst_ns)?;
-        Some((worst.0, &worst.1.cause))
+        // Lost events are the tracer's own trouble, the usual way held up nobody.
+        let is_cause = |row: &&CauseRow| {
+            let none = matches!(row.cause.class, CauseClass::Lost | CauseClass::Usual | CauseClass::Tracer);
+            row.latest_share > 0.0 && !none && !own(&row.cause)
+        };
+        let certain = |row: &CauseRow| row.latest_share * (row.proven + row.likely);
+        let causes =
+            why.why.iter().flat_map(|task| task.causes.iter().filter(is_cause).map(move |row| (task, row)));
+        causes.max_by(|(_, a), (_, b)| {
+            certain(a).total_cmp(&certain(b)).then(a.latest_share.total_cmp(&b.latest_share))
+        })
+    }
+
+    /// Whether a setting that is worth keeping is the remedy of a cause.
+    fn is_remedied(&self, cause: &Cause) -> bool {
+        let kept = self.found.tuned.iter().flat_map(|tuned| tuned.worth());
+        let mut causes = kept.filter_map(|found| found.remedies.as_ref());
+        causes.any(|of| of.own && of.cause.class == cause.class)
+    }
+
+    /// The usual first steps of the job that are not done on this machine and can be this way, by the checks that name them.
+    fn first_steps(&self, way: impl Fn(RemedyKind) -> bool) -> Vec<String> {
+        let steps = Job::named(&self.job).map_or(&[][..], |job| job.first_steps);
+        let faults = self.found.check.faults();
+        let open = |id: &&&str| {
+            let check = faults.iter().find(|check| check.id == **id);
+            check.is_some_and(|check| check.remedies.iter().any(|remedy| way(remedy.kind)))
+        };
+        steps.iter().filter(open).map(|id| (*id).to_owned()).collect()
     }
 
     /// Whether settings were proven that are worth keeping.

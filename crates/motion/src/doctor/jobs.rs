@@ -10,6 +10,8 @@ pub struct Job {
     pub name: &'static str,
     /// How it may be done; the first one where nobody says.
     pub ways: &'static [Way],
+    /// The usual first steps of those who set such a computer up, in their order, by the checks that show whether they are done.
+    pub first_steps: &'static [&'static str],
 }
 
 /// How a job is done.
@@ -31,6 +33,36 @@ const fn any(name: &'static str, purposes: &'static [&'static str]) -> Way {
     Way { name, purposes, any: true }
 }
 
+/// LinuxCNC's manual and forum: latency first by the firmware (power saving, SMI), then a processor of its own, interrupts off
+/// it.
+const CNC: &[&str] = &[
+    "rtprio",
+    "memlock",
+    "smi",
+    "idle-states",
+    "isolated-cpus",
+    "irq-affinity",
+    "default-irq-affinity",
+    "smt",
+];
+/// ros2_control's and PREEMPT_RT's how-to: rights and locked memory first, priorities above the interrupt threads, then the same.
+const ROBOT: &[&str] = &[
+    "rtprio",
+    "memlock",
+    "kernel-threads",
+    "governor",
+    "idle-states",
+    "isolated-cpus",
+    "irq-affinity",
+    "rt-throttling",
+    "smi",
+];
+/// Audio distributions and rtcqs: rights, swapping, governor, other programs' requests.
+const AUDIO: &[&str] =
+    &["rtprio", "memlock", "swappiness", "governor", "threaded-interrupts", "access-times"];
+/// Makers of PLC runtimes: the same as a robot's, without the rights that their packages bring.
+const PLC: &[&str] = &["idle-states", "governor", "isolated-cpus", "irq-affinity", "kernel-threads", "smi"];
+
 /// Every job there is.
 pub const JOBS: [Job; 4] = [
     Job {
@@ -41,6 +73,7 @@ pub const JOBS: [Job; 4] = [
             all("card", &["servo-thread"]),
             all("fieldbus", &["fieldbus-1ms"]),
         ],
+        first_steps: CNC,
     },
     Job {
         name: "robot",
@@ -49,9 +82,10 @@ pub const JOBS: [Job; 4] = [
             all("loop", &["robot-1khz"]),
             all("fieldbus", &["fieldbus-1ms"]),
         ],
+        first_steps: ROBOT,
     },
-    Job { name: "audio", ways: &[all("usual", &["audio"])] },
-    Job { name: "plc", ways: &[all("10ms", &["plc-10ms"]), all("1ms", &["fieldbus-1ms"])] },
+    Job { name: "audio", ways: &[all("usual", &["audio"])], first_steps: AUDIO },
+    Job { name: "plc", ways: &[all("10ms", &["plc-10ms"]), all("1ms", &["fieldbus-1ms"])], first_steps: PLC },
 ];
 
 /// Periods up to this are those of step generators.

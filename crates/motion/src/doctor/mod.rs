@@ -1,18 +1,20 @@
 //! Whether a computer is fit for what it is to drive: what `doctor` found in all its steps, and what to do about it.
 
 mod advice;
+mod earlier;
 mod jobs;
 mod plan;
 #[cfg(test)]
 mod tests;
 
 pub use advice::Advice;
+pub use earlier::{Earlier, Since};
 pub use jobs::{JOBS, Job, Way};
 pub use plan::{DoctorPlan, LEAST_NS, TUNES_FROM_NS};
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::tune::TuneResult;
-use jitterlab_analysis::verdict::{PurposeVerdict, Verdict};
+use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::Fitness;
 use jitterlab_model::check::CheckReport;
 use serde::{Deserialize, Serialize};
@@ -161,22 +163,39 @@ pub struct DoctorResult {
     pub purposes: Vec<PurposeFound>,
     /// What to do next, the most useful first.
     pub advice: Vec<Advice>,
+    /// What changed since the examination that this one goes on from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Since>,
     /// What the steps brought.
     #[serde(flatten)]
     pub found: DoctorFindings,
 }
 
 impl DoctorResult {
+    /// The same beside an earlier examination; `boot` is the kernel's number of this start.
+    #[must_use]
+    pub fn since(mut self, earlier: Option<&Earlier>, boot: Option<&String>) -> Self {
+        self.since = earlier.map(|earlier| Since::of(earlier, &self, boot));
+        self
+    }
+
     /// Decides.
     #[must_use]
     pub fn of(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
+        // Without the right to a real-time priority even what came far too late says nothing of the computer.
+        let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
+        let is_ordinary =
+            !asked.privileged && granted.into_iter().any(|granted| !granted.policy.is_real_time());
         let purposes: Vec<PurposeFound> = asked
             .way
             .purposes
             .iter()
             .filter_map(|name| {
-                let of = |verdict: &Verdict| verdict.purposes.iter().find(|p| p.purpose == *name).cloned();
+                let of = |verdict: &Verdict| {
+                    let purpose = verdict.purposes.iter().find(|p| p.purpose == *name).cloned()?;
+                    Some(if is_ordinary { untested_policy(purpose) } else { purpose })
+                };
                 let before = found.before.verdict.as_ref().and_then(of)?;
                 Some(PurposeFound { before, after: after.and_then(of) })
             })
@@ -192,9 +211,15 @@ impl DoctorResult {
             fitness,
             purposes,
             advice: Vec::new(),
+            since: None,
             found,
         };
         result.advice = advice::advice(&result);
         result
     }
+}
+
+/// A purpose of which nothing can be told, since a real-time priority was refused.
+fn untested_policy(found: PurposeVerdict) -> PurposeVerdict {
+    PurposeVerdict { fitness: Fitness::CannotTell, untested: Some(Untested::Policy), ..found }
 }

@@ -61,7 +61,7 @@ impl DoctorPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::tune::{BLOCK_OVERHEAD_NS, TunePlan};
+    use jitterlab_analysis::tune::{BLOCK_OVERHEAD_NS, Figure, PILOTS, Pilot, TunePlan};
 
     #[test]
     fn any_time_is_divided_and_never_exceeded() {
@@ -80,12 +80,10 @@ mod tests {
         assert!(minute.why_ns.is_some() && minute.measure_ns > 45 * S, "{minute:?}");
         assert_eq!(DoctorPlan::of(TUNES_FROM_NS - S).unwrap().tune_ns, None);
         let tuned = DoctorPlan::of(TUNES_FROM_NS).unwrap();
-        // Seven settings at a millisecond.
-        assert!(
-            TunePlan::of(8, tuned.tune_ns.unwrap(), 1_000_000, BLOCK_OVERHEAD_NS)
-                .is_some_and(|plan| plan.knobs == 7),
-            "{tuned:?}"
-        );
+        // Eight settings at a millisecond, where blocks differ by half.
+        let pilot = Pilot { figure: Figure::Tail, spread: 0.4, blocks: PILOTS };
+        let plan = TunePlan::of(8, tuned.tune_ns.unwrap(), 1_000_000, BLOCK_OVERHEAD_NS, pilot);
+        assert!(plan.is_some_and(|plan| plan.knobs == 8 && plan.shows(0.4) <= 2.0), "{plan:?}");
         assert!(DoctorPlan::of(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);
     }
 }

@@ -1,5 +1,7 @@
 use super::*;
-use jitterlab_model::check::CommandLinePlace;
+use std::collections::BTreeMap;
+
+use jitterlab_model::check::{Action, Check, CommandLinePlace, Remedy, RemedyKind, Status};
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats};
 
 /// Both of a CNC machine's tasks, each with one start that was so late.
@@ -89,6 +91,74 @@ fn advice_is_for_the_machine_at_hand() {
     let ordinary = advice("card", 30_000, Policy::Other, false, false);
     assert_eq!(ordinary.first(), Some(&Advice::AsRoot));
     assert!(!ordinary.contains(&Advice::Use) && !ordinary.contains(&Advice::StepCard), "{ordinary:?}");
+    let late = examined("card", 900_000, Policy::Other, false, false);
+    assert_eq!((late.fitness, late.advice.first()), (Fitness::CannotTell, Some(&Advice::AsRoot)));
     let good = advice("card", 30_000, FIFO, false, true);
     assert_eq!(good, [Advice::Longer, Advice::Use], "short, and good as far as it goes");
+}
+
+/// A check that warns, with a remedy of this kind.
+fn fault(id: &str, kind: RemedyKind) -> Check {
+    let remedies = vec![Remedy { kind, action: Action::Exact("do it".into()) }];
+    let (topic, found, values) = (String::new(), String::new(), BTreeMap::new());
+    Check { id: id.into(), topic, status: Status::Warn, found, values, remedies }
+}
+
+#[test]
+fn usual_first_steps_of_the_job_are_advised_where_they_are_open_and_can_be_done() {
+    let with = |job: &str, checks: Vec<Check>| {
+        let mut found = examined("card", 300_000, FIFO, false, true);
+        found.job = job.into();
+        found.found.check.checks = checks;
+        advice::advice(&found)
+    };
+    let checks = || {
+        vec![
+            fault("rtprio", RemedyKind::Lasting),
+            fault("swappiness", RemedyKind::Command),
+            fault("smi", RemedyKind::Machine),
+            fault("irq-affinity", RemedyKind::Host),
+        ]
+    };
+    let steps = |advice: &[Advice]| {
+        advice.iter().find_map(|one| match one {
+            Advice::FirstSteps { checks } => Some(checks.clone()),
+            _ => None,
+        })
+    };
+    let cnc = with("cnc", checks());
+    assert_eq!(steps(&cnc), Some(vec!["rtprio".to_owned()]), "{cnc:?}");
+    assert!(cnc.contains(&Advice::Firmware { checks: vec!["smi".into()] }), "{cnc:?}");
+    assert_eq!(steps(&with("audio", checks())), Some(vec!["rtprio".to_owned(), "swappiness".to_owned()]));
+    assert_eq!(steps(&with("plc", checks())), None);
+}
+
+#[test]
+fn in_a_container_rights_come_from_who_starts_it() {
+    let mut found = examined("card", 30_000, Policy::Other, false, false);
+    found.found.check.machine.virtualisation.container = Some("docker".into());
+    let advice = advice::advice(&found);
+    assert_eq!(advice.first(), Some(&Advice::ContainerRights));
+    assert!(!advice.contains(&Advice::AsRoot) && !advice.contains(&Advice::RealTimeKernel), "{advice:?}");
+}
+
+#[test]
+fn after_a_restart_it_is_said_which_first_steps_are_done_and_what_the_purposes_were() {
+    let plan = DoctorPlan::of(600_000_000_000).unwrap();
+    let job = Job::named("cnc").unwrap();
+    let asked = DoctorAsked { job, way: job.way("card").unwrap(), plan, privileged: true };
+    let mut first = examined("card", 300_000, FIFO, false, true);
+    first.found.check.checks =
+        ["isolated-cpus", "smi", "preempt-rt", "load"].map(|id| fault(id, RemedyKind::Lasting)).into();
+    let boot = |text: &str| Some(text.to_owned());
+    let earlier = Earlier::of(&asked, &first, boot("a"), Vec::new());
+    assert_eq!(earlier.open, ["smi", "isolated-cpus", "preempt-rt"]);
+    let mut second = examined("card", 30_000, FIFO, false, true);
+    second.found.check.checks = vec![fault("smi", RemedyKind::Machine)];
+    let since = second.since(Some(&earlier), boot("b").as_ref()).since.unwrap();
+    assert_eq!(
+        (since.restarted, &since.done[..], &since.open[..]),
+        (Some(true), &["isolated-cpus".to_owned(), "preempt-rt".into()][..], &["smi".to_owned()][..])
+    );
+    assert_eq!(since.purposes[0].fitness, Fitness::Limited);
 }

@@ -11,6 +11,10 @@ const INSTALL: &[(&str, &str)] = &[
     ("install-rhel", "dnf --enablerepo=rt install kernel-rt (the repository may be named nfv or rt)"),
     ("install-arch", "pacman -S linux-rt"),
     ("install-suse", "zypper install kernel-rt"),
+    (
+        "install-host",
+        "have the host start this machine with a kernel with PREEMPT_RT: it supplies the kernel",
+    ),
     ("install", "install a kernel with CONFIG_PREEMPT_RT=y (part of Linux since 6.12), then restart"),
 ];
 /// A `sysctl` that stays.
@@ -50,6 +54,18 @@ pub(super) const WORDS: &[Words] = &[
             ("take-off", "take `highres=off` off the kernel's command line, then restart"),
             ("build", "a kernel with CONFIG_HIGH_RES_TIMERS=y"),
         ],
+    },
+    Words {
+        id: "skew-tick",
+        title: "Ticks at different times",
+        why: "Where all CPUs tick at the same moment, they wait for each other's locks in the kernel.",
+        found: &[
+            ("unreadable", "the kernel's command line could not be read"),
+            ("one-cpu", "there is one CPU only"),
+            ("apart", "yes"),
+            ("together", "no: all CPUs tick together"),
+        ],
+        advice: &[],
     },
     Words {
         id: "tick",

@@ -50,6 +50,34 @@ pub(super) const WORDS: &[Words] = &[
         advice: &[],
     },
     Words {
+        id: "memory-statistics",
+        title: "Memory statistics",
+        why: "To collect them a thread of the kernel wakes on every CPU.",
+        found: &[
+            ("unreadable", "vm.stat_interval could not be read"),
+            ("every", "collected every {seconds} s"),
+        ],
+        advice: &[("sysctl-line", "line `{sysctl}` in /etc/sysctl.d/90-realtime.conf")],
+    },
+    Words {
+        id: "same-page-merging",
+        title: "Search for equal pages (KSM)",
+        why: "A thread of the kernel compares pages all the time, and a merged page faults when it is written.",
+        found: &[("none", "this kernel does not have it"), ("off", "off"), ("on", "on")],
+        advice: &[("ksmtuned", "systemctl disable ksm ksmtuned, where they are installed")],
+    },
+    Words {
+        id: "access-times",
+        title: "Times of access on disks (mount options)",
+        why: "Without relatime or noatime every reading of a file writes to the disk.",
+        found: &[
+            ("unreadable", "/proc/self/mounts could not be read"),
+            ("seldom", "written seldom"),
+            ("each", "written at each reading on {places:some}"),
+        ],
+        advice: &[("fstab", "the option noatime for them in /etc/fstab")],
+    },
+    Words {
         id: "numa-balancing",
         title: "NUMA balancing",
         why: "It takes pages away from programs to see who touches them, so that locked memory faults all the same.",

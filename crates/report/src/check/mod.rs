@@ -1,4 +1,4 @@
-//! Words for what `jitterlab check` found: the worst settings first, folded behind them all checks and remedies.
+//! Words for what `jitterlab check` found: what costs most first, folded behind it all checks and remedies.
 
 use jitterlab_model::Fitness;
 use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status};
@@ -7,7 +7,7 @@ use crate::document::Present;
 use crate::head::Head;
 use crate::machine::machine_line;
 use crate::section::{Cell, Piece, Section, Table};
-use crate::words::{count, cpus_named, plural};
+use crate::words::{count, cpus_named, plural, time};
 use crate::wrap::lines;
 
 mod clock;
@@ -42,7 +42,7 @@ impl Present for CheckReport {
         vec![Section {
             id: "check".into(),
             title: "Check".into(),
-            lead: "Whether the machine is set up for real time: what is in the way, and what puts it right."
+            lead: "How the machine is set up for real time: what is in the way, and what puts it right."
                 .into(),
             pieces: first
                 .into_iter()
@@ -52,42 +52,46 @@ impl Present for CheckReport {
     }
 }
 
-/// The three lines.
+/// The three lines: settings alone say nothing of how regular the machine is.
 fn head(report: &CheckReport) -> Head {
     let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
-    let fitness = report.fitness();
-    let number = first(report).first().map_or_else(
-        || format!("{} checks passed, none found fault.", report.count(Status::Pass)),
-        |worst| format!("First: {}: {}.", words::title(worst), words::found(worst)),
-    );
-    let can_be_undone = script::of(report).is_some();
-    let next = match fitness {
-        Fitness::Good => "jitterlab run (measure it)",
-        _ if can_be_undone => {
-            "jitterlab check --script > fix.sh, read it, sudo bash fix.sh, then jitterlab run"
-        }
-        _ => "what stands below, then jitterlab run",
+    let tasks = format!("for real-time tasks on {}", cpus_named(&report.cpus));
+    let others = match warned {
+        0 => String::new(),
+        _ => format!("; {} to consider", count(warned as u64)),
     };
-    Head {
-        fitness,
-        asked: true,
-        verdict: format!(
-            "{} to fix, {} to consider, for real-time tasks on {}; only a run shows how fit the machine is.",
-            plural(failed as u64, "setting"),
-            count(warned as u64),
-            cpus_named(&report.cpus)
-        ),
-        number,
-        next: next.into(),
-    }
+    let verdict = match failed {
+        0 => format!("No setting stands in the way {tasks}{others}."),
+        _ => format!("{} in the way {tasks}{others}.", settings_stand(failed)),
+    };
+    let number = match report.faults().first() {
+        Some(worst) if worst.status == Status::Fail => {
+            format!("First: {}: {}{}.", words::title(worst), words::found(worst), up_to(worst))
+        }
+        _ => format!("{} checks passed, none failed.", report.count(Status::Pass)),
+    };
+    let first = match (failed, script::of(report).is_some()) {
+        (0, _) => "",
+        (_, true) => "jitterlab check --script > fix.sh, read it, sudo bash fix.sh, then ",
+        (_, false) => "what is below, then ",
+    };
+    let next = format!("{first}sudo jitterlab run --why, which measures how much it costs");
+    Head { fitness: Fitness::CannotTell, asked: false, verdict, number, next }
 }
 
-/// The settings to look at first: those that stand in the way, then those that gain most.
+fn settings_stand(number: usize) -> String {
+    let verb = if number == 1 { "stands" } else { "stand" };
+    format!("{} {verb}", plural(number as u64, "setting"))
+}
+
+/// What it may cost here, where that is known.
+fn up_to(check: &Check) -> String {
+    check.costs_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
+}
+
+/// The settings to look at first: what stands in the way, then what costs most here.
 fn first(report: &CheckReport) -> Vec<&Check> {
     let mut faults = report.faults();
-    // Stolen time that does not fail is a trifle beside any setting.
-    let is_trifle = |check: &Check| check.id == "steal" && check.status == Status::Warn;
-    faults.sort_by_key(|check| (check.status, is_trifle(check)));
     faults.truncate(FIRST);
     faults
 }
@@ -104,7 +108,7 @@ fn first_of_all(report: &CheckReport) -> Option<Table> {
         vec![
             status(check.status),
             before(words::title(check).into(), " (").into(),
-            before(words::found(check), ": ").into(),
+            (before(words::found(check), ": ") + &up_to(check)).into(),
             Cell::of(done, |done| before(done, " (").into()),
         ]
     };

@@ -91,6 +91,17 @@ pub(super) const WORDS: &[Words] = &[
         advice: &[],
     },
     Words {
+        id: "group-limits",
+        title: "Limit of the control group",
+        why: "Once the programs of a group have used up its time, all of them wait for the next period.",
+        found: &[
+            ("unreadable", "the control groups could not be read"),
+            ("none", "none on the processor time"),
+            ("limited", "{quota_us} µs of processor time in {period_us} µs"),
+        ],
+        advice: &[],
+    },
+    Words {
         id: "container",
         title: "Container",
         why: "A container is given real-time priorities, locked memory and CPUs by whoever starts it, and by default none of them.",

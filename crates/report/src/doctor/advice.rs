@@ -1,5 +1,6 @@
 //! Advice of `doctor` as sentences.
 
+use jitterlab_model::check::RemedyKind;
 use jitterlab_model::facts::Preemption;
 use jitterlab_motion::doctor::{Advice, DoctorResult};
 
@@ -13,10 +14,33 @@ fn again(result: &DoctorResult, more: &str) -> String {
     format!("jitterlab doctor {} --by {}{more}", result.job, result.way)
 }
 
+/// Title of a check, in the middle of a sentence.
+pub(super) fn title(result: &DoctorResult, id: &str) -> String {
+    let check = result.found.check.checks.iter().find(|check| check.id == id);
+    check.map_or_else(String::new, |check| checks::title(check).to_lowercase())
+}
+
+/// The easiest remedy of a check that can be done here.
+fn remedies(result: &DoctorResult, id: &str) -> String {
+    let check = result.found.check.checks.iter().find(|check| check.id == id);
+    let easiest = check.and_then(|check| {
+        let of = |kind: RemedyKind| check.remedies.iter().find(move |remedy| remedy.kind == kind);
+        let order = [RemedyKind::Command, RemedyKind::Lasting, RemedyKind::Host];
+        Some((check, order.into_iter().find_map(of)?))
+    });
+    easiest
+        .map_or_else(|| "jitterlab check --details".into(), |(check, remedy)| checks::remedy(check, remedy))
+}
+
 /// A piece of advice, as a sentence without its full stop.
 pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
     match advice {
         Advice::AsRoot => format!("Let it do what only root may: sudo {}", again(result, "")),
+        Advice::ContainerRights => format!(
+            "Start the container with the right to real-time priorities ({}), then {}",
+            remedies(result, "rtprio"),
+            again(result, "")
+        ),
         Advice::RealMachine => {
             "Measure on the computer that will drive the machine: this one is virtual, and its host takes part in every figure"
                 .into()
@@ -33,27 +57,25 @@ pub(super) fn sentence(result: &DoctorResult, advice: &Advice) -> String {
             "Let hardware make the step pulses, such as a Mesa card or box on the network: then the computer has to be in time 1000 times a second only"
                 .into()
         }
-        Advice::RealTimeKernel => format!(
-            "Install a real-time kernel: {}",
-            match result.found.check.machine.kernel.distribution_family.as_deref() {
-                Some(family) if family.contains("debian") => "apt install linux-image-rt-amd64, then restart",
-                _ => "the package of your distribution for PREEMPT_RT, then restart",
-            }
-        ),
+        Advice::RealTimeKernel => format!("Run a real-time kernel: {}, then restart", remedies(result, "preempt-rt")),
         Advice::Cause { task, cause: of } => {
             let run = result.found.why.as_ref().map_or(&result.found.before.run, |why| &why.run);
             format!("What made {task} late most was {}: {}", cause(of), remedy(of, run))
         }
+        Advice::FirstSteps { checks } => {
+            let step = |id: &String| format!("{} ({})", title(result, id), remedies(result, id));
+            let steps: Vec<String> = checks.iter().map(step).collect();
+            format!("Do the usual first steps that are not done here, as root: {}", steps.join("; "))
+        }
         Advice::KernelParameters { parameters, place } => {
             format!(
-                "Add to the kernel command line: {parameters} ({}); jitterlab tune --continue, called before and after restarts, shows whether \
-                 that helps",
+                "Add to the kernel command line: {parameters} ({}); then jitterlab doctor --continue, which \
+                 measures again",
                 how_to_set_parameters(*place)
             )
         }
         Advice::Firmware { checks: ids } => {
-            let found = result.found.check.checks.iter().filter(|check| ids.contains(&check.id));
-            let titles: Vec<String> = found.map(|check| checks::title(check).to_lowercase()).collect();
+            let titles: Vec<String> = ids.iter().map(|id| title(result, id)).collect();
             let which = if titles.is_empty() {
                 "power saving, turbo, hyper-threading and USB legacy support off".into()
             } else {

@@ -7,14 +7,14 @@ use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::tune::{Figure, LeftOut, TuneResult};
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::{Fitness, RunInfo};
-use jitterlab_motion::doctor::{DoctorResult, DoctorStep, PurposeFound, Skipped};
+use jitterlab_motion::doctor::{DoctorResult, DoctorStep, PurposeFound, Since, Skipped};
 
 use crate::document::Present;
 use crate::head::{self, Head};
 use crate::motion::{servo_verdict, stepper_head};
 use crate::purpose;
 use crate::section::{Piece, Section};
-use crate::words::{list, plural, time};
+use crate::words::{capital, list, plural, share, time};
 use crate::{tune, why};
 
 impl Present for DoctorResult {
@@ -36,7 +36,15 @@ impl Present for DoctorResult {
             .collect();
         let settings = if self.found.after.is_some() { ", with the settings that helped" } else { "" };
         let verdict = format!("{}{}{settings}.", each.join("; "), measured(&self.found.before.run));
-        let number = found.first().map_or_else(String::new, |found| decided(found.last()));
+        let mut number = found.first().map_or_else(String::new, |found| decided(found.last()));
+        if let Some((task, row)) = self.main_cause().filter(|_| self.fitness != Fitness::Good) {
+            let (cause, share) = (why::cause(&row.cause), share(row.latest_share));
+            let sure = why::sureness(row);
+            number += &format!(
+                " What made {} late most: {cause}, {share} of its latest starts ({sure}).",
+                task.task
+            );
+        }
         let next = self
             .advice
             .first()
@@ -45,7 +53,9 @@ impl Present for DoctorResult {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut sections = vec![fit(self), next(self), changed(self)];
+        let mut sections = vec![fit(self), next(self)];
+        sections.extend(self.since.as_ref().map(|since| again(self, since)));
+        sections.push(changed(self));
         sections.extend(undo(self));
         sections.extend(left_out(self));
         sections.extend(late(self));
@@ -138,11 +148,6 @@ fn small(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// Why it is late, where that was found out.
 fn late(result: &DoctorResult) -> Option<Section> {
     let run = result.found.why.as_ref()?;
@@ -170,9 +175,9 @@ fn changed(result: &DoctorResult) -> Section {
         (None, None) => "No setting was tried.".into(),
     };
     let worth = result.found.tuned.iter().flat_map(TuneResult::worth).map(|found| {
-        let effect = found.effect(Figure::Tail).map_or_else(
+        let effect = found.effects.first().map_or_else(
             || "-".into(),
-            |effect| format!("{} in its own measurements", tune::change(Figure::Tail, effect.change)),
+            |effect| format!("{} in its own measurements", tune::change(effect.change)),
         );
         (capital(tune::words::does(found.offered.knob)), effect)
     });
@@ -195,7 +200,7 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
             all if all == tried => "BETTER with all of them together".into(),
             some => format!("BETTER with {some} of them together"),
         },
-        Some(proven) if tune::is_lower(proven) => {
+        Some(proven) if tune::is_lower(tuned, proven) => {
             "NOT KEPT: most starts came less late with some of them, but the latest of all, or those missed, may be worse".into()
         }
         _ => tune::finding(tuned).1,
@@ -211,33 +216,68 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
 
 /// The figures of it, for whom a percentile says nothing.
 fn figures(tuned: &TuneResult) -> String {
+    let figure = tuned.figure();
+    let value = |value: f64| tune::value(figure, value);
     let most = if tuned.tail == "p99.9" { "999 of 1000" } else { "99 of 100" };
-    let proof = tuned.proven.as_ref().and_then(|proven| Some((proven, proven.change(Figure::Tail)?)));
-    match (proof, &tuned.start) {
-        (Some((proven, of)), _) => {
-            let sure = of.effect.as_ref().map_or_else(String::new, |effect| {
-                let [low, high] = effect.interval.map(|end| tune::change(Figure::Tail, end));
+    if let Some((proven, of)) =
+        tuned.proven.as_ref().and_then(|proven| Some((proven, proven.change(figure)?)))
+    {
+        let sure = of.effect.as_ref().map_or_else(String::new, |effect| {
+            let [low, high] = effect.interval.map(tune::change);
+            format!(": {}, and with 95 % certainty between {low} and {high}", tune::change(effect.change))
+        });
+        let pairs = plural(proven.pairs as u64, "pair");
+        let (start, with) = (value(of.start), value(of.tuned));
+        return match figure {
+            Figure::Missed => {
                 format!(
-                    ": {}, and with 95 % certainty between {low} and {high}",
-                    tune::change(Figure::Tail, effect.change)
+                    " {start} of the starts were missed without and {with} with{sure} (in {pairs} of measurements in turns)."
                 )
-            });
+            }
+            _ => format!(
+                " {most} starts were no more than {start} late without and {with} with{sure} (in {pairs} of measurements in turns)."
+            ),
+        };
+    }
+    let Some(start) = &tuned.start else { return String::new() };
+    let shows = tuned.scatter.zip(tuned.plan).map(|(scatter, plan)| tune::least(plan.shows(scatter)));
+    let shows = shows.map_or_else(String::new, |least| {
+        format!(" A setting that changes that by less than {least} would not have been found.")
+    });
+    match figure {
+        Figure::Missed => {
             format!(
-                " {most} starts were no more than {} late without and {} with{sure} (in {} of measurements in turns).",
-                time(of.start),
-                time(of.tuned),
-                plural(proven.pairs as u64, "pair")
+                " {} of the starts were missed.{shows}",
+                value(start.missed as f64 / start.due.max(1) as f64)
             )
         }
-        (None, Some(start)) => {
-            let shows = tuned.scatter.zip(tuned.plan).map(|(scatter, plan)| tune::least(plan.shows(scatter)));
-            let shows = shows.map_or_else(String::new, |least| {
-                format!(" A setting that changes that by less than {least} would not have been found.")
-            });
-            format!(" {most} starts were no more than {} late.{shows}", time(start.tail_ns as f64))
-        }
-        (None, None) => String::new(),
+        _ => format!(" {most} starts were no more than {} late.{shows}", value(start.tail_ns as f64)),
     }
+}
+
+/// What changed since the examination that this one goes on from.
+fn again(result: &DoctorResult, since: &Since) -> Section {
+    let restarted = match since.restarted {
+        Some(true) => "The computer was restarted since the last examination here.",
+        Some(false) => "The computer was not restarted since the last examination here.",
+        None => "Whether the computer was restarted since the last examination here is not known.",
+    };
+    let of = |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
+    let purpose = |before: &PurposeVerdict| {
+        let now = result.purposes.iter().find(|found| found.before.purpose == before.purpose)?;
+        let (then, now) = (of(before), of(&now.before));
+        Some((capital(purpose::title(&before.purpose)), format!("then {then} Now {now}")))
+    };
+    let mut facts: Vec<(String, String)> = since.purposes.iter().filter_map(purpose).collect();
+    let steps = |ids: &[String]| list(&ids.iter().map(|id| advice::title(result, id)).collect::<Vec<_>>());
+    let named = [("First steps done since", &since.done), ("Still open", &since.open)];
+    facts.extend(
+        named.into_iter().filter(|(_, ids)| !ids.is_empty()).map(|(what, ids)| (what.into(), steps(ids))),
+    );
+    let note = "One start of each decides nothing: jitterlab tune --continue compares two ways to start it over several.";
+    let pieces =
+        vec![Piece::said(restarted), Piece::Facts { caption: String::new(), facts }, Piece::note(note)];
+    section("since", "What changed since the last time?", "The same examination, before and now.", pieces)
 }
 
 /// Advice, the most useful first.
@@ -254,7 +294,7 @@ fn undo(result: &DoctorResult) -> Option<Section> {
                     was killed: sudo jitterlab restore."
         .to_owned();
     if result.worth_keeping() {
-        said += " If you copied the settings below / and want them gone: sudo jitterlab tune --revert /, then restart.";
+        said += " If you copied the settings below / and want them gone: sudo jitterlab restore --kept, then restart.";
     }
     let lead = "Settings are put back by a journal, after a kill too.";
     Some(section("undo", "How to undo it", lead, vec![Piece::said(said)]))

@@ -10,7 +10,7 @@ use jitterlab_motion::servo::{
 use super::percent;
 use super::servo_tables::{self as tables, action, described, remedy};
 use crate::head::{Head, word};
-use crate::words::time;
+use crate::words::{capital, time};
 
 /// A gain below this share is not worth doing anything for.
 const WORTHWHILE: f64 = 0.01;
@@ -44,13 +44,13 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
         Judged::Execution(under) => (None, after_execution(under)),
         Judged::ConstantDelays { .. } => return None,
     };
-    let capital = word(verdict.fitness);
+    let fit = word(verdict.fitness);
     let sentence = match verdict.fitness {
-        Fitness::Good => format!("{capital} for {closed}."),
-        _ if is_asked(verdict.sides.first()) => format!("{capital} for {closed}."),
-        Fitness::Limited => format!("{capital}: {closed} can be closed, and it costs something."),
-        Fitness::CannotTell => format!("{capital} for {closed}: {}.", not_known(&verdict.sides, "this loop")),
-        Fitness::Unfit => format!("{capital}: do not close {closed} on this machine."),
+        Fitness::Good => format!("{fit} for {closed}."),
+        _ if is_asked(verdict.sides.first()) => format!("{fit} for {closed}."),
+        Fitness::Limited => format!("{fit}: {closed} can be closed, and it costs something."),
+        Fitness::CannotTell => format!("{fit} for {closed}: {}.", not_known(&verdict.sides, "this loop")),
+        Fitness::Unfit => format!("{fit}: do not close {closed} on this machine."),
     };
     let sentence = sentence + &asked(&verdict.sides);
     let deciding = deciding(&verdict.sides).map_or(String::new(), |side| reason(side, found));
@@ -65,13 +65,7 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
         _ => "",
     };
     let number = format!("{so_far}{deciding}.");
-    Some(Head {
-        fitness: verdict.fitness,
-        asked: true,
-        verdict: sentence,
-        number: capitalised(&number),
-        next,
-    })
+    Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capital(&number), next })
 }
 
 /// Whether a side is about misses that were asked for.
@@ -87,7 +81,7 @@ pub(super) fn deciding(sides: &[Side]) -> Option<&Side> {
 /// ` It is PROVED stable ...`, a sentence for each guarantee that was asked for.
 pub(super) fn asked(sides: &[Side]) -> String {
     let of_asked = sides.iter().filter(|side| is_asked(Some(side)));
-    of_asked.map(|side| format!(" {}.", capitalised(&reason(side, None)))).collect()
+    of_asked.map(|side| format!(" {}.", capital(&reason(side, None)))).collect()
 }
 
 /// Why a verdict cannot be given.
@@ -97,11 +91,6 @@ pub(super) fn not_known(sides: &[Side], loops: &str) -> String {
         Some(Judgement::StabilityUnknown { .. }) => "whether it is stable is not known".into(),
         _ => format!("the run is too short for {loops}"),
     }
-}
-
-fn capitalised(sentence: &str) -> String {
-    let mut chars = sentence.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// What a side says.

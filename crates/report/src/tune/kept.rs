@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use jitterlab_analysis::tune::{Figure, KnobFound, Step, TuneResult};
+use jitterlab_analysis::tune::{Keeping, KnobFound, Step, TuneResult};
 use jitterlab_model::CpuSet;
 
-use super::{change, interval, words};
+use super::{change, interval, name, words};
 use crate::printable::printable;
+use crate::section::Piece;
+use crate::words::capital;
 
-/// First line of every kept file: files without it belong to somebody else.
-pub const MARK: &str = "# Written by jitterlab tune --keep; jitterlab tune --revert removes it.";
+/// Begin of every kept file: files without it belong to somebody else.
+pub const MARK: &str = "# Written by jitterlab tune --keep";
 
 /// All places of kept files, below the root of the file system.
 pub const PLACES: [&str; 9] = [
@@ -24,11 +26,23 @@ pub const PLACES: [&str; 9] = [
     "etc/systemd/system/init.scope.d/jitterlab.conf",
 ];
 
-/// The files that keep a step, with its lines in them; none for what belongs to the task or to threads that the kernel starts.
-/// Programs are started on `programs`.
-fn lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
+/// The files that keep a step, with its lines in them; none for what belongs to the task or to threads that the kernel starts,
+/// and where nothing on this machine reads such a file. Programs are started on `programs`.
+fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str, String)> {
+    let [sysctl, _, _, _, grub, udev, ..] = PLACES;
+    let read = |place: &str| match place {
+        place if place == sysctl || place == udev => true,
+        place if place == grub => keeping.command_line,
+        _ => keeping.systemd,
+    };
+    all_lines(step, programs).into_iter().filter(|(place, _)| read(place)).collect()
+}
+
+fn all_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
     let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES;
     vec![match step {
+        // Groups are made anew at each start.
+        Step::File { file, .. } if file.starts_with("/sys/fs/cgroup/") => return Vec::new(),
         Step::File { file, value } => match (file.strip_prefix("/proc/sys/"), card(file)) {
             (Some(name), _) => (sysctl, format!("{} = {value}\n", name.replace('/', "."))),
             (None, Some((card, attribute))) => (
@@ -80,21 +94,59 @@ fn programs(result: &TuneResult) -> CpuSet {
 /// who starts a program.
 #[must_use]
 pub fn by_hand(result: &TuneResult) -> Vec<String> {
+    let kept = |step: &&Step| lines(step, &CpuSet::new(), result.keeping).is_empty();
     let of = |found: &KnobFound| {
-        let steps = found.offered.steps.iter().filter(|step| lines(step, &CpuSet::new()).is_empty());
-        let steps: Vec<String> = steps.map(words::step).collect();
-        let what = format!("no file keeps {} ({})", found.offered.knob, steps.join(", "));
-        let task = found.offered.knob.is_of_task();
-        let how = if task { "set it in the program itself" } else { "set it after each restart (chrt -p)" };
-        (!steps.is_empty()).then(|| format!("{what}: {how}"))
+        let steps: Vec<&Step> = found.offered.steps.iter().filter(kept).collect();
+        let what: Vec<String> = steps.iter().map(|step| words::step(step)).collect();
+        let how = steps.iter().find_map(|step| at_each_start(step, result))?;
+        Some(format!("no file keeps {} here ({}): {how}", found.offered.knob, what.join(", ")))
     };
     result.worth().filter_map(of).chain(start_by(result)).collect()
+}
+
+/// How a step that no file keeps is set.
+fn at_each_start(step: &Step, result: &TuneResult) -> Option<String> {
+    let cpu = result.cpu.map_or_else(String::new, |cpu| cpu.to_string());
+    Some(match step {
+        Step::Task { .. } => "set it in the program itself".into(),
+        Step::KernelThreads { .. } => "set it after each restart (chrt -p)".into(),
+        Step::File { file, .. } if file.starts_with("/sys/fs/cgroup/") => {
+            "lift the limit where the group is made (CPUQuota= of its unit, --cpus of its container)".into()
+        }
+        Step::File { file, value } => format!("at each start: echo {value} > {file}"),
+        Step::Interrupts { to } => {
+            format!("at each start: for f in /proc/irq/*/smp_affinity_list; do echo {to} > $f; done")
+        }
+        Step::IdleLatency { .. } => "let the program hold 0 in /dev/cpu_dma_latency while it runs".into(),
+        Step::Threads { to } | Step::Siblings { to, .. } | Step::Cpuset { to } => {
+            format!("start other programs by taskset -c {to} PROGRAM, and nothing else on CPU {cpu}")
+        }
+    })
+}
+
+/// The files to take along, and how they are kept and taken back.
+pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
+    let files = files(result);
+    let by_hand = by_hand(result).into_iter().map(|what| Piece::note(capital(&what) + "."));
+    let how = (!files.is_empty()).then(|| {
+        Piece::said(
+            "These files keep it over a restart: the same command with --keep / writes them, jitterlab restore --kept takes \
+             them back.",
+        )
+    });
+    let text = |(place, text): (&str, String)| Piece::Verbatim { heading: format!("/{place}"), text };
+    let files = (!files.is_empty())
+        .then(|| Piece::details("The files that keep it", files.into_iter().map(text).collect()));
+    how.into_iter().chain(files).chain(by_hand).collect()
 }
 
 /// How programs are started that are to run on the processor which the files keep all programs off.
 fn start_by(result: &TuneResult) -> Option<String> {
     let cpu = result.cpu?;
     let steps: Vec<&Step> = result.worth().flat_map(|found| &found.offered.steps).collect();
+    if !result.keeping.systemd {
+        return None;
+    }
     let groups = steps.iter().any(|step| matches!(step, Step::Cpuset { .. }));
     let programs = programs(result);
     if !groups && programs.is_empty() {
@@ -110,11 +162,10 @@ fn start_by(result: &TuneResult) -> Option<String> {
 }
 
 fn gain(found: &KnobFound, result: &TuneResult) -> String {
-    let measured = found.effect(Figure::Tail).map_or_else(String::new, |effect| {
-        let of = change(Figure::Tail, effect.change);
-        format!("; {} {of} ({})", result.tail, interval(effect))
+    let measured = found.effect(result.figure()).map_or_else(String::new, |effect| {
+        format!("# {} {} ({})\n", name(result, result.figure()), change(effect.change), interval(effect))
     });
-    format!("# {}: {}{measured}\n", found.offered.knob, words::does(found.offered.knob))
+    format!("# {}: {}\n{measured}", found.offered.knob, words::does(found.offered.knob))
 }
 
 /// The files with their content, those of [`PLACES`] that something is kept in.
@@ -123,7 +174,10 @@ pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
     let programs = programs(result);
     let of = |place: &'static str| {
         // What a load runs may have several lines, and only the first would be a comment.
-        let mut text = format!("{MARK}\n# Measured with {}", printable(&result.task));
+        let mut text = format!(
+            "{MARK}; jitterlab restore --kept removes it.\n# Measured with {}",
+            printable(&result.task)
+        );
         for load in &result.loads {
             text.push_str(&format!(", load {}", printable(load)));
         }
@@ -134,7 +188,7 @@ pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
                 .offered
                 .steps
                 .iter()
-                .flat_map(|step| lines(step, &programs))
+                .flat_map(|step| lines(step, &programs, result.keeping))
                 .filter(|(at, _)| *at == place)
                 .map(|(_, line)| line)
                 .collect();

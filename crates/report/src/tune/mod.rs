@@ -4,9 +4,7 @@ pub mod kept;
 pub mod starts;
 pub mod words;
 
-use jitterlab_analysis::tune::{
-    Effect, Figure, Judgement, KnobFound, LeftOut, Proven, TuneNote, TunePlan, TuneResult,
-};
+use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
 use jitterlab_model::units::Human;
 use jitterlab_model::{Fitness, Watched};
 
@@ -16,53 +14,78 @@ use crate::head::{self, Head};
 use crate::purpose;
 use crate::section::{Cell, Piece, Section};
 use crate::warnings;
-use crate::words::{count, list, plural, time};
+use crate::words::{count, list, plural, share, time};
 
-/// The plan, and the least change that it can show.
+/// The plan, and the least change that it decides.
 #[must_use]
-pub fn outset(plan: &TunePlan, knobs: &[jitterlab_model::Knob]) -> String {
+pub fn outset(plan: &TunePlan, tail: &str, knobs: &[jitterlab_model::Knob]) -> String {
     let names: Vec<String> = knobs.iter().map(ToString::to_string).collect();
-    let [one, together] = [plan.shows(0.1), plan.proves(0.1)].map(least);
+    let pilot = plan.pilot;
+    let decides = |spread: f64| format!("{} of one setting", least(plan.shows(spread)));
+    let longer = match plan.shows(pilot.most()) > 2.0 {
+        true => "; a longer --budget decides smaller ones",
+        false => "",
+    };
     format!(
-        "trying {} for up to {}: up to {} of blocks of {}, then up to {} of blocks to prove what helped\n\
-         where blocks differ by 10 %, a setting that changes latencies by {one} or more is found, and {together} is proven\n\
+        "trying {} one at a time for up to {}: up to {} of blocks of {}, then up to {} of blocks to prove what helped\n\
+         {} blocks of the start differ by {} in {}: that decides a change by {}, or by {} should they differ by {}, and by {} of \
+         all that helps together{longer}\n\
          everything is put back after each block; if this program is killed: jitterlab restore",
         list(&names),
         Human(plan.budget_ns as f64),
         plural(plan.rounds as u64, "round"),
         Human(plan.block_ns as f64),
         plural(plan.pairs as u64, "pair"),
+        pilot.blocks,
+        percent(pilot.spread.exp_m1()),
+        figure_name(pilot.figure, tail),
+        decides(pilot.spread),
+        least(plan.shows(pilot.most())),
+        percent(pilot.most().exp_m1()),
+        least(plan.proves(pilot.spread)),
     )
 }
 
 /// The least change that is found.
 pub(crate) fn least(share: f64) -> String {
-    if share >= 2.0 { format!("a factor of {:.0}", 1.0 + share) } else { percent(share) }
+    if share >= 1.0 { format!("a factor of {:.1}", 1.0 + share) } else { percent(share) }
 }
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// A change with its sign, in percent or, of a share, in percent of the due times.
-pub(crate) fn change(figure: Figure, value: f64) -> String {
-    match figure.is_relative() {
-        true if value >= 10.0 => format!("x {value:.0}"),
-        true => format!("{:+.1} %", 100.0 * (value - 1.0)),
-        false => format!("{:+.2} %", 100.0 * value),
+/// A change with its sign, in percent; a large one as a factor.
+pub(crate) fn change(value: f64) -> String {
+    match value {
+        value if value >= 10.0 => format!("x {value:.0}"),
+        value if value < 1e-3 => format!("x 1/{:.0}", 1.0 / value),
+        value => format!("{:+.1} %", 100.0 * (value - 1.0)),
     }
 }
 
 fn interval(effect: &Effect) -> String {
-    let [low, high] = effect.interval.map(|value| change(effect.figure, value));
+    let [low, high] = effect.interval.map(change);
     format!("{low} to {high}")
 }
 
-fn name(result: &TuneResult, figure: Figure) -> &str {
+fn figure_name(figure: Figure, tail: &str) -> &str {
     match figure {
-        Figure::Tail => &result.tail,
+        Figure::Tail => tail,
         Figure::Maximum => "max",
         Figure::Missed => "missed",
+    }
+}
+
+fn name(result: &TuneResult, figure: Figure) -> &str {
+    figure_name(figure, &result.tail)
+}
+
+/// A value of a figure.
+pub(crate) fn value(figure: Figure, value: f64) -> String {
+    match figure {
+        Figure::Missed => share(value),
+        _ => time(value),
     }
 }
 
@@ -93,12 +116,18 @@ fn head(result: &TuneResult) -> Head {
 /// The verdict without a purpose.
 pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
     let kept: Vec<String> = result.worth().map(|found| found.offered.knob.to_string()).collect();
+    let figure = name(result, result.figure());
     match &result.proven {
         Some(proven) if proven.holds => (Fitness::Good, format!("BETTER with {}", list(&kept))),
-        Some(proven) if is_lower(proven) => (
-            Fitness::CannotTell,
-            format!("NOT KEPT: {} is lower, but max or missed may be higher", result.tail),
-        ),
+        Some(proven) if is_lower(result, proven) => {
+            let others: Vec<&str> = Figure::ALL
+                .into_iter()
+                .filter(|of| *of != result.figure())
+                .map(|of| name(result, of))
+                .collect();
+            let others = others.join(" or ");
+            (Fitness::CannotTell, format!("NOT KEPT: {figure} is lower, but {others} may be higher"))
+        }
         Some(_) => (Fitness::CannotTell, "NOT PROVEN: nothing is worth keeping".into()),
         None if result.knobs.is_empty() => (Fitness::CannotTell, "NOTHING TRIED".into()),
         None => (Fitness::CannotTell, "NO HELP FOUND: nothing is worth keeping".into()),
@@ -106,38 +135,40 @@ pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
 }
 
 /// Whether the deciding figure is lower, by its interval.
-pub(crate) fn is_lower(proven: &Proven) -> bool {
-    let effect = proven.change(Figure::Tail).and_then(|of| of.effect);
+pub(crate) fn is_lower(result: &TuneResult, proven: &Proven) -> bool {
+    let effect = proven.change(result.figure()).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
 }
 
 /// The number that decides.
 pub(crate) fn number(result: &TuneResult) -> String {
-    let tail = &result.tail;
+    let figure = result.figure();
+    let named = name(result, figure);
     if let Some(proven) = &result.proven
-        && let Some(of) = proven.change(Figure::Tail)
+        && let Some(of) = proven.change(figure)
     {
         let change = of.effect.as_ref().map_or_else(String::new, |effect| {
-            format!(" ({}, {} with 95 %)", change(Figure::Tail, effect.change), interval(effect))
+            format!(" ({}, {} with 95 %)", change(effect.change), interval(effect))
         });
         let pairs = plural(proven.pairs as u64, "pair");
         return format!(
-            "{tail} {} before, {} after{change}, {pairs} of blocks.",
-            time(of.start),
-            time(of.tuned)
+            "{named} {} before, {} after{change}, {pairs} of blocks.",
+            value(figure, of.start),
+            value(figure, of.tuned)
         );
     }
-    match (&result.start, result.scatter.zip(result.plan)) {
-        (Some(start), Some((scatter, plan))) => format!(
-            "{tail} {}; blocks differ by {}, so changes below {} would not be found in {}.",
-            time(start.tail_ns as f64),
-            percent(scatter),
+    let seen = result.start.as_ref().map(|start| match figure {
+        Figure::Missed => share(start.missed as f64 / start.due.max(1) as f64),
+        _ => time(start.tail_ns as f64),
+    });
+    match (seen, result.scatter.zip(result.plan)) {
+        (Some(seen), Some((scatter, plan))) => format!(
+            "{named} {seen}; blocks differ by {}, so changes below {} would not be found in {}.",
+            percent(scatter.exp_m1()),
             least(plan.shows(scatter)),
-            plural(plan.rounds as u64, "round")
+            plural(result.rounds as u64, "round")
         ),
-        (Some(start), None) => {
-            format!("{tail} {}; too little was measured to judge.", time(start.tail_ns as f64))
-        }
+        (Some(seen), None) => format!("{named} {seen}; too little was measured to judge."),
         (None, _) => format!("{} of {} settings could be tried.", result.knobs.len(), result.left.len()),
     }
 }
@@ -168,69 +199,75 @@ fn subject(result: &TuneResult) -> String {
     format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
 }
 
-/// The proof, the table, and what was not tried.
+/// The proof, what is worth keeping, the table, and what was not tried.
 fn section(result: &TuneResult) -> Section {
     let mut pieces: Vec<Piece> = result.proven.iter().flat_map(|proven| proof(result, proven)).collect();
     pieces.extend(facts(
-        "Worth keeping",
-        result.worth().map(|KnobFound { offered, .. }| {
-            let steps: Vec<String> = offered.steps.iter().map(words::step).collect();
-            (offered.knob.to_string(), format!("{}: {}", words::does(offered.knob), steps.join(", ")))
+        "Smallest set that keeps the gain",
+        result.worth().map(|found| {
+            let steps: Vec<String> = found.offered.steps.iter().map(words::step).collect();
+            let what = format!("{}: {}", words::does(found.offered.knob), steps.join(", "));
+            (found.offered.knob.to_string(), format!("{what}; {}", words::reason(found)))
         }),
     ));
-    if !result.knobs.is_empty() {
-        let header = ["", &result.tail, "between", "max", "missed", "so it"];
-        let rows = result.knobs.iter().map(|found| {
-            let cell = |figure: Figure| {
-                Cell::of(found.effect(figure), |effect| {
-                    let mark = if effect.real { "!" } else { "" };
-                    Cell::Text(format!("{}{mark}", change(figure, effect.change)))
-                })
-            };
-            let tail = found.effect(Figure::Tail);
-            vec![
-                Cell::Text(found.offered.knob.to_string()),
-                Cell::of(tail, |effect| Cell::Text(change(Figure::Tail, effect.change))),
-                Cell::of(tail, |effect| Cell::Text(interval(effect))),
-                cell(Figure::Maximum),
-                cell(Figure::Missed),
-                words::judgement(found.judgement),
-            ]
-        });
-        let caption = format!(
-            "what each setting does to {}, tried together in {} of {} blocks; below 0 is better",
-            subject(result),
-            plural(result.rounds as u64, "round"),
-            count(result.blocks as u64)
-        );
-        pieces.push(Piece::table(caption, &header, rows));
-    }
+    pieces.extend(table(result));
     pieces.extend(result.notes.iter().map(|note| Piece::note(self::note(result, note))));
     let mut folded = vec![Piece::said(format!(
-        "Each change is a mean over how the other settings are; the intervals of {} hold all at once with 95 %. An exclamation \
-         mark: max or missed differ for certain.",
-        result.tail
+        "Each setting was compared with blocks without it, in turns. The intervals of {} hold all at once with 95 %; max and missed \
+         are listed without a verdict.",
+        name(result, result.figure())
     ))];
+    let reasons = result.knobs.iter().map(|found| (found.offered.knob.to_string(), words::reason(found)));
+    folded.extend(facts("Why each was tried", reasons));
     folded.extend(chart(result).map(Piece::Figure));
     folded.extend(result.why.iter().flat_map(|why| {
-        let what = format!(
-            "What made {} late before anything was set: settings that bear on none of it were not tried.",
-            why.task
-        );
+        let what = format!("What made {} late before anything was set:", why.task);
         std::iter::once(Piece::said(what)).chain(crate::why::piece(why))
     }));
     let left = result.left.iter().map(|left| (left.knob.to_string(), words::left(&left.why)));
     folded.extend(facts("Not tried", left));
     folded.extend(facts(starts::RESTARTS, result.restart.iter().map(starts::restart)));
     pieces.push(Piece::details("How sure each is, and what was not tried", folded));
+    pieces.extend(kept::pieces(result));
     Section {
         id: "settings".into(),
         title: "Settings that help".into(),
-        lead: "Each setting was on in half of the blocks of a round, drawn at random; what helped was set together and \
-               measured against the start in turns."
+        lead: "Each setting was tried on the same start, one at a time and in turns; what helped was kept for the rest, and the \
+               smallest set measured against the start."
             .into(),
         pieces,
     }
+}
+
+/// What each setting does, by the measure of the proof.
+fn table(result: &TuneResult) -> Option<Piece> {
+    let figure = result.figure();
+    let others: Vec<Figure> = Figure::ALL.into_iter().filter(|other| *other != figure).collect();
+    let mut header = vec!["", name(result, figure), "between"];
+    header.extend(others.iter().map(|other| name(result, *other)));
+    header.push("so it");
+    let with_base = result.knobs.iter().any(|found| !found.beside.is_empty());
+    header.extend(with_base.then_some("beside"));
+    let rows = result.knobs.iter().map(|found| {
+        let cell = |of: Figure| Cell::of(found.effect(of), |effect| Cell::Text(change(effect.change)));
+        let mut row = vec![
+            Cell::Text(found.offered.knob.to_string()),
+            cell(figure),
+            Cell::of(found.effect(figure), |effect| Cell::Text(interval(effect))),
+        ];
+        row.extend(others.iter().map(|other| cell(*other)));
+        row.push(words::judgement(found.judgement));
+        let beside: Vec<String> = found.beside.iter().map(ToString::to_string).collect();
+        row.extend(with_base.then(|| Cell::Text(beside.join(", "))));
+        row
+    });
+    let caption = format!(
+        "what each setting does to {}, one at a time in {} of {} blocks; below 0 is better",
+        subject(result),
+        plural(result.rounds as u64, "round"),
+        count(result.blocks as u64)
+    );
+    (!result.knobs.is_empty()).then(|| Piece::table(caption, &header, rows))
 }
 
 /// Facts under a caption, if there are any.
@@ -242,13 +279,16 @@ fn facts(caption: &str, facts: impl Iterator<Item = (String, String)>) -> Option
 fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
     let knobs: Vec<String> = proven.knobs.iter().map(ToString::to_string).collect();
     let rows = proven.changes.iter().map(|of| {
-        let value = |value: f64| if of.figure.is_relative() { Cell::time(value) } else { Cell::Share(value) };
+        let value = |value: f64| match of.figure {
+            Figure::Missed => Cell::Share(value),
+            _ => Cell::time(value),
+        };
         let effect = of.effect.as_ref();
         vec![
             Cell::from(name(result, of.figure)),
             value(of.start),
             value(of.tuned),
-            Cell::of(effect, |effect| Cell::Text(change(of.figure, effect.change))),
+            Cell::of(effect, |effect| Cell::Text(change(effect.change))),
             Cell::of(effect, |effect| Cell::Text(interval(effect))),
         ]
     });
@@ -272,11 +312,9 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
 
 /// Each setting's effect with its interval, around no change; by its logarithm, so that help and harm look alike.
 fn chart(result: &TuneResult) -> Option<Chart> {
-    let seen: Vec<_> = result
-        .knobs
-        .iter()
-        .filter_map(|found| Some((found.offered.knob, found.effect(Figure::Tail)?)))
-        .collect();
+    let figure = result.figure();
+    let seen: Vec<_> =
+        result.knobs.iter().filter_map(|found| Some((found.offered.knob, found.effect(figure)?))).collect();
     if seen.is_empty() {
         return None;
     }
@@ -289,10 +327,10 @@ fn chart(result: &TuneResult) -> Option<Chart> {
         caption: format!(
             "{} with each setting over that without it, and its interval: below 1 the task is more regular, and what crosses 1 \
              is not decided. A half and the double lie equally far from 1.",
-            result.tail
+            name(result, figure)
         ),
         x: Axis::names("setting", seen.iter().map(|(knob, _)| knob.to_string())),
-        y: Axis::log(format!("{} with / without", result.tail)),
+        y: Axis::log(format!("{} with / without", name(result, figure))),
         layers: vec![
             Layer::new("", 5, Shape::Level(1.0)),
             Layer::new("change", 0, Shape::Intervals(rows.collect())),

@@ -105,7 +105,7 @@ fn starts(n: usize) -> String {
 fn number(result: &StartsResult) -> String {
     let tail = &result.tail;
     if let Some(effect) = result.effects.iter().find(|effect| effect.figure == Figure::Tail) {
-        let of = change(Figure::Tail, effect.change);
+        let of = change(effect.change);
         return format!(
             "{tail} {of} ({}), {} of each in turns; each look at them has its share of the 5 % that may be wrong.",
             interval(effect),
@@ -115,7 +115,7 @@ fn number(result: &StartsResult) -> String {
     match (result.seen, result.starts.last()) {
         (Some(seen), _) => format!(
             "Seen: {tail} {} from A to B; {} of each decide{} nothing. To decide: {} of each in turns or more, {} so far.",
-            change(Figure::Tail, seen),
+            change(seen),
             starts(result.pairs),
             if result.pairs == 1 { "s" } else { "" },
             starts(result.fewest),
@@ -166,8 +166,7 @@ fn section(result: &StartsResult) -> Section {
                 Figure::Missed => "missed",
             };
             let decided = if effect.real { "yes" } else { "no" };
-            [name.to_owned(), change(effect.figure, effect.change), interval(effect), decided.to_owned()]
-                .into()
+            [name.to_owned(), change(effect.change), interval(effect), decided.to_owned()].into()
         });
         pieces.push(Piece::table::<String>("from A to B", &["", "change", "between", "differs"], rows));
     }

@@ -1,11 +1,13 @@
 use super::*;
 use crate::chart::Terminal;
-use jitterlab_analysis::tune::{BlockFigures, Change, KnobFound, KnobLeft, Offered, Step, TunePlan};
+use jitterlab_analysis::tune::{
+    BlockFigures, Change, Keeping, KnobFound, KnobLeft, Offered, Pilot, Remedied, Step, TunePlan,
+};
 use jitterlab_model::Knob;
+use jitterlab_model::causes::{Cause, CauseClass};
 
 fn effect(figure: Figure, change: f64, interval: [f64; 2]) -> Effect {
-    let none = if figure.is_relative() { 1.0 } else { 0.0 };
-    Effect { figure, change, interval, real: interval[0] > none || interval[1] < none }
+    Effect { figure, change, interval, real: interval[0] > 1.0 || interval[1] < 1.0 }
 }
 
 fn found(knob: Knob, judgement: Judgement, change: f64, step: Step) -> KnobFound {
@@ -13,12 +15,14 @@ fn found(knob: Knob, judgement: Judgement, change: f64, step: Step) -> KnobFound
         effect(Figure::Tail, change, [change * 0.9, change * 1.1]),
         effect(Figure::Maximum, change, [change * 0.5, change * 2.0]),
     ];
-    KnobFound { offered: Offered { knob, steps: vec![step] }, judgement, effects }
+    let offered = Offered { knob, steps: vec![step] };
+    KnobFound { offered, remedies: None, judgement, effects, beside: Vec::new() }
 }
 
 fn result() -> TuneResult {
     let start = BlockFigures { tail_ns: 50_000, max_ns: 90_000, missed: 0, due: 5_000, verdict: None };
     let change = |figure, start, tuned, effect| Change { figure, start, tuned, effect };
+    let pilot = Pilot { figure: Figure::Tail, spread: 0.1, blocks: 4 };
     TuneResult {
         task: "task,period=1ms".into(),
         watched: None,
@@ -26,7 +30,7 @@ fn result() -> TuneResult {
         loads: vec!["cpu:2".into()],
         purpose: None,
         tail: "p99.9".into(),
-        plan: TunePlan::of(3, 1_800_000_000_000, 1_000_000, 500_000_000),
+        plan: TunePlan::of(3, 1_800_000_000_000, 1_000_000, 500_000_000, pilot),
         rounds: 6,
         blocks: 42,
         scatter: Some(0.1),
@@ -48,6 +52,7 @@ fn result() -> TuneResult {
             word: "isolcpus=1".into(),
             in_virtual_time: true,
         }],
+        keeping: Keeping { systemd: true, command_line: true },
         left: vec![KnobLeft { knob: Knob::Governor, why: LeftOut::Absent }],
         proven: Some(Proven {
             knobs: vec![Knob::OtherThreads],
@@ -79,6 +84,60 @@ fn the_answer_comes_first_and_the_table_fits() {
             && text.contains("not decided"),
         "{text}"
     );
+    // What can be taken along is in the report itself.
+    assert!(
+        text.contains("/etc/systemd/system.conf.d/jitterlab.conf") && text.contains("CPUAffinity=0"),
+        "{text}"
+    );
+    assert!(text.contains("jitterlab restore --kept"), "{text}");
+}
+
+#[test]
+fn each_setting_says_what_it_remedies_and_beside_what_it_was_tried() {
+    let mut result = result();
+    let cause = Cause { class: CauseClass::Shared, who: Some("hog".into()) };
+    result.knobs[0].remedies = Some(Remedied { cause, share: 0.86, own: true });
+    result.knobs[1].beside = vec![Knob::OtherThreads];
+    result.knobs[1].judgement = Judgement::NotNeeded;
+    let text = result.sections()[0].text(Terminal { columns: 80, ascii: false, colour: false });
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        joined.contains("remedies thread hog and the like (86 % of what delayed the latest starts)"),
+        "{text}"
+    );
+    assert!(text.contains("not needed") && text.contains("beside"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn misses_decide_in_verdict_table_and_proof_where_they_decided_the_experiment() {
+    let mut result = result();
+    let plan = result.plan.as_mut().unwrap();
+    plan.pilot.figure = Figure::Missed;
+    let missed = effect(Figure::Missed, 2e-4, [1e-4, 4e-4]);
+    result.knobs[0].effects.push(missed);
+    let proven = result.proven.as_mut().unwrap();
+    proven.changes = vec![Change { figure: Figure::Missed, start: 0.3, tuned: 0.0, effect: Some(missed) }];
+    let head = head(&result);
+    assert_eq!(
+        head.number,
+        "missed 30 % before, 0 % after (x 1/5000, x 1/10000 to x 1/2500 with 95 %), 12 pairs of blocks."
+    );
+    let outset = outset(&result.plan.unwrap(), "p99.9", &[Knob::OtherThreads]);
+    assert!(
+        outset.contains("4 blocks of the start differ by 11 % in missed: that decides a change by"),
+        "{outset}"
+    );
+}
+
+#[test]
+fn no_file_is_written_that_nothing_on_the_machine_reads() {
+    let mut result = result();
+    result.keeping = Keeping { systemd: false, command_line: false };
+    assert_eq!(kept::files(&result), []);
+    let by_hand = kept::by_hand(&result);
+    assert!(by_hand.len() == 1 && by_hand[0].contains("taskset -c 0 PROGRAM"), "{by_hand:?}");
+    assert!(!by_hand[0].contains("systemd"), "{by_hand:?}");
 }
 
 #[test]

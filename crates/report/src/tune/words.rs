@@ -1,9 +1,11 @@
 //! Knobs in words.
 
-use jitterlab_analysis::tune::{Judgement, LeftOut, Step};
+use jitterlab_analysis::tune::{Judgement, KnobFound, LeftOut, Step, USUAL};
 use jitterlab_model::{Fitness, Knob};
 
 use crate::section::Cell;
+use crate::why::cause;
+use crate::words::share;
 
 /// What setting a knob does, as the end of "setting ...".
 #[must_use]
@@ -27,6 +29,7 @@ pub fn does(knob: Knob) -> &'static str {
         Knob::Preemption => "kernel fully preemptible",
         Knob::TimerMigration => "timers stay where they were set",
         Knob::RealTimeThrottling => "real-time throttling off",
+        Knob::GroupLimits => "no limit on the processor time of the task's control groups",
         Knob::UnboundWork => "the kernel's unbound work off the task's processor",
         Knob::Watchdogs => "watchdogs off",
         Knob::HugePages => "transparent huge pages off",
@@ -57,12 +60,29 @@ pub(super) fn step(step: &Step) -> String {
 pub(super) fn judgement(judgement: Judgement) -> Cell {
     let (fitness, text) = match judgement {
         Judgement::Helps => (Fitness::Good, "helps"),
+        Judgement::NotNeeded => return Cell::from("not needed"),
         Judgement::HelpsAndHarms => (Fitness::Limited, "helps, HARMS"),
         Judgement::Undecided => (Fitness::CannotTell, "not decided"),
         Judgement::NoMatter => return Cell::from("no matter"),
         Judgement::Harms => (Fitness::Unfit, "HARMS"),
     };
     Cell::Verdict { fitness, text: text.into() }
+}
+
+/// Why a knob was tried.
+pub(super) fn reason(found: &KnobFound) -> String {
+    match &found.remedies {
+        Some(of) => {
+            let verb = if of.own { "remedies" } else { "may shorten" };
+            format!(
+                "{verb} {} and the like ({} of what delayed the latest starts)",
+                cause(&of.cause),
+                share(of.share)
+            )
+        }
+        None if USUAL.contains(&found.offered.knob) => "a usual first step".into(),
+        None => "asked for".into(),
+    }
 }
 
 /// Why a knob was not tried.
@@ -72,7 +92,7 @@ pub(super) fn left(why: &LeftOut) -> String {
         LeftOut::NotOfTask => "of no use to a task that waits and runs like this one".into(),
         LeftOut::Already => "set already".into(),
         LeftOut::Refused { error } => format!("refused ({error})"),
-        LeftOut::NoCause => "it bears on nothing that made the task late".into(),
+        LeftOut::NoCause => "no remedy of what made the task late (--only tries it)".into(),
         LeftOut::OfProgram => {
             "the program's own, which is only watched: set it there (chrt, --policy) and ask again".into()
         }

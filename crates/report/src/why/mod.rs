@@ -219,7 +219,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
 }
 
 /// How sure a cause is, all its delays together.
-fn sureness(row: &CauseRow) -> String {
+pub(crate) fn sureness(row: &CauseRow) -> String {
     let kinds =
         [(row.proven, "proven"), (row.likely, "likely"), (1.0 - row.proven - row.likely, "undecided")];
     let seen: Vec<_> = kinds.into_iter().filter(|(part, _)| *part >= 0.005).collect();

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_host::Experiment;
 use jitterlab_host::facts::{self, Root};
-use jitterlab_motion::doctor::{DoctorAsked, DoctorResult, JOBS, Job};
+use jitterlab_host::tune::boot;
+use jitterlab_motion::doctor::{DoctorAsked, DoctorResult, Earlier, JOBS, Job};
 use jitterlab_report::doctor::words;
 
 use self::examination::Examination;
@@ -45,6 +46,9 @@ pub struct Args {
     /// Ask nothing: what no option says is the default
     #[arg(short, long)]
     yes: bool,
+    /// Examine again, after a restart or a change, what was examined last in this directory, and say what changed
+    #[arg(long = "continue", conflicts_with_all = ["job", "by", "budget", "load"])]
+    again: bool,
     /// Change no setting, not even for a moment
     #[arg(long)]
     no_tune: bool,
@@ -68,29 +72,53 @@ fn jobs() -> impl TypedValueParser<Value = &'static Job> {
 /// Goes through all steps, decides, and writes the page.
 pub fn execute(args: &Args) -> Ending {
     questions::check(args)?;
+    let earlier = if args.again { Some(files::earlier()?) } else { None };
     let measure = |experiment: &mut Experiment<'_>| {
-        let Some(answers) = questions::answers(args, experiment)? else { return Ok(None) };
+        let answers = questions::answers(args, earlier.as_ref(), experiment)?;
+        let Some(answers) = answers else { return Ok(None) };
         let folder = files::folder(experiment.is_kept())?;
         let facts = facts::read(&Root::system());
-        let privileged = facts.process.user_id == Some(0);
+        // Root of a container may lack the right.
+        let privileged =
+            facts.process.user_id == Some(0) && facts.process.can_use_any_priority() != Some(false);
         let asked = DoctorAsked { job: answers.job, way: answers.way, plan: answers.plan, privileged };
         let loads: Vec<String> = answers.loads.iter().map(ToString::to_string).collect();
         output::note(&words::outset(&asked, &loads));
         let interrupted = experiment.interrupted();
         let mut examination = Examination::begin(args, &asked, answers.loads, &folder, interrupted);
         let found = examination.examine(&facts, experiment)?;
-        Ok(found.map(|found| (DoctorResult::of(&asked, found), folder)))
+        let boot = boot();
+        let result =
+            found.map(|found| DoctorResult::of(&asked, found).since(earlier.as_ref(), boot.as_ref()));
+        Ok(result.map(|result| (Earlier::of(&asked, &result, boot, loads), result, folder)))
     };
     // Each step shows its own progress.
     let open = || kept_parts::open("doctor", &());
-    conduct(open, true, measure, |(result, folder): (DoctorResult, PathBuf)| {
+    conduct(open, true, measure, |(left, result, folder): (Earlier, DoctorResult, PathBuf)| {
         let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
+        // The answer is not lost where a disk is full.
+        let status = Status::of(args.show.show(&result)?);
         let settings = files::settings(&page, &result)?;
         files::page(&page, args.force.force, &result)?;
-        let status = Status::of(args.show.show(&result)?);
+        files::keep(&folder, &left)?;
         if !args.show.is_json() {
             output::note(&words::written(&page, settings.as_deref()));
         }
         Ok(status)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_host::check::{check, cpus_to_check};
+
+    #[test]
+    fn every_first_step_of_a_job_is_a_check() {
+        let facts = jitterlab_model::SystemFacts::default();
+        let report = check(&facts, &cpus_to_check(&facts));
+        for (job, id) in JOBS.iter().flat_map(|job| job.first_steps.iter().map(move |id| (job.name, id))) {
+            assert!(report.checks.iter().any(|check| check.id == *id), "{id} of {job}");
+        }
+    }
 }

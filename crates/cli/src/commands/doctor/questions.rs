@@ -4,7 +4,7 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use jitterlab_host::Experiment;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, LoadSpec};
-use jitterlab_motion::doctor::{DoctorPlan, JOBS, Job, LEAST_NS, Way};
+use jitterlab_motion::doctor::{DoctorPlan, Earlier, JOBS, Job, LEAST_NS, Way};
 use jitterlab_report::doctor::words::{self, Question};
 
 use super::Args;
@@ -25,7 +25,14 @@ const BUDGETS: [i64; 3] = [10 * MINUTE_NS, 30 * MINUTE_NS, 480 * MINUTE_NS];
 const LOADS: [&[&str]; 2] = [&["cpu", "mem:1,64M", "net:1"], &["cpu:1"]];
 
 /// The answers by options, by an earlier call, by a person, or by default, in this order; `None` when it was interrupted.
-pub fn answers(args: &Args, experiment: &mut Experiment<'_>) -> Result<Option<Answers>, Error> {
+pub fn answers(
+    args: &Args,
+    earlier: Option<&Earlier>,
+    experiment: &mut Experiment<'_>,
+) -> Result<Option<Answers>, Error> {
+    if let Some(earlier) = earlier {
+        return same(earlier).map(Some);
+    }
     let Some([job, way, busy, time]) = experiment.part(|| choices(args))? else { return Ok(None) };
     let job = JOBS.get(job).unwrap_or(&JOBS[0]);
     let loads: Vec<String> = match args.load.as_slice() {
@@ -38,6 +45,19 @@ pub fn answers(args: &Args, experiment: &mut Experiment<'_>) -> Result<Option<An
         loads: measure_args::loads(&loads)?,
         plan: plan(args, time)?,
     }))
+}
+
+/// The answers of an earlier examination.
+fn same(earlier: &Earlier) -> Result<Answers, Error> {
+    let way = Job::named(&earlier.job).and_then(|job| Some((job, job.way(&earlier.way)?)));
+    let (job, way) = way.ok_or_else(|| {
+        Error::damaged(format!(
+            "the earlier examination was of {} by {}, which there is not",
+            earlier.job, earlier.way
+        ))
+    })?;
+    let plan = DoctorPlan::of(earlier.budget_ns).ok_or_else(|| too_short(earlier.budget_ns))?;
+    Ok(Answers { job, way, loads: measure_args::loads(&earlier.loads)?, plan })
 }
 
 /// The chosen job, way, load and time, by their numbers.
@@ -79,10 +99,12 @@ pub(super) fn check(args: &Args) -> Result<(), Error> {
 /// How the given time is divided, or else the chosen one.
 fn plan(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
     let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
-    DoctorPlan::of(budget_ns).ok_or_else(|| {
-        Error::bad_use(format!("--budget {} is too short for any answer", Exact(budget_ns)))
-            .remedy(format!("give {} or more", Exact(LEAST_NS)))
-    })
+    DoctorPlan::of(budget_ns).ok_or_else(|| too_short(budget_ns))
+}
+
+fn too_short(budget_ns: i64) -> Error {
+    Error::bad_use(format!("--budget {} is too short for any answer", Exact(budget_ns)))
+        .remedy(format!("give {} or more", Exact(LEAST_NS)))
 }
 
 /// Asks until one of the choices is named; an empty line is the first one.

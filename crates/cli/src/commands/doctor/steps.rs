@@ -92,10 +92,17 @@ impl Examination<'_> {
         let purpose = self.asked.way.served().next();
         let task = TaskSpec { cpu: self.tasks[0].cpu, ..purpose.map(Way::task).unwrap_or_default() };
         let why = why.and_then(|run| run.why.iter().find(|why| why.task == task.name)).cloned();
-        let wanted = Knob::ALL.to_vec();
-        let loads = self.loads.clone();
-        let request =
-            TuneRequest { task, watch: None, running: None, loads, wanted, why, budget_ns, purpose };
+        let request = TuneRequest {
+            task,
+            watch: None,
+            running: None,
+            loads: self.loads.clone(),
+            wanted: Knob::ALL.to_vec(),
+            named: false,
+            why,
+            budget_ns,
+            purpose,
+        };
         match self.tune(request) {
             Ok(result) => Ok((Some(result), None)),
             Err(TuneError::Budget { .. }) => nothing(Skipped::NoTime),

@@ -23,9 +23,10 @@ const BUDGET_NS: i64 = 1_800_000_000_000;
 
 /// Find and prove the settings that make a task more regular
 ///
-/// Settings are tried together, each in half of the blocks of a round drawn at random; what helps is set together and measured
-/// against the start in fresh blocks that alternate. Everything is put back after each block, on Ctrl-C too, and after a
-/// kill by `jitterlab restore`. As root; an ordinary user can try what belongs to the task. Called again after Ctrl-C it goes on.
+/// Settings are tried one at a time on the same start, the remedy of the main cause first; what helps is kept for the rest, and
+/// the smallest set measured against the start in fresh blocks that alternate. Everything is put back after each block, on
+/// Ctrl-C too, and after a kill by `jitterlab restore`. As root; an ordinary user can try what belongs to the task. Called again
+/// after Ctrl-C it goes on.
 /// What needs a restart is compared by --continue: called once in every start, it says when starts are enough to decide.
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,7 +43,8 @@ pub struct Args {
     /// What runs beside the task, as for `run`; may be given several times
     #[arg(long, value_name = "LOAD")]
     load: Vec<String>,
-    /// Try these settings only, such as interrupts,other-threads [default: all that this machine has]
+    /// Try these settings only, such as interrupts,other-threads [default: remedies of what makes the task late, and the usual
+    /// first steps]
     #[arg(long, value_delimiter = ',', value_name = "SETTING,...")]
     only: Vec<Knob>,
     /// Compare two ways to start this machine: measure this start, beside those before a restart
@@ -54,9 +56,6 @@ pub struct Args {
     /// Write what helped as files below this directory (/ for this machine), with the measured gain
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Remove the files that --keep wrote below this directory, and do nothing else
-    #[arg(long, value_name = "DIR", exclusive = true)]
-    revert: Option<PathBuf>,
     /// Print nothing while measuring
     #[arg(short, long)]
     quiet: bool,
@@ -73,6 +72,7 @@ impl Args {
             watch: self.watch.clone(),
             loads: measure_args::loads(&self.load)?,
             wanted: if self.only.is_empty() { Knob::ALL.to_vec() } else { self.only.clone() },
+            named: !self.only.is_empty(),
             why: None,
             running: None,
             budget_ns: self.budget.unwrap_or(usual_ns),
@@ -105,7 +105,7 @@ impl Args {
         tuning.plan(experiment)?;
         if let Some(plan) = tuning.planned().filter(|_| !self.quiet) {
             let knobs: Vec<Knob> = tuning.offered().iter().map(|offered| offered.knob).collect();
-            output::note(&words::outset(&plan, &knobs));
+            output::note(&words::outset(&plan, tuning.tail(), &knobs));
         }
         Ok(Some(tuning.measure(experiment)?))
     }
@@ -122,10 +122,6 @@ impl Args {
 
 /// Tries, proves and shows.
 pub fn execute(args: &Args) -> Ending {
-    if let Some(folder) = &args.revert {
-        kept_files::revert(folder)?;
-        return Ok(Status::Fine);
-    }
     if args.starts {
         return starts::execute(args);
     }

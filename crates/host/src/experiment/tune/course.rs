@@ -1,8 +1,9 @@
 //! Rounds over the knobs, then the proof, as long as there is time.
 
 use jitterlab_analysis::trial::TrialStep;
-use jitterlab_analysis::tune::design::{Round, Row};
-use jitterlab_analysis::tune::{BlockFigures, Experiment as Judged, Pace, TuneNote, TunePlan};
+use jitterlab_analysis::tune::{
+    BlockFigures, Experiment as Judged, Figure, Pace, Round, Row, TuneNote, TunePlan,
+};
 use serde::{Deserialize, Serialize};
 
 use super::TuneError;
@@ -60,23 +61,23 @@ impl Course {
 
     /// Rounds over so many knobs.
     pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, TuneError> {
-        let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, self.seed)) };
-        let mut screening = Judged::new(knobs, plan.rounds, self.seed);
-        let step = |round| TrialStep::KnobRound { round, of: plan.rounds };
+        let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, Figure::Tail, self.seed)) };
+        let mut screening = Judged::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
+        let step = |round| TrialStep::KnobRound { round, of: plan.rounds.max(round) };
         self.rounds(&mut screening, plan.screen_ns(), &step, |row| row.on.clone(), source)?;
         Ok(screening)
     }
 
-    /// Everything that helped against the start, in fresh blocks.
+    /// The smallest set that keeps the gain against the start, in fresh blocks.
     pub(super) fn prove(
         &mut self,
-        helps: &[bool],
+        kept: &[bool],
         source: &mut Source<'_, '_>,
     ) -> Result<Option<Judged>, TuneError> {
         let Some(plan) = self.plan else { return Ok(None) };
-        let mut proof = Judged::new(1, plan.pairs, self.seed.wrapping_add(1));
-        let knobs = helps.iter().filter(|helps| **helps).count();
-        let settings = |row: &Row| -> Vec<bool> { helps.iter().map(|helps| *helps && row.on[0]).collect() };
+        let mut proof = Judged::new(1, 2 * plan.pairs, plan.pilot.figure, self.seed.wrapping_add(1));
+        let knobs = kept.iter().filter(|kept| **kept).count();
+        let settings = |row: &Row| -> Vec<bool> { kept.iter().map(|kept| *kept && row.on[0]).collect() };
         self.rounds(&mut proof, plan.budget_ns, &|_| TrialStep::KnobProof { knobs }, settings, source)?;
         Ok(Some(proof))
     }
@@ -134,7 +135,7 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::tune::Judgement;
+    use jitterlab_analysis::tune::{Judgement, Pilot};
     use jitterlab_trace::Parts;
     use std::sync::atomic::AtomicBool;
 
@@ -166,7 +167,8 @@ mod tests {
     #[test]
     fn a_slow_machine_keeps_to_the_budget_says_so_and_finds_what_helps_all_the_same() {
         let budget_ns = 150 * S;
-        let quick = TunePlan::of(3, budget_ns, 1_000_000, S / 2).unwrap();
+        let pilot = Pilot { figure: Figure::Tail, spread: 0.1, blocks: 4 };
+        let quick = TunePlan::of(3, budget_ns, 1_000_000, S / 2, pilot).unwrap();
         // As quick as planned; slow all the time; so slow that not even a round fits; slow from some block on.
         let cases: [(&dyn Fn(usize) -> i64, bool); 4] = [
             (&|_| S / 2, false),
@@ -180,11 +182,11 @@ mod tests {
             assert_eq!(course.slower().is_some(), slower, "{course:?}");
         }
         // What was seen of a block beforehand makes a plan that can be kept to: fewer knobs, but of these something is told.
-        let slow = TunePlan::of(3, budget_ns, 1_000_000, 3 * S).unwrap();
-        assert!(slow.knobs < quick.knobs && slow.rounds >= 6, "{slow:?}");
-        let (clock_ns, _, course, screening, proof) = played(slow, 3 * S, |_| 3 * S);
+        let slow = TunePlan::of(3, budget_ns, 1_000_000, 4 * S, pilot).unwrap();
+        assert!(slow.rounds < quick.rounds, "{slow:?}");
+        let (clock_ns, _, course, screening, proof) = played(slow, 4 * S, |_| 4 * S);
         assert!(clock_ns <= budget_ns && course.slower().is_none(), "{clock_ns} {course:?}");
-        assert_eq!(screening.found()[0].0, Judgement::Helps, "{screening:?}");
-        assert_eq!(proof.map(|proof| proof.rounds()), Some(slow.pairs));
+        assert_eq!(screening.found()[0].judgement(), Judgement::Helps, "{screening:?}");
+        assert!(proof.is_some_and(|proof| proof.found()[0].judgement() == Judgement::Helps));
     }
 }

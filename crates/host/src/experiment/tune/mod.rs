@@ -7,11 +7,11 @@ use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_analysis::summary::{P99, P99_9, Percentile};
 use jitterlab_analysis::tune::{
-    BLOCK_OVERHEAD_NS, BlockFigures, Figure, Judgement, KnobFound, KnobLeft, LeftOut, Offered, Proven,
-    TuneNote, TunePlan, TuneResult, bears_on, is_worth_trying, median_of,
+    BLOCK_OVERHEAD_NS, BlockFigures, Judgement, Keeping, KnobFound, KnobLeft, LeftOut, Offered, PILOTS,
+    Pilot, Proven, Remedied, TuneNote, TunePlan, TuneResult, USUAL, in_order, median_of, remedies,
 };
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Knob, Known, LoadSpec, TaskSpec, Warning};
+use jitterlab_model::{Knob, Known, LoadSpec, SystemFacts, TaskSpec, Warning};
 
 use super::engine::Experiment;
 use crate::facts::{self, Root};
@@ -32,7 +32,7 @@ pub use applied::{Recording, record_with};
 use course::{Course, Source, Timed};
 pub use error::TuneError;
 pub use running::Running;
-pub use starts::{Kept, ThisStart};
+pub use starts::{Kept, ThisStart, boot};
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
@@ -50,7 +50,9 @@ pub struct TuneRequest {
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
     pub wanted: Vec<Knob>,
-    /// Causes of lateness, where they were found: only knobs that may end one of them are tried.
+    /// Whether these were asked for by name: then each is tried, whatever the causes are.
+    pub named: bool,
+    /// Causes of lateness, where they were found: knobs that remedy one of them are tried, and the usual first steps.
     pub why: Option<TaskWhy>,
     /// The time that everything may take.
     pub budget_ns: i64,
@@ -104,12 +106,16 @@ impl Tuning {
         // A thread that runs already is its program's.
         let of_program = |knob: &Knob| running.is_some() && knob.is_of_task();
         let wanted: Vec<Knob> = request.wanted.iter().copied().filter(|knob| !of_program(knob)).collect();
-        let (offered, mut left) = knob::offers(&machine.root, &machine.facts, &machine.cpus, &task, &wanted);
+        let process = running.as_ref().map_or("self".into(), |running| running.watched.process.to_string());
+        let of_task = (&task, process.as_str());
+        let (offered, mut left) =
+            knob::offers(&machine.root, &machine.facts, &machine.cpus, of_task, &wanted);
         let foreign = request.wanted.iter().copied().filter(of_program);
         left.extend(foreign.map(|knob| KnobLeft { knob, why: LeftOut::OfProgram }));
+        let remedied = |knob: Knob| request.why.as_ref().and_then(|why| remedies(knob, why));
         let mut able = Vec::new();
         for offered in offered {
-            if request.why.as_ref().is_some_and(|why| !is_worth_trying(offered.knob, why)) {
+            if !request.named && !USUAL.contains(&offered.knob) && remedied(offered.knob).is_none() {
                 left.push(KnobLeft { knob: offered.knob, why: LeftOut::NoCause });
                 continue;
             }
@@ -119,12 +125,10 @@ impl Tuning {
                 Err(error) => left.push(KnobLeft { knob: offered.knob, why: LeftOut::Refused { error } }),
             }
         }
-        if let Some(why) = &request.why {
-            // What bears on most of it comes first; of equals, what helps most often.
-            able.sort_by(|a: &Offered, b| bears_on(b.knob, why).total_cmp(&bears_on(a.knob, why)));
-        }
-        let shortest = TunePlan::of(1, request.budget_ns, task.period_ns, BLOCK_OVERHEAD_NS);
-        if shortest.is_none() && !able.is_empty() {
+        able.sort_by(|a: &Offered, b| {
+            in_order((a.knob, remedied(a.knob).as_ref()), (b.knob, remedied(b.knob).as_ref()))
+        });
+        if !fits_one(request.budget_ns, task.period_ns) && !able.is_empty() {
             let least_ns = least_ns(request.budget_ns, task.period_ns);
             return Err(TuneError::Budget { budget_ns: request.budget_ns, least_ns });
         }
@@ -165,12 +169,12 @@ impl Tuning {
     }
 
     fn planned_course(&mut self, interrupted: &AtomicBool) -> Result<Course, TuneError> {
-        let overhead_ns = self.overhead_ns(interrupted)?;
+        let (pilot, overhead_ns) = self.pilot(interrupted)?;
         // Until now time went by as well.
         let left_ns = self.request.budget_ns - nanoseconds(self.begun);
         let period_ns = self.task.period_ns;
         let plan = |knobs, budget_ns, overhead_ns| {
-            let plan = TunePlan::of(knobs, budget_ns, period_ns, overhead_ns)?;
+            let plan = TunePlan::of(knobs, budget_ns, period_ns, overhead_ns, pilot)?;
             Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
         };
         // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
@@ -180,23 +184,47 @@ impl Tuning {
         Ok(Course::begin(planned, seed))
     }
 
-    /// How much longer than it measures a block takes on average, as seen of two: in one the first, third, fifth knob and so on
-    /// are set, in the other one the rest, so that each is set in half of them, as in a round.
-    fn overhead_ns(&mut self, interrupted: &AtomicBool) -> Result<i64, TuneError> {
-        self.block_ns = TunePlan::shortest_ns(self.task.period_ns);
-        let mut both_ns = 0;
-        for half in [0, 1] {
-            let on: Vec<bool> = (0..self.offered.len()).map(|knob| knob % 2 == half).collect();
-            let (_, took_ns) = self.timed(&on, interrupted)?;
-            both_ns += (took_ns - self.block_ns).max(0);
+    /// What blocks of the start show, and how much longer than it measures a block takes on average, setting and putting back
+    /// included: half of these have a knob set, the first and the last one that are tried.
+    fn pilot(&mut self, interrupted: &AtomicBool) -> Result<(Pilot, i64), TuneError> {
+        let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
+        // As long as a block will be, as far as that is known before.
+        let usual = TunePlan::of(
+            self.offered.len(),
+            self.request.budget_ns,
+            self.task.period_ns,
+            BLOCK_OVERHEAD_NS,
+            UNKNOWN,
+        );
+        self.block_ns = usual.map_or(shortest_ns, |plan| plan.block_ns).max(shortest_ns);
+        self.tail = tail(self.block_ns, self.task.period_ns);
+        let mut start = Vec::new();
+        for _ in 0..PILOTS {
+            start.push(self.timed(&[], interrupted)?);
         }
-        Ok(both_ns / 2)
+        let mut overheads: Vec<i64> = start.iter().map(|(_, took_ns)| took_ns - self.block_ns).collect();
+        let last = self.offered.len() - 1;
+        self.block_ns = shortest_ns;
+        for set in [0, last] {
+            let on: Vec<bool> = (0..=last).map(|knob| knob == set).collect();
+            overheads.push(self.timed(&on, interrupted)?.1 - shortest_ns);
+        }
+        let mean = |of: &[i64]| of.iter().map(|ns| (*ns).max(0)).sum::<i64>() / of.len().max(1) as i64;
+        let (without, with) = overheads.split_at(PILOTS);
+        let figures: Vec<BlockFigures> = start.into_iter().map(|(figures, _)| figures).collect();
+        Ok((Pilot::of(&figures), mean(without).max(mean(with))))
     }
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
     #[must_use]
     pub fn planned(&self) -> Option<TunePlan> {
         self.course.plan()
+    }
+
+    /// Name of the percentile of a block that is compared.
+    #[must_use]
+    pub fn tail(&self) -> &str {
+        self.tail.name
     }
 
     /// Knobs that will be tried; before it is planned, those that can be.
@@ -218,11 +246,11 @@ impl Tuning {
         let mut source = Source { experiment, block: &mut block };
         let screening = course.screen(knobs, &mut source)?;
         let found = screening.found();
-        let helps: Vec<bool> = found.iter().map(|(judgement, _)| *judgement == Judgement::Helps).collect();
-        let wanted = helps.contains(&true) && !source.experiment.is_interrupted();
-        let proof = if wanted { course.prove(&helps, &mut source)? } else { None };
-        let helping = self.offered.iter().zip(&helps).filter(|(_, helps)| **helps);
-        let helping = helping.map(|(offered, _)| offered.knob).collect();
+        let kept: Vec<bool> = found.iter().map(|of| of.judgement() == Judgement::Helps).collect();
+        let wanted = kept.contains(&true) && !source.experiment.is_interrupted();
+        let proof = if wanted { course.prove(&kept, &mut source)? } else { None };
+        let set = self.offered.iter().zip(&kept).filter(|(_, kept)| **kept);
+        let set = set.map(|(offered, _)| offered.knob).collect();
         self.notes.extend(course.slower());
         if interrupted.load(Ordering::Relaxed) {
             self.notes.push(TuneNote::Interrupted);
@@ -232,9 +260,15 @@ impl Tuning {
             .offered
             .iter()
             .zip(found)
-            .map(|(offered, (judgement, effects))| KnobFound { offered: offered.clone(), judgement, effects })
+            .map(|(offered, of)| KnobFound {
+                offered: offered.clone(),
+                remedies: self.remedied(offered.knob),
+                judgement: of.judgement(),
+                effects: of.effects.clone(),
+                beside: of.beside.iter().map(|at| self.offered[*at].knob).collect(),
+            })
             .collect();
-        let rank = |found: &KnobFound| found.effect(Figure::Tail).map_or(1.0, |effect| effect.change);
+        let rank = |found: &KnobFound| found.effects.first().map_or(1.0, |effect| effect.change);
         knobs.sort_by(|a, b| a.judgement.cmp(&b.judgement).then(rank(a).total_cmp(&rank(b))));
         Ok(TuneResult {
             task: self.described(),
@@ -251,10 +285,16 @@ impl Tuning {
             start: median_of(&starts),
             knobs,
             left: self.left,
+            keeping: keeping(&self.machine.facts),
             restart: starts::restarts(&self.machine.facts, &self.machine.cpus),
-            proven: proof.and_then(|proof| Proven::of(helping, &proof)),
+            proven: proof.and_then(|proof| Proven::of(set, &proof)),
             notes: self.notes,
         })
+    }
+
+    /// What a knob remedies of the causes that were found.
+    fn remedied(&self, knob: Knob) -> Option<Remedied> {
+        self.request.why.as_ref().and_then(|why| remedies(knob, why))
     }
 
     /// The task as `--task` takes it.
@@ -316,6 +356,12 @@ impl Tuning {
     }
 }
 
+/// What keeps settings over a restart of a machine.
+fn keeping(facts: &SystemFacts) -> Keeping {
+    let systemd = facts.kernel.init.as_deref() == Some("systemd");
+    Keeping { systemd, command_line: !facts.is_kernel_of_host() }
+}
+
 /// Time since then, in ns.
 fn nanoseconds(begin: Instant) -> i64 {
     i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX)
@@ -324,6 +370,14 @@ fn nanoseconds(begin: Instant) -> i64 {
 /// The percentile that a block has enough values for.
 fn tail(block_ns: i64, period_ns: i64) -> Percentile {
     if block_ns / period_ns >= FEWEST_FOR_P99_9 { P99_9 } else { P99 }
+}
+
+/// Before anything was measured.
+const UNKNOWN: Pilot = Pilot { figure: jitterlab_analysis::tune::Figure::Tail, spread: 0.0, blocks: PILOTS };
+
+/// Whether a budget allows one knob.
+fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
+    TunePlan::of(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNKNOWN).is_some()
 }
 
 /// Time for finding the causes of lateness: a twentieth of all, and between these.
@@ -366,8 +420,5 @@ pub fn find_causes(
 fn least_ns(budget_ns: i64, period_ns: i64) -> i64 {
     const STEP_NS: i64 = 10_000_000_000;
     let longer = (1..).map(|n| (budget_ns / STEP_NS + n) * STEP_NS);
-    longer
-        .take(100_000)
-        .find(|ns| TunePlan::of(1, *ns, period_ns, BLOCK_OVERHEAD_NS).is_some())
-        .unwrap_or(i64::MAX)
+    longer.take(100_000).find(|ns| fits_one(*ns, period_ns)).unwrap_or(i64::MAX)
 }

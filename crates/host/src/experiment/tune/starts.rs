@@ -96,6 +96,12 @@ impl ThisStart {
 /// The kernel's number for a start of the machine.
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 
+/// The number of this start; `None` where the kernel does not tell.
+#[must_use]
+pub fn boot() -> Option<String> {
+    Root::system().text(BOOT).filter(|text| !text.is_empty())
+}
+
 impl Tuning {
     /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished. Interrupted, it judges
     /// what was measured until then.
