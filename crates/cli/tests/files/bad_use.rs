@@ -58,6 +58,17 @@ fn what_was_meant_is_said() {
     refused(&["compare", "--fail-if-worse", "10", "a", "b"], 2, &["did you mean 10%?"]);
     refused(&["plot", "run.parquet", "--figure", "hist"], 2, &["did you mean histogram?"]);
     refused(&["latency-test"], 2, &["period=25us"]);
+    refused(&["run", "servo-thread"], 2, &["did you mean jitterlab run --for servo-thread?"]);
+    refused(&["servo-thread"], 2, &["did you mean jitterlab run --for servo-thread?"]);
+    refused(&["check", "audio"], 2, &["did you mean jitterlab run --for audio?"]);
+    refused(&["analyze", "audio"], 2, &["no file audio here", "jitterlab run --for audio"]);
+    refused(&["run", "ethercat"], 2, &["did you mean --for fieldbus-1ms?"]);
+    refused(&["servo", "dc-servo"], 2, &["did you mean jitterlab servo --plant dc-servo?"]);
+    refused(&["run", "fifo:80"], 2, &["did you mean jitterlab run --policy fifo:80?"]);
+    refused(&["run", "timerfd"], 2, &["did you mean jitterlab run --wake timerfd?"]);
+    refused(&["run", "cpu:2"], 2, &["did you mean jitterlab run --load cpu:2?"]);
+    refused(&["run", "10s"], 2, &["did you mean jitterlab run --duration 10s?"]);
+    refused(&["doctor", "1min"], 2, &["1min"]);
     refused(&["rtcqs"], 2, &["jitterlab check"]);
     refused(&["stepper", "--frame", "size23", "--torque", "1.9Nm"], 2, &["23"]);
     refused(&["stepper", "--frame", "nema23", "--torque", "1.9", "--jitter", "9us"], 2, &["1.9 N m"]);
