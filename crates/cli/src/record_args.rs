@@ -73,8 +73,7 @@ impl RecordArgs {
             _ => None,
         });
         ended.map_or(Ok(()), |reason| {
-            let part = format!("{} holds only a part of the run", file.display());
-            Err(Error::refused(part)
+            Err(Error::refused(format!("{} holds only a part of the run", file.display()))
                 .because(reason.as_str())
                 .remedy("measure again with --output where there is room"))
         })

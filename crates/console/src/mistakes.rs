@@ -79,7 +79,7 @@ fn meant_argument(argument: &str, usage: &str) -> Option<String> {
             Some(format!("did you mean --pid {argument}?"))
         }
         None if of("watch") => Some(format!("did you mean -- {argument}?")),
-        None => option_of(argument, command).or_else(|| meant_file(argument)),
+        None => meant_file(argument).or_else(|| option_of(argument, command)),
     }
 }
 

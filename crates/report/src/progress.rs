@@ -38,7 +38,7 @@ pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     text + &format!(", {} missed", count(missed)) + &limit(so_far, purpose).unwrap_or_default()
 }
 
-/// What decides about a purpose, as far as it was seen, against its limit.
+/// Deciding quantity of a purpose, as far as it was seen, against its limit.
 fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
     let limit = purpose?.limits.first()?;
     let seen = |task: &TaskSoFar| {

@@ -152,10 +152,11 @@ pub const VALUES: [(&str, &str, &str); 18] = [
     ("--figure", "cdf", "percentiles"),
 ];
 
-/// What is meant by a word that a command does not take: a value that belongs to an option, with a command that has it.
+/// Answer to a word that a command does not take: the option that takes it, with a command that has it.
 #[must_use]
 pub fn option_of(word: &str, command: &str) -> Option<String> {
     const JUDGE: &[&str] = &["run", "analyze", "judge"];
+    const RECORD: &[&str] = &["run", "watch"];
     const MEASURE: &[&str] = &["run", "compensate", "doctor", "tune", "matrix"];
     let lower = word.to_ascii_lowercase();
     let habit = VALUES.iter().find(|(option, value, _)| *option == "--for" && *value == lower);
@@ -171,6 +172,7 @@ pub fn option_of(word: &str, command: &str) -> Option<String> {
         () if lower.parse::<WakeMethod>().is_ok() => ("--wake", lower.as_str(), &["run"]),
         () if parse_duration_ns(&lower).is_ok() => ("--duration", lower.as_str(), MEASURE),
         () if word.contains(':') && word.parse::<LoadSpec>().is_ok() => ("--load", word, &["run"]),
+        () if word.ends_with(".parquet") && RECORD.contains(&command) => ("--output", word, RECORD),
         () => return None,
     };
     let command = if commands.contains(&command) { command } else { commands[0] };

@@ -69,6 +69,8 @@ fn what_was_meant_is_said() {
     refused(&["run", "cpu:2"], 2, &["did you mean jitterlab run --load cpu:2?"]);
     refused(&["run", "10s"], 2, &["did you mean jitterlab run --duration 10s?"]);
     refused(&["doctor", "1min"], 2, &["1min"]);
+    refused(&["run", "new.parquet"], 2, &["did you mean jitterlab run --output new.parquet?"]);
+    refused(&["run", "Cargo.toml"], 2, &["jitterlab analyze Cargo.toml"]);
     refused(&["rtcqs"], 2, &["jitterlab check"]);
     refused(&["stepper", "--frame", "size23", "--torque", "1.9Nm"], 2, &["23"]);
     refused(&["stepper", "--frame", "nema23", "--torque", "1.9", "--jitter", "9us"], 2, &["1.9 N m"]);

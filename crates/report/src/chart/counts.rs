@@ -8,14 +8,18 @@ use jitterlab_model::units::Human;
 use super::{Axis, Chart, Shape, Terminal};
 use crate::words::count;
 
-/// Steps over the occupied bins: as fine as one in `most` of the axis between `low` and `high`, but so wide that few stand
-/// alone.
-pub(super) fn steps(bins: &[[f64; 3]], axis: &Axis, (low, high): (f64, f64), most: f64) -> Vec<[f64; 3]> {
-    let joined = |parts: f64| bars(bins, axis, (high - low) / parts);
-    let coarser = COARSER.into_iter().map(|by| joined(most / by));
-    let mut all = coarser.map(|steps| (steps.windows(2).filter(|two| two[0][1] < two[1][0]).count(), steps));
-    let fewest = all.clone().map(|(gaps, _)| gaps).min().unwrap_or(0);
-    all.find(|(gaps, _)| *gaps <= FEW_GAPS.max(fewest)).map(|(_, steps)| steps).unwrap_or_default()
+/// The width of steps over the occupied bins of all that is counted: one in `most` of the axis between `low` and `high`, or
+/// so much wider that few stand alone.
+fn step_width(all: &[&Vec<[f64; 3]>], axis: &Axis, (low, high): (f64, f64), most: f64) -> f64 {
+    let gaps = |width: f64| {
+        let alone = |bins: &&Vec<[f64; 3]>| {
+            bars(bins, axis, width).windows(2).filter(|two| two[0][1] < two[1][0]).count()
+        };
+        all.iter().map(alone).max().unwrap_or(0)
+    };
+    let widths = COARSER.map(|by| (high - low) * by / most);
+    let fewest = widths.into_iter().map(gaps).min().unwrap_or(0);
+    widths.into_iter().find(|width| gaps(*width) <= FEW_GAPS.max(fewest)).unwrap_or(widths[0])
 }
 
 /// By how much steps may be coarser than the drawing could show.
@@ -49,9 +53,8 @@ pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> 
 const MAX_LINES: usize = 24;
 /// The same of one that is only glanced at.
 const FEW_LINES: usize = 8;
-/// Columns next to the bars: for the values, and for the count.
+/// Columns next to the bars, for the values.
 const RANGE: usize = 24;
-const COUNT: usize = 10;
 /// The same for the upper end alone, on a narrow terminal.
 const END: usize = 10;
 const NARROWER: usize = 60;
@@ -107,10 +110,14 @@ impl Shape {
 impl Chart {
     /// The chart with its counts as bars, at most `most` across.
     pub(crate) fn with_bars(mut self, most: f64) -> Self {
-        let range = self.ranges()[0];
+        let counted = self.layers.iter().filter_map(|layer| match &layer.shape {
+            Shape::Counts(bins) => Some(bins),
+            _ => None,
+        });
+        let width = step_width(&counted.collect::<Vec<_>>(), &self.x, self.ranges()[0], most);
         for layer in &mut self.layers {
             if let Shape::Counts(bins) = &layer.shape {
-                layer.shape = Shape::Bars(steps(bins, &self.x, range, most));
+                layer.shape = Shape::Bars(bars(bins, &self.x, width));
             }
         }
         self
@@ -139,8 +146,10 @@ impl Terminal {
     fn lines(self, bins: &[[f64; 3]], most: usize) -> String {
         let is_narrow = self.columns < NARROWER;
         let label = if is_narrow { END } else { RANGE };
-        let width = self.columns.saturating_sub(label + COUNT).max(NARROW);
         let lines = lines(bins, most);
+        let counts = lines.iter().map(|line| count(line.count).chars().count()).max().unwrap_or(0);
+        // Blanks, and a sign that plain characters take two for.
+        let width = self.columns.saturating_sub(label + counts + 3).max(NARROW);
         let most = lines.iter().map(|l| l.count).max().unwrap_or(0);
         let mut out = String::new();
         let mut previous: Option<&Line> = None;
@@ -209,7 +218,8 @@ mod tests {
     fn a_thin_tail_is_steps_and_no_comb() {
         let d = of((0..5_000).map(|i| 10_000 + i % 997).chain((1..60).map(|k| 11_000 + k * 1_700)));
         let Shape::Counts(bins) = Shape::counts(&d) else { panic!("no counts") };
-        let steps = steps(&bins, &Axis::log(""), (4.0, 5.1), 180.0);
+        let axis = Axis::log("");
+        let steps = bars(&bins, &axis, step_width(&[&bins], &axis, (4.0, 5.1), 180.0));
         let gaps = steps.windows(2).filter(|two| two[0][1] < two[1][0]).count();
         assert!(steps.len() > 20 && gaps <= FEW_GAPS, "{gaps} gaps in {steps:?}");
     }

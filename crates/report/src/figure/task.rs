@@ -73,7 +73,7 @@ impl Task<'_> {
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
     }
 
-    /// What its values are held against, as far as it is not too far from them to be drawn: the period, and the limits of the
+    /// Lines to hold its values against, as far as they are near enough to be drawn: the period, and the limits of the
     /// purpose that the verdict speaks of, or else of the one that is served worst by this quantity. Each with its colour.
     pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String, usize)> {
         let summary = &self.task.measured.summary;

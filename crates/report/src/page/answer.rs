@@ -4,9 +4,9 @@ use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
 
 use super::PageRun;
-use super::frame::{answer, figures, pieces, whole};
+use super::frame::{answer, figures, pieces};
 use super::glance;
-use super::html::{Html, html};
+use super::html::{Html, html, whole};
 use super::rows;
 use super::subject::Scale;
 use super::words::{self, About, RunWords};
@@ -78,7 +78,7 @@ pub fn of(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found
     )
 }
 
-/// What the system refused, each once.
+/// Refusals of the system, each once.
 fn refused(words: &[RunWords]) -> Html {
     let mut all: Vec<&Refusal> = Vec::new();
     for refusal in words.iter().flat_map(|run| &run.refused) {
@@ -108,7 +108,7 @@ fn caveats_in_short(caveats: &[String]) -> Html {
     .only_if(!caveats.is_empty())
 }
 
-/// What a reader has to bear in mind, folded.
+/// All caveats, folded.
 pub fn caveats(runs: &[PageRun]) -> Html {
     let caveats = words::caveats(runs);
     let item = |caveat: &String| html!("<li>{caveat}</li>\n", caveat = whole(caveat));
@@ -120,7 +120,7 @@ pub fn caveats(runs: &[PageRun]) -> Html {
     .only_if(!caveats.is_empty())
 }
 
-/// What was measured: in a sentence, as facts, and every quantity in numbers.
+/// Measurement in a sentence, as facts, and every quantity in numbers.
 pub fn measured(runs: &[PageRun], words: &[RunWords]) -> Html {
     let several = words.len() > 1;
     let statement = |run: &RunWords| -> Html {
@@ -135,7 +135,7 @@ pub fn measured(runs: &[PageRun], words: &[RunWords]) -> Html {
     )
 }
 
-/// What is told of a single run as a list, of several as a table with a row for each and a column for what differs.
+/// Facts of a single run as a list, of several as a table with a row for each and a column for what differs.
 fn about(runs: &[RunWords], about: &[About]) -> Html {
     let fact =
         |fact: &About| html!("<dt>{term}</dt><dd>{value}</dd>\n", term = fact.term, value = fact.values[0]);

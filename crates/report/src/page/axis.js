@@ -108,11 +108,12 @@ function reach(axis, [low, high], margin) {
   return [low - room, low + room];
 }
 
-// Steps over the occupied bins: as fine as one in `most` of the axis, but so wide that few stand alone.
-function steps(columns, axis, [low, high], most) {
-  const all = [1, 1.5, 2, 3, 4].map(by => bars(columns, axis, (high - low) / (most / by)));
-  const gaps = ([from, to]) => to.filter((end, i) => end < from[i + 1]).length, fewest = Math.min(...all.map(gaps));
-  return all.find(bars => gaps(bars) <= Math.max(2, fewest));
+// The width of steps over the occupied bins of all that is counted: one in `most` of the axis, or so much wider that few
+// stand alone.
+function stepWidth(all, axis, [low, high], most) {
+  const widths = [1, 1.5, 2, 3, 4].map(by => (high - low) * by / most), alone = ([from, to]) => to.filter((end, i) => end < from[i + 1]).length;
+  const gaps = widths.map(width => Math.max(...all.map(columns => alone(bars(columns, axis, width)))));
+  return widths[gaps.findIndex(count => count <= Math.max(2, Math.min(...gaps)))];
 }
 
 // Neighbouring bins added up until each is `width` wide in the places of the axis, each up to the next one where no more than

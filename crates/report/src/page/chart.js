@@ -70,8 +70,9 @@ class Drawing {
     // A first guess of the room, since the bars' width and the ticks depend on each other.
     const wide = view.x ?? ranges(chart, x, y, layers)[0];
     this.several = crossing(layers);
-    this.layers = layers.map(layer => layer.shape.kind !== 'counts' ? layer
-      : { ...layer, shape: { kind: 'bars', columns: steps(layer.shape.columns, x, wide, Math.min(180, width / 4)) } });
+    const counted = layers.filter(({ shape }) => shape.kind === 'counts').map(({ shape }) => shape.columns);
+    const step = counted.length && stepWidth(counted, x, wide, Math.min(180, width / 4));
+    this.layers = layers.map(layer => layer.shape.kind !== 'counts' ? layer : { ...layer, shape: { kind: 'bars', columns: bars(layer.shape.columns, x, step) } });
     const [across, upwards] = ranges(chart, x, y, this.layers, view.x);
     this.range = [across, view.y ?? upwards];
     this.layout(left);

@@ -2,7 +2,7 @@
 
 use jitterlab_model::Fitness;
 
-use super::html::{Html, html};
+use super::html::{Html, html, whole};
 use super::plots::{captions, id};
 use crate::chart::Chart;
 use crate::document::Document;
@@ -219,10 +219,4 @@ impl Place<'_> {
         )
         .only_if(!is_empty)
     }
-}
-
-/// A sentence in which no line ends between a number and its unit, or between its digits.
-pub fn whole(sentence: &str) -> String {
-    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
-    words.collect::<Vec<_>>().join(" ")
 }

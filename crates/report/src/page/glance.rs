@@ -4,8 +4,8 @@
 use jitterlab_analysis::purposes::{Measure, Purpose};
 use jitterlab_model::Fitness;
 
-use super::frame::{class, whole};
-use super::html::{Html, html};
+use super::frame::class;
+use super::html::{Html, html, whole};
 use super::subject::{Scale, Subject};
 use crate::purpose::word;
 use crate::words::{count, exact, share, time};
@@ -18,6 +18,8 @@ const SIDE: f64 = 1000.0;
 const NAMED: [usize; 2] = [3, 1];
 /// Labels of lines closer than this share of the height are moved apart; of a low drawing, which has one line for each.
 const APART: [f64; 2] = [0.09, 0.12];
+/// Parts of the worst that a spike has to reach to be named.
+const NEAR: i64 = 20;
 /// Spikes closer than this share of the width are not both named.
 const BESIDE: f64 = 0.12;
 
@@ -34,7 +36,7 @@ pub fn result(fitness: Fitness, words: &str) -> Html {
 struct Tile<'a> {
     name: &'a str,
     value: String,
-    /// What the value is, behind it.
+    /// Words behind the value.
     unit: &'a str,
     /// Where value, good and usable limit lie on a scale, from 0 to 1.
     gauge: Option<[f64; 3]>,
@@ -208,7 +210,7 @@ pub fn series(of: &Subject<'_>, scale: &Scale, is_low: bool) -> Html {
         broken = over(Fitness::Unfit),
         spikes = spikes(&columns, scale, NAMED[size], &|at| across(at) / SIDE),
         limits = apart(&shown, APART[size]).iter().map(|(at, class, words)| placed(class, *at, words)).collect::<Html>(),
-        times = times(length)
+        times = times(length, if is_low { 2 } else { 5 })
     )
 }
 
@@ -220,7 +222,7 @@ fn title(of: &Subject<'_>) -> String {
     }
 }
 
-/// What the marks mean.
+/// Meaning of the marks.
 fn key(of: &Subject<'_>, scale: &Scale, columns: usize) -> Html {
     let each = of.count.div_ceil(columns.max(1) as u64);
     let band = match each {
@@ -266,7 +268,8 @@ fn spikes(columns: &[(i64, i64, i64)], scale: &Scale, most: usize, across: &dyn 
     let mut order: Vec<&(i64, i64, i64)> = columns.iter().collect();
     order.sort_by_key(|(.., high)| std::cmp::Reverse(*high));
     let mut found: Vec<(f64, i64)> = Vec::new();
-    for (at, _, high) in order {
+    let least = order.first().map_or(0, |(.., worst)| worst / NEAR);
+    for (at, _, high) in order.into_iter().filter(|(.., high)| *high >= least) {
         let at = across(*at);
         if found.len() < most && found.iter().all(|(other, _)| (other - at).abs() > BESIDE) {
             found.push((at, *high));
@@ -287,9 +290,9 @@ fn spikes(columns: &[(i64, i64, i64)], scale: &Scale, most: usize, across: &dyn 
 }
 
 /// Times below the series, each with its unit.
-fn times(length_ns: f64) -> Html {
+fn times(length_ns: f64, about: usize) -> Html {
     let axis = crate::chart::Axis::linear("").time();
-    let ticks = axis.ticks((0.0, length_ns), 5);
+    let ticks = axis.ticks((0.0, length_ns), about);
     let (_, unit) = crate::chart::time_unit(length_ns);
     let tick = |(ns, number): (f64, String)| {
         let words = format!("{number} {unit}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::frame::whole;
+use super::html::whole;
 use super::not_written;
 use super::pack::{Column, Packer, compressed};
 use super::{PageRun, PageTask};
@@ -125,7 +125,7 @@ fn choice<'a>(charts: &'a [Chart], detail: Option<&'a Detail>, at: Option<[f64; 
     Choice { charts, caption: captions(charts), detail, at }
 }
 
-/// What stands below charts that are seen together.
+/// Captions of charts that are seen together.
 pub fn captions(charts: &[Chart]) -> String {
     let captions = charts.iter().map(|chart| chart.caption.as_str()).filter(|text| !text.is_empty());
     whole(&captions.collect::<Vec<_>>().join(" "))

@@ -5,9 +5,8 @@ use std::cmp::Reverse;
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Fitness;
 
-use super::frame::whole;
 use super::glance::{judged, lines};
-use super::html::{Html, html};
+use super::html::{Html, html, whole};
 use super::subject::{Scale, Subject};
 use crate::head::{Head, word};
 use crate::purpose::plainly;

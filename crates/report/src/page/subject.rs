@@ -1,4 +1,4 @@
-//! What the first screen shows of runs: the quantity that a verdict speaks of, with the limits of its purpose, on one scale.
+//! Subjects of the first screen: the quantity that a verdict speaks of, with the limits of its purpose, on one scale.
 
 use jitterlab_analysis::purposes::{Limit, Measure};
 use jitterlab_analysis::scan::series::QUANTITIES;
@@ -165,7 +165,7 @@ impl Scale {
         }
         let smallest = all(&|of| of.sizes.first().map(|(from, ..)| *from)).into_iter().reduce(f64::min);
         let whole = subjects.iter().all(|of| of.sizes.first().is_some_and(|(from, ..)| *from > 0));
-        // How far something was off has no lower edge to be seen.
+        // Deviations reach down to 0: there is no lower edge to be seen.
         let below = if subjects.iter().all(|of| of.is_off) { 3.0 } else { FAR };
         let low = round((middle / below).max(smallest.unwrap_or(0.0)).max(1.0), false);
         let is_cut = !whole || smallest.is_some_and(|ns| ns < low);
@@ -183,7 +183,7 @@ impl Scale {
         ((at - low) / (high - low)).clamp(0.0, 1.0)
     }
 
-    /// How many factors of ten it spans.
+    /// Factors of ten that it spans.
     pub fn decades(&self) -> f64 {
         if self.is_log() { (self.high / self.low).log10() } else { 1.0 }
     }

@@ -137,7 +137,7 @@ def check_legend(page):
 def check_layout(page, name):
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     expect(wide <= 0, f"{name}: the page is {wide} pixels wider than the screen")
-    for figure in page.query_selector_all("figure"):
+    for figure in page.query_selector_all("figure[id]"):
         figure.scroll_into_view_if_needed()
         number = page.evaluate("figure => jitterlab.figures.findIndex(({ element }) => element === figure)", figure)
         until(page, f"jitterlab.figures[{number}].plots.every(plot => plot.drawing)")
