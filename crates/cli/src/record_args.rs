@@ -1,10 +1,12 @@
 //! Where a run is recorded, and what is shown meanwhile: the options of every command that makes a run file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::purposes::Purpose;
 use jitterlab_host::{self as host, RunInProgress};
-use jitterlab_model::{Error, RunInfo};
+use jitterlab_model::{Error, RunInfo, Warning};
 use jitterlab_report::progress;
 use jitterlab_trace::RunWriter;
 
@@ -54,9 +56,27 @@ impl RecordArgs {
         }
     }
 
-    /// Says where a run was kept.
-    pub fn saved(&self, file: Option<&Path>) {
-        file.iter().for_each(|file| self.note(|| jitterlab_report::summary::saved(file)));
+    /// Says where a run was kept, or, however little was to be printed, that it was not.
+    ///
+    /// # Errors
+    /// The file holds only a part of the run.
+    pub fn saved(&self, run: &MeasuredRun) -> Result<(), Error> {
+        let Some(file) = &run.file else {
+            if !self.no_file {
+                output::warn(jitterlab_report::summary::NOT_SAVED);
+            }
+            return Ok(());
+        };
+        self.note(|| jitterlab_report::summary::saved(file));
+        let ended = run.run.warnings.iter().find_map(|warning| match warning {
+            Warning::RecordingEnded { reason } => Some(reason),
+            _ => None,
+        });
+        ended.map_or(Ok(()), |reason| {
+            Err(Error::refused(format!("{} holds only a part of the run", file.display()))
+                .because(reason.as_str())
+                .remedy("measure again with --output where there is room"))
+        })
     }
 
     /// Shows how far a measurement is, unless nothing is to be printed; `beside_prints` where another program prints, too.
@@ -74,6 +94,8 @@ pub struct Progress {
     next: Instant,
     recording_ended: bool,
     closing: Closing,
+    /// Whose limit is shown.
+    pub purpose: Option<&'static Purpose>,
 }
 
 /// What is shown of a run file that takes long to be made: nothing for the first ten seconds.
@@ -124,6 +146,7 @@ impl Progress {
             next: Instant::now() + every,
             recording_ended: false,
             closing: Closing::new(),
+            purpose: None,
         }
     }
 
@@ -149,7 +172,7 @@ impl Progress {
         let Some(line) = self.line.as_ref().filter(|_| Instant::now() >= self.next) else { return };
         self.next += self.every;
         let terminal = self.show.terminal();
-        let mut text = progress::measured(&underway.so_far());
+        let mut text = progress::measured(&underway.so_far(), self.purpose);
         if line.is_redrawn() {
             // A longer line would break, and the next one could not replace it.
             let columns = terminal.columns - 1;

@@ -10,6 +10,7 @@ use jitterlab_model::{EdgeKind, Error, TaskSpec};
 use jitterlab_motion::MotionError;
 use jitterlab_motion::servo::ServoError;
 use jitterlab_report::page::{self, PageRun};
+use jitterlab_report::start;
 use jitterlab_runs::{CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, Threshold};
 
 /// What is shown of a run, and what helps to read the outputs of other tools.
@@ -111,7 +112,14 @@ impl RunArgs {
 }
 
 fn open(path: &Path, hints: &Hints) -> Result<Run, Error> {
-    Ok(Run::open(path, hints)?.on_progress(show))
+    let run = Run::open(path, hints).map_err(|error| {
+        let meant = path.to_str().filter(|_| !path.exists()).and_then(|name| start::option_of(name, ""));
+        match meant {
+            Some(meant) => error.remedy(meant),
+            None => error,
+        }
+    })?;
+    Ok(run.on_progress(show))
 }
 
 /// Runs as a page or a figure shows them, of one task or of all.

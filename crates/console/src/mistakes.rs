@@ -6,7 +6,7 @@ use std::process;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
-use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, thread_by_name, to_analyze};
+use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, option_of, thread_by_name, to_analyze};
 
 use crate::exit::Status;
 use crate::output;
@@ -37,7 +37,7 @@ fn answered(mut error: clap::Error) -> clap::Error {
         }
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|name| {
             let tool = TOOLS.iter().find(|(tool, _)| *tool == name).map(|(_, ours)| (*ours).to_owned());
-            tool.or_else(|| meant_file(&name))
+            tool.or_else(|| meant_file(&name)).or_else(|| option_of(&name, ""))
         }),
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => {
             let option = given(ContextKind::InvalidArg).unwrap_or_default();
@@ -68,16 +68,18 @@ fn meant_file(name: &str) -> Option<String> {
 fn meant_argument(argument: &str, usage: &str) -> Option<String> {
     let habit = OPTIONS.iter().find(|(option, _)| *option == argument);
     let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
-    let of = |command: &str| usage.contains(&format!("jitterlab {command} "));
+    let command =
+        usage.split_once("jitterlab ").map_or("", |(_, rest)| rest.split(' ').next().unwrap_or_default());
+    let of = |name: &str| command == name;
     match habit {
         Some((_, ours)) => Some((*ours).to_owned()),
         None if argument.starts_with('-') => None,
-        None if unit() => Some(one_word(argument)),
+        None if !argument.starts_with(|c: char| c.is_ascii_digit()) && unit() => Some(one_word(argument)),
         None if of("watch") && argument.parse::<u32>().is_ok() => {
             Some(format!("did you mean --pid {argument}?"))
         }
         None if of("watch") => Some(format!("did you mean -- {argument}?")),
-        None => meant_file(argument),
+        None => meant_file(argument).or_else(|| option_of(argument, command)),
     }
 }
 

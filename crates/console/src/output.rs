@@ -273,9 +273,17 @@ pub fn write_figure(path: &Path, svg: &str) -> Result<(), Error> {
     write_file(path, &figure(path, svg.to_owned())?)
 }
 
-/// The terminal, for figures; `ascii` is whether the user asked for plain characters.
+/// The terminal, for figures; `ascii` is whether the user asked for plain characters, as the locale C does, too.
 pub fn terminal(ascii: bool) -> Terminal {
+    let ascii = ascii || is_plain_locale(|name| std::env::var(name).ok());
     Terminal { columns: columns(), ascii, colour: is_terminal() }
+}
+
+/// Whether the locale is C or POSIX by name; where none is set nothing is known of the terminal.
+fn is_plain_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
+    locale.is_some_and(|locale| locale == "C" || locale == "POSIX")
 }
 
 /// The terminal's height in lines, 24 where it is unknown.
@@ -294,6 +302,17 @@ pub fn columns() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_locale_c_has_plain_characters() {
+        let of = |values: &[(&str, &str)]| {
+            is_plain_locale(|name| {
+                values.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            })
+        };
+        assert!(of(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]) && of(&[("LANG", "POSIX")]));
+        assert!(!of(&[("LC_ALL", "C.UTF-8"), ("LANG", "C")]) && !of(&[("LC_ALL", "")]) && !of(&[]));
+    }
 
     #[test]
     fn a_terminal_gets_harmless_lines_in_whatever_pieces_they_come() {

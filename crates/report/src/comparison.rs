@@ -117,7 +117,9 @@ fn side_by_side(task: &str, comparison: &Comparison) -> Vec<Piece> {
          much as how good.",
     ));
     vec![
-        Piece::Table(table::side_by_side(task, comparison)),
+        Piece::Table(
+            table::ranked(task, comparison).unwrap_or_else(|| table::side_by_side(task, comparison)),
+        ),
         Piece::details(format!("{task}: differences with their intervals, and each run by itself"), details),
     ]
 }

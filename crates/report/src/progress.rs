@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use jitterlab_analysis::measured::SoFar;
+use jitterlab_analysis::measured::{SoFar, TaskSoFar};
+use jitterlab_analysis::purposes::{Measure, Purpose};
 use jitterlab_analysis::trial::TrialStep;
 use jitterlab_model::units::Human;
 
@@ -14,7 +15,7 @@ pub const ENDS: &str = "  ^C ends";
 
 /// How far a measurement is, in one line; of several tasks the one that was latest is named.
 #[must_use]
-pub fn measured(so_far: &SoFar) -> String {
+pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
     let step_ns = if so_far.elapsed_ns < 1_000_000_000 { 100_000_000 } else { 1_000_000_000 };
     let elapsed = time((so_far.elapsed_ns / step_ns * step_ns) as f64);
@@ -34,7 +35,26 @@ pub fn measured(so_far: &SoFar) -> String {
         }
     }
     let missed = tasks.iter().map(|task| task.stats.seen_missed()).sum();
-    text + &format!(", {} missed", count(missed))
+    text + &format!(", {} missed", count(missed)) + &limit(so_far, purpose).unwrap_or_default()
+}
+
+/// Deciding quantity of a purpose, as far as it was seen, against its limit.
+fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
+    let limit = purpose?.limits.first()?;
+    let seen = |task: &TaskSoFar| {
+        let (latency, errors) = (&task.stats.latency, &task.stats.period_error);
+        match limit.measure {
+            Measure::Interval => {
+                Some(errors.max_ns()?.saturating_abs().max(errors.min_ns()?.saturating_abs()))
+            }
+            Measure::Latency => latency.max_ns(),
+            Measure::PeriodDeviation => errors.standard_deviation_ns().map(|ns| ns.round() as i64),
+            Measure::Missed => None,
+        }
+    };
+    let worst_ns = so_far.tasks.iter().filter_map(seen).max()?;
+    let (name, usable) = (crate::purpose::measure(limit.measure), time(limit.limited as f64));
+    Some(format!("; {name} {} of {usable}", time(worst_ns as f64)))
 }
 
 /// How far a run file is that takes long to be made.
@@ -105,18 +125,20 @@ pub fn step(step: &TrialStep) -> String {
 
 #[cfg(test)]
 mod tests {
-    use jitterlab_analysis::measured::TaskSoFar;
-
     use super::*;
     use crate::sample;
 
     fn line(tasks: &[(&str, &[i64])]) -> String {
+        line_for(tasks, None)
+    }
+
+    fn line_for(tasks: &[(&str, &[i64])], purpose: Option<&Purpose>) -> String {
         let task = |(name, latencies): &(&str, &[i64])| TaskSoFar {
             name: (*name).into(),
             stats: sample::stats(latencies),
         };
         let tasks = tasks.iter().map(task).collect();
-        measured(&SoFar { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks })
+        measured(&SoFar { elapsed_ns: 4_700_000_000, planned_ns: Some(10_000_000_000), tasks }, purpose)
     }
 
     #[test]
@@ -125,6 +147,8 @@ mod tests {
         assert_eq!(one, "4 s of 10 s: 3 activations, median 2.51 µs, worst 90 µs, 0 missed");
         let two = line(&[("servo", &[2_000]), ("b\u{1b}", &[1_000, 90_000])]);
         assert_eq!(two, "4 s of 10 s: 3 activations of 2 tasks, worst 90 µs (b\\u001b), 0 missed");
+        let fieldbus = line_for(&[("servo", &[2_000, 90_000])], Purpose::named("fieldbus-1ms"));
+        assert!(fieldbus.ends_with(", 0 missed; latency 90 µs of 500 µs"), "{fieldbus}");
         assert_eq!(line(&[("servo", &[])]), "4 s of 10 s: 0 activations, 0 missed");
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn names<'a>(purposes: impl Iterator<Item = &'a PurposeVerdict>) -> S
 }
 
 /// A fitness within a sentence or a table.
-fn word(fitness: Fitness) -> &'static str {
+pub(crate) fn word(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Good => "good",
         Fitness::Limited => "usable",
@@ -116,7 +116,7 @@ pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
     (judged.len() > 1).then(|| Piece::table("", &header, judged.iter().map(row)))
 }
 
-fn measure(measure: Measure) -> &'static str {
+pub(crate) fn measure(measure: Measure) -> &'static str {
     match measure {
         Measure::Interval => "period error",
         Measure::Latency => "latency",

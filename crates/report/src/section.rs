@@ -42,6 +42,7 @@ impl Section {
 }
 
 /// A piece of a section.
+#[expect(clippy::large_enum_variant, reason = "a section has few pieces, and a figure's data lie elsewhere")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "piece", rename_all = "kebab-case")]
 pub enum Piece {

@@ -1,5 +1,13 @@
 //! What is shown to somebody who begins: the usual things to do, and habits from other tools answered with ours.
 
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_model::load::LoadSpec;
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_model::{Policy, WakeMethod};
+use jitterlab_motion::catalog;
+use jitterlab_motion::servo::Plant;
+use jitterlab_motion::stepper::Motor;
+
 /// The usual things to do.
 pub const USUAL: &str = "\
 jitterlab measures how regular a periodic task really is on this machine.
@@ -143,6 +151,33 @@ pub const VALUES: [(&str, &str, &str); 18] = [
     ("--figure", "latency", "histogram or series"),
     ("--figure", "cdf", "percentiles"),
 ];
+
+/// Answer to a word that a command does not take: the option that takes it, with a command that has it.
+#[must_use]
+pub fn option_of(word: &str, command: &str) -> Option<String> {
+    const JUDGE: &[&str] = &["run", "analyze", "judge"];
+    const RECORD: &[&str] = &["run", "watch"];
+    const MEASURE: &[&str] = &["run", "compensate", "doctor", "tune", "matrix"];
+    let lower = word.to_ascii_lowercase();
+    let habit = VALUES.iter().find(|(option, value, _)| *option == "--for" && *value == lower);
+    let is_name = !lower.contains(['/', '.']);
+    let is_plant = || is_name && catalog::known::<Plant>(&lower).is_ok();
+    let is_motor = || is_name && catalog::known::<Motor>(&lower).is_ok();
+    let (option, value, commands): (_, _, &[&str]) = match () {
+        () if Purpose::named(&lower).is_some() => ("--for", lower.as_str(), JUDGE),
+        () if habit.is_some() => return habit.map(|(_, _, ours)| format!("did you mean --for {ours}?")),
+        () if is_plant() => ("--plant", lower.as_str(), &["servo"]),
+        () if is_motor() => ("--motor", lower.as_str(), &["stepper"]),
+        () if lower.parse::<Policy>().is_ok() => ("--policy", lower.as_str(), &["run"]),
+        () if lower.parse::<WakeMethod>().is_ok() => ("--wake", lower.as_str(), &["run"]),
+        () if parse_duration_ns(&lower).is_ok() => ("--duration", lower.as_str(), MEASURE),
+        () if word.contains(':') && word.parse::<LoadSpec>().is_ok() => ("--load", word, &["run"]),
+        () if word.ends_with(".parquet") && RECORD.contains(&command) => ("--output", word, RECORD),
+        () => return None,
+    };
+    let command = if commands.contains(&command) { command } else { commands[0] };
+    Some(format!("did you mean jitterlab {command} {option} {value}?"))
+}
 
 /// What is meant by a file without a command.
 #[must_use]

@@ -65,6 +65,9 @@ pub fn saved(file: &Path) -> String {
     format!("saved {file}; more: jitterlab analyze {file}")
 }
 
+/// Where nothing was kept of a run that was to be.
+pub const NOT_SAVED: &str = "no run file was written: these figures are all that is left of the run";
+
 /// What is behind the folded part of a run.
 pub(crate) const FOLDED: &str = "Every figure, the histogram, and how it was measured";
 

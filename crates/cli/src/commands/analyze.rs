@@ -7,7 +7,7 @@ use jitterlab_analysis::task_analysis::AnalysisSection;
 use jitterlab_report::patterns::section_help;
 
 use crate::exit::{Ending, Status};
-use crate::output::OutputArgs;
+use crate::output::{self, OutputArgs};
 use crate::purpose_args::PurposeArgs;
 use crate::run_args::RunArgs;
 
@@ -55,10 +55,15 @@ pub fn execute(args: &Args) -> Ending {
     }
     let with_transitions = args.output.is_json() || sections.contains(&AnalysisSection::Clusters);
     let mut statuses = Vec::new();
-    for path in &args.files {
+    let is_named = args.files.len() > 1 && !args.output.is_json();
+    for (number, path) in args.files.iter().enumerate() {
         let run = args.run.open(path)?;
         let (task, purpose) = (args.run.task.as_deref(), args.wanted.purpose);
         let analysis = run.analysis(task, sections.clone(), with_transitions, purpose)?;
+        if is_named {
+            let gap = if number > 0 { "\n" } else { "" };
+            output::print(&format!("{gap}{}:\n", path.display()))?;
+        }
         statuses.push(Status::of(args.output.show(&analysis)?));
     }
     Ok(Status::worst(statuses))

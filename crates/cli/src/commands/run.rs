@@ -37,6 +37,7 @@ impl Args {
         interrupted: &AtomicBool,
     ) -> Result<Recorded, Error> {
         let mut progress = self.record.progress(measurement.info(), false);
+        progress.purpose = self.wanted.purpose;
         let measured =
             host::record(measurement, writer, &mut |underway| progress.look(underway), interrupted);
         drop(progress);
@@ -68,8 +69,8 @@ pub fn execute(args: &Args) -> Ending {
     let result = MeasuredRun { without_isolation, ..run.judged_for(args.wanted.purpose) };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
     let status = Status::of(args.record.show.show(&result)?);
-    args.record.saved(result.file.as_deref());
-    closed?;
+    let saved = args.record.saved(&result);
+    closed.and(saved)?;
     match stop {
         Some(StopReason::Above { .. }) => Ok(Status::RequirementFailed),
         Some(StopReason::Overloaded { overload, .. }) => Err(overload.into()),

@@ -73,6 +73,6 @@ pub fn execute(args: &Args) -> Ending {
     drop(progress);
     let Recorded { run, closed } = watched?;
     args.record.show.show(&run)?;
-    args.record.saved(run.file.as_deref());
-    closed.map(|()| Status::Fine)
+    let saved = args.record.saved(&run);
+    closed.and(saved).map(|()| Status::Fine)
 }

@@ -259,7 +259,7 @@ fn write_causes(path: &Path) -> Value {
             [100_000, 80_000, "24 disk"],
             [10_000, 290_000, "more urgent thread hog"],
         ],
-        "causes": [["interrupt 24 disk", 1], ["more urgent thread hog", 2]],
+        "causes": [["D interrupt 24 disk", 1], ["P more urgent thread hog", 2]],
     });
     let causes = TaskCauses {
         explained: 300,

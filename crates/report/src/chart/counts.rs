@@ -6,8 +6,29 @@ use jitterlab_model::Distribution;
 use jitterlab_model::units::Human;
 
 use super::{Axis, Chart, Shape, Terminal};
+use crate::words::count;
 
-/// Neighbouring bins added up until they are about `width` wide where they are drawn. None is lost, none is split.
+/// The width of steps over the occupied bins of all that is counted: one in `most` of the axis between `low` and `high`, or
+/// so much wider that few stand alone.
+fn step_width(all: &[&Vec<[f64; 3]>], axis: &Axis, (low, high): (f64, f64), most: f64) -> f64 {
+    let gaps = |width: f64| {
+        let alone = |bins: &&Vec<[f64; 3]>| {
+            bars(bins, axis, width).windows(2).filter(|two| two[0][1] < two[1][0]).count()
+        };
+        all.iter().map(alone).max().unwrap_or(0)
+    };
+    let widths = COARSER.map(|by| (high - low) * by / most);
+    let fewest = widths.into_iter().map(gaps).min().unwrap_or(0);
+    widths.into_iter().find(|width| gaps(*width) <= FEW_GAPS.max(fewest)).unwrap_or(widths[0])
+}
+
+/// By how much steps may be coarser than the drawing could show.
+const COARSER: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 4.0];
+/// Gaps between steps that are no comb.
+const FEW_GAPS: usize = 2;
+
+/// Neighbouring bins added up until they are about `width` wide where they are drawn, each up to the next one where no more
+/// than one step lies between. None is lost, none is split.
 pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> {
     let mut bars: Vec<[f64; 3]> = Vec::new();
     for [from, to, count] in bins {
@@ -19,6 +40,12 @@ pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> 
             _ => bars.push([*from, *to, *count]),
         }
     }
+    let starts: Vec<f64> = bars.iter().skip(1).map(|bar| bar[0]).collect();
+    for (bar, next) in bars.iter_mut().zip(starts) {
+        if axis.place(next).zip(axis.place(bar[1])).is_some_and(|(next, end)| next - end <= 2.0 * width) {
+            bar[1] = next;
+        }
+    }
     bars
 }
 
@@ -26,8 +53,11 @@ pub(super) fn bars(bins: &[[f64; 3]], axis: &Axis, width: f64) -> Vec<[f64; 3]> 
 const MAX_LINES: usize = 24;
 /// The same of one that is only glanced at.
 const FEW_LINES: usize = 8;
-/// Columns beside the bars: for the values, and for the count.
-const LABELS: usize = 40;
+/// Columns next to the bars, for the values.
+const RANGE: usize = 24;
+/// The same for the upper end alone, on a narrow terminal.
+const END: usize = 10;
+const NARROWER: usize = 60;
 
 /// Columns that a bar has at least.
 const NARROW: usize = 6;
@@ -80,10 +110,14 @@ impl Shape {
 impl Chart {
     /// The chart with its counts as bars, at most `most` across.
     pub(crate) fn with_bars(mut self, most: f64) -> Self {
-        let (low, high) = self.ranges()[0];
+        let counted = self.layers.iter().filter_map(|layer| match &layer.shape {
+            Shape::Counts(bins) => Some(bins),
+            _ => None,
+        });
+        let width = step_width(&counted.collect::<Vec<_>>(), &self.x, self.ranges()[0], most);
         for layer in &mut self.layers {
             if let Shape::Counts(bins) = &layer.shape {
-                layer.shape = Shape::Bars(bars(bins, &self.x, (high - low) / most));
+                layer.shape = Shape::Bars(bars(bins, &self.x, width));
             }
         }
         self
@@ -99,14 +133,23 @@ impl Terminal {
             _ => None,
         });
         let several = counted.clone().count() > 1;
+        let scale = format!("{}; bars: logarithm of the count\n", chart.x.title);
         let heading = |name: &str| if several { format!("{name}\n") } else { String::new() };
         let most = if chart.height <= Chart::GLANCE { FEW_LINES } else { MAX_LINES };
-        counted.map(|(name, bins)| heading(name) + &self.lines(bins, most)).collect::<Vec<_>>().join("\n")
+        scale
+            + &counted
+                .map(|(name, bins)| heading(name) + &self.lines(bins, most))
+                .collect::<Vec<_>>()
+                .join("\n")
     }
 
     fn lines(self, bins: &[[f64; 3]], most: usize) -> String {
-        let width = self.columns.saturating_sub(LABELS).max(NARROW);
+        let is_narrow = self.columns < NARROWER;
+        let label = if is_narrow { END } else { RANGE };
         let lines = lines(bins, most);
+        let counts = lines.iter().map(|line| count(line.count).chars().count()).max().unwrap_or(0);
+        // Blanks, and a sign that plain characters take two for.
+        let width = self.columns.saturating_sub(label + counts + 3).max(NARROW);
         let most = lines.iter().map(|l| l.count).max().unwrap_or(0);
         let mut out = String::new();
         let mut previous: Option<&Line> = None;
@@ -115,10 +158,20 @@ impl Terminal {
             if previous
                 .is_some_and(|p| line.low_ns.saturating_sub(p.high_ns) > reach.saturating_mul(2).max(2))
             {
-                let _ = writeln!(out, "{:>24}", if self.ascii { ":" } else { "⋮" });
+                let _ = writeln!(out, "{:>label$}", if self.ascii { ":" } else { "⋮" });
             }
-            let range = format!("{} .. {}", Human(line.low_ns as f64), Human(line.high_ns as f64));
-            let _ = writeln!(out, "{range:>24} {} {}", bar(line.count, most, width, self.ascii), line.count);
+            let high = Human(line.high_ns as f64);
+            let range = if is_narrow {
+                format!("≤{high}")
+            } else {
+                format!("{} .. {high}", Human(line.low_ns as f64))
+            };
+            let _ = writeln!(
+                out,
+                "{range:>label$} {} {}",
+                bar(line.count, most, width, self.ascii),
+                count(line.count)
+            );
             previous = Some(line);
         }
         out
@@ -159,6 +212,16 @@ mod tests {
         let last = text.lines().last().unwrap();
         assert!(last.contains("5.3") && last.ends_with(" 1"), "{text}");
         assert!(text.contains(':'));
+    }
+
+    #[test]
+    fn a_thin_tail_is_steps_and_no_comb() {
+        let d = of((0..5_000).map(|i| 10_000 + i % 997).chain((1..60).map(|k| 11_000 + k * 1_700)));
+        let Shape::Counts(bins) = Shape::counts(&d) else { panic!("no counts") };
+        let axis = Axis::log("");
+        let steps = bars(&bins, &axis, step_width(&[&bins], &axis, (4.0, 5.1), 180.0));
+        let gaps = steps.windows(2).filter(|two| two[0][1] < two[1][0]).count();
+        assert!(steps.len() > 20 && gaps <= FEW_GAPS, "{gaps} gaps in {steps:?}");
     }
 
     proptest! {

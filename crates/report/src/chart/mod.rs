@@ -39,6 +39,14 @@ impl Chart {
     /// The usual height.
     pub const TALL: u32 = 460;
 
+    /// Its title in an exported picture: the figure, and what it is of.
+    pub(crate) fn title(&self) -> String {
+        let name = self.name.replace('-', " ");
+        let of = if self.is_counted() || self.y.title.is_empty() { &self.x.title } else { &self.y.title };
+        let title = format!("{}: {of}", crate::words::sentence(&name).trim_end_matches('.'));
+        title.trim_end_matches(": ").to_owned()
+    }
+
     /// Whether it shows how many values lie where.
     pub(crate) fn is_counted(&self) -> bool {
         self.layers.iter().any(|layer| matches!(layer.shape, Shape::Counts(_)))
@@ -56,6 +64,9 @@ pub struct Axis {
     pub time: bool,
     /// Another scale, for whoever wants it on the page.
     pub other: Option<Scale>,
+    /// Values that it shows in any case, so that charts next to each other share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<[f64; 2]>,
 }
 
 /// Where values lie on an axis.
@@ -66,7 +77,7 @@ pub enum Scale {
     Linear,
     /// By their logarithm; values must be above 0, others are left out.
     Log,
-    /// By the logarithm of 1 + their size, to either side of 0.
+    /// By the logarithm of their size, to either side of 0; evenly below a microsecond.
     SignedLog,
     /// The n-th name stands at n, from 0.
     Names(Vec<String>),
@@ -90,13 +101,19 @@ impl Axis {
     }
 
     pub fn of(title: impl Into<String>, scale: Scale) -> Self {
-        Axis { title: title.into(), scale, time: false, other: None }
+        Axis { title: title.into(), scale, time: false, other: None, holds: None }
     }
 
     /// The same for values in nanoseconds.
     #[must_use]
     pub fn time(self) -> Self {
         Axis { time: true, ..self }
+    }
+
+    /// The same with values that it shows in any case.
+    #[must_use]
+    pub fn holding(self, holds: [f64; 2]) -> Self {
+        Axis { holds: Some(holds), ..self }
     }
 
     /// The same with another scale to choose from.
@@ -116,7 +133,7 @@ impl Axis {
     pub(crate) fn value(&self, place: f64) -> f64 {
         match self.scale {
             Scale::Log | Scale::NamedLog(_) => 10f64.powf(place),
-            Scale::SignedLog => (10f64.powf(place.abs()) - 1.0).copysign(place),
+            Scale::SignedLog => (ZONE * (10f64.powf(place.abs()) - 1.0)).copysign(place),
             Scale::Linear | Scale::Names(_) => place,
         }
     }
@@ -129,7 +146,7 @@ impl Axis {
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let place = match self.scale {
             Scale::Log | Scale::NamedLog(_) => value.log10(),
-            Scale::SignedLog => (1.0 + value.abs()).log10().copysign(value),
+            Scale::SignedLog => (1.0 + value.abs() / ZONE).log10().copysign(value),
             Scale::Linear | Scale::Names(_) => value,
         };
         place.is_finite().then_some(place)
@@ -141,15 +158,26 @@ impl Axis {
 pub struct Layer {
     /// What the legend calls it; empty for what needs none.
     pub name: String,
-    /// Its colour's number in the palette of six.
+    /// Its colour's number in the palette: one of six, or [`Layer::PERIOD`], [`Layer::GOOD`] or [`Layer::USABLE`].
     pub colour: usize,
     /// What is drawn.
     pub shape: Shape,
 }
 
 impl Layer {
+    /// Colours of limits, whose lines differ as well: dotted for the period (a grey that is free for what has no colour), dashed up to where it is good, whole up to where it
+    /// is usable.
+    pub(crate) const PERIOD: usize = 6;
+    pub(crate) const GOOD: usize = 7;
+    pub(crate) const USABLE: usize = 8;
+
     pub fn new(name: impl Into<String>, colour: usize, shape: Shape) -> Self {
         Layer { name: name.into(), colour: colour % 6, shape }
+    }
+
+    /// A layer in a colour of the whole palette.
+    pub(crate) fn coloured(name: impl Into<String>, colour: usize, shape: Shape) -> Self {
+        Layer { name: name.into(), colour, shape }
     }
 }
 
@@ -231,6 +259,9 @@ pub struct Cells {
     pub key: (String, Vec<(f64, String)>),
 }
 
+/// Up to this size, in nanoseconds, values of both signs lie evenly around 0.
+const ZONE: f64 = 1e3;
+
 /// So many points of a layer are drawn as specks.
 pub(crate) const MANY: usize = 1_000;
 
@@ -246,22 +277,6 @@ pub fn time_unit(size_ns: f64) -> (f64, &'static str) {
         size if size < 2e9 => (1e6, "ms"),
         _ => (1e9, "s"),
     }
-}
-
-/// Text in lines of at most `columns` letters; a longer word has its own.
-pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.into()),
-        }
-    }
-    lines
 }
 
 #[cfg(test)]

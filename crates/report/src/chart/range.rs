@@ -1,6 +1,6 @@
 //! How far the axes of a chart reach, and where their ticks stand.
 
-use super::{Axis, Chart, Scale, Shape, time_unit};
+use super::{Axis, Chart, Scale, Shape, ZONE, time_unit};
 
 /// The ticks of an axis: places (see [`Axis`]; logarithms on a logarithmic axis) with their words.
 pub type Ticks = Vec<(f64, String)>;
@@ -11,7 +11,8 @@ const MARGIN: f64 = 0.04;
 impl Chart {
     /// From where to where the axes reach, in places.
     pub(crate) fn ranges(&self) -> [(f64, f64); 2] {
-        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let held = |axis: &Axis| axis.holds.into_iter().flatten().collect::<Vec<f64>>();
+        let (mut x, mut y) = (held(&self.x), held(&self.y));
         let mut foot = false;
         for layer in &self.layers {
             match &layer.shape {
@@ -115,13 +116,14 @@ impl Axis {
                 even(low, high, count).into_iter().map(|v| (v, number(v / per))).collect()
             }
             Scale::SignedLog => {
-                let value = |power: f64| (10f64.powf(power.abs()) - 1.0).copysign(power);
+                let value = |place: f64| self.value(place);
                 let step = ((high - low) / count.max(2) as f64).ceil();
                 even_by(low, high, step)
                     .into_iter()
                     .map(|p| {
                         // The power of ten beside it, which is a number to read.
-                        let power = if p == 0.0 { 0.0 } else { 10f64.powf(p.abs().round()).copysign(p) };
+                        let power =
+                            if p == 0.0 { 0.0 } else { (ZONE * 10f64.powf(p.abs().round())).copysign(p) };
                         let place = self.place(power).filter(|at| (low..=high).contains(at));
                         place.map_or_else(|| (p, self.label(value(p))), |at| (at, self.label(power)))
                     })

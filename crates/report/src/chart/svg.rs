@@ -9,8 +9,9 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::range::rows;
-use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Span, Stroke, wrapped};
+use super::{Cells, Chart, Layer, MANY, SHADES, Shape, Span, Stroke};
 use crate::printable::printable_drawing;
+use crate::wrap::lines;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
@@ -51,18 +52,30 @@ impl ValueFormatter<f64> for Placed {
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
 const FONT: &str = "sans-serif";
-/// Colours that stay apart for colour-blind people and in print (Okabe and Ito, darkened).
-const COLOURS: [RGBColor; 6] = [
+/// Colours that stay apart for colour-blind people and in print (Okabe and Ito, darkened); behind them those of limits.
+const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(179, 71, 0),
     RGBColor(0, 121, 90),
     RGBColor(163, 64, 127),
     RGBColor(106, 82, 0),
     RGBColor(75, 79, 176),
+    RGBColor(85, 93, 102),
+    RGBColor(138, 90, 0),
+    RGBColor(179, 38, 30),
 ];
 /// Length and gap of the dashes of each colour's lines, where they could be taken for each other.
-const PATTERNS: [Option<(u32, u32)>; 6] =
-    [None, Some((9, 3)), Some((2, 3)), Some((5, 5)), Some((14, 4)), Some((4, 4))];
+const PATTERNS: [Option<(u32, u32)>; 9] = [
+    None,
+    Some((9, 3)),
+    Some((2, 3)),
+    Some((5, 5)),
+    Some((14, 4)),
+    Some((4, 4)),
+    Some((1, 3)),
+    Some((7, 5)),
+    None,
+];
 const WIDTH: u32 = 900;
 /// Bars of counts across a figure, at most.
 const BARS: f64 = 180.0;
@@ -73,6 +86,8 @@ const LINE: i32 = 18;
 const CAPTION_COLUMNS: usize = 124;
 const LEFT: u32 = 84;
 const RIGHT: u32 = 26;
+/// Room for the title of all.
+const TITLE: u32 = 30;
 /// Room for what shades mean.
 const KEY: u32 = 84;
 
@@ -81,9 +96,10 @@ const KEY: u32 = 84;
 /// # Errors
 /// The plotting library gives up.
 pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
+    let title = charts.first().map(Chart::title).unwrap_or_default();
     let charts: Vec<Chart> = charts.iter().cloned().map(|chart| chart.with_bars(BARS)).collect();
     let captions: Vec<Vec<String>> =
-        charts.iter().map(|chart| wrapped(&chart.caption, CAPTION_COLUMNS)).collect();
+        charts.iter().map(|chart| lines(&chart.caption, CAPTION_COLUMNS)).collect();
     let heights: Vec<u32> = charts
         .iter()
         .zip(&captions)
@@ -91,9 +107,12 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
         .collect();
     let mut text = String::new();
     let draw = |text: &mut String| -> Drawn {
-        let mut rest =
-            SVGBackend::with_string(text, (WIDTH, heights.iter().sum::<u32>().max(1))).into_drawing_area();
-        rest.fill(&WHITE)?;
+        let height = TITLE + heights.iter().sum::<u32>();
+        let whole = SVGBackend::with_string(text, (WIDTH, height)).into_drawing_area();
+        whole.fill(&WHITE)?;
+        let (head, mut rest) = whole.split_vertically(TITLE);
+        let style = (FONT, 18).into_font().style(FontStyle::Bold).color(&BLACK);
+        head.draw(&Text::new(title.clone(), (20, 8), style))?;
         for ((chart, lines), height) in charts.iter().zip(&captions).zip(&heights) {
             let (own, below) = rest.split_vertically(*height);
             let (upper, lower) = own.split_vertically(chart.height);
@@ -104,7 +123,7 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
             }
             rest = below;
         }
-        rest.present()?;
+        whole.present()?;
         Ok(())
     };
     draw(&mut text).map_err(|e| Error::defect("the figure could not be drawn").because(e.to_string()))?;
@@ -162,7 +181,7 @@ fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
 
 /// What a layer looks like, beside its name.
 fn draw_swatch(area: &Area<'_>, layer: &Layer, left: i32, middle: i32) -> Drawn {
-    let colour = COLOURS[layer.colour % 6];
+    let colour = COLOURS[layer.colour % COLOURS.len()];
     let bar = |from: i32, to: i32, half: i32| [(left + from, middle - half), (left + to, middle + half)];
     match &layer.shape {
         Shape::Bars(_) | Shape::Band(_) => {
@@ -171,7 +190,7 @@ fn draw_swatch(area: &Area<'_>, layer: &Layer, left: i32, middle: i32) -> Drawn 
         Shape::Points(_) | Shape::Intervals(_) => {
             area.draw(&Circle::new((left + 9, middle), 4, colour.filled()))?;
         }
-        Shape::Line { stroke: Stroke::Dashed, .. } | Shape::Level(_) => {
+        Shape::Line { stroke: Stroke::Dashed, .. } | Shape::Level(_) if layer.colour != Layer::USABLE => {
             area.draw(&Rectangle::new(bar(0, 7, 1), colour.filled()))?;
             area.draw(&Rectangle::new(bar(11, 18, 1), colour.filled()))?;
         }
@@ -208,7 +227,7 @@ type Labels = (Vec<(f64, usize, String, RGBColor, HPos)>, usize);
 fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Labels {
     let mut words = Vec::new();
     for layer in &chart.layers {
-        let colour = COLOURS[layer.colour % 6];
+        let colour = COLOURS[layer.colour % COLOURS.len()];
         match &layer.shape {
             Shape::Marks(marks) => words.extend(marks.iter().map(|(at, text)| (*at, text, colour))),
             Shape::Boxes(boxes) => {
@@ -243,14 +262,14 @@ fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Labels {
 }
 
 fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [(f64, f64); 2]) -> Drawn {
-    let colour = COLOURS[layer.colour % 6];
+    let colour = COLOURS[layer.colour % COLOURS.len()];
     let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
     // Lines that cross are told apart without colours, too.
     let crossing = chart
         .layers
         .iter()
         .filter(|l| matches!(l.shape, Shape::Line { stroke: Stroke::Solid | Stroke::Steps, .. }));
-    let pattern = if crossing.count() > 1 { PATTERNS[layer.colour % 6] } else { None };
+    let pattern = if crossing.count() > 1 { PATTERNS[layer.colour % COLOURS.len()] } else { None };
     match &layer.shape {
         Shape::Line { points, stroke: style } => {
             let mut places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
@@ -304,7 +323,7 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
             // Several over each other are told apart by their outlines.
             if chart.layers.iter().filter(|l| matches!(l.shape, Shape::Bars(_))).count() > 1 {
                 for line in outlines(bars, least) {
-                    match PATTERNS[layer.colour % 6] {
+                    match PATTERNS[layer.colour % COLOURS.len()] {
                         Some((dash, gap)) => {
                             plot.draw_series(DashedLineSeries::new(line, dash, gap, colour.stroke_width(2)))?;
                         }
@@ -370,25 +389,33 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
         Shape::Marks(marks) => {
             for place in marks.iter().filter_map(|(at, _)| chart.x.place(*at)) {
-                plot.draw_series(DashedLineSeries::new(
-                    [(place, y_range.0), (place, y_range.1)],
-                    2,
-                    4,
-                    colour.stroke_width(1),
-                ))?;
+                let ends = [(place, y_range.0), (place, y_range.1)];
+                rule(plot, ends, layer.colour, (2, 4), colour.stroke_width(1))?;
             }
         }
         Shape::Level(value) => {
             if let Some(place) = chart.y.place(*value) {
-                plot.draw_series(DashedLineSeries::new(
-                    [(x_range.0, place), (x_range.1, place)],
-                    7,
-                    5,
-                    colour.stroke_width(2),
-                ))?;
+                let ends = [(x_range.0, place), (x_range.1, place)];
+                rule(plot, ends, layer.colour, (7, 5), colour.stroke_width(2))?;
             }
         }
     }
+    Ok(())
+}
+
+/// A straight line across the plot: a limit in its own pattern, others in this one.
+fn rule(
+    plot: &mut Plot<'_>,
+    ends: [(f64, f64); 2],
+    colour: usize,
+    usual: (u32, u32),
+    style: ShapeStyle,
+) -> Drawn {
+    let pattern = if colour < Layer::PERIOD { Some(usual) } else { PATTERNS[colour % COLOURS.len()] };
+    match pattern {
+        Some((dash, gap)) => plot.draw_series(DashedLineSeries::new(ends, dash, gap, style))?,
+        None => plot.draw_series(LineSeries::new(ends, style))?,
+    };
     Ok(())
 }
 

@@ -49,6 +49,22 @@ fn names_stand_below_their_bars() {
 }
 
 #[test]
+fn limits_differ_by_their_lines() {
+    let level =
+        |colour| Layer::coloured(format!("limit {colour}"), colour, Shape::Level(f64::from(colour as u32)));
+    let layers = [Layer::PERIOD, Layer::GOOD, Layer::USABLE].map(level).to_vec();
+    let chart = chart(layers, Axis::linear("x"), Axis::linear("y"));
+    for (ascii, glyphs) in
+        [(false, ["┊ limit 6", "╌ limit 7", "━ limit 8"]), (true, [": limit 6", "- limit 7", "= limit 8"])]
+    {
+        let shown = text(&chart, 60, ascii);
+        assert!(glyphs.iter().all(|glyph| shown.contains(glyph)), "{shown}");
+    }
+    let data = serde_json::to_string(&chart).unwrap();
+    assert_eq!(serde_json::from_str::<Chart>(&data).unwrap(), chart);
+}
+
+#[test]
 fn foreign_words_stay_words() {
     let point = Shape::Points(vec![[1.0, 1.0]]);
     let layers = vec![Layer::new("<script>", 0, point.clone()), Layer::new("b", 1, point)];

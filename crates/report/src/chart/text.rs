@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::printable;
 
-use super::{Axis, Chart, Layer, Shape, Span, Stroke, Ticks, wrapped};
+use super::{Axis, Chart, Layer, Shape, Span, Stroke, Ticks};
+use crate::wrap::lines;
 
 /// Lines of a figure, axes not counted, and of one that is only glanced at.
 const LINES: usize = 16;
@@ -23,8 +24,8 @@ enum Ink {
     Filled,
     /// A cell, from little to much.
     Shade(usize),
-    /// A line that guides the eye.
-    Guide,
+    /// A line that guides the eye, by its colour.
+    Guide(usize),
 }
 
 struct Canvas {
@@ -73,7 +74,7 @@ impl Terminal {
 
     /// What stands below a figure.
     pub(crate) fn caption(self, caption: &str) -> String {
-        self.spelled(wrapped(caption, self.columns.max(40)).join("\n") + "\n")
+        self.spelled(lines(caption, self.columns.max(40)).join("\n") + "\n")
     }
 
     /// A text in the characters that may be used.
@@ -91,7 +92,7 @@ fn text(chart: &Chart, width: usize, lines: usize, ascii: bool) -> String {
     for (number, layer) in chart.layers.iter().enumerate() {
         canvas.draw(chart, number, layer);
     }
-    let mut out = wrapped(&chart.y.titled(y), width).join("\n") + "\n";
+    let mut out = self::lines(&chart.y.titled(y), width).join("\n") + "\n";
     canvas.write(&mut out, &chart.y.ticks(y, (lines / 3).clamp(2, 8)), chart.layers.len() == 1, ascii);
     write_foot(&mut out, &chart.x, &chart.x.ticks(x, (columns / 12).max(2)), columns, x, ascii);
     write_legend(&mut out, chart, width, ascii);
@@ -236,7 +237,7 @@ impl Canvas {
             Shape::Level(value) => {
                 if let Some(half) = chart.y.place(*value).map(|place| self.half(place)) {
                     self.halves.iter_mut().step_by(2).for_each(|column| {
-                        column[half].get_or_insert(Ink::Guide);
+                        column[half].get_or_insert(Ink::Guide(layer.colour));
                     });
                 }
             }
@@ -248,14 +249,14 @@ impl Canvas {
         let (Some(first), Some(last)) = (self.column(from.0), self.column(to.0)) else { return };
         for half in [self.half(from.1), self.half(to.1)] {
             self.halves[first..=last].iter_mut().step_by(2).for_each(|column| {
-                column[half].get_or_insert(Ink::Guide);
+                column[half].get_or_insert(Ink::Guide(0));
             });
         }
     }
 
     fn guide(&mut self, column: usize) {
         self.halves[column].iter_mut().for_each(|half| {
-            half.get_or_insert(Ink::Guide);
+            half.get_or_insert(Ink::Guide(0));
         });
     }
 
@@ -310,14 +311,24 @@ fn shown(upper: Option<Ink>, lower: Option<Ink>, single: bool, ascii: bool) -> c
                 '│'
             }
         }
-        (Some(Ink::Guide), _) | (_, Some(Ink::Guide)) => {
-            if ascii {
-                ':'
-            } else {
-                '┊'
-            }
-        }
+        (Some(Ink::Guide(colour)), _) | (_, Some(Ink::Guide(colour))) => guide(colour, ascii),
         (None, None) => ' ',
+    }
+}
+
+/// The character of a line that guides the eye: limits have their own.
+fn guide(colour: usize, ascii: bool) -> char {
+    match (colour, ascii) {
+        (1, false) => '─',
+        (1, true) => '_',
+        (2, false) => '·',
+        (2, true) => '.',
+        (Layer::GOOD, false) => '╌',
+        (Layer::GOOD, true) => '-',
+        (Layer::USABLE, false) => '━',
+        (Layer::USABLE, true) => '=',
+        (_, false) => '┊',
+        (_, true) => ':',
     }
 }
 
@@ -349,21 +360,26 @@ fn write_foot(
     let (line, words): (String, String) = (line.into_iter().collect(), words.into_iter().collect());
     let _ = writeln!(out, "{:LABEL$} {corner}{line}", "");
     let _ = writeln!(out, "{:LABEL$}  {}", "", words.trim_end());
-    for part in wrapped(&axis.titled((low, high)), columns).iter().filter(|part| !part.is_empty()) {
+    for part in lines(&axis.titled((low, high)), columns).iter().filter(|part| !part.is_empty()) {
         let _ = writeln!(out, "{:LABEL$}  {}", "", format!("{part:^columns$}").trim_end());
     }
 }
 
 fn write_legend(out: &mut String, chart: &Chart, width: usize, ascii: bool) {
     let set = usize::from(ascii);
-    let guide = if ascii { ':' } else { '┊' };
     for (number, layer) in chart.layers.iter().enumerate() {
         let entry = match &layer.shape {
             Shape::Marks(marks) => {
-                format!("{guide} {}", marks.iter().map(|m| m.1.as_str()).collect::<Vec<_>>().join("; "))
+                format!(
+                    "{} {}",
+                    guide(0, ascii),
+                    marks.iter().map(|m| m.1.as_str()).collect::<Vec<_>>().join("; ")
+                )
             }
             Shape::Boxes(boxes) => boxes.iter().map(|b| b.2.as_str()).collect::<Vec<_>>().join("; "),
-            Shape::Level(_) if !layer.name.is_empty() => format!("{guide} {}", layer.name),
+            Shape::Level(_) if !layer.name.is_empty() => {
+                format!("{} {}", guide(layer.colour, ascii), layer.name)
+            }
             Shape::Cells(cells) if !cells.key.1.is_empty() => {
                 let key = cells.key.1.iter().map(|(shade, words)| {
                     format!("{} {words}", SHADES[set][((shade * 4.0) as usize).min(3)])
@@ -375,7 +391,7 @@ fn write_legend(out: &mut String, chart: &Chart, width: usize, ascii: bool) {
             }
             _ => continue,
         };
-        for line in wrapped(&entry, width - 2) {
+        for line in lines(&entry, width - 2) {
             let _ = writeln!(out, "  {line}");
         }
     }

@@ -66,9 +66,9 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
                 differ.iter().map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])));
             let alike: Vec<String> = alike.iter().map(|(_, name)| (*name).to_string()).collect();
             if differ.len() == 0 {
-                format!("{} whether {} differ from {against}.", way(fitness), list(&alike))
+                format!("{} whether {} differ from {against}.", way(fitness), list_some(&alike))
             } else {
-                let alike = (!alike.is_empty()).then(|| format!("cannot tell of {}", list(&alike)));
+                let alike = (!alike.is_empty()).then(|| format!("cannot tell of {}", list_some(&alike)));
                 let said: Vec<String> = differ.chain(alike).collect();
                 format!("{} against {against}: {}.", way(fitness), said.join("; "))
             }

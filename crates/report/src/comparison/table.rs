@@ -41,6 +41,45 @@ pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
     )
 }
 
+/// More runs than these have a row each.
+const FEW_RUNS: usize = 6;
+
+/// A row for each of many runs, the highest first by the rarest quantile that all have; `None` of few.
+pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
+    let runs = &compared.runs;
+    let of_all = |statistic: &Statistic| runs.iter().all(|run| value(run, *statistic).is_some());
+    let rank =
+        [Statistic::P999, Statistic::P99, Statistic::P50, Statistic::Maximum].into_iter().find(of_all)?;
+    let mut shown = vec![rank];
+    let others = [Statistic::P50, Statistic::Maximum, Statistic::MissedShare];
+    shown.extend(others.into_iter().filter(|other| *other != rank));
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    let key = |n: &usize| value(&runs[*n], rank).unwrap_or(0.0);
+    order.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    let row = |n: usize| {
+        let run = &runs[n];
+        let mut cells = vec![Cell::from(run.name.as_str())];
+        cells.extend(shown.iter().map(|of| Cell::of(value(run, *of), |value| figure(*of, value))));
+        cells.push(
+            difference(compared, n, rank)
+                .map_or_else(|| "the first".into(), |of| change(of, of.difference).into()),
+        );
+        cells.push(difference(compared, n, rank).map_or("", word).into());
+        cells
+    };
+    let mut header = vec!["latency, µs".to_owned()];
+    header.extend(shown.iter().map(|of| of.name().to_owned()));
+    header.extend(["change".to_owned(), "real?".to_owned()]);
+    let first = &runs.first()?.name;
+    let caption = format!(
+        "{task}: {} runs, the highest {} first; change: {} against {first}",
+        runs.len(),
+        rank.name(),
+        rank.name()
+    );
+    (runs.len() > FEW_RUNS).then(|| Table::new(caption, &header, order.into_iter().map(row)))
+}
+
 /// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms, what differs most on
 /// top; tasks that differ in none are counted.
 pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {

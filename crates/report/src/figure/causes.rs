@@ -1,4 +1,4 @@
-//! The latest starts by their causes: when, how late, and in a colour of its own what took the longest part of each.
+//! The latest starts by their causes: when, how late, and by its colour and letter what took the longest part of each.
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
 use jitterlab_model::TaskRun;
@@ -11,7 +11,7 @@ use crate::shown::PageRun;
 use crate::why;
 use crate::words::{count, time};
 
-/// Causes with a colour of their own: all others share one of the six, and starts that nothing delayed have the last.
+/// Causes that are named: all others are one, and starts that nothing delayed another.
 const OWN: usize = 4;
 
 /// The causes of each run of which they are known.
@@ -55,15 +55,19 @@ fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
         };
         points[place].push([(late.due_ns - origin_ns) as f64, late.latency_ns as f64]);
     }
+    let letters = why::marks::letters(&causes).into_iter().chain([why::marks::OTHER, why::marks::USUAL]);
     let names = causes.iter().map(|cause| why::cause(cause));
     let names = names.chain(["other causes".into(), "the usual way only".into()]);
-    let layers: Vec<Layer> = names
+    let colours = causes.iter().map(|cause| why::marks::colour(cause.class));
+    let colours = colours.chain([why::marks::OTHERS, why::marks::OTHERS]);
+    let layers: Vec<Layer> = letters
+        .zip(names)
+        .zip(colours)
         .zip(points)
-        .enumerate()
-        .filter(|(_, (_, points))| !points.is_empty())
-        .map(|(colour, (name, mut points))| {
+        .filter(|(_, points)| !points.is_empty())
+        .map(|(((letter, name), colour), mut points)| {
             points.sort_by(|a, b| a[0].total_cmp(&b[0]));
-            Layer::new(name, colour, Shape::Points(points))
+            Layer::coloured(format!("{letter} {name}"), colour, Shape::Points(points))
         })
         .collect();
     (!layers.is_empty()).then(|| Chart {
@@ -151,7 +155,8 @@ mod tests {
             seen.push((&layer.name, points.len()));
         }
         seen.sort_unstable();
-        let wanted = [("more urgent thread hog", 1), ("outside this kernel", 1), ("the usual way only", 1)];
+        let wanted =
+            [("H outside this kernel", 1), ("P more urgent thread hog", 1), ("· the usual way only", 1)];
         assert_eq!(seen, wanted, "{section:#?}");
     }
 }

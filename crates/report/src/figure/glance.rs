@@ -14,7 +14,7 @@ pub fn charts(tasks: &[TaskAnalysis]) -> Vec<Chart> {
         measured.map(|task| (task.summary.task.as_str(), task.latency_histogram())).collect();
     let named = histograms.iter().filter(|(_, values)| values.has_percentiles());
     let named: Vec<_> = named.map(|(name, values)| (*name, values)).collect();
-    let caption = "The curve of n latencies ends at 1 − 1/n.".to_owned();
+    let caption = "The curve of n latencies ends at 1−1/n.".to_owned();
     let percentiles = percentiles::curves(Quantity::Latency, &named, caption);
     let percentiles = percentiles.map(|chart| Chart { height: Chart::GLANCE, ..chart });
     tasks.iter().filter_map(over_time).chain(percentiles).collect()

@@ -4,6 +4,7 @@ use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Quantity};
 
+use super::series::is_far;
 use super::task::{Task, captions, choice, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
 use crate::quantity;
@@ -31,23 +32,21 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
 fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart> {
     let all = || tasks.iter().map(|(_, values)| values);
     let low_ns = all().filter_map(Distribution::min_ns).min()?;
-    let high_ns = all().filter_map(Distribution::max_ns).max()?;
-    // A few large values would press all others into one line.
-    let far =
-        all().any(|d| d.value_at_rank(d.count().div_ceil(2)).is_some_and(|median| high_ns > 30 * median));
     let layers = tasks.iter().enumerate();
     let layers = layers.map(|(number, (task, values))| Layer::new(&task.name, number, Shape::counts(values)));
-    let mut limits: Vec<(f64, String)> = Vec::new();
+    let mut limits: Vec<(f64, String, usize)> = Vec::new();
     for limit in tasks.iter().flat_map(|(task, values)| task.limits(quantity, values)) {
         if !limits.contains(&limit) {
             limits.push(limit);
         }
     }
-    let limits = (!limits.is_empty()).then(|| Layer::new("", 4, Shape::Marks(limits)));
+    let limits = limits
+        .into_iter()
+        .map(|(ns, words, colour)| Layer::coloured("", colour, Shape::Marks(vec![(ns, words)])));
     Some(Chart {
         name: "histogram".into(),
         caption: captions(quantity, tasks),
-        x: Axis::span(quantity::name(quantity), low_ns, far && low_ns > 0),
+        x: Axis::span(quantity::name(quantity), low_ns, all().any(is_far)),
         y: Axis::log("count").or(Scale::Linear),
         layers: layers.chain(clusters(quantity, tasks)).chain(limits).collect(),
         height: 460,

@@ -1,11 +1,11 @@
 //! What ran on the processor around a late start, as lanes: the latency in parts above, the task itself below.
 
 use jitterlab_analysis::causes::LateEvent;
-use jitterlab_model::causes::Lane;
+use jitterlab_model::causes::{Cause, CauseClass, Lane};
 
 use crate::chart::{Axis, Chart, Layer, Shape, Span};
 use crate::section::Shown;
-use crate::why;
+use crate::why::{self, marks};
 use crate::words::{count, time};
 
 /// Starts that have lanes on the page.
@@ -26,12 +26,12 @@ pub(super) fn of(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Sho
         .collect()
 }
 
-/// Lanes from the lowest to the highest, with their names and colours.
-const LANES: [(Lane, &str, usize); 4] = [
-    (Lane::Task, "the task", 2),
-    (Lane::Thread, "threads", 0),
-    (Lane::Softirq, "softirqs", 4),
-    (Lane::Interrupt, "interrupts", 3),
+/// Lanes from the lowest to the highest, with their names and the causes that have their colours.
+const LANES: [(Lane, &str, CauseClass); 4] = [
+    (Lane::Task, "the task", CauseClass::Usual),
+    (Lane::Thread, "threads", CauseClass::Preempted),
+    (Lane::Softirq, "softirqs", CauseClass::Softirq),
+    (Lane::Interrupt, "interrupts", CauseClass::Interrupt),
 ];
 
 fn chart(late: &LateEvent) -> Chart {
@@ -45,16 +45,18 @@ fn chart(late: &LateEvent) -> Chart {
         words: format!("{words}, {}", time(ns as f64)),
     };
     let mut layers = Vec::new();
-    for (place, (lane, _, colour)) in LANES.iter().enumerate() {
+    for (place, (lane, _, class)) in LANES.iter().enumerate() {
         let here = longest.iter().filter(|ran| ran.lane == *lane);
         let spans = here.map(|ran| span(ran.at_ns, ran.ns, place, ran.name.clone())).collect();
-        layers.push(Layer::new("", *colour, Shape::Spans(spans)));
+        layers.push(Layer::coloured("", marks::colour(*class), Shape::Spans(spans)));
     }
-    let parts = late.parts.iter().map(|part| {
+    let causes: Vec<&Cause> = late.parts.iter().map(|part| &part.cause).collect();
+    layers.extend(late.parts.iter().zip(marks::letters(&causes)).map(|(part, letter)| {
         let function = part.function.as_ref().map_or(String::new(), |name| format!(" in {name}"));
-        span(part.at_ns, part.ns, LANES.len(), format!("{}{function}", why::cause(&part.cause)))
-    });
-    layers.push(Layer::new("", 1, Shape::Spans(parts.collect())));
+        let words = format!("{letter} {}{function}", why::cause(&part.cause));
+        let spans = vec![span(part.at_ns, part.ns, LANES.len(), words)];
+        Layer::coloured("", marks::colour(part.cause.class), Shape::Spans(spans))
+    }));
     let marks = vec![(0.0, "due".into()), (late.latency_ns as f64, "start".into())];
     layers.push(Layer::new("", 5, Shape::Marks(marks)));
     let names = LANES.iter().map(|(_, name, _)| *name).chain(["latency"]);

@@ -16,7 +16,7 @@ mod pairs;
 mod percentiles;
 mod png;
 mod prediction;
-mod series;
+pub(crate) mod series;
 mod spectrum;
 pub(crate) mod task;
 mod time_error;

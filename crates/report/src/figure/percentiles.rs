@@ -42,7 +42,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let mut tasks = with_values(quantity, runs);
     tasks.retain(|(_, values)| values.has_percentiles());
     let named: Vec<_> = tasks.iter().map(|(task, values)| (task.name.as_str(), values)).collect();
-    let caption = format!("{} The curve of n values ends at 1 − 1/n.", captions(quantity, &tasks));
+    let caption = format!("{} The curve of n values ends at 1−1/n.", captions(quantity, &tasks));
     curves(quantity, &named, caption).into_iter().collect()
 }
 

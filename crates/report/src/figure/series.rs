@@ -17,6 +17,8 @@ use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series};
 const COLUMNS: usize = 1_200;
 /// Columns of the page's, until it has unpacked finer ones.
 const FIRST_COLUMNS: usize = 500;
+/// Of each of many runs.
+const LEAST_COLUMNS: usize = 100;
 
 /// What the page says below a series of the stretch that is seen; numbers stand for the words in braces.
 #[derive(Serialize)]
@@ -40,10 +42,13 @@ pub(crate) const STATUS: Status = Status {
 
 /// The series of each task, to choose from; for these the page carries finer detail.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
+    let spans = QUANTITIES.map(|quantity| Span::of(&with_values(quantity, runs)));
+    let most = (FIRST_COLUMNS / runs.len().max(1)).max(LEAST_COLUMNS);
     let shown = |task: Task<'_>| {
-        let rows = QUANTITIES.iter().enumerate();
-        let (columns, mut charts): (Vec<usize>, Vec<Chart>) =
-            rows.filter_map(|(row, q)| Some((row, of_page(&task, row, *q)?))).unzip();
+        let rows = QUANTITIES.iter().zip(&spans).enumerate();
+        let charts =
+            rows.filter_map(|(row, (q, span))| Some((row, of_page(&task, row, *q, span.as_ref()?, most)?)));
+        let (columns, mut charts): (Vec<usize>, Vec<Chart>) = charts.unzip();
         let first = charts.first_mut()?;
         first.caption = format!("{} {}", first.caption, resolution(&task));
         let (run, number) = task.place;
@@ -86,13 +91,14 @@ fn resolution(task: &Task<'_>) -> String {
 }
 
 /// One column of a series: from when, and what the quantity was.
-struct Column {
-    due_ns: i64,
-    extent: Extent,
+pub(crate) struct Column {
+    pub due_ns: i64,
+    pub extent: Extent,
     missed: u64,
 }
 
-fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
+/// A quantity of a series, in at most so many columns.
+pub(crate) fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
     let single = |value: Option<i64>| {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
     };
@@ -121,8 +127,9 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let Some(row) = QUANTITIES.iter().position(|q| *q == quantity) else { return Vec::new() };
     let tasks = with_values(quantity, runs);
     let many = tasks.len() > 1;
+    let Some(span) = Span::of(&tasks) else { return Vec::new() };
     let chart = |(task, values): &(Task<'_>, Distribution)| {
-        let mut chart = chart(task, values, row, quantity, COLUMNS)?;
+        let mut chart = chart(task, values, row, quantity, &span, COLUMNS)?;
         // Beside the band a second line over the whole width would only be in the way.
         chart.layers.retain(|layer| !layer.shape.is_empty() && layer.name != STEP_MEAN);
         if many {
@@ -135,15 +142,51 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
 }
 
 /// A chart of the page; only the first says what it rests on.
-fn of_page(task: &Task<'_>, row: usize, quantity: Quantity) -> Option<Chart> {
+fn of_page(task: &Task<'_>, row: usize, quantity: Quantity, span: &Span, most: usize) -> Option<Chart> {
     let values = task.task.scan.timing.of(quantity);
-    let mut chart = chart(task, &values, row, quantity, FIRST_COLUMNS)?;
+    let mut chart = chart(task, &values, row, quantity, span, most)?;
     if row > 0 {
         chart.caption = String::new();
     }
     chart.height = 240;
     Some(chart)
 }
+
+/// The axis that all charts of a quantity share.
+struct Span {
+    low_ns: i64,
+    high_ns: i64,
+    log: bool,
+}
+
+impl Span {
+    fn of(tasks: &[(Task<'_>, Distribution)]) -> Option<Self> {
+        let all = || tasks.iter().map(|(_, values)| values);
+        let low_ns = all().filter_map(Distribution::min_ns).min()?;
+        let high_ns = all().filter_map(Distribution::max_ns).max()?;
+        Some(Span { low_ns, high_ns, log: all().any(is_far) })
+    }
+
+    fn axis(&self, quantity: Quantity) -> Axis {
+        let axis = Axis::span(quantity::name(quantity), self.low_ns, self.log);
+        axis.holding([self.low_ns as f64, self.high_ns as f64])
+    }
+}
+
+/// Whether a few large values would press all others into one line.
+pub(super) fn is_far(values: &Distribution) -> bool {
+    let (Some(min_ns), Some(max_ns)) = (values.min_ns(), values.max_ns()) else { return false };
+    let at = |share: f64| values.quantile_ns(share);
+    let usual_ns = match min_ns {
+        1.. => at(0.5),
+        // To either side of 0: half of the range that holds most.
+        _ => at(0.95).zip(at(0.05)).map(|(high, low)| (high - low) / 2),
+    };
+    usual_ns.is_some_and(|usual_ns| max_ns.max(-min_ns) > FAR * usual_ns)
+}
+
+/// So many times what is usual a value is far from it.
+const FAR: i64 = 10;
 
 /// The layer that only a page can show, since it can be looked at more closely.
 const STEP_MEAN: &str = "mean of each step";
@@ -154,6 +197,7 @@ fn chart(
     values: &Distribution,
     row: usize,
     quantity: Quantity,
+    span: &Span,
     most: usize,
 ) -> Option<Chart> {
     let columns = columns(&task.task.series, row, most);
@@ -186,8 +230,14 @@ fn chart(
             layers.push(Layer::new(name, 2, Shape::Level(end)));
         }
     }
-    let limits = task.limits(quantity, values).into_iter();
-    layers.extend(limits.map(|(ns, name)| Layer::new(name, 4, Shape::Level(ns))));
+    let limits = task.limits(quantity, values);
+    for (ns, name, colour) in limits {
+        layers.push(Layer::coloured(name, colour, Shape::Level(ns)));
+        // A period may be off to either side.
+        if quantity == Quantity::PeriodError && low_ns < -(ns as i64) / 2 {
+            layers.push(Layer::coloured("", colour, Shape::Level(-ns)));
+        }
+    }
     layers.push(Layer::new("", 4, Shape::Marks(phases(&task.run.info))));
     let range = Human((high_ns - low_ns) as f64);
     Some(Chart {
@@ -197,7 +247,7 @@ fn chart(
             task.of(quantity, values)
         ),
         x: Axis::linear("time since the first due time").time(),
-        y: Axis::span(quantity::name(quantity), low_ns, false),
+        y: span.axis(quantity),
         layers,
         height: 420,
     })

@@ -1,10 +1,13 @@
 //! The tasks that a figure shows, and what it says of them: n, duration, load, wake-up, overrun policy, missed.
 
 use jitterlab_analysis::purposes::Measure;
+use jitterlab_analysis::verdict::{PurposeVerdict, Verdict};
 use jitterlab_model::load::LoadSpec;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Distribution, Gap, Quantity, RunInfo};
 
+use crate::chart::Layer;
+use crate::head::spoken_of;
 use crate::loads;
 use crate::quantity;
 use crate::section::{Piece, Section, Shown};
@@ -70,16 +73,17 @@ impl Task<'_> {
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
     }
 
-    /// What its values are held against, as far as it is not too far from them to be drawn: the period, and the limit of the
-    /// purpose that is served worst.
-    pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String)> {
+    /// Lines to hold its values against, as far as they are near enough to be drawn: the period, and the limits of the
+    /// purpose that the verdict speaks of, or else of the one that is served worst by this quantity. Each with its colour.
+    pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String, usize)> {
         let summary = &self.task.measured.summary;
         let mut limits = Vec::new();
         let knows_period = !summary.unknown.contains(&Gap::Period) && !summary.unknown.contains(&Gap::Grid);
         let is_in_period =
             matches!(quantity, Quantity::Latency | Quantity::CorrectedLatency | Quantity::Execution);
         if knows_period && is_in_period {
-            limits.push((summary.period_ns as f64, format!("period {}", exact(summary.period_ns))));
+            let words = format!("period {}", exact(summary.period_ns));
+            limits.push((summary.period_ns as f64, words, Layer::PERIOD));
         }
         let measure = match quantity {
             Quantity::Latency => Some(Measure::Latency),
@@ -87,14 +91,28 @@ impl Task<'_> {
             _ => None,
         };
         let verdict = self.run.measured().verdict;
-        let judged = verdict.iter().flat_map(|verdict| &verdict.purposes).filter_map(|purpose| {
-            let by = purpose.decided_by.as_ref().filter(|by| by.task == summary.task)?;
-            (Some(by.limit.measure) == measure).then_some((purpose, by.limit.good as f64))
-        });
-        let worst = judged.min_by_key(|(purpose, _)| std::cmp::Reverse(purpose.fitness));
-        limits.extend(worst.map(|(purpose, ns)| (ns, format!("{}: good to {}", purpose.purpose, time(ns)))));
+        let decides = |purpose: &&PurposeVerdict| {
+            let by = purpose.decided_by.as_ref();
+            by.is_some_and(|by| by.task == summary.task && Some(by.limit.measure) == measure)
+        };
+        let worst = |verdict: &Verdict| {
+            let judged = verdict.purposes.iter().filter(decides);
+            judged.min_by_key(|purpose| std::cmp::Reverse(purpose.fitness)).cloned()
+        };
+        let spoken_of = verdict.as_ref().and_then(|verdict| spoken_of(verdict).filter(decides).cloned());
+        let judged = spoken_of.or_else(|| verdict.as_ref().and_then(worst));
+        for (purpose, limit) in
+            judged.iter().filter_map(|of| Some((&of.purpose, of.decided_by.as_ref()?.limit)))
+        {
+            let (good, usable) = (limit.good as f64, limit.limited as f64);
+            let both = [(good, "good", Layer::GOOD), (usable, "usable", Layer::USABLE)];
+            let drawn = both.into_iter().skip(usize::from(good == usable));
+            limits.extend(
+                drawn.map(|(ns, word, colour)| (ns, format!("{purpose}: {word} up to {}", time(ns)), colour)),
+            );
+        }
         let far = values.min_ns().unwrap_or(0).abs().max(values.max_ns().unwrap_or(0)) as f64;
-        limits.retain(|(ns, _)| *ns <= 2.0 * far);
+        limits.retain(|(ns, ..)| *ns <= 2.0 * far);
         limits
     }
 

@@ -6,7 +6,7 @@
 pub(crate) mod outlook;
 pub(crate) mod run;
 
-pub(crate) use run::untested;
+pub(crate) use run::{spoken_of, untested};
 
 use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};

@@ -42,9 +42,7 @@ fn head<'a>(
     summaries: impl Iterator<Item = &'a Summary>,
     file: Option<&str>,
 ) -> Head {
-    let would_decide = || verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some());
-    let number = deciding(verdict)
-        .or_else(would_decide)
+    let number = spoken_of(verdict)
         .and_then(|purpose| Some(decision(&purpose.purpose, purpose.decided_by.as_ref()?, run.tasks.len())));
     Head {
         fitness: verdict.fitness,
@@ -53,6 +51,11 @@ fn head<'a>(
         number: number.unwrap_or_else(|| undecided(run, summaries)),
         next: next(run, verdict, file),
     }
+}
+
+/// The purpose whose number the verdict quotes: the one that decides, or would if the run were longer.
+pub(crate) fn spoken_of(verdict: &Verdict) -> Option<&PurposeVerdict> {
+    deciding(verdict).or_else(|| verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some()))
 }
 
 /// Of the purposes that were judged, the one to speak of: the first that is served worst.

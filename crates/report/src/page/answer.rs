@@ -1,61 +1,91 @@
-//! The first section of the page: what was measured, and what follows from it.
+//! The first section of the page: the answer as a person looks for it, and folded behind the page what it rests on.
 
+use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
 
 use super::PageRun;
-use super::frame::{answer, figures, whole};
-use super::html::{Html, html};
+use super::frame::{answer, figures, pieces};
+use super::glance;
+use super::html::{Html, html, whole};
+use super::rows;
+use super::subject::Scale;
 use super::words::{self, About, RunWords};
 use crate::head::Head;
+use crate::purpose;
 use crate::section::Table;
+use crate::words::plural;
 
-/// The runs in words; `found` are the answers of further results.
+/// More runs than these are rows alone.
+pub const FEW: usize = 6;
+
+/// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `found` are
+/// the answers of further results.
 pub fn of(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: &Html) -> Html {
+    let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured().verdict).collect();
+    let subjects = rows::subjects(runs, &verdicts);
+    let scale = Scale::of(&subjects);
+    let drawn = scale.as_ref().filter(|_| !subjects.is_empty());
+    let many = rows::head(&subjects, runs.len()).filter(|_| runs.len() > FEW);
+    let conclusion = many.as_ref().or(conclusion);
     let conclusion = conclusion.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
     let verdict = |run: &RunWords| {
-        run.head
-            .as_ref()
-            .map(|head| html!("{answer}\n", answer = answer(head, run.next.as_ref())))
-            .unwrap_or_default()
+        let head = run.head.as_ref();
+        head.map(|head| html!("{answer}\n", answer = answer(head, run.next.as_ref()))).unwrap_or_default()
     };
-    let several = words.len() > 1;
-    let article = |run: &RunWords| {
+    let article = |(run, of): (&RunWords, &PageRun)| {
+        let subject = subjects.iter().find(|subject| std::ptr::eq(subject.run, of));
+        let series = subject.zip(drawn).map(|(subject, scale)| glance::series(subject, scale, true));
         html!(
-            "<article>\n<h3>{label}</h3>\n{verdict}{told}</article>\n",
+            "<article>\n<h3>{label}</h3>\n{verdict}{series}</article>\n",
             label = run.label,
             verdict = verdict(run),
-            told = told(run)
+            series = series.unwrap_or_default()
         )
     };
-    let verdicts = match several {
-        true => {
-            html!("<div class=\"runs\">{runs}</div>\n", runs = words.iter().map(article).collect::<Html>())
+    let (side, below) = match (runs, subjects.as_slice(), drawn) {
+        ([_], [subject], Some(scale)) => {
+            let purposes = verdicts.iter().flatten().filter_map(purpose::table).collect::<Vec<_>>();
+            let beside =
+                [glance::tiles(subject), glance::series(subject, scale, false)].into_iter().collect();
+            (beside, pieces("Purposes", "purposes", &purposes))
         }
-        false => words.iter().map(verdict).collect(),
+        ([_, _, ..], _, Some(scale)) => (Html::default(), rows::table(&subjects, scale)),
+        _ => (Html::default(), Html::default()),
     };
+    let verdicts: Html = match runs.len() {
+        1 => words.iter().map(verdict).collect(),
+        several if several <= FEW => {
+            let articles = words.iter().zip(runs).map(article).collect::<Html>();
+            html!("<div class=\"runs\">{articles}</div>\n", articles = articles).only_if(several > 1)
+        }
+        _ => Html::default(),
+    };
+    let has_side = !side.as_str().is_empty();
+    let side = html!("<div class=\"side\">{side}</div>\n", side = side).only_if(has_side);
     let warning =
         |text: String| html!("<p class=\"warning\"><strong>Warning:</strong> {text}</p>\n", text = text);
-    let caveats: Html = words::caveats(runs)
-        .iter()
-        .map(|caveat| html!("<li>{caveat}</li>\n", caveat = whole(caveat)))
-        .collect();
-    let has_caveats = !caveats.as_str().is_empty();
     html!(
-        "<div class=\"answers\">\n{conclusion}{verdicts}{found}</div>\n{told}{warnings}{caveats}{about}{tables}",
+        "<div class=\"first {class}\"><div class=\"answers\">\n{conclusion}{verdicts}{found}</div>\n{side}<div class=\"below\">{below}</div></div>\n{warnings}{refused}{caveats}",
+        class = if has_side { "beside" } else { "" },
         conclusion = conclusion.unwrap_or_default(),
         verdicts = verdicts,
         found = found,
-        told = words.iter().filter(|_| !several).map(told).collect::<Html>(),
+        side = side,
+        below = below,
         warnings = words::warned(runs).into_iter().map(warning).collect::<Html>(),
-        caveats =
-            html!("<h3>Bear in mind</h3>\n<ul>{caveats}</ul>\n", caveats = caveats).only_if(has_caveats),
-        about = about(words, &words::about(runs)),
-        tables = tables(words)
+        refused = refused(words),
+        caveats = caveats_in_short(&words::caveats(runs))
     )
 }
 
-fn told(run: &RunWords) -> Html {
-    let statement = |text: &String| html!("<p>{text}</p>\n", text = whole(text));
+/// Refusals of the system, each once.
+fn refused(words: &[RunWords]) -> Html {
+    let mut all: Vec<&Refusal> = Vec::new();
+    for refusal in words.iter().flat_map(|run| &run.refused) {
+        if !all.contains(&refusal) {
+            all.push(refusal);
+        }
+    }
     let refusal = |refusal: &Refusal| {
         html!(
             "<p class=\"warning\"><strong>Refused:</strong> {what} ({why}). <strong>Remedy:</strong> {remedy}</p>\n",
@@ -64,37 +94,76 @@ fn told(run: &RunWords) -> Html {
             remedy = refusal.remedy
         )
     };
-    run.statements.iter().map(statement).chain(run.refused.iter().map(refusal)).collect()
+    all.into_iter().map(refusal).collect()
 }
 
-/// What is told of a single run as a list, of several as a table.
-fn about(runs: &[RunWords], about: &[About]) -> Html {
-    if let [_] = runs {
-        let fact = |fact: &About| {
-            html!("<dt>{term}</dt><dd>{value}</dd>\n", term = fact.term, value = fact.values[0])
-        };
-        return html!("<dl>{facts}</dl>\n", facts = about.iter().map(fact).collect::<Html>());
-    }
-    let heading = |run: &RunWords| html!("<th scope=\"col\">{label}</th>", label = run.label);
-    let row = |fact: &About| {
-        let cells = match fact.values.as_slice() {
-            [same] => html!("<td colspan=\"{runs}\">{value}</td>", runs = runs.len(), value = same),
-            values => values.iter().map(|value| html!("<td>{value}</td>", value = value)).collect(),
-        };
-        html!("<tr><th scope=\"row\">{term}</th>{cells}</tr>\n", term = fact.term, cells = cells)
+/// The gravest caveat, and where the others are.
+fn caveats_in_short(caveats: &[String]) -> Html {
+    let first = caveats.first().map(|first| whole(first)).unwrap_or_default();
+    html!(
+        "<p class=\"note\"><a href=\"#caveats\">{number}</a>: {first}</p>\n",
+        number = plural(caveats.len() as u64, "caveat"),
+        first = first
+    )
+    .only_if(!caveats.is_empty())
+}
+
+/// All caveats, folded.
+pub fn caveats(runs: &[PageRun]) -> Html {
+    let caveats = words::caveats(runs);
+    let item = |caveat: &String| html!("<li>{caveat}</li>\n", caveat = whole(caveat));
+    html!(
+        "<section id=\"caveats\"><details><summary><h2>{number}</h2> what the runs cannot show</summary>\n<ul>{items}</ul></details></section>\n",
+        number = plural(caveats.len() as u64, "caveat"),
+        items = caveats.iter().map(item).collect::<Html>()
+    )
+    .only_if(!caveats.is_empty())
+}
+
+/// Measurement in a sentence, as facts, and every quantity in numbers.
+pub fn measured(runs: &[PageRun], words: &[RunWords]) -> Html {
+    let several = words.len() > 1;
+    let statement = |run: &RunWords| -> Html {
+        let text = |text: &String| html!("<p>{text}</p>\n", text = whole(text));
+        run.statements.iter().map(text).collect()
     };
     html!(
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"The runs\"><table class=\"about\"><caption><span>What differs has a cell for each run.</span></caption>
-<thead><tr><th scope=\"col\">run</th>{runs}</tr></thead>
-<tbody>{rows}</tbody></table></div>
-",
-        runs = runs.iter().map(heading).collect::<Html>(),
-        rows = about.iter().map(row).collect::<Html>()
+        "{statements}{about}{tables}",
+        statements = words.iter().filter(|_| !several).map(statement).collect::<Html>(),
+        about = about(words, &words::about(runs)),
+        tables = tables(words)
     )
-    .only_if(!runs.is_empty())
 }
 
-/// Every quantity; folded away where the runs are several.
+/// Facts of a single run as a list, of several as a table with a row for each and a column for what differs.
+fn about(runs: &[RunWords], about: &[About]) -> Html {
+    let fact =
+        |fact: &About| html!("<dt>{term}</dt><dd>{value}</dd>\n", term = fact.term, value = fact.values[0]);
+    let (alike, differs): (Vec<&About>, Vec<&About>) = about.iter().partition(|fact| fact.values.len() == 1);
+    let heading = |fact: &&About| html!("<th scope=\"col\">{term}</th>", term = fact.term);
+    let row = |(number, run): (usize, &RunWords)| {
+        let cell = |fact: &&About| {
+            html!("<td>{value}</td>", value = fact.values.get(number).map_or("–", String::as_str))
+        };
+        html!(
+            "<tr><th scope=\"row\">{label}</th>{cells}</tr>\n",
+            label = run.label,
+            cells = differs.iter().map(cell).collect::<Html>()
+        )
+    };
+    let table = html!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"What differs between the runs\"><table class=\"about\"><caption><span>What differs between the runs.</span></caption>
+<thead><tr><th scope=\"col\">run</th>{headings}</tr></thead>
+<tbody>{rows}</tbody></table></div>
+",
+        headings = differs.iter().map(heading).collect::<Html>(),
+        rows = runs.iter().enumerate().map(row).collect::<Html>()
+    )
+    .only_if(!differs.is_empty());
+    html!("<dl>{facts}</dl>\n{table}", facts = alike.into_iter().map(fact).collect::<Html>(), table = table)
+}
+
+/// Every quantity.
 fn tables(runs: &[RunWords]) -> Html {
     let several = runs.len() > 1;
     let tables = runs.iter().flat_map(|run| run.tables.iter().map(move |of| (run, of)));
@@ -102,12 +171,5 @@ fn tables(runs: &[RunWords]) -> Html {
         let caption = if several { format!("{}: {}", run.label, of.caption) } else { of.caption.clone() };
         html!("{table}\n", table = figures(&caption, of))
     };
-    let tables: Html = tables.map(table).collect();
-    match several {
-        true => html!(
-            "<details><summary>Every quantity of each run, in numbers</summary>\n{tables}</details>\n",
-            tables = tables
-        ),
-        false => tables,
-    }
+    tables.map(table).collect()
 }

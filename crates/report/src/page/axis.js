@@ -1,5 +1,7 @@
 // Where values lie on an axis, and how they are written there: as chart/range.rs has it, for every stretch.
 
+// Up to this size values of both signs lie evenly around 0.
+const ZONE = 1e3;
 const UNITS = [[1, 'ns'], [1e3, 'µs'], [1e6, 'ms'], [1e9, 's']];
 const unitFor = size => UNITS.findLast(([scale]) => Math.abs(size) >= 2 * scale) ?? UNITS[0];
 const grouped = count => String(count).replace(/\B(?=(\d{3})+$)/g, '\u202f');
@@ -30,12 +32,12 @@ class Axis {
 
   place(value) {
     if (this.log) return value > 0 ? Math.log10(value) : NaN;
-    return this.scale === 'signed-log' ? Math.sign(value) * Math.log10(1 + Math.abs(value)) : value;
+    return this.scale === 'signed-log' ? Math.sign(value) * Math.log10(1 + Math.abs(value) / ZONE) : value;
   }
 
   value(place) {
     if (this.log) return 10 ** place;
-    return this.scale === 'signed-log' ? Math.sign(place) * (10 ** Math.abs(place) - 1) : place;
+    return this.scale === 'signed-log' ? Math.sign(place) * ZONE * (10 ** Math.abs(place) - 1) : place;
   }
 
   // What stands for a value where it is pointed at.
@@ -66,7 +68,7 @@ class Axis {
     const inside = ([place]) => place >= low && place <= high;
     if (this.names) return this.names.map((name, i) => [i, name]).filter(inside);
     if (!this.log && !this.even) return even(low, high, Math.max(1, Math.ceil((high - low) / count))).map(place => {
-      const power = place && Math.sign(place) * 10 ** Math.round(Math.abs(place)), at = this.place(power);
+      const power = place && Math.sign(place) * ZONE * 10 ** Math.round(Math.abs(place)), at = this.place(power);
       return inside([at]) ? [at, this.label(power)] : [place, this.label(this.value(place))];
     });
     if (this.even) return this.evenTicks(low, high, count, value => value);
@@ -106,7 +108,16 @@ function reach(axis, [low, high], margin) {
   return [low - room, low + room];
 }
 
-// Neighbouring bins added up until each is `width` wide in the places of the axis.
+// The width of steps over the occupied bins of all that is counted: one in `most` of the axis, or so much wider that few
+// stand alone.
+function stepWidth(all, axis, [low, high], most) {
+  const widths = [1, 1.5, 2, 3, 4].map(by => (high - low) * by / most), alone = ([from, to]) => to.filter((end, i) => end < from[i + 1]).length;
+  const gaps = widths.map(width => Math.max(...all.map(columns => alone(bars(columns, axis, width)))));
+  return widths[gaps.findIndex(count => count <= Math.max(2, Math.min(...gaps)))];
+}
+
+// Neighbouring bins added up until each is `width` wide in the places of the axis, each up to the next one where no more than
+// one step lies between.
 function bars([from, to, count], axis, width) {
   const joined = [[], [], []];
   let first = NaN;
@@ -120,5 +131,9 @@ function bars([from, to, count], axis, width) {
       first = axis.place(from[i]);
     }
   }
+  joined[1].forEach((end, i) => {
+    const next = joined[0][i + 1];
+    if (axis.place(next) - axis.place(end) <= 2 * width) joined[1][i] = next;
+  });
   return joined;
 }

@@ -4,7 +4,9 @@ const css = name => getComputedStyle(document.documentElement).getPropertyValue(
 const ROW = 16, MANY = 300;
 const DASHES = { dashed: [7, 5], level: [7, 5], mark: [2, 4], box: [6, 4] };
 // Lines that cross are told apart without colours, too: how often each is interrupted.
-const PATTERNS = [[], [9, 3], [2, 3], [5, 5], [14, 4], [4, 4]];
+// Behind the six colours those of limits: the period, up to where it is good, up to where it is usable.
+const PATTERNS = [[], [9, 3], [2, 3], [5, 5], [14, 4], [4, 4], [1, 3], [7, 5], []], PERIOD = 6;
+const ruled = (colour, usual) => colour < PERIOD ? usual : PATTERNS[colour];
 // Places in a layer's columns: across, and upwards.
 const ACROSS = { line: [0], points: [0], band: [0], bars: [0, 1], counts: [0, 1], intervals: [0], frames: [0, 2], boxes: [0, 1], marks: [0], spans: [0, 1], cells: [0], level: [] };
 const UPWARDS = { line: [1], points: [1], band: [1, 2], bars: [2], counts: [2], intervals: [1, 2, 3], frames: [1, 3], boxes: [], marks: [], spans: [], cells: [1], level: [0] };
@@ -42,7 +44,8 @@ function ranges(chart, x, y, layers, across) {
     // A line that only passes through is seen as well.
     return i => x.place(left[Math.min(i + 1, left.length - 1)]) >= from && x.place(left[Math.max(i - 1, 0)]) <= to;
   };
-  let [low, high] = reach(y, union(layers.map(({ shape }) => widened(extent(y, UPWARDS[shape.kind].map(i => shape.columns[i]), visible(shape)), margins(shape, 1)))), margin);
+  const held = across ? [] : [extent(y, [chart.y.holds ?? []])];
+  let [low, high] = reach(y, union([...held, ...layers.map(({ shape }) => widened(extent(y, UPWARDS[shape.kind].map(i => shape.columns[i]), visible(shape)), margins(shape, 1)))]), margin);
   if (foot) low = y.log ? Math.min(low, -0.3) : Math.min(0, ...layers.filter(({ shape }) => shape.kind === 'bars').flatMap(({ shape }) => [...shape.columns[2]]));
   return [wide, [low, high]];
 }
@@ -63,12 +66,13 @@ class Drawing {
     Object.assign(this, { width, height, x, y, ink: css('--ink'), soft: css('--soft'), rule: css('--line'), paper: css('--paper') });
     this.g = canvas.getContext('2d');
     this.g.scale(density, density);
-    this.colours = [0, 1, 2, 3, 4, 5].map(i => css('--c' + i));
+    this.colours = PATTERNS.map((_, i) => css('--c' + i));
     // A first guess of the room, since the bars' width and the ticks depend on each other.
     const wide = view.x ?? ranges(chart, x, y, layers)[0];
     this.several = crossing(layers);
-    this.layers = layers.map(layer => layer.shape.kind !== 'counts' ? layer
-      : { ...layer, shape: { kind: 'bars', columns: bars(layer.shape.columns, x, (wide[1] - wide[0]) / Math.min(180, width / 4)) } });
+    const counted = layers.filter(({ shape }) => shape.kind === 'counts').map(({ shape }) => shape.columns);
+    const step = counted.length && stepWidth(counted, x, wide, Math.min(180, width / 4));
+    this.layers = layers.map(layer => layer.shape.kind !== 'counts' ? layer : { ...layer, shape: { kind: 'bars', columns: bars(layer.shape.columns, x, step) } });
     const [across, upwards] = ranges(chart, x, y, this.layers, view.x);
     this.range = [across, view.y ?? upwards];
     this.layout(left);
@@ -218,7 +222,7 @@ class Drawing {
 
   // Colours are not all that tells points apart.
   dot(x, y, size, number) {
-    const { g } = this, corners = [0, 0, 4, 3, 4, 3][number], turn = [0, 0, 0, 0, 0.125, 0.5][number] * 2 * Math.PI;
+    const { g } = this, corners = [0, 0, 4, 3, 4, 3, 4][number], turn = [0, 0, 0, 0, 0.125, 0.5, 0.125][number] * 2 * Math.PI;
     g.beginPath();
     if (corners) for (let i = 0; i < corners; i++) {
       const angle = turn + (i + 0.5) / corners * 2 * Math.PI + Math.PI / 2;
@@ -357,16 +361,16 @@ class Drawing {
     this.font();
   }
 
-  marks({ columns: [xs] }, colour) {
+  marks({ columns: [xs] }, colour, layer) {
     this.g.strokeStyle = colour;
     this.g.lineWidth = 1.2;
-    for (const value of xs) this.stroke([[this.column(value), this.top], [this.column(value), this.bottom]], DASHES.mark);
+    for (const value of xs) this.stroke([[this.column(value), this.top], [this.column(value), this.bottom]], ruled(layer.colour, DASHES.mark));
   }
 
-  level({ columns: [[value]] }, colour) {
+  level({ columns: [[value]] }, colour, layer) {
     this.g.strokeStyle = colour;
     this.g.lineWidth = 1.4;
-    this.stroke([[this.left, this.row(value)], [this.right, this.row(value)]], DASHES.level);
+    this.stroke([[this.left, this.row(value)], [this.right, this.row(value)]], ruled(layer.colour, DASHES.level));
   }
 
   // The words of marks and boxes, in as many rows as they need.

@@ -2,8 +2,8 @@
 
 use jitterlab_model::Fitness;
 
-use super::html::{Html, html};
-use super::plots::id;
+use super::html::{Html, html, whole};
+use super::plots::{captions, id};
 use crate::chart::Chart;
 use crate::document::Document;
 use crate::head::Head;
@@ -25,21 +25,26 @@ pub fn answer_of(document: &Document) -> Html {
     )
 }
 
-/// A verdict and the number that decides it; what to do next, where that is not said elsewhere.
-pub fn answer(head: &Head, next: Option<&String>) -> Html {
-    let fitness = match head.fitness {
+/// The class of a fitness in the page's style.
+pub fn class(fitness: Fitness) -> &'static str {
+    match fitness {
         Fitness::Good => "good",
         Fitness::Limited => "limited",
         Fitness::CannotTell => "cannot-tell",
         Fitness::Unfit => "unfit",
-    };
+    }
+}
+
+/// A verdict and the number that decides it; what to do next, where that is not said elsewhere.
+pub fn answer(head: &Head, next: Option<&String>) -> Html {
     html!(
         "<p class=\"verdict {fitness}\">{verdict}</p>\n<p>{number}</p>\n{next}",
-        fitness = fitness,
+        fitness = class(head.fitness),
         verdict = whole(&head.verdict),
         number = whole(&head.number),
-        next =
-            next.map(|next| html!("<p><strong>Next:</strong> {next}</p>", next = next)).unwrap_or_default()
+        next = next
+            .map(|next| html!("<p class=\"next\"><strong>Next:</strong> {next}</p>", next = next))
+            .unwrap_or_default()
     )
 }
 
@@ -166,7 +171,6 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn html(&self) -> Html {
-        let captions = self.charts.iter().map(|chart| chart.caption.as_str()).filter(|text| !text.is_empty());
         let status = html!("<span class=\"status\" role=\"status\"></span> ").only_if(self.series);
         html!(
             "<figure id=\"figure-{id}\">\n{controls}<div class=\"plots\" style=\"min-height:{height}px\" data-label=\"{title}\"></div>\n<figcaption>{status}<span class=\"caption\" id=\"caption-{id}\">{caption}</span></figcaption></figure>\n",
@@ -175,7 +179,7 @@ impl Place<'_> {
             height = self.charts.iter().map(|chart| chart.height).sum::<u32>(),
             title = self.title,
             status = status,
-            caption = whole(&captions.collect::<Vec<_>>().join(" "))
+            caption = captions(self.charts)
         )
     }
 
@@ -215,10 +219,4 @@ impl Place<'_> {
         )
         .only_if(!is_empty)
     }
-}
-
-/// A sentence in which no line ends between a number and its unit, or between its digits.
-pub fn whole(sentence: &str) -> String {
-    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
-    words.collect::<Vec<_>>().join(" ")
 }

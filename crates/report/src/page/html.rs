@@ -95,6 +95,12 @@ macro_rules! html {
 }
 pub(super) use html;
 
+/// A sentence in which no line ends between a number and its unit, or between its digits.
+pub(super) fn whole(sentence: &str) -> String {
+    let words = crate::wrap::words(sentence).into_iter().map(|word| word.replace(' ', "\u{a0}"));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

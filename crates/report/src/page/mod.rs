@@ -6,9 +6,12 @@
 mod answer;
 mod facts;
 mod frame;
+mod glance;
 mod html;
 mod pack;
 mod plots;
+mod rows;
+mod subject;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -39,7 +42,11 @@ const SCRIPTS: [&str; 6] = [
 ];
 
 /// Sections for a colleague who doubts: folded away until somebody wants them.
-const FOLDED: [&str; 6] = ["patterns", "pairs", "autocorrelation", "spectrum", "time-error", "prediction"];
+const FOLDED: [&str; 7] =
+    ["percentiles", "patterns", "pairs", "autocorrelation", "spectrum", "time-error", "prediction"];
+
+/// Sections that the top of the page leads to.
+const LINKS: usize = 3;
 
 /// What a section's name begins with that is the answer itself, and stands before all others.
 const FIRST: &str = "doctor-";
@@ -53,10 +60,14 @@ fn not_written(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
 pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error> {
-    let (details, own): (Vec<Section>, Vec<Section>) = crate::figure::sections(runs)
-        .into_iter()
-        .chain(crate::patterns::section(runs))
-        .partition(|section| FOLDED.contains(&section.id.as_str()));
+    let is_few = runs.len() <= answer::FEW;
+    // Figures of many runs over each other say nothing: each has its row, and its series.
+    let own = crate::figure::sections(runs).into_iter().chain(crate::patterns::section(runs));
+    let mut own: Vec<Section> = own.filter(|section| is_few || section.id == "series").collect();
+    // Why comes before what can be looked at more closely.
+    own.sort_by_key(|section| section.id != "causes");
+    let (details, own): (Vec<Section>, Vec<Section>) =
+        own.into_iter().partition(|section| FOLDED.contains(&section.id.as_str()));
     let documents = told_apart(documents, own.iter().chain(&details));
     let is_first = |section: &Section| section.id.starts_with(FIRST);
     let given = || documents.iter().flat_map(|document| &document.sections);
@@ -78,15 +89,11 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
     let measured: Vec<_> = runs.iter().map(PageRun::measured).collect();
     let script = format!("(() => {{\n'use strict';\n{}\n}})();", SCRIPTS.join("\n"));
     let words = words::runs(runs);
-    let answer = if first.is_empty() { ("Answer", "The answer") } else { ("Measured", "What was measured") };
-    let links: Html = [
-        frame::links(&first),
-        html!("<a href=\"#answer\">{title}</a>\n", title = answer.0),
-        frame::links(&sections),
-        frame::links(&details),
-    ]
-    .into_iter()
-    .collect();
+    let headless = documents.iter().filter(|document| document.head.is_none());
+    let headless: Vec<&Section> = headless.flat_map(|document| document.sections.first()).collect();
+    let own: Vec<&Section> = own.iter().take(LINKS).collect();
+    let links: Html = [frame::links(&own), frame::links(&headless)].into_iter().collect();
+    let conclusion = crate::figure::conclusion(runs).filter(|_| is_few);
     let page = html!(
         include_str!("page.html"),
         title = title,
@@ -99,9 +106,13 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
             .enumerate()
             .map(|(number, section)| frame::section(section, first_head.filter(|_| number == 0)))
             .collect::<Html>(),
-        answer_title = answer.1,
-        answer = answer::of(runs, &words, crate::figure::conclusion(runs).as_ref(), &found),
+        answer_title = if first.is_empty() { "The answer" } else { "What was measured" },
+        answer = answer::of(runs, &words, conclusion.as_ref(), &found),
         sections = frame::sections(&sections),
+        caveats = answer::caveats(runs),
+        measured = answer::measured(runs, &words),
+        measured_title =
+            runs.iter().map(|run| run.label.as_str()).take(answer::FEW).collect::<Vec<_>>().join(", "),
         details = folded(&details),
         machine = machine(runs),
         commands = words.iter().map(words::RunWords::reproduced).collect::<Html>(),
@@ -132,7 +143,7 @@ fn told_apart<'a>(documents: &[Document], beside: impl Iterator<Item = &'a Secti
 fn folded(sections: &[&Section]) -> Html {
     let titles: Vec<String> = sections.iter().map(|section| section.title.to_lowercase()).collect();
     html!(
-        "<details class=\"more\"><summary>Details: {titles}</summary>\n{sections}</details>",
+        "<section><details><summary><h2>More figures</h2> {titles}</summary>\n{sections}</details></section>",
         titles = titles.join(", "),
         sections = frame::sections(sections)
     )
@@ -141,6 +152,10 @@ fn folded(sections: &[&Section]) -> Html {
 
 /// The machines, as they are checked and as they were found.
 fn machine(runs: &[PageRun]) -> Html {
+    if runs.len() > answer::FEW {
+        let elsewhere = "Of many runs the page shows no facts of machines: a page of a run by itself does, and the data of this page hold them.";
+        return html!("<p>{elsewhere}</p>\n", elsewhere = elsewhere);
+    }
     let facts: Html = runs.iter().flat_map(facts::of).collect();
     let none = html!("<p>The run file describes no machine.</p>").only_if(facts.as_str().is_empty());
     let checks = |(number, run): (usize, &PageRun)| {

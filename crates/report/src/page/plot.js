@@ -207,7 +207,7 @@ function swatch(g, { colour, shape }, several) {
     return;
   }
   if (shape.kind === 'line' || shape.kind === 'level') {
-    g.setLineDash(shape.kind === 'level' ? DASHES.level : dashes(shape.stroke, colour, several));
+    g.setLineDash(shape.kind === 'level' ? ruled(colour, DASHES.level) : dashes(shape.stroke, colour, several));
     g.beginPath();
     g.moveTo(0, 6);
     g.lineTo(22, 6);

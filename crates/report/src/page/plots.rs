@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::html::whole;
 use super::not_written;
 use super::pack::{Column, Packer, compressed};
 use super::{PageRun, PageTask};
@@ -33,6 +34,7 @@ struct Figure<'a> {
 #[derive(Serialize)]
 struct Choice<'a> {
     charts: &'a [Chart],
+    caption: String,
     detail: Option<&'a Detail>,
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<[f64; 2]>,
@@ -108,21 +110,25 @@ pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, Error> {
 
 fn options(piece: &Piece) -> Option<Vec<Choice<'_>>> {
     match piece {
-        Piece::Figure(chart) => {
-            Some(vec![Choice { charts: std::slice::from_ref(chart), detail: None, at: None }])
-        }
+        Piece::Figure(chart) => Some(vec![choice(std::slice::from_ref(chart), None, None)]),
         Piece::Choice { figures, .. } => Some(
             figures
                 .iter()
-                .map(|shown| Choice {
-                    charts: &shown.charts,
-                    detail: shown.detail.as_ref(),
-                    at: shown.stands_at,
-                })
+                .map(|shown| choice(&shown.charts, shown.detail.as_ref(), shown.stands_at))
                 .collect(),
         ),
         _ => None,
     }
+}
+
+fn choice<'a>(charts: &'a [Chart], detail: Option<&'a Detail>, at: Option<[f64; 2]>) -> Choice<'a> {
+    Choice { charts, caption: captions(charts), detail, at }
+}
+
+/// Captions of charts that are seen together.
+pub fn captions(charts: &[Chart]) -> String {
+    let captions = charts.iter().map(|chart| chart.caption.as_str()).filter(|text| !text.is_empty());
+    whole(&captions.collect::<Vec<_>>().join(" "))
 }
 
 fn task<'a>(run: &'a PageRun, task: &'a PageTask, packer: &mut Packer) -> Task<'a> {

@@ -19,11 +19,11 @@ class Figure {
   }
 
   choose(number) {
-    const { charts, detail } = this.options[number];
+    const { charts, detail, caption } = this.options[number];
     this.series = detail && new SeriesView(detail);
     this.plots = charts.map(chart => new Plot(this, chart));
     this.place.replaceChildren(...this.plots.flatMap(plot => [plot.legend, plot.element]));
-    this.caption.textContent = charts.map(chart => chart.caption).join(' ').trim();
+    this.caption.textContent = caption;
     this.scales();
   }
 

@@ -70,7 +70,8 @@ function offerNumbers() {
 
 // What an address leads to is unfolded.
 function reveal() {
-  const place = location.hash ? byId(decodeURIComponent(location.hash.slice(1))) : null, folded = place?.closest('details:not([open])');
+  const place = location.hash ? byId(decodeURIComponent(location.hash.slice(1))) : null;
+  const folded = place?.closest('details:not([open])') ?? place?.querySelector(':scope > details:not([open])');
   if (folded) { folded.open = true; place.scrollIntoView(); }
 }
 

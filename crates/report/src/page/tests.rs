@@ -2,24 +2,32 @@
 
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::scan::TaskScan;
-use jitterlab_model::{Activation, RunInfo, TaskSpec};
+use jitterlab_model::{Activation, Quantity, RunInfo, TaskSpec};
 use jitterlab_motion::stepper::StepperDevices;
 
 use super::{PageRun, PageTask, render};
+use crate::chart::Layer;
 use crate::document::Document;
+use crate::figure::Figure;
 use crate::section::{Piece, Section};
 use jitterlab_analysis::scan::series::{SeriesBuilder, Share};
 
 const HOSTILE: &str = "</script><script>alert(1)</script>";
 
 fn run(label: &str) -> PageRun {
+    late_once(label, 2_000)
+}
+
+/// A run of which one start is this late.
+fn late_once(label: &str, worst_ns: i64) -> PageRun {
     let spec = TaskSpec { name: HOSTILE.into(), period_ns: 1_000_000, ..TaskSpec::default() };
     let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
     info.command = vec!["jitterlab".into(), HOSTILE.into()];
     let rows: Vec<Activation> = (0..2_000i64)
         .map(|k| {
             let due_ns = k * 1_000_000;
-            let start_ns = due_ns + 2_000 + k * 7_919 % 613;
+            let late_ns = if k == 1_000 { worst_ns } else { 2_000 + k * 7_919 % 613 };
+            let start_ns = due_ns + late_ns;
             Activation { index: k as u64, due_ns, start_ns, end_ns: start_ns + 900, ..Activation::default() }
         })
         .collect();
@@ -60,6 +68,48 @@ fn sections_appear_when_their_data_exist() {
             && with.contains("id=\"prediction\"")
     );
     assert!(with.contains("b.parquet") && with.contains("jitterlab report b.parquet"));
+}
+
+#[test]
+fn the_first_screen_draws_the_limits_that_the_verdict_quotes() {
+    let run = late_once("a.parquet", 700_000);
+    let head = crate::head::run::measured(&run.measured()).unwrap();
+    let html = render(std::slice::from_ref(&run), &[]).unwrap();
+    let purpose = "servo-thread";
+    assert!(head.number.contains(&format!("{purpose}: good up to 100 µs, usable up to 500 µs")), "{head:?}");
+    let first = html.split("<h2 id=\"more\">").next().unwrap();
+    for part in
+        ["class=\"tile\"", "Worst period", "class=\"usable\"", "usable up to 500\u{a0}µs", "1.4 × the limit"]
+    {
+        assert!(first.contains(part), "{part} is not in {first}");
+    }
+    let limits = |quantity| {
+        let charts = Figure::SERIES.charts(quantity, std::slice::from_ref(&run), &[]).unwrap();
+        let layers = charts.into_iter().flat_map(|chart| chart.layers);
+        layers.filter(|layer| layer.colour > Layer::PERIOD).map(|layer| layer.name).collect::<Vec<_>>()
+    };
+    let drawn = limits(Quantity::PeriodError);
+    assert!(drawn.iter().any(|name| name == "servo-thread: usable up to 500 µs"), "{drawn:?}");
+    assert!(limits(Quantity::Latency).iter().all(|name| name.starts_with("fieldbus-1ms: ")));
+}
+
+#[test]
+fn many_runs_are_rows_the_worst_first() {
+    let late = [20_000, 900_000, 300_000, 40_000, 50_000, 60_000, 70_000, 80_000];
+    let runs: Vec<PageRun> = late.iter().map(|ns| late_once(&format!("late-{ns}"), *ns)).collect();
+    let html = render(&runs, &[]).unwrap();
+    let (_, table) = html.split_once("<table class=\"rows\">").unwrap();
+    let table = table.split("</table>").next().unwrap();
+    let rows: Vec<&str> =
+        table.split("<th scope=\"row\">").skip(1).map(|row| row.split('<').next().unwrap()).collect();
+    assert_eq!(rows[..3], ["late-900000", "late-300000", "late-80000"], "{rows:?}");
+    assert_eq!((rows.len(), table.matches("<svg").count()), (8, 8));
+    assert!(
+        html.contains("NOT FIT for servo-thread: 1 of 8 runs"),
+        "{}",
+        &html[..html.find("<table").unwrap()]
+    );
+    assert!(!html.contains("id=\"histogram\"") && html.contains("id=\"series\""));
 }
 
 #[test]

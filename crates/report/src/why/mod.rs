@@ -2,6 +2,7 @@
 
 mod clues;
 pub mod event;
+pub(crate) mod marks;
 mod words;
 
 use jitterlab_analysis::causes::{CauseRow, LateEvent, RunWhy, TaskWhy, is_unusual};
@@ -233,16 +234,16 @@ pub(crate) fn sureness(row: &CauseRow) -> String {
 
 /// The largest causes, each with the letter that marks it in the latest starts.
 pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
-    let row = |(place, row): (usize, &CauseRow)| {
+    let row = |((letter, _), row): ((char, &Cause), &CauseRow)| {
         vec![
-            format!("{} {}", letter(place), cause(&row.cause)).into(),
+            format!("{letter} {}", cause(&row.cause)).into(),
             Cell::Share(row.latest_share),
             Cell::time(row.worst_ns as f64),
             Cell::of(row.max_without_ns, |ns| Cell::time(ns as f64)),
             sureness(row).into(),
         ]
     };
-    let mut rows: Vec<Vec<Cell>> = unusual(of).take(SHOWN).enumerate().map(row).collect();
+    let mut rows: Vec<Vec<Cell>> = marked(of).into_iter().zip(unusual(of)).map(row).collect();
     rows.extend(smaller(of, SHOWN).map(|(number, latest_share, _, worst_ns)| {
         let name = format!("  {}", plural(number as u64, "smaller cause"));
         vec![name.into(), Cell::Share(latest_share), Cell::time(worst_ns), Cell::Nothing, "".into()]
@@ -306,18 +307,19 @@ fn smaller(of: &TaskWhy, shown: usize) -> Option<(usize, f64, f64, f64)> {
     Some((left().count(), sum(|row| row.latest_share), sum(|row| row.share), worst_ns as f64))
 }
 
-/// The mark of a cause at this place in the table.
-fn letter(place: usize) -> char {
-    u8::try_from(place).map_or('*', |place| char::from(b'A' + place))
+/// The causes of the first table with their letters.
+fn marked(of: &TaskWhy) -> Vec<(char, &Cause)> {
+    let causes: Vec<&Cause> = unusual(of).take(SHOWN).map(|row| &row.cause).collect();
+    marks::letters(&causes).into_iter().zip(causes).collect()
 }
 
 /// The latest starts, each from its due time to its start, in letters of causes.
 fn lanes(of: &TaskWhy, first_due_ns: i64) -> Table {
-    let causes: Vec<&Cause> = unusual(of).take(SHOWN).map(|row| &row.cause).collect();
-    let mark = |cause: &Cause| match causes.iter().position(|known| *known == cause) {
-        _ if !is_unusual(cause.class) => '·',
-        Some(place) => letter(place),
-        None => '*',
+    let causes = marked(of);
+    let mark = |cause: &Cause| match causes.iter().find(|(_, known)| *known == cause) {
+        _ if !is_unusual(cause.class) => marks::USUAL,
+        Some((letter, _)) => *letter,
+        None => marks::OTHER,
     };
     let lane = |late: &LateEvent| {
         let cell = |number: i64| {

@@ -14,7 +14,7 @@ PIXEL = f"""([x, y]) => {{
 }}"""
 COLOUR = "name => getComputedStyle(document.documentElement).getPropertyValue(name).trim().match(/\\w\\w/g).map(two => parseInt(two, 16))"
 # Lanes from the lowest up: what draws them, and the colour of each.
-LANE_COLOURS = ("--c2", "--c0", "--c4", "--c3", "--c1")
+LANE_COLOURS = ("--c6", "--c5", "--c2", "--c4", "--c5")
 
 
 def everything_wrong(page, facts, touches):

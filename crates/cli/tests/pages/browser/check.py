@@ -64,7 +64,7 @@ SHEETS = 6
 SQUASHED = """jitterlab.figures.flatMap(({ plots }) => plots).filter(({ canvas }) => canvas.clientHeight).map(({ canvas }) => canvas.width / canvas.height * canvas.clientHeight / canvas.clientWidth).filter(stretch => Math.abs(Math.log(stretch)) > 0.1)"""
 
 # The first chart of the series, and from where to where it is seen.
-VIEW = "(() => { const [from, to] = jitterlab.figures[0].plots[0].drawing.range[0]; return { from, to }; })()"
+VIEW = "(() => { const [from, to] = jitterlab.figures.find(({ series }) => series).plots[0].drawing.range[0]; return { from, to }; })()"
 SERIES = "#figure-series-0 .plot"
 
 
@@ -101,7 +101,7 @@ def check_mouse(page):
     whole = view(page)
     plot = page.locator(SERIES).first
     plot.scroll_into_view_if_needed()
-    box, (left, right) = plot.bounding_box(), page.evaluate("(({ left, right }) => [left, right])(jitterlab.figures[0].plots[0].drawing)")
+    box, (left, right) = plot.bounding_box(), page.evaluate("(({ left, right }) => [left, right])(jitterlab.figures.find(({ series }) => series).plots[0].drawing)")
     across, middle = lambda share: box["x"] + left + share * (right - left), box["y"] + box["height"] / 2
     page.mouse.move(across(0.3), middle)
     page.mouse.down()
@@ -115,7 +115,7 @@ def check_mouse(page):
     page.keyboard.up("Control")
     wider = view(page)
     expect(wider["to"] - wider["from"] > 1.1 * (dragged["to"] - dragged["from"]), "the wheel with Ctrl does not zoom out")
-    ranges = page.evaluate("jitterlab.figures[0].plots.map(plot => JSON.stringify(plot.drawing.range[0]))")
+    ranges = page.evaluate("jitterlab.figures.find(({ series }) => series).plots.map(plot => JSON.stringify(plot.drawing.range[0]))")
     expect(len(set(ranges)) == 1, "the charts of the series show different stretches")
     page.mouse.dblclick(across(0.5), middle)
     expect(view(page) == whole, "a double-click does not show the whole run")
@@ -126,7 +126,7 @@ def check_mouse(page):
 def check_legend(page):
     """A name above a figure hides and shows its layer."""
     name = page.locator("#figure-series-0 .legend button").first
-    drawn = "jitterlab.figures[0].plots[0].drawing.layers.length"
+    drawn = "jitterlab.figures.find(({ series }) => series).plots[0].drawing.layers.length"
     before = page.evaluate(drawn)
     name.click()
     expect(page.evaluate(drawn) == before - 1 and name.get_attribute("aria-pressed") == "false", "a name does not hide its layer")
@@ -137,7 +137,7 @@ def check_legend(page):
 def check_layout(page, name):
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     expect(wide <= 0, f"{name}: the page is {wide} pixels wider than the screen")
-    for figure in page.query_selector_all("figure"):
+    for figure in page.query_selector_all("figure[id]"):
         figure.scroll_into_view_if_needed()
         number = page.evaluate("figure => jitterlab.figures.findIndex(({ element }) => element === figure)", figure)
         until(page, f"jitterlab.figures[{number}].plots.every(plot => plot.drawing)")

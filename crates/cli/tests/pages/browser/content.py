@@ -47,7 +47,7 @@ def figures(page, facts, expect):
             expect(sum(counts) == told["count"], f"the histogram of {quantity} holds {sum(counts)} values instead of {told['count']}")
             expect(lows[0] <= told["min_ns"] < ends[0], f"the histogram of {quantity} does not begin at its smallest")
             expect(lows[-1] <= told["max_ns"] < ends[-1], f"the histogram of {quantity} does not end at its largest")
-    largest = page.evaluate("jitterlab.figures[0].series.data.levels[0].latency.max.reduce((a, b) => Math.max(a, b))")
+    largest = page.evaluate("jitterlab.figures.find(({ series }) => series).series.data.levels[0].latency.max.reduce((a, b) => Math.max(a, b))")
     wanted = summaries(facts)[0]["latency"]["max_ns"]
     expect(largest == wanted, f"the series' largest is {largest}, not {wanted}")
 
@@ -56,7 +56,7 @@ def spike(page, spike, expect):
     """Drawn at full zoom-out, exact at full zoom-in."""
     # Where the picture has the colour of the band near the top, and where its largest value belongs.
     ends, belongs = page.evaluate("""() => {
-        const { canvas, drawing, layers } = jitterlab.figures[0].plots[0], density = canvas.width / drawing.width;
+        const { canvas, drawing, layers } = jitterlab.figures.find(({ series }) => series).plots[0], density = canvas.width / drawing.width;
         const highest = Math.max(...layers[0].shape.columns[2]), [x, y] = [drawing.column(layers[0].shape.columns[0][layers[0].shape.columns[2].indexOf(highest)]), drawing.row(highest)];
         for (let at = drawing.top + 1; at < drawing.bottom; at++) {
             const { data } = canvas.getContext('2d').getImageData((x - 3) * density, at * density, 6 * density, 1);
@@ -66,10 +66,10 @@ def spike(page, spike, expect):
     }""")
     expect(abs(ends - belongs) < 5, f"at full zoom-out the line of the latency ends at {ends} pixels, its spike belongs to {belongs}")
     page.click("[data-act=next]")
-    from_ns, to_ns = page.evaluate("jitterlab.figures[0].plots[0].drawing.range[0]")
+    from_ns, to_ns = page.evaluate("jitterlab.figures.find(({ series }) => series).plots[0].drawing.range[0]")
     expect(to_ns - from_ns <= 64 * spike["period_ns"], f"the largest latency is shown in a stretch of {to_ns - from_ns} ns")
     shown = page.evaluate(f"""() => {{
-        const [exact] = jitterlab.figures[0].plots[0].layers.filter(({{ shape }}) => shape.labels).map(({{ shape }}) => shape);
+        const [exact] = jitterlab.figures.find(({{ series }}) => series).plots[0].layers.filter(({{ shape }}) => shape.labels).map(({{ shape }}) => shape);
         return exact.columns[1][exact.labels.indexOf('#{spike["index"]}')];
     }}""")
     expect(shown == spike["latency_ns"], f"zoomed in, the spike is {shown} ns instead of {spike['latency_ns']}")

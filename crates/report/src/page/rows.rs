@@ -1,0 +1,166 @@
+//! Several runs as rows: each with its result, a small histogram on the scale of all, and its main numbers; the worst first.
+
+use std::cmp::Reverse;
+
+use jitterlab_analysis::verdict::Verdict;
+use jitterlab_model::Fitness;
+
+use super::glance::{judged, lines};
+use super::html::{Html, html, whole};
+use super::subject::{Scale, Subject};
+use crate::head::{Head, word};
+use crate::purpose::plainly;
+use crate::shown::PageRun;
+use crate::why::marks;
+use crate::words::{count, known_count, list, microseconds, plural};
+
+/// Steps of a histogram for each factor of ten.
+const STEPS: f64 = 12.0;
+/// Height of a row in the units of its drawing.
+const HEIGHT: f64 = 100.0;
+
+/// The subjects of these runs, all judged for the purpose that the worst of them is judged for; the worst first.
+pub fn subjects<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) -> Vec<Subject<'a>> {
+    let each = |purpose: Option<&str>| -> Vec<Subject<'a>> {
+        let both = runs.iter().zip(verdicts);
+        let mut all: Vec<Subject<'a>> =
+            both.filter_map(|(run, verdict)| Subject::of(run, verdict.as_ref(), purpose)).collect();
+        all.sort_by_key(|of| Reverse((of.judged.as_ref().map(|judged| judged.fitness), of.worst_ns)));
+        all
+    };
+    let own = each(None);
+    match own.iter().find_map(|of| of.judged.as_ref()) {
+        Some(worst) => each(Some(&worst.purpose)),
+        None => own,
+    }
+}
+
+/// The answer for many runs together.
+pub fn head(subjects: &[Subject<'_>], verdicts: usize) -> Option<Head> {
+    let worst = subjects.first()?;
+    let judged = worst.judged.as_ref()?;
+    let with = |fitness: Fitness| {
+        let same = |of: &&Subject<'_>| of.judged.as_ref().is_some_and(|judged| judged.fitness == fitness);
+        subjects.iter().filter(same).count()
+    };
+    let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good, Fitness::CannotTell];
+    let counts = all.map(|fitness| (crate::purpose::word(fitness), with(fitness)));
+    let others: Vec<String> = counts
+        .into_iter()
+        .filter(|(name, number)| *number > 0 && *name != crate::purpose::word(judged.fitness))
+        .map(|(name, number)| format!("{number} {name}"))
+        .collect();
+    let others = if others.is_empty() { String::new() } else { format!("; {}", list(&others)) };
+    Some(Head {
+        fitness: judged.fitness,
+        asked: false,
+        verdict: format!(
+            "{} for {}: {} of {}{others}.",
+            word(judged.fitness),
+            judged.purpose,
+            with(judged.fitness),
+            plural(verdicts as u64, "run")
+        ),
+        number: format!("Worst: {}. {}", worst.run.label, plainly(judged.decided_by.as_ref()?)),
+        next: format!("jitterlab report {} (the worst run by itself)", crate::head::shown(&worst.run.label)),
+    })
+}
+
+/// The rows on this scale.
+pub fn table(subjects: &[Subject<'_>], scale: &Scale) -> Html {
+    let Some(first) = subjects.first() else { return Html::default() };
+    let limits = lines(first);
+    let tick = |class: &str, at: f64, words: &str| {
+        html!(
+            "<span class=\"{class}\" style=\"left:{at}%\">{words}</span>",
+            class = class,
+            at = format!("{:.1}", 100.0 * at),
+            words = whole(words)
+        )
+    };
+    let ticks: Html = scale.ticks(6).iter().map(|(at, words)| tick("", *at, words)).collect();
+    let names: Html = limits
+        .iter()
+        .filter(|(_, class, _)| *class != "period")
+        .map(|(ns, class, _)| tick(class, scale.share(*ns), class))
+        .collect();
+    // The rarest that is known of all.
+    let of_all = |(share, _): &(f64, &str)| subjects.iter().all(|of| of.quantile_ns(*share).is_some());
+    let (rare, rare_name) =
+        [(0.999, "p99.9"), (0.99, "p99")].into_iter().find(of_all).unwrap_or((0.9, "p90"));
+    let has_causes = subjects.iter().any(|of| cause(of).is_some());
+    let row = |of: &Subject<'_>| {
+        let number = |ns: Option<i64>| ns.map_or_else(|| "-".into(), |ns| microseconds(ns as f64));
+        html!(
+            "<tr><th scope=\"row\">{name}</th><td class=\"left\">{judged}</td><td class=\"steps\">{steps}</td><td><strong>{worst}</strong></td><td>{high}</td><td>{middle}</td><td>{missed}</td>{cause}</tr>\n",
+            name = of.run.label,
+            judged = judged(of),
+            steps = steps(of, scale),
+            worst = number(Some(of.worst_ns)),
+            high = number(of.quantile_ns(rare)),
+            middle = number(of.quantile_ns(0.5)),
+            missed = known_count(of.task.measured.summary.missed),
+            cause = html!("<td>{letter}</td>", letter = cause(of).map_or_else(|| "-".into(), String::from))
+                .only_if(has_causes)
+        )
+    };
+    let purpose =
+        first.judged.as_ref().map_or_else(String::new, |judged| format!(", judged for {}", judged.purpose));
+    let what = if first.is_off { "how far periods were off" } else { "how late starts were" };
+    html!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"Runs as rows\"><table class=\"rows\"><caption><span>{runs}{purpose}; the worst first. Steps: {what}, how often (logarithmic), on one axis for all{log}; lines: {lines}. Numbers in µs.</span></caption>
+<thead><tr><th scope=\"col\">run</th><th scope=\"col\" class=\"left\">result</th><th scope=\"col\" class=\"steps\"><div class=\"axis\">{names}</div><div class=\"axis\">{ticks}</div></th><th scope=\"col\">worst</th><th scope=\"col\">{rare_name}</th><th scope=\"col\">p50</th><th scope=\"col\">missed</th>{cause}</tr></thead>
+<tbody>{rows}</tbody></table></div>
+",
+        runs = plural(subjects.len() as u64, "run"),
+        purpose = purpose,
+        what = what,
+        log = if scale.is_log() { " (logarithmic)" } else { "" },
+        lines = list(&limits.iter().map(|(_, _, words)| words.clone()).collect::<Vec<_>>()),
+        names = names,
+        ticks = ticks,
+        rare_name = rare_name,
+        cause = html!("<th scope=\"col\">cause</th>").only_if(has_causes),
+        rows = subjects.iter().map(row).collect::<Html>()
+    )
+}
+
+/// The letter of what delayed a run's latest starts most.
+fn cause(of: &Subject<'_>) -> Option<char> {
+    let why = of.run.why.as_ref()?;
+    let task = why.tasks.iter().find(|task| task.task == of.task.measured.summary.task)?;
+    marks::letters(&[&task.main_cause()?.cause]).first().copied()
+}
+
+/// A histogram as steps of equal length on the scale.
+fn steps(of: &Subject<'_>, scale: &Scale) -> Html {
+    let number = (STEPS * scale.decades()).round().max(STEPS) as usize;
+    let mut counts = vec![0u64; number];
+    for (from, _, many) in &of.sizes {
+        let at = (scale.share(*from as f64) * number as f64) as usize;
+        counts[at.min(number - 1)] += many;
+    }
+    let most = (counts.iter().copied().max().unwrap_or(1).max(1) as f64).ln() + 1.0;
+    let top = |many: u64| match many {
+        0 => HEIGHT,
+        many => HEIGHT * (1.0 - 0.9 * ((many as f64).ln() + 1.0) / most),
+    };
+    let path: String =
+        counts.iter().enumerate().map(|(at, many)| format!("V{:.0}H{}", top(*many), at + 1)).collect();
+    let worst = scale.share(of.worst_ns as f64) * number as f64;
+    let rule = |(ns, class, _): &(f64, &'static str, String)| {
+        html!(
+            "<path class=\"rule {class}\" d=\"M{at} 0V100\"/>",
+            class = *class,
+            at = format!("{:.2}", scale.share(*ns) * number as f64)
+        )
+    };
+    html!(
+        "<svg viewBox=\"0 0 {number} 100\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{words}\">{rules}<path class=\"band\" d=\"M0 100{path}V100Z\"/><path class=\"worst\" d=\"M{worst} 88h0\"/></svg>",
+        number = number,
+        words = format!("{} values, worst {} µs", count(of.count), microseconds(of.worst_ns as f64)),
+        rules = lines(of).iter().map(rule).collect::<Html>(),
+        path = path,
+        worst = format!("{worst:.2}")
+    )
+}
