@@ -5,5 +5,6 @@ mod shared;
 
 mod injected;
 mod known_effects;
+mod states;
 mod tracing_left;
 mod why;
