@@ -32,6 +32,19 @@ impl Names {
     }
 }
 
+/// Names of functions that tell causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Functions {
+    /// Gives a deadline thread its next budget: no event of a wake-up comes with it.
+    pub replenish: Name,
+    /// Ends a period of the limit on real-time computing.
+    pub limit: Name,
+    /// Ends a period of a CPU quota.
+    pub quota: Name,
+    /// Wakes a thread that sleeps.
+    pub sleep: Name,
+}
+
 /// Something that happened on a processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jitterlab_model::causes::{CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
-use super::event::{Event, HandlerKind, Name, Names, What, same_clock};
+use super::event::{Event, Functions, HandlerKind, Name, Names, What, same_clock};
 use super::gather::{Draft, Gathered, Judged};
 use super::machine::Machine;
 use super::periods::Periods;
 use super::processor::{Occupant, Processor, Seen};
 use super::split::split;
-use super::thread::{Functions, Thread};
+use super::thread::Thread;
 use super::verdict::{Around, FAULT_NS, Named};
 
 /// Processor time is counted at least so often, so what was taken away is known so much later.

@@ -2,8 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::event::Name;
-use super::thread::Functions;
+use super::event::{Functions, Name};
 
 /// Expiries of these timers on any processor.
 #[derive(Debug, Default)]

@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::event::{Event, Handler, HandlerKind, Leaves, Name, What};
+use super::event::{Event, Functions, Handler, HandlerKind, Leaves, Name, What};
 use super::machine::{Below, Machine};
-use super::thread::Functions;
 use super::track::Track;
 
 /// What has a processor.

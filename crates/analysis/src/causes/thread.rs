@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::event::{Call, Event, HandlerKind, Leaves, Name, What};
+use super::event::{Call, Event, Functions, HandlerKind, Leaves, Name, What};
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
@@ -72,19 +72,6 @@ pub struct Armed {
     /// The latest time at which it is still on time.
     pub hard_ns: i64,
     timer: u64,
-}
-
-/// Names of functions that matter here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Functions {
-    /// Gives a deadline thread its next budget: no event of a wake-up comes with it.
-    pub replenish: Name,
-    /// Ends a period of the limit on real-time computing.
-    pub limit: Name,
-    /// Ends a period of a CPU quota.
-    pub quota: Name,
-    /// Wakes a thread that sleeps.
-    pub sleep: Name,
 }
 
 /// Somebody who did something to the thread.

@@ -163,7 +163,8 @@ fn what_is_done_to_the_task_itself_is_named() {
             // They end by themselves, whatever becomes of this test.
             let spins = ["sh", "-c", "while :; do :; done"];
             let here = ["6", "taskset", "-c", "0"];
-            let begin = |words: &[&str]| Command::new("timeout").args(here).args(words).args(spins).spawn().unwrap();
+            let begin =
+                |words: &[&str]| Command::new("timeout").args(here).args(words).args(spins).spawn().unwrap();
             let children = [begin(&[]), begin(&["chrt", "-f", "50"])];
             let task = victim.watched();
             children.into_iter().for_each(|mut child| drop(child.wait()));

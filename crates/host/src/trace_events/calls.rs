@@ -95,6 +95,7 @@ const NAMES: &[(c_long, &str)] = &[
 
 /// The name of the call of this number; empty where it is none of these.
 pub fn name(number: i64) -> String {
+    #[allow(clippy::useless_conversion, reason = "32-bit processors")]
     let found = NAMES.iter().find(|(known, _)| i64::from(*known) == number);
     found.map_or_else(String::new, |(_, name)| (*name).to_owned())
 }

@@ -16,6 +16,7 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
 use event::event;
 pub use words::step;
+use words::when;
 pub(crate) use words::{cause, remedy};
 
 /// Activations that are shown one by one.
@@ -367,19 +368,6 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
         &[due, "late, µs", "start", ""],
         rows,
     )
-}
-
-/// When something was due: the time of day, to be compared with what the system noted then, where the run knows it.
-pub(super) fn when(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
-    const MS: i64 = 1_000_000;
-    match run.epoch_offset_ns {
-        Some(offset_ns) => {
-            let ms = due_ns.saturating_add(offset_ns).div_euclid(MS).rem_euclid(86_400_000);
-            let (s, ms) = (ms / 1_000, ms % 1_000);
-            format!("{:02}:{:02}:{:02}.{ms:03}", s / 3_600, s / 60 % 60, s % 60)
-        }
-        None => format!("{:.3} s", (due_ns - first_due_ns) as f64 / 1e9),
-    }
 }
 
 /// What helps against each large cause.

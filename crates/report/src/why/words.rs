@@ -187,3 +187,16 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         _ => "nothing: it is the way of a wake-up on this machine".into(),
     }
 }
+
+/// When something was due: the time of day, to be compared with what the system noted then, where the run knows it.
+pub(super) fn when(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
+    const MS: i64 = 1_000_000;
+    match run.epoch_offset_ns {
+        Some(offset_ns) => {
+            let ms = due_ns.saturating_add(offset_ns).div_euclid(MS).rem_euclid(86_400_000);
+            let (s, ms) = (ms / 1_000, ms % 1_000);
+            format!("{:02}:{:02}:{:02}.{ms:03}", s / 3_600, s / 60 % 60, s % 60)
+        }
+        None => format!("{:.3} s", (due_ns - first_due_ns) as f64 / 1e9),
+    }
+}
