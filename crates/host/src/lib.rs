@@ -6,6 +6,7 @@ pub mod dma_latency;
 mod error;
 pub mod experiment;
 pub mod facts;
+mod groups;
 pub mod isolate;
 mod knob;
 pub mod load;

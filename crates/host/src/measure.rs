@@ -224,6 +224,7 @@ impl Measurement {
             command,
             bench: Bench::Host,
             started: prepare::now_utc(),
+            epoch_offset_ns: Some(prepare::epoch_offset_ns()),
             clock: "monotonic".into(),
             duration_ns,
             count,

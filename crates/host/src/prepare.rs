@@ -221,6 +221,12 @@ impl Drop for Moved {
     }
 }
 
+/// What makes a time of the monotonic clock one of the Unix epoch.
+pub fn epoch_offset_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as i64 - Linux.now_ns()
+}
+
 /// Now, in UTC, as RFC 3339.
 pub fn now_utc() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()

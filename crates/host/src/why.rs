@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use jitterlab_analysis::causes::{Below, Explainer, Machine, Names};
+use jitterlab_analysis::causes::{Below, Explainer, Limits, Machine, Names};
 use jitterlab_model::causes::CauseClass;
 use jitterlab_model::{Activation, CpuSet, Error, RunCauses, SystemFacts, TaskSpec, Warning};
 use jitterlab_rt::TaskThread;
 
-use super::trace_events::TraceEvents;
+use super::groups::Groups;
+use super::trace_events::{Detail, TraceEvents};
 
 /// The parameter on a kernel's command line by which a guest knows that nothing happens outside of it in its time: the
 /// nanoseconds of an instruction.
@@ -46,6 +47,7 @@ pub(super) struct Why {
     of_linux: Vec<bool>,
     events: TraceEvents,
     explainer: Explainer,
+    groups: Groups,
     kept: Kept,
 }
 
@@ -61,16 +63,20 @@ impl Why {
         let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
         let rate_hz = tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum();
         let mut events = TraceEvents::open(&mut names)?;
-        events.record_everything(&cpus, &numbers, rate_hz)?;
-        let explainer = Explainer::new(&numbers, names, machine(facts));
+        // A lost event of a processor leaves known what its task did.
+        events.record_threads(Detail::Threads, &cpus, &numbers)?;
+        events.record_everything(&cpus, rate_hz)?;
+        let mut explainer = Explainer::new(&numbers, names, machine(facts));
+        let groups = Groups::of(std::process::id() as i32, &numbers, &mut explainer);
         let of_linux = tasks.iter().map(|task| !task.wake.traits().core).collect();
-        Ok(Why { of_linux, events, explainer, kept: Kept::default() })
+        Ok(Why { of_linux, events, explainer, groups, kept: Kept::default() })
     }
 
     /// Reads what has happened, and says up to when all is known.
     pub(super) fn read(&mut self) -> i64 {
         let (events, complete_ns) = self.events.read(self.explainer.names());
         events.iter().for_each(|event| self.explainer.event(event));
+        self.groups.look(&mut self.explainer);
         complete_ns
     }
 
@@ -108,7 +114,18 @@ pub(super) fn machine(facts: &SystemFacts) -> Machine {
         _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Below::TellingHypervisor,
         _ => Below::Hypervisor,
     };
-    Machine { below, handlers_apart: option("IRQ_TIME_ACCOUNTING") != Some(false) }
+    let limits = match (facts.kernel.release.as_deref().and_then(has_fair_server), option("RT_GROUP_SCHED")) {
+        (Some(false), _) => Limits::Bandwidth,
+        (Some(true), Some(false)) => Limits::FairServer,
+        _ => Limits::Either,
+    };
+    Machine { below, handlers_apart: option("IRQ_TIME_ACCOUNTING") != Some(false), limits }
+}
+
+/// Whether a kernel of this release has the fair server, which came with Linux 6.12.
+fn has_fair_server(release: &str) -> Option<bool> {
+    let mut numbers = release.split(['.', '-']).map(|number| number.parse::<u32>().ok());
+    Some((numbers.next()??, numbers.next()??) >= (6, 12))
 }
 
 /// What a reader of the figures has to know of the recording beside them.

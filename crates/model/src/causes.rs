@@ -47,18 +47,38 @@ pub enum CauseClass {
     Shared,
     /// A thread of lower priority that was in the kernel, which does not let go there.
     NotPreemptible,
-    /// The kernel ran threads of lower priority on purpose: the limit on real-time computing, or a used-up budget.
+    /// The kernel held real-time threads off: the limit on real-time computing (`sched_rt_runtime_us`, or of a group).
     Throttled,
+    /// The kernel held real-time threads off so that ordinary ones run (fair server, Linux 6.12).
+    FairServer,
+    /// The task's own SCHED_DEADLINE budget was used up.
+    Budget,
+    /// The CPU quota of the task's control group was used up.
+    Quota,
+    /// A signal had stopped the task.
+    Stopped,
+    /// A debugger or tracer of calls had stopped the task.
+    Traced,
+    /// The freezer of a control group, or a suspended system, held the task.
+    Frozen,
     /// The task went on at another processor.
     Migration,
     /// A page that was not in memory.
     PageFault,
-    /// The task waited for another thread: a lock, a condition, a message.
+    /// The task waited for another thread: a condition, a message, a lock that looks like one.
     Blocked,
+    /// The task waited for a lock without priority inheritance.
+    Lock,
+    /// The task waited for a lock with priority inheritance.
+    LockInheriting,
+    /// The task waited for a lock whose holder was ready to run: this thread had the holder's processor.
+    Inversion,
     /// The task had the processor and took longer than usual to its first instruction.
     SlowReturn,
     /// Events of this time were lost.
     Lost,
+    /// Many short parts that are not kept one by one; each is in the sum of its own cause.
+    Mixed,
 }
 
 /// What takes a part of a latency, by name.
@@ -104,6 +124,10 @@ pub enum Evidence {
     KernelModeOrOutside,
     /// The processor was idle, where the kernel sees nothing.
     WasIdle,
+    /// Events show when it began, and an upper limit of how long it took.
+    UpTo,
+    /// Events show that it was possible, counters that it happened about then.
+    Counted,
     /// Nothing shows it.
     None,
 }
@@ -128,10 +152,11 @@ impl Evidence {
             Evidence::Events | Evidence::Stolen | Evidence::LetIn | Evidence::KernelMode => Certainty::Proven,
             Evidence::EventsOrOutside
             | Evidence::UserMode
-            | Evidence::Interruptible
             | Evidence::TooLong
+            | Evidence::UpTo
+            | Evidence::Counted
             | Evidence::KernelModeOrOutside => Certainty::Likely,
-            Evidence::WasIdle | Evidence::None => Certainty::Undecided,
+            Evidence::Interruptible | Evidence::WasIdle | Evidence::None => Certainty::Undecided,
         }
     }
 }
@@ -376,6 +401,24 @@ pub struct Interruption {
     pub sum_ns: i64,
     /// For how long at worst in one activation.
     pub max_ns: i64,
+    /// Of 99 % of them for no longer than this; `None` in files that do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<i64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What a CPU quota did while a task ran, as the kernel counts it (`cpu.stat`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct QuotaCount {
+    /// Periods of the quota.
+    pub periods: u64,
+    /// Of these, periods in which it was used up.
+    pub throttled: u64,
+    /// How long threads of the group were held off, altogether.
+    pub ns: i64,
 }
 
 /// Why the activations of one task were late.
@@ -400,6 +443,12 @@ pub struct TaskCauses {
     pub interruptions: Vec<Interruption>,
     /// The latest activations, the latest first.
     pub latest: Vec<LateStart>,
+    /// Of these, how many there was no room for in the file.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// What the CPU quota of its control group did to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota: Option<QuotaCount>,
     /// Names of what ran, and of functions.
     pub names: Vec<String>,
 }

@@ -382,6 +382,10 @@ pub struct RunInfo {
     pub started: String,
     /// Name of the clock all times are of.
     pub clock: String,
+    /// What makes a time of that clock one of the Unix epoch, in nanoseconds; `None` where nobody compared them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub epoch_offset_ns: Option<i64>,
     /// Wanted length, if one was set.
     pub duration_ns: Option<i64>,
     /// Wanted number of activations of each task, if one was set.
@@ -444,6 +448,7 @@ impl RunInfo {
             bench,
             started: String::new(),
             clock: clock.into(),
+            epoch_offset_ns: None,
             duration_ns: None,
             count: None,
             stop_above_ns: None,

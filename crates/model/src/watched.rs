@@ -56,13 +56,25 @@ pub struct Returns {
     pub upper_ns: i64,
 }
 
-/// How often a system call was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// How often a thread made a system call in its activations, and how long it was in it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCount {
-    /// Its number.
+    /// Its number on the machine.
     pub number: i64,
+    /// Its name; empty where it is not known.
+    #[serde(default)]
+    pub name: String,
     /// How often.
     pub times: u64,
+    /// Activations with it.
+    #[serde(default)]
+    pub activations: u64,
+    /// What all of it took in one activation: 99 % of those with it took no longer.
+    #[serde(default)]
+    pub p99_ns: i64,
+    /// The longest.
+    #[serde(default)]
+    pub worst_ns: i64,
 }
 
 /// A thread of another program whose activations were watched.

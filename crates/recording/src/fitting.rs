@@ -115,7 +115,7 @@ impl Fitting {
             }
             (None, _) => {
                 let pairs = self.held.windows(2).map(|pair| pass(&pair[1], pair[0].end_ns));
-                find(&pairs.collect::<Vec<_>>()).map(Grid::follows)
+                find(&pairs.collect::<Vec<_>>()).ok().map(Grid::follows)
             }
         };
         if self.grid.is_none() && (is_last || self.held.len() >= MOST) {

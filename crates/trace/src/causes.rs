@@ -1,14 +1,19 @@
-//! Why activations were late, as it stands in journals and run files: JSON, compressed by zstd.
+//! Why activations were late, as it stands in journals and run files: rows of JSON, one a line, compressed by zstd. The first
+//! names the tracer, each of the others belongs to a task: its figures, a cause, or one of its latest activations.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use jitterlab_model::RunCauses;
+use jitterlab_model::causes::{CauseSum, LateStart, TaskCauses, Tracer};
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, check_crc};
 
-/// Nothing larger is read, nor written.
+/// No more is written; of the latest activations, the least late are left out first, and counted.
+const MOST_BYTES: usize = 32 << 20;
+/// Nothing larger is read.
 const LARGEST_BYTES: usize = 64 << 20;
 
 /// Where it lies in the run file.
@@ -23,18 +28,87 @@ pub(crate) struct Place {
     pub(crate) crc32: Option<u32>,
 }
 
+/// A row.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Row {
+    /// What tracing was like.
+    Tracer(Tracer),
+    /// A task's figures, without its causes and its latest activations.
+    Task(usize, TaskCauses),
+    /// A cause of a task.
+    Cause(usize, CauseSum),
+    /// One of its latest activations.
+    Late(usize, LateStart),
+}
+
 pub(crate) fn encode(causes: &RunCauses) -> io::Result<Vec<u8>> {
-    let json = serde_json::to_vec(causes)?;
-    if json.len() > LARGEST_BYTES {
-        return Err(io::ErrorKind::FileTooLarge.into());
+    let mut lines = Vec::new();
+    put(&mut lines, &Row::Tracer(causes.tracer.clone()))?;
+    let mut late: Vec<(usize, Vec<u8>)> = Vec::new();
+    for (number, task) in causes.tasks.iter().enumerate() {
+        for of in &task.causes {
+            put(&mut lines, &Row::Cause(number, of.clone()))?;
+        }
+        for start in &task.latest {
+            let mut line = Vec::new();
+            put(&mut line, &Row::Late(number, start.clone()))?;
+            late.push((number, line));
+        }
     }
-    zstd::bulk::compress(&json, zstd::DEFAULT_COMPRESSION_LEVEL)
+    let mut left_out: BTreeMap<usize, u64> = BTreeMap::new();
+    for (number, line) in late {
+        match left_out.contains_key(&number) || lines.len() + line.len() > MOST_BYTES {
+            true => *left_out.entry(number).or_default() += 1,
+            false => lines.extend(line),
+        }
+    }
+    for (number, task) in causes.tasks.iter().enumerate() {
+        let left_out = task.left_out + left_out.get(&number).copied().unwrap_or(0);
+        let figures = TaskCauses { causes: Vec::new(), latest: Vec::new(), left_out, ..task.clone() };
+        put(&mut lines, &Row::Task(number, figures))?;
+    }
+    zstd::bulk::compress(&lines, zstd::DEFAULT_COMPRESSION_LEVEL)
+}
+
+fn put(lines: &mut Vec<u8>, row: &Row) -> io::Result<()> {
+    serde_json::to_writer(&mut *lines, row)?;
+    lines.push(b'\n');
+    Ok(())
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
-    let mut json = Vec::new();
-    zstd::stream::read::Decoder::new(bytes)?.take(LARGEST_BYTES as u64).read_to_end(&mut json)?;
-    Ok(serde_json::from_slice(&json)?)
+    let lines = zstd::stream::read::Decoder::new(bytes)?.take(LARGEST_BYTES as u64);
+    let mut lines = BufReader::new(lines);
+    let mut first = String::new();
+    lines.read_line(&mut first)?;
+    // Older files hold one text.
+    if let Ok(causes) = serde_json::from_str(&first) {
+        return Ok(causes);
+    }
+    let mut causes = RunCauses { tracer: row(&first)?, ..RunCauses::default() };
+    let mut rows: BTreeMap<usize, TaskCauses> = BTreeMap::new();
+    for line in lines.lines() {
+        match serde_json::from_str(&line?)? {
+            Row::Tracer(tracer) => causes.tracer = tracer,
+            Row::Cause(number, cause) => rows.entry(number).or_default().causes.push(cause),
+            Row::Late(number, late) => rows.entry(number).or_default().latest.push(late),
+            Row::Task(number, figures) => {
+                let of = rows.entry(number).or_default();
+                let (causes, latest) = (std::mem::take(&mut of.causes), std::mem::take(&mut of.latest));
+                *of = TaskCauses { causes, latest, ..figures };
+            }
+        }
+    }
+    causes.tasks = rows.into_values().collect();
+    Ok(causes)
+}
+
+fn row(line: &str) -> io::Result<Tracer> {
+    match serde_json::from_str(line)? {
+        Row::Tracer(tracer) => Ok(tracer),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 pub(crate) fn read(file: &File, place: Place) -> io::Result<RunCauses> {
@@ -46,14 +120,41 @@ pub(crate) fn read(file: &File, place: Place) -> io::Result<RunCauses> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::causes::TaskCauses;
+    use jitterlab_model::causes::{CauseClass, Evidence, Part};
 
     #[test]
     fn what_is_written_is_read() {
         let mut task = TaskCauses { explained: 7, ..TaskCauses::default() };
         task.latencies.record(12_345);
-        let causes = RunCauses { tasks: vec![task], ..RunCauses::default() };
+        task.causes.push(CauseSum::new(CauseClass::Idle.into()));
+        let tasks = vec![task, TaskCauses::default()];
+        let causes = RunCauses { tasks, ..RunCauses::default() };
         assert_eq!(decode(&encode(&causes).unwrap()).unwrap(), causes);
+        let before = zstd::bulk::compress(&serde_json::to_vec(&causes).unwrap(), 3).unwrap();
+        assert_eq!(decode(&before).unwrap(), causes, "one text, as files of before have it");
         assert!(decode(b"nothing").is_err());
+    }
+
+    #[test]
+    fn of_more_than_there_is_room_for_the_latest_are_kept_and_the_others_counted() {
+        let part =
+            Part { cause: 0, at_ns: 1_000_000, ns: 1_000_000, evidence: Evidence::Events, function: None };
+        let late = |index: u64| LateStart {
+            index,
+            due_ns: 0,
+            latency_ns: -(index as i64),
+            cpu: 0,
+            parts: vec![part; 2_000],
+            spans: Vec::new(),
+        };
+        let task =
+            TaskCauses { explained: 1_024, latest: (0..1_024).map(late).collect(), ..TaskCauses::default() };
+        let causes = RunCauses { tasks: vec![task.clone(), task], ..RunCauses::default() };
+        let read = decode(&encode(&causes).unwrap()).unwrap();
+        for (task, kept) in causes.tasks.iter().zip(&read.tasks) {
+            assert_eq!(task.latest[..kept.latest.len()], kept.latest, "the latest are kept");
+            assert_eq!(kept.latest.len() as u64 + kept.left_out, 1_024);
+        }
+        assert!(read.tasks[0].latest.len() > 100 && read.tasks[1].left_out > 0);
     }
 }

@@ -49,11 +49,24 @@ struct State {
     waiting: Vec<u8>,
     /// Rows in the journal.
     written_rows: u64,
+    /// Causes that there was no room for.
+    held_causes: Option<Vec<u8>>,
     stop: bool,
     /// Why recording ended before its time, until the caller was told.
     failure: Option<Error>,
     /// The same as a sentence, for good.
     ended: Option<String>,
+}
+
+impl State {
+    fn put_causes(&mut self, bytes: &[u8]) {
+        if self.ended.is_none() {
+            frame::put(&mut self.waiting, Kind::Causes, 0, |out| {
+                out.extend(bytes);
+                0
+            });
+        }
+    }
 }
 
 impl Lane {
@@ -150,6 +163,7 @@ impl Recorder {
             lanes: lanes.collect(),
             waiting: Vec::new(),
             written_rows: 0,
+            held_causes: None,
             stop: false,
             failure: None,
             ended: None,
@@ -207,14 +221,16 @@ impl Recorder {
         }
     }
 
-    /// Takes why activations were late until now, as it stands in a journal.
-    pub(crate) fn causes(&self, bytes: &[u8]) {
+    /// Takes why activations were late until now, as it stands in a journal. Where too much waits for the disk, the last are
+    /// written at the end.
+    pub(crate) fn causes(&self, bytes: Vec<u8>) {
         let mut state = self.shared.lock();
-        if state.ended.is_none() && state.waiting.len() < WAITING_LIMIT {
-            frame::put(&mut state.waiting, Kind::Causes, 0, |out| {
-                out.extend(bytes);
-                0
-            });
+        match state.waiting.len() < WAITING_LIMIT {
+            true => {
+                state.held_causes = None;
+                state.put_causes(&bytes);
+            }
+            false => state.held_causes = Some(bytes),
         }
     }
 
@@ -225,6 +241,12 @@ impl Recorder {
 
     /// Writes what waits, ends the thread and hands back the journal; `waiting` is told now and then how many bytes wait.
     pub(crate) fn stop(mut self, mut waiting: impl FnMut(u64)) -> Option<Recorded> {
+        {
+            let mut state = self.shared.lock();
+            if let Some(bytes) = state.held_causes.take() {
+                state.put_causes(&bytes);
+            }
+        }
         self.end_threads();
         let run_on = |recorder: &Self| {
             let writes = recorder.writing.as_ref().is_some_and(|thread| !thread.is_finished());

@@ -138,7 +138,7 @@ impl RunFileWriter {
     /// Takes why activations were late; the last one holds.
     ///
     /// # Errors
-    /// They are larger than what is read.
+    /// They cannot be written as text.
     pub fn causes(&mut self, causes: &RunCauses) -> Result<(), Error> {
         let bytes = causes::encode(causes).map_err(Error::file("write the causes into", &self.path))?;
         self.encoded_causes(bytes);

@@ -111,10 +111,10 @@ impl RunWriter {
     /// Takes why activations were late until now; the last one holds. Never waits for the disk.
     ///
     /// # Errors
-    /// They are larger than what is read.
+    /// They cannot be written as text.
     pub fn causes(&mut self, causes: &RunCauses) -> Result<(), Error> {
         let bytes = causes::encode(causes).map_err(Error::file("write the causes into", &self.path))?;
-        self.recorder.causes(&bytes);
+        self.recorder.causes(bytes);
         Ok(())
     }
 

@@ -32,6 +32,19 @@ impl Names {
     }
 }
 
+/// Names of functions that tell causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Functions {
+    /// Gives a deadline thread its next budget: no event of a wake-up comes with it.
+    pub replenish: Name,
+    /// Ends a period of the limit on real-time computing.
+    pub limit: Name,
+    /// Ends a period of a CPU quota.
+    pub quota: Name,
+    /// Wakes a thread that sleeps.
+    pub sleep: Name,
+}
+
 /// Something that happened on a processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -43,6 +56,8 @@ pub struct Event {
     pub pid: i32,
     /// Whether it happened in an interrupt's handler or a softirq.
     pub in_interrupt: bool,
+    /// Whether interrupts were off there.
+    pub interrupts_off: bool,
     /// What.
     pub what: What,
 }
@@ -54,8 +69,12 @@ pub enum What {
     Switch {
         /// The thread that had it.
         from: i32,
-        /// Whether that thread waits for something now, rather than for the processor.
-        waits: bool,
+        /// The name of that thread.
+        from_name: Name,
+        /// Its priority.
+        from_priority: i16,
+        /// Why that thread gave it up.
+        leaves: Leaves,
         /// The thread that has it now.
         to: i32,
         /// Its name.
@@ -119,6 +138,8 @@ pub enum What {
     Call {
         /// The system call.
         call: Call,
+        /// Its number.
+        number: i64,
         /// Its first arguments.
         arguments: [u64; 3],
     },
@@ -129,8 +150,60 @@ pub enum What {
     },
     /// The processor goes into an idle state of this number.
     Idle(u32),
+    /// A signal was sent to a thread.
+    Signal {
+        /// Its number.
+        number: i32,
+        /// The thread.
+        to: i32,
+        /// Its name.
+        name: Name,
+    },
+    /// The thread that runs lends its priority to this thread, whose lock it waits for.
+    Lends {
+        /// The holder.
+        to: i32,
+        /// Its name.
+        name: Name,
+    },
+    /// A control group is frozen, or let go.
+    Freeze {
+        /// Its path.
+        group: Name,
+        /// Whether it is frozen.
+        on: bool,
+    },
     /// Events of this processor are missing before the next one.
     Lost,
+}
+
+/// Why a thread gave up its processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaves {
+    /// It has not: another thread was preferred.
+    Ready,
+    /// It waits.
+    Sleeps,
+    /// It waits, and no signal ends that.
+    SleepsDeeply,
+    /// A signal stops it.
+    Stopped,
+    /// A tracer stops it.
+    Traced,
+}
+
+impl Leaves {
+    /// Reads `prev_state` of `sched_switch`.
+    #[must_use]
+    pub const fn from_state(state: i64) -> Self {
+        match state & 0xff {
+            0 => Leaves::Ready,
+            state if state & 4 != 0 => Leaves::Stopped,
+            state if state & 8 != 0 => Leaves::Traced,
+            state if state & 2 != 0 => Leaves::SleepsDeeply,
+            _ => Leaves::Sleeps,
+        }
+    }
 }
 
 /// Whether these are times of one clock: those of another differ from it by more than an hour.
@@ -150,8 +223,13 @@ pub enum Call {
     Read,
     /// `poll`, `select`, `epoll_wait` and their relatives.
     Poll,
-    /// `futex`.
+    /// `futex`, but for those below.
     Futex,
+    /// `futex` that takes a lock, without a time at which it gives up.
+    Lock {
+        /// Whether the holder inherits the priority of who waits.
+        inherits: bool,
+    },
     /// Waiting for a signal.
     Signal,
     /// `sched_yield`, which under SCHED_DEADLINE waits for the next period.

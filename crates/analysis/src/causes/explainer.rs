@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use jitterlab_model::causes::{CauseClass, Lane, Ran, RunCauses, Tracer};
+use jitterlab_model::causes::{CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
-use super::event::{Event, HandlerKind, Name, Names, What, same_clock};
+use super::event::{Event, Functions, HandlerKind, Name, Names, What, same_clock};
 use super::gather::{Draft, Gathered, Judged};
 use super::machine::Machine;
+use super::periods::Periods;
 use super::processor::{Occupant, Processor, Seen};
 use super::split::split;
-use super::thread::{Functions, Thread};
-use super::verdict::{Around, Named};
+use super::thread::Thread;
+use super::verdict::{Around, FAULT_NS, Named};
 
 /// Processor time is counted at least so often, so what was taken away is known so much later.
 const SETTLE_NS: i64 = 20_000_000;
@@ -30,6 +31,8 @@ pub struct Explainer {
     functions: Functions,
     processors: BTreeMap<u16, Processor>,
     known: HashMap<i32, Seen>,
+    /// When the timers of the limit on real-time computing and of CPU quotas expired.
+    periods: Periods,
     tasks: Vec<Task>,
 }
 
@@ -45,7 +48,12 @@ struct Task {
 impl Explainer {
     /// For the threads of these numbers, in the order of their tasks; `names` are those that events will use.
     pub fn new(threads: &[i32], mut names: Names, machine: Machine) -> Self {
-        let functions = Functions { replenish: names.number("dl_task_timer") };
+        let functions = Functions {
+            replenish: names.number("dl_task_timer"),
+            limit: names.number("sched_rt_period_timer"),
+            quota: names.number("sched_cfs_period_timer"),
+            sleep: names.number("hrtimer_wakeup"),
+        };
         let task = |pid: &i32| Task {
             thread: Thread::new(*pid),
             queue: VecDeque::new(),
@@ -58,6 +66,7 @@ impl Explainer {
             functions,
             processors: BTreeMap::new(),
             known: HashMap::new(),
+            periods: Periods::default(),
             tasks: threads.iter().map(task).collect(),
         }
     }
@@ -67,21 +76,55 @@ impl Explainer {
         &mut self.names
     }
 
+    /// Says which threads the process of a task has, and the path of its control group.
+    pub fn process(&mut self, task: usize, threads: Vec<i32>, group: Option<String>) {
+        if let Some(task) = self.tasks.get_mut(task) {
+            (task.thread.siblings, task.thread.group) = (threads, group);
+        }
+    }
+
+    /// Says that a CPU quota is set for a task, and whether it was used up between these times.
+    pub fn quota(&mut self, task: usize, (from_ns, to_ns): (i64, i64), counted: QuotaCount) {
+        if let Some(task) = self.tasks.get_mut(task) {
+            task.thread.quota.is_set = true;
+            if counted.throttled > 0 {
+                task.thread.quota.used_up.push_back((from_ns, to_ns));
+            }
+            task.gathered.count_quota(counted);
+        }
+    }
+
     /// Takes the next event. Those of all processors together are in order of time.
     pub fn event(&mut self, event: &Event) {
+        let Explainer { names, machine, functions, processors, known, periods, tasks } = self;
+        let (machine, functions) = (*machine, *functions);
         if event.what == What::CallsLost {
-            return;
+            return tasks.iter_mut().for_each(|task| task.thread.lost(event.t_ns));
         }
         if let What::Waking { cpu, .. } = &event.what {
-            self.processors.entry(*cpu).or_insert_with(|| Processor::new(self.machine)).woken();
+            let target = processors.entry(*cpu).or_insert_with(|| Processor::new(machine, functions));
+            target.woken(event.t_ns);
         }
-        let processor = self.processors.entry(event.cpu).or_insert_with(|| Processor::new(self.machine));
-        if let What::Switch { to, name, priority, .. } = &event.what {
-            self.known.insert(*to, Seen { pid: *to, name: Some(*name), priority: Some(*priority) });
+        match &event.what {
+            What::Switch { from, from_name, from_priority, to, name, priority, .. } => {
+                for (pid, name, priority) in [(from, from_name, from_priority), (to, name, priority)] {
+                    known.insert(*pid, Seen { pid: *pid, name: Some(*name), priority: Some(*priority) });
+                }
+            }
+            What::Migrate { pid, .. } => processors.values_mut().for_each(|processor| processor.moved(*pid)),
+            What::Expire { function, .. } => periods.expired(event.t_ns, *function, functions),
+            What::Freeze { group, on } => {
+                let by = known.get(&event.pid).and_then(|seen| seen.name);
+                let path = names.name(*group);
+                tasks.iter_mut().for_each(|task| task.thread.freeze(event.t_ns, path, on.then_some(by)));
+            }
+            _ => {}
         }
-        processor.event(event, &self.known);
-        for task in &mut self.tasks {
-            task.thread.event(event, processor, self.functions);
+        let processor = processors.entry(event.cpu).or_insert_with(|| Processor::new(machine, functions));
+        processor.event(event, known);
+        let by = known.get(&event.pid).and_then(|seen| seen.name);
+        for task in tasks {
+            task.thread.event(event, processor, functions, by);
         }
     }
 
@@ -107,6 +150,7 @@ impl Explainer {
         for task in &mut self.tasks {
             task.thread.forget_before(needed);
         }
+        self.periods.forget_before(needed);
     }
 
     /// Explains the rest, and says all. There are no further events.
@@ -122,11 +166,11 @@ impl Explainer {
     }
 
     fn explain_until(&mut self, end_ns: i64) {
-        let Explainer { tasks, processors, names, machine, .. } = self;
+        let Explainer { tasks, processors, names, machine, periods, .. } = self;
         for task in tasks {
             while task.queue.front().is_some_and(|a| a.end_ns <= end_ns) {
                 let Some(activation) = task.queue.pop_front() else { break };
-                let draft = task.explain(&activation, processors, names, *machine);
+                let draft = task.explain(&activation, processors, names, *machine, periods);
                 task.gathered.push(draft, names);
                 task.previous = Some(activation);
             }
@@ -141,6 +185,7 @@ impl Task {
         processors: &BTreeMap<u16, Processor>,
         names: &Names,
         machine: Machine,
+        periods: &Periods,
     ) -> Draft {
         let free_ns = self.previous.map_or(i64::MIN, |p| p.end_ns);
         let wake = self.thread.last_wake(free_ns, a.start_ns);
@@ -150,39 +195,52 @@ impl Task {
             .filter(|armed| same_clock(armed.soft_ns, a.due_ns));
         let around = Around {
             thread: &self.thread,
-            processor: processors.get(&wake.map_or(a.cpu, |wake| wake.cpu)),
+            processors,
             names,
             wake,
             armed,
             polled: a.flags.contains(Flags::POLLED),
-            below: machine.below,
+            machine,
+            periods,
             before: self.previous.map(|p| p.cpu),
             worked_until_ns: self.previous.map(|p| p.end_ns),
         };
         let mut cuts: Vec<i64> =
             armed.into_iter().flat_map(|armed| [armed.t_ns, armed.soft_ns, armed.hard_ns]).collect();
         cuts.extend(self.previous.map(|p| p.end_ns));
-        cuts.extend(wake.map(|wake| wake.t_ns));
-        cuts.extend(self.thread.faults.iter().copied().filter(|t| *t > a.due_ns && *t < a.start_ns));
+        if let Some(wake) = wake {
+            cuts.push(wake.t_ns);
+            let interrupt = processors.get(&wake.cpu).and_then(|on| on.timer_interrupt_at(wake.t_ns));
+            cuts.extend(
+                interrupt.into_iter().flat_map(|interrupt| [interrupt.event_ns, interrupt.let_in_ns]),
+            );
+        }
+        let faults = self.thread.faults.iter().filter(|t| (a.due_ns - FAULT_NS..a.start_ns).contains(*t));
+        cuts.extend(faults.flat_map(|t| [*t, t + FAULT_NS]));
+        let held = processors.values().flat_map(|on| &on.held_off);
+        cuts.extend(held.flat_map(|held| [held.from_ns, held.to_ns]));
         let late = split(&self.thread, processors, (a.due_ns, a.start_ns), a.cpu, &cuts);
-        let judged = late.iter().map(|fragment| Judged {
-            at_ns: fragment.from_ns - a.due_ns,
-            ns: fragment.to_ns - fragment.from_ns,
-            verdict: around.judge(fragment),
+        let judged = late.iter().flat_map(|fragment| around.verdicts(fragment));
+        let fragments = judged.map(|(from_ns, to_ns, verdict)| Judged {
+            at_ns: from_ns - a.due_ns,
+            ns: to_ns - from_ns,
+            verdict,
         });
-        let fragments = judged.collect();
+        let fragments = fragments.collect();
         let mut interruptions: Vec<(Named, i64)> = Vec::new();
-        for fragment in split(&self.thread, processors, (a.start_ns, a.end_ns), a.cpu, &[]) {
-            let Some(cause) = around.interruption(&fragment) else { continue };
-            let ns = fragment.to_ns - fragment.from_ns;
-            match interruptions.iter_mut().find(|(known, _)| *known == cause) {
+        let mut interrupt =
+            |cause: Named, ns: i64| match interruptions.iter_mut().find(|(known, _)| *known == cause) {
                 Some((_, sum)) => *sum += ns,
                 None => interruptions.push((cause, ns)),
-            }
+            };
+        for fragment in split(&self.thread, processors, (a.start_ns, a.end_ns), a.cpu, &[]) {
+            around.interruptions(&fragment).into_iter().for_each(|(cause, ns)| interrupt(cause, ns));
         }
-        // How long they took is in no event.
-        if self.thread.faults.iter().any(|t| (a.start_ns..a.end_ns).contains(t)) {
-            interruptions.push((CauseClass::PageFault.into(), 0));
+        // How long they took is in no event: at most up to the next, or to the end.
+        let faults = self.thread.faults.iter().filter(|t| (a.start_ns..a.end_ns).contains(*t));
+        let faults: Vec<i64> = faults.copied().collect();
+        for (t, next) in faults.iter().zip(faults.iter().skip(1).chain([&a.end_ns])) {
+            interrupt(CauseClass::PageFault.into(), (next - t).min(FAULT_NS));
         }
         let wanted = self.gathered.wants_spans(a.latency_ns());
         let spans =

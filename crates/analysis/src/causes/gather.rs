@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use jitterlab_model::Activation;
 use jitterlab_model::causes::{
-    Bins, Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, LateStart, Part, Ran, Step,
-    TaskCauses,
+    Bins, Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, LateStart, Part, QuotaCount, Ran,
+    Step, TaskCauses,
 };
 
 use super::event::{Name, Names};
@@ -20,6 +20,8 @@ use crate::scan::Peaks;
 const LATEST: usize = 1_024;
 /// Of these, so many with what ran around them.
 const WITH_SPANS: usize = 128;
+/// Parts of a latency kept one by one, the longest.
+const PARTS: usize = 256;
 /// Causes kept apart; what comes beyond is gathered by class.
 const CAUSES: usize = 96;
 /// Functions kept apart for each cause.
@@ -80,10 +82,11 @@ pub struct Gathered {
     functions: Vec<BTreeMap<Name, i64>>,
     /// The largest latencies of which they were the longest part.
     largest: Vec<Peaks>,
-    interruptions: BTreeMap<(CauseClass, Option<Name>), Interruption>,
+    interruptions: BTreeMap<(CauseClass, Option<Name>), (Interruption, Bins)>,
     latest: BTreeMap<Place, LateStart>,
     spans: BTreeMap<Place, Vec<(Ran, Name)>>,
     others: Option<Name>,
+    quota: Option<QuotaCount>,
 }
 
 impl Gathered {
@@ -144,6 +147,7 @@ impl Gathered {
         let enters =
             self.latest.len() < LATEST || self.latest.first_key_value().is_some_and(|(k, _)| key > *k);
         if latency_ns > 0 && enters {
+            let parts = self.longest(parts, names);
             self.latest.insert(key, LateStart { index, due_ns, latency_ns, cpu, parts, spans: Vec::new() });
             if self.latest.len() > LATEST {
                 self.latest.pop_first();
@@ -193,6 +197,35 @@ impl Gathered {
             add(self, at_ns + usual_ns, ns - usual_ns, verdict);
         }
         parts
+    }
+
+    /// No more parts than are kept: the longest, and what lies between them together.
+    fn longest(&mut self, parts: Vec<Part>, names: &mut Names) -> Vec<Part> {
+        if parts.len() <= PARTS {
+            return parts;
+        }
+        // Between two that are kept there may be one more.
+        let mut lengths: Vec<i64> = parts.iter().map(|part| part.ns).collect();
+        let (_, least_ns, _) = lengths.select_nth_unstable_by(PARTS / 2 - 1, |a, b| b.cmp(a));
+        let least_ns = *least_ns;
+        let mixed = self.number(CauseClass::Mixed.into(), names);
+        let mut kept: Vec<Part> = Vec::new();
+        for part in parts {
+            match kept.last_mut() {
+                _ if part.ns > least_ns => kept.push(part),
+                Some(last) if last.cause == mixed => last.ns += part.ns,
+                _ => kept.push(Part { cause: mixed, evidence: Evidence::None, function: None, ..part }),
+            }
+        }
+        kept
+    }
+
+    /// Counts what a CPU quota did.
+    pub fn count_quota(&mut self, more: QuotaCount) {
+        let sum = self.quota.get_or_insert_default();
+        sum.periods += more.periods;
+        sum.throttled += more.throttled;
+        sum.ns = sum.ns.saturating_add(more.ns);
     }
 
     fn count(&mut self, parts: &[Part], latency_ns: i64) {
@@ -253,12 +286,11 @@ impl Gathered {
             key = (named.class, Some(self.others(names)));
         }
         let (class, who) = key;
-        let sum = self.interruptions.entry(key).or_insert_with(|| Interruption {
-            cause: cause(Named { class, who }, names),
-            times: 0,
-            sum_ns: 0,
-            max_ns: 0,
+        let (sum, lengths) = self.interruptions.entry(key).or_insert_with(|| {
+            let cause = cause(Named { class, who }, names);
+            (Interruption { cause, times: 0, sum_ns: 0, max_ns: 0, p99_ns: None }, Bins::default())
         });
+        lengths.record(ns);
         sum.times += 1;
         sum.sum_ns = sum.sum_ns.saturating_add(ns);
         sum.max_ns = sum.max_ns.max(ns);
@@ -288,8 +320,17 @@ impl Gathered {
             max_ns: self.max_ns,
             usual: self.usual.steps(),
             causes: sums.collect(),
-            interruptions: self.interruptions.values().cloned().collect(),
+            interruptions: self
+                .interruptions
+                .values()
+                .map(|(sum, lengths)| Interruption {
+                    p99_ns: lengths.quantile_ns(0.99).map(|ns| ns.min(sum.max_ns)),
+                    ..sum.clone()
+                })
+                .collect(),
             latest: Vec::new(),
+            left_out: 0,
+            quota: self.quota,
             names: Vec::new(),
         };
         let mut numbers: HashMap<Name, usize> = HashMap::new();

@@ -8,6 +8,19 @@ pub struct Machine {
     /// Whether processor time in handlers of interrupts may not be counted for the thread they interrupt
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
     pub handlers_apart: bool,
+    /// What can hold off real-time threads.
+    pub limits: Limits,
+}
+
+/// What can hold off real-time threads in favour of ordinary ones, by the kernel's version and options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limits {
+    /// The limit on real-time computing: kernels before 6.12.
+    Bandwidth,
+    /// The fair server: from 6.12 on, without `CONFIG_RT_GROUP_SCHED`.
+    FairServer,
+    /// Either of them, or a kernel of which nothing is known.
+    Either,
 }
 
 /// What is below a kernel, and can hold it without being seen.

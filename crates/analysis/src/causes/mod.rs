@@ -8,7 +8,10 @@
 pub mod event;
 mod explainer;
 mod gather;
+mod inversion;
 mod machine;
+mod off;
+mod periods;
 mod processor;
 mod split;
 #[cfg(test)]
@@ -19,7 +22,7 @@ mod usual;
 mod verdict;
 mod why;
 
-pub use event::{Call, Event, Handler, HandlerKind, Name, Names, What, same_clock};
+pub use event::{Call, Event, Handler, HandlerKind, Leaves, Name, Names, What, same_clock};
 pub use explainer::Explainer;
-pub use machine::{Below, Machine};
+pub use machine::{Below, Limits, Machine};
 pub use why::{CauseRow, EventPart, LateEvent, RanBeside, RunWhy, TaskWhy, Told, is_unusual};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::event::{Event, Handler, HandlerKind, Name, What};
+use super::event::{Event, Functions, Handler, HandlerKind, Leaves, Name, What};
 use super::machine::{Below, Machine};
 use super::track::Track;
 
@@ -40,6 +40,42 @@ pub struct Stolen {
     pub ns: i64,
 }
 
+/// Real-time threads are held off a processor although they could run: another one has it, or it idles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldOff {
+    pub from_ns: i64,
+    /// The begin of time that has no end yet.
+    pub to_ns: i64,
+    /// The real-time thread that had to go.
+    displaced: i32,
+    /// Whether the fair server's timer had just expired.
+    pub by_server: bool,
+}
+
+/// A timer interrupt, and the last events of its processor before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimerInterrupt {
+    pub begin_ns: i64,
+    /// The last event of any kind.
+    pub event_ns: i64,
+    /// The last one that shows that interrupts were not off.
+    pub let_in_ns: i64,
+}
+
+/// A thread that gave up the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Left {
+    pub t_ns: i64,
+    pub pid: i32,
+    /// Whether it still wanted it.
+    pub ready: bool,
+}
+
+/// Real-time priorities as the kernel counts are below this.
+pub const ORDINARY: i16 = 100;
+/// The fair server begins within so much of its timer's expiry.
+const SERVER_BEGINS_NS: i64 = 50_000;
+
 /// Processor time is counted within so much of the clock: what is missing beyond was taken away.
 const STOLEN_FROM_NS: i64 = 60_000;
 /// Nothing is counted together over longer than this.
@@ -56,8 +92,23 @@ pub struct Processor {
     pub stolen: VecDeque<Stolen>,
     /// What timer interrupts have interrupted, by the time at which they began.
     pub interrupted: VecDeque<(i64, Box<[Name]>)>,
+    /// Its timer interrupts.
+    pub timer_interrupts: VecDeque<TimerInterrupt>,
+    /// When real-time threads were held off.
+    pub held_off: VecDeque<HeldOff>,
+    /// Threads that gave it up.
+    pub left: VecDeque<Left>,
     /// The idle state it went into last, over time.
     pub idle: Track<Option<u32>>,
+    functions: Functions,
+    /// When a timer of the fair server or of a budget expired last.
+    replenished_ns: i64,
+    /// When interrupts were seen to be let in last.
+    let_in_ns: i64,
+    /// The thread that came out of idle without an event of it began at this time by its events, or later.
+    came_ns: Option<i64>,
+    /// When a thread was woken for it last.
+    woken_ns: i64,
     counting: Option<Counting>,
     machine: Machine,
     last_ns: i64,
@@ -82,14 +133,22 @@ struct Counting {
 
 impl Processor {
     /// Nothing is known yet.
-    pub fn new(machine: Machine) -> Self {
+    pub fn new(machine: Machine, functions: Functions) -> Self {
         Processor {
             thread: Seen { pid: -1, name: None, priority: None },
             nest: Vec::new(),
             ran: Track::new(Occupant::Unknown),
             stolen: VecDeque::new(),
             interrupted: VecDeque::new(),
+            timer_interrupts: VecDeque::new(),
+            held_off: VecDeque::new(),
+            left: VecDeque::new(),
             idle: Track::new(None),
+            functions,
+            replenished_ns: i64::MIN,
+            let_in_ns: i64::MIN,
+            came_ns: None,
+            woken_ns: i64::MIN,
             counting: None,
             machine,
             last_ns: i64::MIN,
@@ -102,38 +161,133 @@ impl Processor {
         self.pass_time(t);
         if event.what == What::Lost {
             self.nest.clear();
-            self.counting = None;
+            (self.counting, self.came_ns) = (None, None);
             self.thread.pid = -1;
+            // What held then is not known any more.
+            if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX) {
+                self.held_off.pop_back();
+            }
+            self.let_in_ns = t;
             // Nothing is known from the last event before the gap on.
             self.ran.push(self.last_ns.max(i64::MIN + 1), Occupant::Unknown);
             self.last_ns = t;
             return;
         }
-        self.last_ns = t;
-        if self.thread.pid != event.pid && !matches!(event.what, What::Switch { .. }) {
-            self.thread =
-                known.get(&event.pid).copied().unwrap_or(Seen { pid: event.pid, name: None, priority: None });
-            self.counting = None;
+        let before_ns = std::mem::replace(&mut self.last_ns, t);
+        let is_current = self.thread.pid == event.pid;
+        if !is_current {
+            self.came(event, before_ns, known);
+        }
+        if let (What::Enter(handler), true) = (&event.what, self.nest.is_empty())
+            && handler.kind == HandlerKind::Timer
+        {
+            let let_in_ns = self.let_in_ns;
+            self.timer_interrupts.push_back(TimerInterrupt { begin_ns: t, event_ns: before_ns, let_in_ns });
+        }
+        if !event.interrupts_off || matches!(event.what, What::Enter(_) | What::Exit(_)) {
+            self.let_in_ns = t;
         }
         match &event.what {
-            What::Switch { to, name, priority, .. } => {
+            What::Switch { from, from_priority, leaves, to, name, priority, .. } => {
+                self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == Leaves::Ready });
+                self.hold_off(t, (*from, *from_priority, *leaves), (*to, *priority));
                 self.thread = Seen { pid: *to, name: Some(*name), priority: Some(*priority) };
                 // No handler is left behind: what still seems open lost its end.
                 self.nest.clear();
                 self.count_on(t);
             }
-            What::Ran { ns, .. } => self.count(t, *ns),
+            What::Ran { pid, ns } => {
+                if *pid == self.thread.pid {
+                    self.came_at(t.saturating_sub(*ns));
+                }
+                self.count(t, *ns);
+            }
             What::Enter(handler) => self.nest.push(Occupant::Handler(*handler)),
             What::Exit(handler) => self.leave(
                 |o| matches!(o, Occupant::Handler(h) if h.kind == handler.kind && h.number == handler.number),
             ),
-            What::Expire { function, .. } => self.nest.push(Occupant::Callback(*function)),
+            What::Expire { function, .. } => {
+                if *function == self.functions.replenish {
+                    self.replenished_ns = t;
+                }
+                self.nest.push(Occupant::Callback(*function));
+            }
             What::ExpireEnd => self.leave(|o| matches!(o, Occupant::Callback(_))),
             What::Interrupted(frames) => self.note_interrupted(t, frames),
             What::Idle(state) => self.idle.push(t, Some(*state)),
             _ => {}
         }
         self.ran.push(t, self.nest.last().copied().unwrap_or(Occupant::Thread(self.thread)));
+    }
+
+    /// An event shows another thread than the one that is known to have the processor. Some kernels have no event of the
+    /// switch from idle to a thread: it came behind the last event of the idle one.
+    fn came(&mut self, event: &Event, before_ns: i64, known: &HashMap<i32, Seen>) {
+        let came = known.get(&event.pid).copied();
+        let came = came.unwrap_or(Seen { pid: event.pid, name: None, priority: None });
+        let was_idle = self.thread.pid == 0 && event.pid != 0 && self.nest.is_empty();
+        self.thread = came;
+        self.counting = None;
+        self.came_ns = None;
+        if was_idle && event.pid > 0 {
+            let from_ns = before_ns.max(self.woken_ns).max(i64::MIN + 1);
+            self.let_go(from_ns, came.priority);
+            self.ran.push(from_ns, Occupant::Thread(came));
+            self.came_ns = Some(from_ns);
+        }
+    }
+
+    /// The thread that came out of idle had the processor from this time on, by the time that was counted for it.
+    fn came_at(&mut self, t_ns: i64) {
+        let Some(guessed_ns) = self.came_ns.take() else { return };
+        if self.ran.last() == Some((guessed_ns, Occupant::Thread(self.thread))) {
+            self.ran.move_last(t_ns, Occupant::Thread(Seen { pid: 0, name: None, priority: None }));
+        }
+    }
+
+    /// Notes whether a switch takes the processor from a real-time thread in favour of an ordinary one, or of none.
+    fn hold_off(
+        &mut self,
+        t_ns: i64,
+        (from, from_priority, leaves): (i32, i16, Leaves),
+        (to, priority): (i32, i16),
+    ) {
+        let open = self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX);
+        let is_ordinary = |pid: i32, priority: i16| pid == 0 || priority >= ORDINARY;
+        if !is_ordinary(to, priority) {
+            return self.let_go(t_ns, Some(priority));
+        }
+        if !open && !is_ordinary(from, from_priority) && leaves == Leaves::Ready && from_priority >= 0 {
+            let by_server = t_ns.saturating_sub(self.replenished_ns) <= SERVER_BEGINS_NS;
+            self.held_off.push_back(HeldOff { from_ns: t_ns, to_ns: i64::MAX, displaced: from, by_server });
+        }
+    }
+
+    /// A real-time thread has the processor again.
+    fn let_go(&mut self, t_ns: i64, priority: Option<i16>) {
+        if let Some(held) = self.held_off.back_mut()
+            && priority.is_some_and(|priority| (0..ORDINARY).contains(&priority))
+        {
+            held.to_ns = held.to_ns.min(t_ns);
+        }
+    }
+
+    /// A thread is moved to another processor: it was not held off at this one.
+    pub fn moved(&mut self, pid: i32) {
+        if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX && held.displaced == pid) {
+            self.held_off.pop_back();
+        }
+    }
+
+    /// The time around this one in which real-time threads were held off.
+    pub fn held_off_at(&self, t_ns: i64) -> Option<&HeldOff> {
+        self.held_off.iter().rev().find(|held| (held.from_ns..held.to_ns).contains(&t_ns))
+    }
+
+    /// The timer interrupt that was under way at a time, or the last before it.
+    pub fn timer_interrupt_at(&self, t_ns: i64) -> Option<&TimerInterrupt> {
+        let after = self.timer_interrupts.partition_point(|interrupt| interrupt.begin_ns <= t_ns);
+        self.timer_interrupts.get(after.checked_sub(1)?)
     }
 
     fn leave(&mut self, of: impl Fn(&Occupant) -> bool) {
@@ -161,7 +315,8 @@ impl Processor {
     }
 
     /// A thread is being woken for this processor.
-    pub fn woken(&mut self) {
+    pub fn woken(&mut self, t_ns: i64) {
+        self.woken_ns = t_ns;
         if let Some(counting) = &mut self.counting {
             counting.woken = true;
         }
@@ -224,6 +379,15 @@ impl Processor {
         }
         while self.interrupted.front().is_some_and(|(t, _)| *t < t_ns) {
             self.interrupted.pop_front();
+        }
+        while self.timer_interrupts.front().is_some_and(|interrupt| interrupt.begin_ns < t_ns) {
+            self.timer_interrupts.pop_front();
+        }
+        while self.held_off.front().is_some_and(|held| held.to_ns < t_ns) {
+            self.held_off.pop_front();
+        }
+        while self.left.front().is_some_and(|left| left.t_ns < t_ns) {
+            self.left.pop_front();
         }
     }
 }

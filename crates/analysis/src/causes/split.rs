@@ -41,7 +41,7 @@ pub fn split(
     for (from, to, state) in stretches {
         let cpu = match state {
             State::Running(cpu) | State::Ready(cpu) => cpu,
-            State::Sleeping | State::Unknown => thread.next_wake(from).map_or(cpu, |wake| wake.cpu),
+            State::Off(_) | State::Unknown => thread.next_wake(from).map_or(cpu, |wake| wake.cpu),
         };
         let Some(processor) = processors.get(&cpu) else {
             let occupant = Occupant::Unknown;

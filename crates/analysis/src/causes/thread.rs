@@ -1,8 +1,8 @@
 //! What a task's thread did: whether it ran, waited for the processor or for something else, and what woke it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
-use super::event::{Event, HandlerKind, Name, What};
+use super::event::{Call, Event, Functions, HandlerKind, Leaves, Name, What};
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
@@ -15,8 +15,29 @@ pub enum State {
     Running(u16),
     /// It could run, and waits for this processor.
     Ready(u16),
-    /// It waits for something else.
-    Sleeping,
+    /// It cannot run.
+    Off(Off),
+}
+
+/// Why a thread cannot run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Off {
+    /// It waits for a time, or for what others do.
+    Sleeps,
+    /// It waits in the kernel for something that no signal ends.
+    SleepsDeeply,
+    /// It waits for a page of its memory to come from the disk.
+    Fault,
+    /// It waits for a lock.
+    Lock { inherits: bool },
+    /// A signal has stopped it.
+    Stopped,
+    /// A tracer has stopped it.
+    Traced,
+    /// Its timer has expired, and it was not woken: it is frozen.
+    Frozen,
+    /// Its SCHED_DEADLINE budget is used up.
+    Budget,
 }
 
 /// What woke a thread.
@@ -26,8 +47,8 @@ pub enum Waker {
     Timer,
     /// Another handler.
     Handler(Name),
-    /// Another thread, of this name where it is known.
-    Thread(Option<Name>),
+    /// Another thread, with its name where that is known.
+    Thread(i32, Option<Name>),
 }
 
 /// A wake-up.
@@ -50,13 +71,16 @@ pub struct Armed {
     pub soft_ns: i64,
     /// The latest time at which it is still on time.
     pub hard_ns: i64,
+    timer: u64,
 }
 
-/// Names of functions that matter here.
+/// Somebody who did something to the thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Functions {
-    /// Gives a deadline thread its next budget: no event of a wake-up comes with it.
-    pub replenish: Name,
+pub struct Deed {
+    /// When.
+    pub t_ns: i64,
+    /// Who it was, where that is known.
+    pub who: Option<Name>,
 }
 
 /// One thread.
@@ -64,6 +88,10 @@ pub struct Functions {
 pub struct Thread {
     /// Its number.
     pub pid: i32,
+    /// The threads of its process.
+    pub siblings: Vec<i32>,
+    /// The path of its control group, where that is known.
+    pub group: Option<String>,
     /// What it did, over time.
     pub state: Track<State>,
     /// Its wake-ups.
@@ -74,23 +102,69 @@ pub struct Thread {
     pub faults: VecDeque<i64>,
     /// When it was moved to another processor.
     pub moves: VecDeque<i64>,
+    /// Signals that stop its process, and who sent them.
+    pub stops: VecDeque<Deed>,
+    /// Signals by which it told its tracer that it stops, and to whom.
+    pub tracers: VecDeque<Deed>,
+    /// Holders of locks that it lent its priority to.
+    pub holders: VecDeque<Deed>,
+    /// Whether its control group is frozen, over time, and by whom.
+    pub frozen: Track<Option<Option<Name>>>,
     /// Its priority as the kernel counts.
     pub priority: i16,
-    /// The timer of its next budget, under SCHED_DEADLINE.
-    budget: Option<u64>,
+    /// What is known of its CPU quota.
+    pub quota: Quota,
+    /// The timer of its next budget, under SCHED_DEADLINE, once it is set, and whether it was used up before.
+    budget: Option<(u64, bool)>,
+    /// Timers of budgets that are not its own: those of the fair server.
+    foreign_budgets: HashSet<u64>,
+    /// The call of the kernel that has not come back.
+    open: Option<Call>,
+    /// Whether its calls are recorded.
+    has_called: bool,
+    /// Whether its last event of its own was a page fault.
+    has_faulted: bool,
+    /// Its own timer is being called on this processor, and it has not been woken.
+    expired: Option<(u16, i64)>,
 }
+
+/// What is known of a thread's CPU quota.
+#[derive(Debug, Default)]
+pub struct Quota {
+    /// Whether one is set for its group or one above.
+    pub is_set: bool,
+    /// Times between two looks in which it was used up.
+    pub used_up: VecDeque<(i64, i64)>,
+}
+
+/// Signals that stop a process (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU), and the one to the parent or tracer of a thread that
+/// stops (SIGCHLD).
+const STOPS: std::ops::RangeInclusive<i32> = 19..=22;
+const CHILD: i32 = 17;
 
 impl Thread {
     pub fn new(pid: i32) -> Self {
         Thread {
             pid,
+            siblings: Vec::new(),
+            group: None,
             state: Track::new(State::Unknown),
             wakes: VecDeque::new(),
             armed: VecDeque::new(),
             faults: VecDeque::new(),
             moves: VecDeque::new(),
+            stops: VecDeque::new(),
+            tracers: VecDeque::new(),
+            holders: VecDeque::new(),
+            frozen: Track::new(None),
             priority: 120,
+            quota: Quota::default(),
             budget: None,
+            foreign_budgets: HashSet::new(),
+            open: None,
+            has_called: false,
+            has_faulted: false,
+            expired: None,
         }
     }
 
@@ -98,19 +172,22 @@ impl Thread {
         self.state.last().map_or(State::Unknown, |(_, state)| state)
     }
 
-    /// Takes the next event of any processor; `on` is the one it is of, which has taken it already.
-    pub fn event(&mut self, event: &Event, on: &Processor, functions: Functions) {
+    /// Takes the next event of any processor; `on` is the one it is of, which has taken it already. `by` is the name of the
+    /// thread in whose context it happened.
+    pub fn event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<Name>) {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
             What::Switch { to, priority, .. } if *to == self.pid => {
                 self.priority = *priority;
+                self.budget = None;
                 self.state.push(t, State::Running(cpu));
             }
-            What::Switch { from, waits, .. } if *from == self.pid => {
-                let sleeps = *waits || self.budget.is_some();
-                self.state.push(t, if sleeps { State::Sleeping } else { State::Ready(cpu) });
+            What::Switch { from, leaves, .. } if *from == self.pid => {
+                let state = self.left(*leaves).map_or(State::Ready(cpu), State::Off);
+                self.state.push(t, state);
             }
             What::Waking { pid, cpu: target } if *pid == self.pid => {
+                self.expired = None;
                 self.wakes.push_back(Wake { t_ns: t, cpu, by: waker(event, on) });
                 if !matches!(self.now(), State::Running(_)) {
                     self.state.push(t, State::Ready(*target));
@@ -122,31 +199,127 @@ impl Thread {
                     self.state.push(t, State::Ready(*to));
                 }
             }
-            What::TimerStart { timer, function, soft_ns, hard_ns }
-                if event.pid == self.pid && !event.in_interrupt =>
-            {
-                if *function == functions.replenish {
-                    self.budget = Some(*timer);
-                }
-                self.armed.push_back(Armed { t_ns: t, soft_ns: *soft_ns, hard_ns: *hard_ns });
-            }
-            What::Expire { timer, .. } if self.budget == Some(*timer) => {
+            What::Expire { timer, .. } if self.budget.is_some_and(|(own, _)| own == *timer) => {
                 self.budget = None;
                 self.wakes.push_back(Wake { t_ns: t, cpu, by: Waker::Timer });
-                if self.now() == State::Sleeping {
+                if matches!(self.now(), State::Off(_)) {
                     self.state.push(t, State::Ready(cpu));
                 }
             }
-            What::PageFault if event.pid == self.pid => self.faults.push_back(t),
-            What::Lost if matches!(self.now(), State::Running(c) | State::Ready(c) if c == cpu) => {
-                self.state.push(t, State::Unknown);
+            What::Expire { timer, function }
+                if self.now() == State::Off(Off::Sleeps)
+                    && *function == f.sleep
+                    && self.armed.back().is_some_and(|armed| armed.timer == *timer) =>
+            {
+                self.expired = Some((cpu, t));
             }
-            // Whatever happens in its context shows that it runs.
-            _ if event.pid == self.pid && self.now() == State::Unknown && !event.in_interrupt => {
-                self.state.push(t, State::Running(cpu));
+            What::ExpireEnd => {
+                if let Some((_, expired_ns)) = self.expired.take_if(|(on, _)| *on == cpu)
+                    && self.now() == State::Off(Off::Sleeps)
+                {
+                    self.state.push(expired_ns, State::Off(Off::Frozen));
+                }
+            }
+            What::TimerStart { timer, function, .. } if *function == f.replenish && event.pid != self.pid => {
+                self.foreign_budgets.insert(*timer);
+            }
+            What::Signal { number, to, .. } if STOPS.contains(number) && self.is_of_process(*to) => {
+                self.stops.push_back(Deed { t_ns: t, who: by });
+            }
+            What::Signal { number: CHILD, name, .. } if event.pid == self.pid => {
+                self.tracers.push_back(Deed { t_ns: t, who: Some(*name) });
+            }
+            // The end of its timer's call may be among them.
+            What::Lost => self.expired = None,
+            _ => {}
+        }
+        if event.pid == self.pid && !matches!(event.what, What::Switch { .. } | What::Lost) {
+            self.own_event(event, f);
+        }
+    }
+
+    /// Something happened in the thread's context, which shows that it has the processor.
+    fn own_event(&mut self, event: &Event, f: Functions) {
+        let t = event.t_ns;
+        match (self.now(), &event.what) {
+            (State::Running(_), _) => {}
+            // It turns round until the holder lets go, whatever handlers run meanwhile.
+            (State::Off(Off::Lock { .. }), what) if !matches!(what, What::Return { .. }) => {}
+            _ => self.state.push(t, State::Running(event.cpu)),
+        }
+        match &event.what {
+            What::TimerStart { timer, function, soft_ns, hard_ns } => {
+                let is_budget = *function == f.replenish;
+                let is_own = match is_budget {
+                    // In a handler, it is the tick that finds the budget used up.
+                    true => self.priority < 0 && !self.foreign_budgets.contains(timer),
+                    false => !event.in_interrupt,
+                };
+                if is_own && is_budget {
+                    self.budget = Some((*timer, event.in_interrupt));
+                }
+                if is_own {
+                    let (soft_ns, hard_ns) = (*soft_ns, *hard_ns);
+                    self.armed.push_back(Armed { t_ns: t, soft_ns, hard_ns, timer: *timer });
+                    self.has_faulted = false;
+                }
+            }
+            What::PageFault => {
+                self.faults.push_back(t);
+                self.has_faulted = true;
+            }
+            What::Call { call, .. } => {
+                (self.open, self.has_called, self.has_faulted) = (Some(*call), true, false);
+            }
+            What::Return { .. } => (self.open, self.has_faulted) = (None, false),
+            What::Lends { to, name }
+                if *to != self.pid && self.open == Some(Call::Lock { inherits: true }) =>
+            {
+                self.holders.push_back(Deed { t_ns: t, who: Some(*name) });
+                self.state.push(t, State::Off(Off::Lock { inherits: true }));
             }
             _ => {}
         }
+    }
+
+    /// What it does when it leaves its processor; `None` where it still wants it.
+    fn left(&self, leaves: Leaves) -> Option<Off> {
+        Some(match (leaves, self.open) {
+            (Leaves::Stopped, _) => Off::Stopped,
+            (Leaves::Traced, _) => Off::Traced,
+            (Leaves::Ready, _) => match self.budget? {
+                (_, true) => Off::Budget,
+                // It has yielded what is left of it.
+                (_, false) => Off::Sleeps,
+            },
+            (Leaves::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
+            (Leaves::Sleeps, _) => Off::Sleeps,
+            (Leaves::SleepsDeeply, _) if self.has_faulted => Off::Fault,
+            // Outside of a call, it is the freezer of an older control group, or that of a suspended system.
+            (Leaves::SleepsDeeply, None) if self.has_called => Off::Frozen,
+            (Leaves::SleepsDeeply, _) => Off::SleepsDeeply,
+        })
+    }
+
+    /// A control group is frozen by somebody, or let go.
+    pub fn freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<Name>>) {
+        let is_above = |own: &String| {
+            own.strip_prefix(path.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if self.group.as_ref().is_some_and(is_above) {
+            self.frozen.push(t_ns, by);
+        }
+    }
+
+    fn is_of_process(&self, pid: i32) -> bool {
+        pid == self.pid || self.siblings.contains(&pid)
+    }
+
+    /// Events were lost from this time on: what it does is not known before the next one.
+    pub fn lost(&mut self, from_ns: i64) {
+        (self.open, self.has_called, self.expired) = (None, false, None);
+        self.state.push(from_ns, State::Unknown);
     }
 
     /// The last wake-up after one time and up to another.
@@ -180,7 +353,22 @@ impl Thread {
                 times.pop_front();
             }
         }
+        // What was done last may still hold.
+        for deeds in [&mut self.stops, &mut self.tracers, &mut self.holders] {
+            while deeds.get(1).is_some_and(|deed| before(deed.t_ns)) {
+                deeds.pop_front();
+            }
+        }
+        while self.quota.used_up.front().is_some_and(|(_, to)| before(*to)) {
+            self.quota.used_up.pop_front();
+        }
+        self.frozen.forget_before(t_ns);
     }
+}
+
+/// Who did something last before a time.
+pub fn last_deed(deeds: &VecDeque<Deed>, until_ns: i64) -> Option<Name> {
+    deeds.get(deeds.partition_point(|deed| deed.t_ns <= until_ns).checked_sub(1)?)?.who
 }
 
 /// What ran where a wake-up happened.
@@ -189,7 +377,7 @@ fn waker(event: &Event, on: &Processor) -> Waker {
         Some((_, Occupant::Callback(_) | Occupant::Tracer)) => Waker::Timer,
         Some((_, Occupant::Handler(handler))) if handler.kind == HandlerKind::Timer => Waker::Timer,
         Some((_, Occupant::Handler(handler))) => Waker::Handler(handler.name),
-        Some((_, Occupant::Thread(thread))) if !event.in_interrupt => Waker::Thread(thread.name),
-        _ => Waker::Thread(None),
+        Some((_, Occupant::Thread(thread))) if !event.in_interrupt => Waker::Thread(thread.pid, thread.name),
+        _ => Waker::Thread(event.pid, None),
     }
 }

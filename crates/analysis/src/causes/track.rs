@@ -41,6 +41,17 @@ impl<T: Copy + PartialEq> Track<T> {
         }
     }
 
+    /// The last value holds from a later time on only: until then it is this.
+    pub fn move_last(&mut self, t_ns: i64, until: T) {
+        let Some((_, last)) = self.last().filter(|(begin_ns, _)| t_ns > *begin_ns) else { return };
+        let before = self.changes.len().checked_sub(2).and_then(|place| self.changes.get(place));
+        match before.is_some_and(|(_, before)| *before == until) {
+            true => drop(self.changes.pop_back()),
+            false => self.replace_last(until),
+        }
+        self.push(t_ns, last);
+    }
+
     /// The values between two times: from, to, value, without holes.
     pub fn over(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = (i64, i64, T)> + '_ {
         let after = self.changes.partition_point(|(t, _)| *t <= from_ns);
@@ -93,6 +104,9 @@ mod tests {
         assert_eq!(track.over(15, 16).collect::<Vec<_>>(), [(15, 16, 'b')]);
         assert_eq!((track.since(29), track.nth_last(1), track.nth_last(9)), (10, 30, i64::MIN));
         assert_eq!(track.over(7, 7).count(), 0);
+        let mut moved = track.clone();
+        moved.move_last(35, 'b');
+        assert_eq!(moved.over(15, 40).collect::<Vec<_>>(), [(15, 35, 'b'), (35, 40, 'd')]);
         assert_eq!(
             track.over(5, 12).collect::<Vec<_>>(),
             [(5, 10, 'a'), (10, 12, 'b')],

@@ -1,10 +1,13 @@
 //! What a fragment of a latency is called, and what shows it.
 
+use std::collections::BTreeMap;
+
 use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 
-use super::event::{HandlerKind, Name, Names};
-use super::machine::Below;
-use super::processor::{Occupant, Processor, Seen};
+use super::event::{HandlerKind, Name, Names, same_clock};
+use super::machine::{Below, Limits, Machine};
+use super::periods::Periods;
+use super::processor::{ORDINARY, Occupant, Processor, Seen};
 use super::split::Fragment;
 use super::thread::{Armed, State, Thread, Wake, Waker};
 
@@ -38,18 +41,25 @@ const LONG_HANDLER_NS: i64 = 500_000;
 /// An emulator looks for interrupts after so many instructions at the latest, with room.
 const BLOCK_INSTRUCTIONS: i64 = 2_000;
 
-fn all(cause: impl Into<Named>, evidence: Evidence) -> Verdict {
+/// A fault in memory takes so much at most; its end is in no event.
+pub const FAULT_NS: i64 = 20_000;
+/// The scheduler lets threads run within so much of the end of a limit's period.
+const COMES_BACK_NS: i64 = 60_000;
+/// And within so much of the end of a quota's, behind those that waited longer.
+const COMES_BACK_LATER_NS: i64 = 1_000_000;
+
+pub(super) fn all(cause: impl Into<Named>, evidence: Evidence) -> Verdict {
     Verdict { step: None, cause: cause.into(), evidence, function: None }
 }
 
-fn excess(step: Step, cause: impl Into<Named>, evidence: Evidence) -> Verdict {
+pub(super) fn excess(step: Step, cause: impl Into<Named>, evidence: Evidence) -> Verdict {
     Verdict { step: Some(step), cause: cause.into(), evidence, function: None }
 }
 
 /// What is known around a fragment.
 pub struct Around<'a> {
     pub thread: &'a Thread,
-    pub processor: Option<&'a Processor>,
+    pub processors: &'a BTreeMap<u16, Processor>,
     pub names: &'a Names,
     /// The wake-up that led to the start, if there was one since the activation before.
     pub wake: Option<&'a Wake>,
@@ -57,8 +67,10 @@ pub struct Around<'a> {
     pub armed: Option<&'a Armed>,
     /// Whether the task polled for its due time, having come early.
     pub polled: bool,
-    /// What is below the kernel.
-    pub below: Below,
+    /// What is known of the machine.
+    pub machine: Machine,
+    /// When periods of limits ended.
+    pub periods: &'a Periods,
     /// The processor on which the task ran before it waited.
     pub before: Option<u16>,
     /// When its work before was done, where that is known.
@@ -92,7 +104,8 @@ impl Around<'_> {
     /// Whether a hypervisor may have held what ran without saying so: one that never says, or where setting a timer
     /// leaves the machine, which no hypervisor counts as time taken away.
     fn may_be_outside(&self, class: Class) -> bool {
-        match self.below {
+        match self.machine.below {
+            _ if is_of_thread(class) => false,
             Below::Hypervisor => true,
             Below::TellingHypervisor => class == Class::TimerInterrupt,
             Below::Hardware | Below::Nothing { .. } => false,
@@ -101,21 +114,26 @@ impl Around<'_> {
 
     /// Whether a hypervisor is likelier than what ran: timers and interrupts between processors do little.
     fn takes_too_long(&self, class: Class, ns: i64) -> bool {
-        matches!(self.below, Below::Hypervisor | Below::TellingHypervisor)
+        matches!(self.machine.below, Below::Hypervisor | Below::TellingHypervisor)
             && matches!(class, Class::TimerInterrupt | Class::OtherTimer | Class::Vector)
             && ns > LONG_HANDLER_NS
     }
 
     /// As this kernel saw it.
     fn seen(&self, fragment: &Fragment) -> Verdict {
+        if let State::Off(off) = fragment.state
+            && let Some(held) = self.held(off, fragment)
+        {
+            return held;
+        }
         match (fragment.state, fragment.occupant) {
             (State::Unknown, _) | (_, Occupant::Unknown) => all(Class::Lost, Evidence::None),
             (_, Occupant::Tracer) => self.noting(),
             (State::Running(_), Occupant::Thread(_)) if self.sets_timer(fragment) => self.setting(fragment),
-            (State::Running(_), _) if self.sets_timer(fragment) => self.sleeping(fragment),
+            (State::Running(_), _) if self.sets_timer(fragment) => self.late_timer(fragment, self.wake),
             (State::Running(_), Occupant::Thread(_)) => self.running(fragment),
-            (State::Sleeping, _) => self.sleeping(fragment),
-            (State::Ready(_), Occupant::Thread(thread)) => self.ready(fragment, thread, self.wake),
+            (State::Off(_), _) => self.sleeping(fragment),
+            (State::Ready(_), Occupant::Thread(thread)) => self.ready(fragment, thread),
             (_, Occupant::Handler(handler)) => match handler.kind {
                 HandlerKind::Timer if self.is_own_interrupt(fragment) => {
                     excess(Step::InterruptEnd, Class::TimerInterrupt, Evidence::Events)
@@ -131,7 +149,7 @@ impl Around<'_> {
 
     /// Whether a fragment of a timer interrupt follows the wake-up without anything else in between.
     fn is_own_interrupt(&self, fragment: &Fragment) -> bool {
-        let (Some(wake), Some(processor)) = (self.wake, self.processor) else { return false };
+        let Some((wake, processor)) = self.wake.zip(self.of(fragment.cpu)) else { return false };
         if wake.by != Waker::Timer || wake.cpu != fragment.cpu || wake.t_ns > fragment.from_ns {
             return false;
         }
@@ -145,17 +163,22 @@ impl Around<'_> {
         }
     }
 
+    fn of(&self, cpu: u16) -> Option<&Processor> {
+        self.processors.get(&cpu)
+    }
+
     fn running(&self, fragment: &Fragment) -> Verdict {
+        let faults = &self.thread.faults;
+        let last = faults.partition_point(|t| *t <= fragment.from_ns).checked_sub(1);
+        let last = last.and_then(|place| faults.get(place));
         if !self.polled && self.wake.is_none_or(|wake| fragment.from_ns < wake.t_ns) {
-            return all(Class::OwnWork, Evidence::Events);
+            return match last {
+                Some(t) if fragment.from_ns - t < FAULT_NS => all(Class::PageFault, Evidence::UpTo),
+                _ => all(Class::OwnWork, Evidence::Events),
+            };
         }
-        let faulted = self
-            .thread
-            .faults
-            .iter()
-            .any(|t| *t <= fragment.from_ns && self.wake.is_none_or(|w| *t >= w.t_ns));
-        match faulted {
-            true => excess(Step::Return, Class::PageFault, Evidence::Events),
+        match last.is_some_and(|t| self.wake.is_none_or(|wake| *t >= wake.t_ns)) {
+            true => excess(Step::Return, Class::PageFault, Evidence::UpTo),
             false => excess(Step::Return, Class::SlowReturn, Evidence::None),
         }
     }
@@ -173,8 +196,8 @@ impl Around<'_> {
     /// The timer was set, and its interrupt came late while the kernel was still in that call. Setting a timer leaves a virtual
     /// machine: there it is this that took so long, not what the kernel does around it with interrupts off.
     fn setting(&self, fragment: &Fragment) -> Verdict {
-        let verdict = self.late_interrupt(fragment.occupant, fragment.to_ns - fragment.from_ns);
-        match (self.below, verdict.cause.class) {
+        let verdict = self.late_interrupt(fragment, self.wake);
+        match (self.machine.below, verdict.cause.class) {
             (Below::TellingHypervisor | Below::Hypervisor, Class::InterruptsOff) => {
                 Verdict { cause: Class::TimerInterrupt.into(), evidence: Evidence::Events, ..verdict }
             }
@@ -182,20 +205,25 @@ impl Around<'_> {
         }
     }
 
-    /// Up to the wake-up.
+    /// Up to the wake-up that ended it.
     fn sleeping(&self, fragment: &Fragment) -> Verdict {
-        match self.wake.map(|wake| wake.by) {
-            Some(Waker::Thread(who)) => {
-                return all(Named { class: Class::Blocked, who }, Evidence::Events);
-            }
-            Some(Waker::Handler(who)) => {
-                return all(Named { class: Class::Blocked, who: Some(who) }, Evidence::Events);
-            }
-            Some(Waker::Timer) | None => {}
+        let wake = self.thread.next_wake(fragment.to_ns);
+        match wake.map(|wake| wake.by) {
+            Some(Waker::Timer) => self.late_timer(fragment, wake),
+            Some(Waker::Thread(_, who)) => self.blocked(fragment, who),
+            Some(Waker::Handler(who)) => self.blocked(fragment, Some(who)),
+            None => all(Class::Blocked, Evidence::None),
         }
-        if let Some(armed) = self.armed {
+    }
+
+    /// Up to the timer interrupt that woke it, and in it.
+    fn late_timer(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
+        let armed = wake.and_then(|wake| self.thread.armed_before(wake.t_ns));
+        if let Some(armed) = armed.filter(|armed| same_clock(armed.soft_ns, fragment.from_ns)) {
             if fragment.to_ns <= armed.soft_ns {
-                return all(Class::AskedLate, Evidence::Events);
+                let is_deadline = self.thread.priority < 0;
+                let class = if is_deadline { Class::Budget } else { Class::AskedLate };
+                return all(class, Evidence::Events);
             }
             if fragment.to_ns <= armed.hard_ns {
                 return all(Class::TimerSlack, Evidence::Events);
@@ -213,100 +241,114 @@ impl Around<'_> {
                 excess(Step::Interrupt, Class::TimerInterrupt, Evidence::Events)
             }
             Occupant::Callback(_) => handler_of(fragment.occupant),
-            occupant => self.late_interrupt(occupant, fragment.to_ns - fragment.from_ns),
+            _ => self.late_interrupt(fragment, wake),
         }
     }
 
     /// Whether the function that a timer calls is the one that wakes the task.
     fn is_own_callback(&self, fragment: &Fragment) -> bool {
-        self.wake.is_some_and(|wake| wake.t_ns == fragment.to_ns)
+        self.thread.next_wake(fragment.to_ns).is_some_and(|wake| wake.t_ns == fragment.to_ns)
     }
 
     /// The tracer noted what was interrupted. Nothing but what is below this kernel can make that longer than it usually is:
     /// the interrupt's handler is not interrupted.
     fn noting(&self) -> Verdict {
-        match self.below {
+        match self.machine.below {
             Below::Nothing { .. } => all(Class::Tracer, Evidence::Events),
             _ => excess(Step::Noting, Class::Outside, Evidence::TooLong),
         }
     }
 
-    /// The timer interrupt came late over this, which lasted so long.
-    fn late_interrupt(&self, occupant: Occupant, ns: i64) -> Verdict {
-        let who = match occupant {
+    /// The timer interrupt came late over this. What held it did so without a break: before the last event that shows
+    /// interrupts let in, they were not off, and before the last event of any kind, the kernel ran.
+    fn late_interrupt(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
+        let who = match fragment.occupant {
             Occupant::Thread(thread) if thread.pid != 0 => thread.name,
             Occupant::Handler(handler) => Some(handler.name),
             _ => None,
         };
-        let found = self.wake.zip(self.processor).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
-        let (class, evidence) = match (occupant, found.map(|frames| self.context(frames))) {
-            (Occupant::Thread(Seen { pid: 0, .. }), _) => (Class::Idle, Evidence::WasIdle),
-            (_, Some(Context::User)) => self.outside(Evidence::UserMode),
-            (_, Some(Context::LetsIn(function))) => {
-                let named = Named { class: Class::InterruptsOff, who };
-                return Verdict { function, ..excess(Step::Timer, named, Evidence::LetIn) };
-            }
-            (_, Some(Context::Kernel(function))) => {
-                let verdict = match self.below {
-                    // Only the kernel itself can keep the emulator's interrupt waiting for so long.
-                    Below::Nothing { ns_per_instruction }
-                        if ns > BLOCK_INSTRUCTIONS * i64::from(ns_per_instruction) =>
-                    {
-                        excess(Step::Timer, Named { class: Class::InterruptsOff, who }, Evidence::KernelMode)
-                    }
-                    Below::TellingHypervisor | Below::Hypervisor => {
-                        excess(Step::Timer, Class::Outside, Evidence::Interruptible)
-                    }
-                    // The function may have let interrupts in itself, or firmware held the processor.
-                    Below::Nothing { .. } | Below::Hardware => {
-                        excess(Step::Timer, Class::LateInterrupt, Evidence::None)
-                    }
-                };
-                return Verdict { function, ..verdict };
-            }
-            (_, None) => (Class::LateInterrupt, Evidence::None),
+        if matches!(fragment.occupant, Occupant::Thread(Seen { pid: 0, .. })) {
+            return excess(Step::Timer, Class::Idle, Evidence::WasIdle);
+        }
+        let wake = wake.and_then(|wake| Some((wake, self.of(wake.cpu)?)));
+        let interrupt = wake.and_then(|(wake, on)| on.timer_interrupt_at(wake.t_ns));
+        let behind = |ns: Option<i64>| ns.is_none_or(|ns| fragment.from_ns >= ns);
+        let let_in = behind(interrupt.map(|interrupt| interrupt.let_in_ns));
+        let silent = behind(interrupt.map(|interrupt| interrupt.event_ns));
+        let off = |function, evidence| Verdict {
+            function,
+            ..excess(Step::Timer, Named { class: Class::InterruptsOff, who }, evidence)
         };
-        excess(Step::Timer, class, evidence)
+        let ns = fragment.to_ns - fragment.from_ns;
+        let found = wake.and_then(|(wake, on)| on.interrupted_at(wake.t_ns)).map(|found| self.context(found));
+        match (found, self.machine.below) {
+            // Only the kernel itself can keep the emulator's interrupt waiting for so long.
+            (Some(Context::Kernel(function)), Below::Nothing { ns_per_instruction })
+                if ns > BLOCK_INSTRUCTIONS * i64::from(ns_per_instruction) =>
+            {
+                off(function, Evidence::KernelMode)
+            }
+            (Some(Context::LetsIn(function)), _) if let_in => off(function, Evidence::LetIn),
+            (Some(Context::User), _) if silent => {
+                let (class, evidence) = self.outside(Evidence::UserMode);
+                excess(Step::Timer, class, evidence)
+            }
+            // The function may have let interrupts in itself, or what is below the kernel held the processor.
+            (Some(Context::Kernel(function)), _) => {
+                Verdict { function, ..excess(Step::Timer, Class::LateInterrupt, Evidence::Interruptible) }
+            }
+            _ => excess(Step::Timer, Class::LateInterrupt, Evidence::None),
+        }
     }
 
     /// What held the timer interrupt, where nothing in this kernel can have; undecided where nothing is outside of it.
     fn outside(&self, evidence: Evidence) -> (Class, Evidence) {
-        match self.below {
+        match self.machine.below {
             Below::Nothing { .. } => (Class::LateInterrupt, Evidence::None),
             _ => (Class::Outside, evidence),
         }
     }
 
-    /// From the wake-up to the processor.
-    fn ready(&self, fragment: &Fragment, thread: Seen, wake: Option<&Wake>) -> Verdict {
+    /// From the wake-up, or from losing the processor, until it has it.
+    fn ready(&self, fragment: &Fragment, thread: Seen) -> Verdict {
         let who = thread.name;
         let own = self.thread.priority;
         let named = |class| Named { class, who };
+        let on = self.of(fragment.cpu);
+        // The wake-up that made it ready, if it was one.
+        let has_run = |wake: &Wake| {
+            self.thread
+                .state
+                .over(wake.t_ns, fragment.from_ns)
+                .any(|(.., state)| matches!(state, State::Running(_)))
+        };
+        let wake = self.thread.last_wake(i64::MIN, fragment.from_ns).filter(|wake| !has_run(wake));
+        if thread.pid != self.thread.pid
+            && let Some(limited) = self.limited(fragment, thread, wake)
+        {
+            return limited;
+        }
         if thread.pid == 0 || thread.pid == self.thread.pid {
             let moved = self.before.is_some_and(|before| before != fragment.cpu);
             let class = if moved { Class::Migration } else { Class::Idle };
             return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
         }
+        // How much of it was the quota's doing is not known.
+        let shared = if self.has_quota() { Evidence::UpTo } else { Evidence::Events };
         match thread.priority {
             Some(priority) if priority < own.min(100) => {
                 return all(named(Class::Preempted), Evidence::Events);
             }
-            Some(priority) if priority == own || own >= 100 => {
-                return all(named(Class::Shared), Evidence::Events);
-            }
+            Some(priority) if priority == own || own >= 100 => return all(named(Class::Shared), shared),
             _ => {}
         }
-        let woken_ns = wake.map_or(i64::MAX, |wake| wake.t_ns);
-        if self.processor.is_some_and(|on| got_after(on, woken_ns, fragment.from_ns, thread.pid)) {
-            return all(named(Class::Throttled), Evidence::Events);
-        }
-        let found = wake.zip(self.processor).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
-        let in_kernel = match self.below {
+        let found = wake.zip(on).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
+        let in_kernel = match self.machine.below {
             Below::TellingHypervisor | Below::Nothing { .. } => Evidence::KernelMode,
             Below::Hardware | Below::Hypervisor => Evidence::KernelModeOrOutside,
         };
         match found.map(|frames| self.context(frames)) {
-            Some(Context::User) if !matches!(self.below, Below::Nothing { .. }) => {
+            Some(Context::User) if !matches!(self.machine.below, Below::Nothing { .. }) => {
                 excess(Step::Switch, Class::Outside, Evidence::UserMode)
             }
             Some(Context::LetsIn(function) | Context::Kernel(function)) => {
@@ -315,6 +357,50 @@ impl Around<'_> {
             // Where nothing is outside, it was the kernel on its way to the switch.
             Some(Context::User) | None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
         }
+    }
+
+    fn has_quota(&self) -> bool {
+        self.thread.quota.is_set && self.thread.priority >= ORDINARY
+    }
+
+    /// The kernel held the task off although it could run: by a limit on real-time threads, or by a quota.
+    fn limited(&self, fragment: &Fragment, thread: Seen, wake: Option<&Wake>) -> Option<Verdict> {
+        let on = self.of(fragment.cpu)?;
+        let own = self.thread.priority;
+        let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
+        let runs_again = |(from, _, state)| matches!(state, State::Running(_)).then_some(from);
+        let back_ns = self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again);
+        // It had the processor when the task became ready, or got it since.
+        let got = wake.is_none() || got_after(on, since_ns, fragment.from_ns, thread.pid);
+        if self.has_quota() {
+            let counted =
+                self.thread.quota.used_up.iter().any(|(from, to)| *from < fragment.to_ns && *to > since_ns);
+            let ended = back_ns.is_some_and(|t| {
+                t - since_ns >= COMES_BACK_LATER_NS * 10 || self.periods.quota_ended(COMES_BACK_LATER_NS, t)
+            });
+            let idles = thread.pid == 0 && got;
+            let evidence = if idles { Evidence::Events } else { Evidence::Counted };
+            return (counted && ended).then(|| all(Class::Quota, evidence));
+        }
+        let is_less = thread.pid == 0 || thread.priority.is_some_and(|priority| priority >= ORDINARY);
+        if !(0..ORDINARY).contains(&own) || !is_less {
+            return None;
+        }
+        let held = on.held_off_at(fragment.from_ns);
+        if held.is_none() && !got {
+            return None;
+        }
+        let by_server = held.is_some_and(|held| held.by_server);
+        let ended = held.map(|held| held.to_ns).filter(|t| *t != i64::MAX).or(back_ns);
+        let by_limit = ended.is_some_and(|t| self.periods.limit_ended(COMES_BACK_NS, t));
+        let (class, evidence) = match self.machine.limits {
+            _ if by_server => (Class::FairServer, Evidence::Events),
+            _ if by_limit => (Class::Throttled, Evidence::Events),
+            Limits::Bandwidth => (Class::Throttled, Evidence::Events),
+            Limits::FairServer => (Class::FairServer, Evidence::Events),
+            Limits::Either => (Class::Throttled, Evidence::None),
+        };
+        Some(all(class, evidence))
     }
 
     /// What a timer interrupt found, from the functions that it interrupted.
@@ -332,24 +418,46 @@ impl Around<'_> {
         if fragment.stolen {
             return Some(Class::Outside.into());
         }
+        if let State::Off(off) = fragment.state
+            && let Some(held) = self.held(off, fragment)
+        {
+            return Some(held.cause);
+        }
         match (fragment.state, fragment.occupant) {
             (State::Unknown, _) | (_, Occupant::Unknown) => Some(Class::Lost.into()),
-            (State::Sleeping, _) => {
+            (State::Off(_), _) => {
                 let who = match self.thread.next_wake(fragment.to_ns).map(|wake| wake.by) {
-                    Some(Waker::Thread(who)) => who,
+                    Some(Waker::Thread(_, who)) => who,
                     Some(Waker::Handler(who)) => Some(who),
                     Some(Waker::Timer) | None => None,
                 };
                 Some(Named { class: Class::Blocked, who })
             }
             (State::Running(_), Occupant::Thread(_)) => None,
-            (State::Ready(_), Occupant::Thread(thread)) => {
-                let wake = self.thread.last_wake(i64::MIN, fragment.from_ns);
-                Some(self.ready(fragment, thread, wake).cause)
-            }
+            (State::Ready(_), Occupant::Thread(thread)) => Some(self.ready(fragment, thread).cause),
             (_, occupant) => Some(handler_of(occupant).cause),
         }
     }
+}
+
+/// Whether a cause is one of the thread's own state, which no hypervisor can have a part in.
+const fn is_of_thread(class: Class) -> bool {
+    use Class::{
+        Budget, FairServer, Frozen, Inversion, Lock, LockInheriting, Quota, Stopped, Throttled, Traced,
+    };
+    matches!(
+        class,
+        Budget
+            | FairServer
+            | Frozen
+            | Inversion
+            | Lock
+            | LockInheriting
+            | Quota
+            | Stopped
+            | Throttled
+            | Traced
+    )
 }
 
 /// Whether a thread got the processor only after the wake-up.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{
-    Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, Lane, LateStart, RunCauses, TaskCauses,
-    Tracer, UsualStep,
+    Cause, CauseClass, CauseSum, Certainty, Evidence, Interruption, Lane, LateStart, QuotaCount, RunCauses,
+    TaskCauses, Tracer, UsualStep,
 };
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,14 @@ pub struct TaskWhy {
     pub max_ns: i64,
     /// How many of the latest activations the file keeps.
     pub latest: u64,
+    /// Of how many more there was no room for their parts.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub left_out: u64,
+    /// What the CPU quota of its control group did.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub quota: Option<QuotaCount>,
     /// The smallest latency of these.
     pub latest_from_ns: Option<i64>,
     /// The causes, those that made the latest activations late first.
@@ -83,6 +91,10 @@ pub struct CauseRow {
     pub p99_9_without_ns: Option<i64>,
     /// What the largest latency would be without it.
     pub max_without_ns: Option<i64>,
+    /// What the largest latency would be at most without it and all causes of its class.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub max_without_class_ns: Option<i64>,
     /// Functions of the kernel that it was found in, those in which it took longest first, and for how long altogether.
     pub functions: Vec<(String, i64)>,
     /// The check that knows more of it, by its name.
@@ -194,6 +206,7 @@ impl TaskWhy {
                 likely: ratio(sum.likely_ns, sum.sum_ns),
                 p99_9_without_ns: without(0.999),
                 max_without_ns: without(1.0),
+                max_without_class_ns: known.then(|| without_class(causes, sum.cause.class)),
                 functions: longest_first(&sum.functions),
                 check: check(sum.cause.class).map(str::to_owned),
             }
@@ -216,6 +229,8 @@ impl TaskWhy {
             p99_9_ns: causes.latencies.quantile_ns(0.999).map(|ns| ns.min(causes.max_ns)),
             max_ns: causes.max_ns,
             latest: causes.latest.len() as u64,
+            left_out: causes.left_out,
+            quota: causes.quota,
             latest_from_ns: causes.latest.last().map(|late| late.latency_ns),
             causes: rows,
             usual: causes.usual.clone(),
@@ -272,6 +287,20 @@ impl LateEvent {
     pub fn main_part(&self) -> Option<&EventPart> {
         self.parts.iter().filter(|part| is_unusual(part.cause.class)).max_by_key(|part| part.ns)
     }
+}
+
+/// The largest latency of the latest activations less all parts of this class; those that are not kept whole were not later
+/// than the least late of these.
+fn without_class(causes: &TaskCauses, class: CauseClass) -> i64 {
+    let is_of = |cause: usize| causes.causes.get(cause).is_some_and(|sum| sum.cause.class == class);
+    let less = |late: &LateStart| {
+        let parts = late.parts.iter().filter(|part| is_of(part.cause));
+        late.latency_ns - parts.map(|part| part.ns).sum::<i64>()
+    };
+    let whole = causes.latest.iter().map(less).max();
+    let all_kept = causes.latest.len() as u64 >= causes.explained;
+    let others = causes.latest.last().filter(|_| !all_kept).map(|late| late.latency_ns);
+    whole.into_iter().chain(others).max().unwrap_or(causes.max_ns)
 }
 
 fn longest_first(functions: &BTreeMap<String, i64>) -> Vec<(String, i64)> {

@@ -25,10 +25,28 @@ pub struct Found {
     pub passes: usize,
 }
 
+/// Why a thread has no periodic loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Irregular {
+    /// So few waits show no period.
+    Few(usize),
+    /// Its waits end at no even distances: others wake it, or its work varies.
+    Uneven(usize),
+    /// It asks for times at several distances, without having missed any between.
+    Several {
+        /// One in twenty is no longer than this.
+        shortest_ns: i64,
+        /// One in twenty is longer than this.
+        longest_ns: i64,
+    },
+}
+
 /// Fewer passes show no period.
 const LEAST_PASSES: usize = 8;
 /// This share of the intervals has to be close to a whole number of periods.
 const LEAST_REGULAR: f64 = 0.8;
+/// Of more than this share of the waits, due times were left out that had not passed: they are none.
+const MOST_LEFT_OUT: f64 = 0.05;
 /// Close is within this part of a period.
 const CLOSE: f64 = 0.25;
 /// Where among the intervals a period is looked for, in percent: first in the middle.
@@ -37,19 +55,59 @@ const QUANTILES: [usize; 4] = [50, 25, 10, 3];
 const PERIODS_NS: (f64, f64) = (10_000.0, 10e9);
 
 /// The wait of a thread that begins its activations, if one comes back periodically.
-#[must_use]
-pub fn find(passes: &[Pass]) -> Option<Found> {
+///
+/// # Errors
+/// None does.
+pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
     let mut groups: BTreeMap<WaitKey, Vec<&Pass>> = BTreeMap::new();
     for pass in passes {
         groups.entry(pass.key).or_default().push(pass);
     }
-    let found = groups.into_iter().filter_map(|(key, passes)| of_one(key, &passes));
+    let found = groups.iter().filter_map(|(key, passes)| of_one(*key, passes));
     // The thread's own timer tells most; then whichever wait is the more regular, and the more frequent.
-    found.max_by(|a, b| {
+    let found = found.max_by(|a, b| {
         let rank =
             |found: &Found| (found.due == DueTimes::OwnTimer, (found.regular * 20.0) as u32, found.passes);
         rank(a).cmp(&rank(b))
-    })
+    });
+    let Some(found) = found else {
+        return Err(match passes.len() {
+            few if few < LEAST_PASSES => Irregular::Few(few),
+            many => Irregular::Uneven(many),
+        });
+    };
+    match groups.get(&found.key).and_then(|passes| several(passes, &found)) {
+        Some(several) => Err(several),
+        None => Ok(found),
+    }
+}
+
+/// The distances of the times that a thread asks for, where it leaves out times of its grid that had not passed.
+fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
+    if found.due != DueTimes::OwnTimer || found.waits == Waits::NanosleepRelative {
+        return None;
+    }
+    let asked = passes.windows(2).filter_map(|pair| {
+        let (before_ns, due_ns) = (pair[0].due_ns?, pair[1].due_ns?);
+        Some((due_ns - before_ns, left_out(before_ns, due_ns, pair[1].began_ns, found.period_ns)))
+    });
+    let asked: Vec<(i64, u64)> = asked.collect();
+    let left_out = asked.iter().filter(|(_, left_out)| *left_out > 0).count();
+    if left_out as f64 <= asked.len() as f64 * MOST_LEFT_OUT {
+        return None;
+    }
+    let mut distances: Vec<i64> = asked.iter().map(|(ns, _)| *ns).collect();
+    distances.sort_unstable();
+    let at = |percent: usize| distances[percent * (distances.len() - 1) / 100];
+    Some(Irregular::Several { shortest_ns: at(5), longest_ns: at(95) })
+}
+
+/// How many times of a grid between two due times had not passed when the thread asked for the second: it left them out on
+/// purpose, or they are none.
+pub(super) fn left_out(before_ns: i64, due_ns: i64, asked_ns: i64, period_ns: f64) -> u64 {
+    let between = (((due_ns - before_ns) as f64 / period_ns).round() as i64 - 1).max(0);
+    let passed = ((asked_ns - before_ns) as f64 / period_ns).floor() as i64;
+    (between - passed.clamp(0, between)).unsigned_abs()
 }
 
 fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {

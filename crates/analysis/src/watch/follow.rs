@@ -1,9 +1,9 @@
 //! The activations of a loop that was found, from its waits.
 
 use jitterlab_model::Activation;
-use jitterlab_model::watched::DueTimes;
+use jitterlab_model::watched::{DueTimes, Waits};
 
-use super::find::Found;
+use super::find::{Found, left_out};
 use super::pass::Pass;
 
 /// A time of the grid is within this part of a period.
@@ -23,7 +23,12 @@ pub struct Follower {
     pub unknown: u64,
     /// Starts after their due times since the grid was fitted last: how many, and the least.
     since_fitted: (u32, i64),
+    /// Of the last waits, how many left out due times that had not passed, less those that did not.
+    left_out: u32,
 }
+
+/// After so many waits for times at other distances the thread has another period, or none.
+const OTHER_PERIOD: u32 = 8;
 
 /// A fitted grid follows the earliest of so many starts, and its period this part of how far they are from it: nobody
 /// else's clock runs at our rate.
@@ -50,7 +55,14 @@ impl Follower {
             before_gap: None,
             unknown: 0,
             since_fitted: (0, i64::MAX),
+            left_out: 0,
         }
+    }
+
+    /// Whether the thread asks for times at other distances than those of its period: what comes is none of its activations.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.left_out >= OTHER_PERIOD
     }
 
     /// The loop.
@@ -63,7 +75,7 @@ impl Follower {
     ///
     /// An activation ends where its thread waits for the next one. What it missed shows when that begins.
     pub fn pass(&mut self, pass: &Pass) -> Option<Activation> {
-        if pass.key != self.found.key {
+        if pass.key != self.found.key || self.has_changed() {
             return None;
         }
         let start_ns = pass.ended_ns.saturating_add(self.return_ns);
@@ -73,7 +85,9 @@ impl Follower {
         };
         let complete = self.running.take().map(|running| {
             let periods = self.periods(due_ns - running.due_ns);
-            let missed = u32::try_from(periods - 1).unwrap_or(u32::MAX);
+            let left_out = self.left_out(running.due_ns, due_ns, pass.began_ns);
+            self.left_out = if left_out > 0 { self.left_out + 1 } else { self.left_out.saturating_sub(1) };
+            let missed = u32::try_from(periods - 1 - left_out.min(periods - 1)).unwrap_or(u32::MAX);
             // One that waits again before it could have read a clock began somewhere in between.
             let start_ns = match running.start_ns <= pass.began_ns {
                 true => running.start_ns,
@@ -146,7 +160,18 @@ impl Follower {
         (origin_ns + k * period_ns) as i64
     }
 
+    /// Times of the grid that the thread left out on purpose. One that sleeps for lengths of time has no others.
+    fn left_out(&self, before_ns: i64, due_ns: i64, asked_ns: i64) -> u64 {
+        match (self.found.due, self.found.waits) {
+            (DueTimes::FittedGrid, _) => 0,
+            _ => left_out(before_ns, due_ns, asked_ns, self.found.period_ns),
+        }
+    }
+
     fn periods(&self, ns: i64) -> u64 {
+        if self.found.waits == Waits::NanosleepRelative {
+            return 1;
+        }
         ((ns as f64 / self.found.period_ns).round() as u64).max(1)
     }
 }

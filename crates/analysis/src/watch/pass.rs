@@ -1,10 +1,10 @@
 //! A thread from wait to wait.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use jitterlab_model::watched::Waits;
 
-use crate::causes::{Call, Event, HandlerKind, Name, Names, What, same_clock};
+use crate::causes::{Call, Event, HandlerKind, Leaves, Name, Names, What, same_clock};
 
 /// Waits that belong together: the same call for the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,8 +79,6 @@ pub struct Passes {
     taken: Option<Timer>,
     /// How deep in handlers each processor is, innermost last.
     nest: HashMap<u16, Vec<HandlerKind>>,
-    /// System calls that are no waits, by their numbers.
-    pub calls: BTreeMap<i64, u64>,
 }
 
 impl Passes {
@@ -101,7 +99,6 @@ impl Passes {
             timers: HashMap::new(),
             taken: None,
             nest: HashMap::new(),
-            calls: BTreeMap::new(),
         }
     }
 
@@ -128,9 +125,9 @@ impl Passes {
                     open.ended = Some(ended);
                 }
             }
-            What::Switch { from, waits, .. } if *from == self.pid => {
+            What::Switch { from, leaves, .. } if *from == self.pid => {
                 if let Some(open) = &mut self.open {
-                    open.slept |= *waits || open.call == Call::Yield;
+                    open.slept |= *leaves != Leaves::Ready || open.call == Call::Yield;
                 }
             }
             What::Switch { .. } => {
@@ -141,10 +138,7 @@ impl Passes {
             What::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
                 self.set(*timer, *function, *soft_ns, event.t_ns);
             }
-            What::Call { call, arguments } => {
-                if let Call::Other(number) = call {
-                    *self.calls.entry(*number).or_default() += 1;
-                }
+            What::Call { call, arguments, .. } => {
                 self.open = Some(Open {
                     call: *call,
                     arguments: *arguments,
@@ -186,7 +180,7 @@ impl Passes {
 
     fn returned(&mut self, event: &Event) -> Option<Pass> {
         let open = self.open.take()?;
-        if matches!(open.call, Call::Other(_)) {
+        if matches!(open.call, Call::Other(_) | Call::Lock { .. }) {
             return None;
         }
         // What has expired ends the wait, whether it slept for it or found it gone by; the last of several.

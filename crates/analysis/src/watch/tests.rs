@@ -4,7 +4,7 @@ use jitterlab_model::Activation;
 use jitterlab_model::watched::{DueTimes, Waits};
 
 use super::*;
-use crate::causes::{Call, Event, Handler, HandlerKind, Name, Names, What};
+use crate::causes::{Call, Event, Handler, HandlerKind, Leaves, Name, Names, What};
 
 const THREAD: i32 = 7;
 const PERIOD_NS: i64 = 1_000_000;
@@ -25,12 +25,16 @@ impl Script {
     }
 
     fn send(&mut self, t_ns: i64, pid: i32, in_interrupt: bool, what: What) {
-        let event = Event { t_ns, cpu: 2, pid, in_interrupt, what };
+        let event = Event { t_ns, cpu: 2, pid, in_interrupt, interrupts_off: in_interrupt, what };
         self.waits.extend(self.passes.event(&event));
     }
 
     fn call(&mut self, t_ns: i64, call: Call, arguments: [u64; 3]) {
-        self.send(t_ns, THREAD, false, What::Call { call, arguments });
+        let number = match call {
+            Call::Other(number) => number,
+            _ => 230,
+        };
+        self.send(t_ns, THREAD, false, What::Call { call, number, arguments });
     }
 
     fn back(&mut self, t_ns: i64) {
@@ -45,12 +49,7 @@ impl Script {
     /// Out of the processor, and woken in a handler of this kind, or by another thread.
     fn sleep(&mut self, from_ns: i64, woken_ns: i64, by: Option<HandlerKind>) {
         let name = Name(0);
-        self.send(
-            from_ns,
-            THREAD,
-            false,
-            What::Switch { from: THREAD, waits: true, to: 0, name, priority: 120 },
-        );
+        self.send(from_ns, THREAD, false, switch(THREAD, Leaves::Sleeps, 0));
         let handler = by.map(|kind| Handler { kind, number: 1, name });
         if let Some(handler) = handler {
             self.send(woken_ns - 500, 0, false, What::Enter(handler));
@@ -60,12 +59,7 @@ impl Script {
         if let Some(handler) = handler {
             self.send(woken_ns + 500, 0, false, What::Exit(handler));
         }
-        self.send(
-            woken_ns + 1_000,
-            0,
-            false,
-            What::Switch { from: 0, waits: false, to: THREAD, name, priority: 19 },
-        );
+        self.send(woken_ns + 1_000, 0, false, switch(0, Leaves::Ready, THREAD));
     }
 
     fn found(&self) -> Found {
@@ -76,6 +70,12 @@ impl Script {
         let mut follower = Follower::new(self.found());
         self.waits.iter().filter_map(|pass| follower.pass(pass)).collect()
     }
+}
+
+fn switch(from: i32, leaves: Leaves, to: i32) -> What {
+    let priority = |pid| if pid == THREAD { 19 } else { 120 };
+    let (from_name, name) = (Name(0), Name(0));
+    What::Switch { from, from_name, from_priority: priority(from), leaves, to, name, priority: priority(to) }
 }
 
 /// How late the k-th wake-up is.
@@ -315,16 +315,80 @@ fn of_several_waits_the_own_timer_counts_and_random_ones_do_not() {
         script.sleep(at - 49_000, at, None);
         script.back(at + 3_000);
     }
-    assert_eq!(find(&script.waits), None);
+    assert_eq!(find(&script.waits), Err(Irregular::Uneven(script.waits.len())));
 }
 
 #[test]
-fn calls_that_are_no_waits_are_counted() {
+fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
     let mut script = Script::new();
-    for k in 0..5 {
-        script.call(k * 1_000, Call::Other(1), [1, 2, 3]);
-        script.back(k * 1_000 + 500);
+    let mut audit = Audit::default();
+    for k in 1..60i64 {
+        let due = k * PERIOD_NS;
+        let (wait, write) = ((230, Call::ClockNanosleep), (1, Call::Other(1)));
+        for (at, (number, call), lasts) in
+            [(due - 700_000, write, 4_000 + k * 1_000), (due - 500_000, wait, 500_000)]
+        {
+            script.call(at, call, [1, 1, 0]);
+            if number == 230 {
+                script.timer(at + 10, 1, "hrtimer_wakeup", due);
+                script.sleep(at + 20, due, Some(HandlerKind::Timer));
+            }
+            script.back(at + lasts);
+            let event = |t_ns, what| Event {
+                t_ns,
+                cpu: 0,
+                pid: THREAD,
+                in_interrupt: false,
+                interrupts_off: false,
+                what,
+            };
+            audit.event(&event(at, What::Call { call, number, arguments: [0; 3] }));
+            audit.event(&event(at + lasts, What::Return { answer: 0 }));
+        }
+        audit.waited(script.waits.last().unwrap(), 230);
     }
-    assert_eq!(script.passes.calls.get(&1), Some(&5));
-    assert!(script.waits.is_empty());
+    let calls = audit.calls(|number| format!("call {number}"));
+    let [write] = &calls[..] else { panic!("the wait is none of its work: {calls:?}") };
+    assert_eq!((&*write.name, write.times, write.activations, write.worst_ns), ("call 1", 59, 59, 63_000));
+    assert!((62_000..=63_000).contains(&write.p99_ns), "{write:?}");
+}
+
+/// A thread that asks for times at these distances, working for so long.
+fn asking(script: &mut Script, distances: impl Iterator<Item = i64>, works_ns: i64, relative: bool) {
+    let mut due = script.waits.last().and_then(|pass| pass.due_ns).unwrap_or(PERIOD_NS);
+    for distance in distances {
+        let called = due + 5_000 + works_ns;
+        due = if relative { called + distance } else { due + distance };
+        script.call(called, Call::ClockNanosleep, [1, u64::from(!relative), 0]);
+        script.timer(called + 500, 1, "hrtimer_wakeup", due);
+        script.sleep(called + 1_000, due + 2_000, Some(HandlerKind::Timer));
+        script.back(due + 5_000);
+    }
+}
+
+#[test]
+fn times_that_nobody_asked_for_are_not_missed() {
+    // By turns.
+    let mut script = Script::new();
+    asking(&mut script, (0..200).map(|k| if k % 2 == 0 { PERIOD_NS } else { 3 * PERIOD_NS }), 100_000, false);
+    let several = Irregular::Several { shortest_ns: PERIOD_NS, longest_ns: 3 * PERIOD_NS };
+    assert_eq!(find(&script.waits), Err(several));
+
+    // A period that changes.
+    let mut script = Script::new();
+    asking(&mut script, [2 * PERIOD_NS; 200].into_iter(), 100_000, false);
+    let mut follower = Follower::new(script.found());
+    asking(&mut script, [5 * PERIOD_NS; 200].into_iter(), 100_000, false);
+    let rows: Vec<Activation> = script.waits.iter().filter_map(|pass| follower.pass(pass)).collect();
+    assert!(follower.has_changed() && (199..210).contains(&rows.len()), "{}", rows.len());
+    assert_eq!(rows.iter().map(|row| row.missed).sum::<u32>(), 0);
+
+    // Lengths of time behind work that varies.
+    let mut script = Script::new();
+    for k in 0..200 {
+        asking(&mut script, std::iter::once(2 * PERIOD_NS), 300_000 + k * 7_919 % 500_000, true);
+    }
+    let rows = script.activations();
+    assert!(rows.iter().all(|row| row.missed == 0 && row.latency_ns() == 5_000), "{rows:?}");
+    assert!(rows.windows(2).all(|pair| pair[1].index == pair[0].index + 1));
 }

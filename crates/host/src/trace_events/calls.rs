@@ -27,8 +27,91 @@ pub(super) fn that_matter() -> String {
     others.join(" && ")
 }
 
-/// The system call of this number.
-pub(super) fn of(number: i64) -> Call {
+/// Ways to use `futex` (linux/futex.h): to wait for a value, and to take a lock whose holder inherits priority.
+const WAIT: u64 = 0;
+const LOCK_PI: u64 = 6;
+const LOCK_PI2: u64 = 13;
+/// Without the flags for a futex of one process only and for the clock of its time.
+const WAY: u64 = 0x7f;
+/// The C library's lock has this value while others wait for it.
+const WAITED_FOR: u64 = 2;
+
+/// Calls by which loops lose time.
+const NAMES: &[(c_long, &str)] = &[
+    (libc::SYS_write, "write"),
+    (libc::SYS_pwrite64, "pwrite64"),
+    (libc::SYS_writev, "writev"),
+    (libc::SYS_read, "read"),
+    (libc::SYS_pread64, "pread64"),
+    (libc::SYS_readv, "readv"),
+    (libc::SYS_close, "close"),
+    (libc::SYS_lseek, "lseek"),
+    (libc::SYS_fsync, "fsync"),
+    (libc::SYS_fdatasync, "fdatasync"),
+    #[cfg(not(target_arch = "arm"))]
+    (libc::SYS_mmap, "mmap"),
+    #[cfg(target_arch = "arm")]
+    (libc::SYS_mmap2, "mmap"),
+    (libc::SYS_munmap, "munmap"),
+    (libc::SYS_mremap, "mremap"),
+    (libc::SYS_mprotect, "mprotect"),
+    (libc::SYS_madvise, "madvise"),
+    (libc::SYS_brk, "brk"),
+    (libc::SYS_ioctl, "ioctl"),
+    (libc::SYS_fcntl, "fcntl"),
+    (libc::SYS_sendto, "sendto"),
+    (libc::SYS_sendmsg, "sendmsg"),
+    (libc::SYS_recvfrom, "recvfrom"),
+    (libc::SYS_recvmsg, "recvmsg"),
+    (libc::SYS_connect, "connect"),
+    (libc::SYS_accept4, "accept4"),
+    (libc::SYS_socket, "socket"),
+    (libc::SYS_futex, "futex"),
+    (libc::SYS_nanosleep, "nanosleep"),
+    (libc::SYS_clock_nanosleep, "clock_nanosleep"),
+    (libc::SYS_sched_yield, "sched_yield"),
+    (libc::SYS_sched_setscheduler, "sched_setscheduler"),
+    (libc::SYS_getpid, "getpid"),
+    (libc::SYS_gettid, "gettid"),
+    (libc::SYS_clone, "clone"),
+    (libc::SYS_exit, "exit"),
+    (libc::SYS_kill, "kill"),
+    (libc::SYS_tgkill, "tgkill"),
+    (libc::SYS_prctl, "prctl"),
+    (libc::SYS_rt_sigprocmask, "rt_sigprocmask"),
+    (libc::SYS_rt_sigaction, "rt_sigaction"),
+    (libc::SYS_ppoll, "ppoll"),
+    (libc::SYS_epoll_pwait, "epoll_pwait"),
+    (libc::SYS_timerfd_settime, "timerfd_settime"),
+    (libc::SYS_timer_settime, "timer_settime"),
+    (libc::SYS_openat, "openat"),
+    (libc::SYS_unlinkat, "unlinkat"),
+    (libc::SYS_getdents64, "getdents64"),
+    (libc::SYS_statx, "statx"),
+    (libc::SYS_execve, "execve"),
+    (libc::SYS_wait4, "wait4"),
+    (libc::SYS_getrandom, "getrandom"),
+];
+
+/// The name of the call of this number; empty where it is none of these.
+pub fn name(number: i64) -> String {
+    #[allow(clippy::useless_conversion, reason = "32-bit processors")]
+    let found = NAMES.iter().find(|(known, _)| i64::from(*known) == number);
+    found.map_or_else(String::new, |(_, name)| (*name).to_owned())
+}
+
+/// The system call of this number, with its first four arguments.
+pub(super) fn of(number: i64, arguments: [u64; 4]) -> Call {
+    match (named(number), arguments) {
+        (Call::Futex, [_, way, WAITED_FOR, 0]) if way & WAY == WAIT => Call::Lock { inherits: false },
+        (Call::Futex, [_, way, _, 0]) if matches!(way & WAY, LOCK_PI | LOCK_PI2) => {
+            Call::Lock { inherits: true }
+        }
+        (call, _) => call,
+    }
+}
+
+fn named(number: i64) -> Call {
     #[allow(clippy::unnecessary_cast, reason = "32-bit processors")]
     let call = number as c_long;
     match AGAIN.iter().find(|(again, _)| *again == call).map_or(call, |(_, first)| *first) {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Name, Names, What, same_clock};
+use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Leaves, Name, Names, What, same_clock};
 use jitterlab_model::Error;
 
 use super::calls;
@@ -23,7 +23,7 @@ pub(super) struct Source {
 /// What a record holds, and where.
 #[derive(Debug, Clone)]
 enum Record {
-    Switch { from: Field, state: Field, to: Field, name: Field, priority: Field },
+    Switch { from: [Field; 4], to: [Field; 3] },
     Waking { pid: Field, cpu: Field },
     Migrate { pid: Field, to: Field },
     Ran { pid: Field, ns: Field },
@@ -38,6 +38,9 @@ enum Record {
     Call { number: Field, arguments: Field },
     Return { answer: Field },
     Idle { state: Field },
+    Signal { number: Field, to: Field, name: Field },
+    Lends { to: Field, name: Field },
+    Freeze { group: Field, on: bool },
 }
 
 /// Softirqs by their numbers (include/linux/interrupt.h).
@@ -46,10 +49,9 @@ const SOFTIRQS: [&str; 10] =
 /// The processor's own timer on x86, and on ARM the handler that stands for it.
 const TIMER_VECTOR: &str = "local_timer";
 pub(super) const TIMER_DEVICE: &str = "arch_timer";
-/// Bits of a record's flags: within a handler, within a softirq.
+/// Bits of a record's flags: within a handler, within a softirq; with interrupts off.
 const IN_INTERRUPT: i64 = 0x08 | 0x10;
-/// Bits of a thread's state other than that it was only preempted.
-const WAITS: i64 = 0xff;
+const INTERRUPTS_OFF: i64 = 0x01;
 /// Idle states are left by this number.
 const NOT_IDLE: u32 = u32::MAX;
 /// Frames below an interrupt that are kept.
@@ -63,12 +65,13 @@ impl Source {
         let f = |field: &str| format.field(field);
         let record = match name {
             "sched/sched_switch" => Record::Switch {
-                from: f("prev_pid")?,
-                state: f("prev_state")?,
-                to: f("next_pid")?,
-                name: f("next_comm")?,
-                priority: f("next_prio")?,
+                from: [f("prev_pid")?, f("prev_comm")?, f("prev_prio")?, f("prev_state")?],
+                to: [f("next_pid")?, f("next_comm")?, f("next_prio")?],
             },
+            "sched/sched_pi_setprio" => Record::Lends { to: f("pid")?, name: f("comm")? },
+            "signal/signal_generate" => Record::Signal { number: f("sig")?, to: f("pid")?, name: f("comm")? },
+            "cgroup/cgroup_freeze" => Record::Freeze { group: f("path")?, on: true },
+            "cgroup/cgroup_unfreeze" => Record::Freeze { group: f("path")?, on: false },
             "sched/sched_waking" => Record::Waking { pid: f("pid")?, cpu: f("target_cpu")? },
             "sched/sched_migrate_task" => Record::Migrate { pid: f("pid")?, to: f("dest_cpu")? },
             "sched/sched_stat_runtime" => Record::Ran { pid: f("pid")?, ns: f("runtime")? },
@@ -85,7 +88,7 @@ impl Source {
             "irq/softirq_entry" => Record::Softirq { number: f("vec")?, enters: true },
             "irq/softirq_exit" => Record::Softirq { number: f("vec")?, enters: false },
             "ftrace/kernel_stack" => Record::Stack { frames: f("caller")? },
-            "exceptions/page_fault_user" => Record::PageFault,
+            "exceptions/page_fault_user" | "exceptions/page_fault_kernel" => Record::PageFault,
             "raw_syscalls/sys_enter" => Record::Call { number: f("id")?, arguments: f("args")? },
             "raw_syscalls/sys_exit" => Record::Return { answer: f("ret")? },
             "power/cpu_idle" => Record::Idle { state: f("state")? },
@@ -175,7 +178,9 @@ impl Decoder {
         }
         let t_ns = self.here(t_ns);
         let pid = self.pid.number(record) as i32;
-        Some(Event { t_ns, cpu, pid, in_interrupt: self.flags.number(record) & IN_INTERRUPT != 0, what })
+        let flags = self.flags.number(record);
+        let (in_interrupt, interrupts_off) = (flags & IN_INTERRUPT != 0, flags & INTERRUPTS_OFF != 0);
+        Some(Event { t_ns, cpu, pid, in_interrupt, interrupts_off, what })
     }
 
     /// A time of the kernel's monotonic clock as it is read here.
@@ -186,13 +191,30 @@ impl Decoder {
     fn what(&mut self, id: u16, record: &[u8], names: &mut Names) -> Option<What> {
         let number = |field: &Field| field.number(record);
         let what = match self.records.get(&id)? {
-            Record::Switch { from, state, to, name, priority } => What::Switch {
-                from: number(from) as i32,
-                waits: number(state) & WAITS != 0,
+            Record::Switch { from: [from, from_name, from_priority, state], to: [to, name, priority] } => {
+                let mut name_of = |field: &Field| thread(&mut self.threads, field.text(record), names);
+                What::Switch {
+                    from: number(from) as i32,
+                    from_name: name_of(from_name),
+                    from_priority: number(from_priority) as i16,
+                    leaves: Leaves::from_state(number(state)),
+                    to: number(to) as i32,
+                    name: name_of(name),
+                    priority: number(priority) as i16,
+                }
+            }
+            Record::Signal { number: signal, to, name } => What::Signal {
+                number: number(signal) as i32,
                 to: number(to) as i32,
                 name: thread(&mut self.threads, name.text(record), names),
-                priority: number(priority) as i16,
             },
+            Record::Lends { to, name } => What::Lends {
+                to: number(to) as i32,
+                name: thread(&mut self.threads, name.text(record), names),
+            },
+            Record::Freeze { group, on } => {
+                What::Freeze { group: names.number(&String::from_utf8_lossy(group.text(record))), on: *on }
+            }
             Record::Waking { pid, cpu } => What::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 },
             Record::Migrate { pid, to } => What::Migrate { pid: number(pid) as i32, to: number(to) as u16 },
             Record::Ran { pid, ns } => What::Ran { pid: number(pid) as i32, ns: number(ns) },
@@ -238,9 +260,12 @@ impl Decoder {
             Record::PageFault => What::PageFault,
             Record::Call { number: call, arguments } => {
                 let mut words = self.layout.longs(arguments.bytes(record));
+                let arguments = [(); 4].map(|()| words.next().unwrap_or(0));
+                let [first, second, third, _] = arguments;
                 What::Call {
-                    call: calls::of(number(call)),
-                    arguments: [(); 3].map(|()| words.next().unwrap_or(0)),
+                    call: calls::of(number(call), arguments),
+                    number: number(call),
+                    arguments: [first, second, third],
                 }
             }
             Record::Return { answer } => What::Return { answer: number(answer) },

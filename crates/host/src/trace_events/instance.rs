@@ -21,7 +21,16 @@ pub(super) struct Instance {
     folder: PathBuf,
     _fs: TraceFs,
     /// The buffers of the processors, open: nobody can take the instance away as long as they are.
-    pub(super) pipes: Vec<(u16, File)>,
+    pub(super) pipes: Vec<Pipe>,
+}
+
+/// A processor's buffer.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    pub(super) cpu: u16,
+    pub(super) file: File,
+    /// The time of the last event that was read from it.
+    pub(super) last_ns: i64,
 }
 
 impl Instance {
@@ -53,8 +62,10 @@ impl Instance {
         let instance = Instance { folder, _fs: fs, pipes };
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
+        // Only where the oldest events give way, pages say that some are missing.
+        instance.set("options/overwrite", "1")?;
         instance.record_on(cpus)?;
-        for (cpu, _) in &instance.pipes {
+        for Pipe { cpu, .. } in &instance.pipes {
             instance.set(&format!("per_cpu/cpu{cpu}/buffer_size_kb"), &(buffer_bytes / 1024).to_string())?;
         }
         // Names of threads come with the events themselves.
@@ -105,12 +116,12 @@ impl Instance {
 }
 
 /// The buffers of these processors, each of which keeps the instance from being taken away.
-fn open_pipes(folder: &Path, cpus: &CpuSet) -> Result<Vec<(u16, File)>, (io::Error, PathBuf)> {
+fn open_pipes(folder: &Path, cpus: &CpuSet) -> Result<Vec<Pipe>, (io::Error, PathBuf)> {
     let mut pipes = Vec::new();
     for cpu in cpus.iter() {
         let path = folder.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&path) {
-            Ok(pipe) => pipes.push((cpu, pipe)),
+            Ok(file) => pipes.push(Pipe { cpu, file, last_ns: i64::MIN }),
             // A processor that is switched off runs nothing.
             Err(error) if error.kind() == io::ErrorKind::NotFound && folder.exists() => {}
             Err(error) => return Err((error, path)),

@@ -13,5 +13,6 @@ mod place;
 mod reader;
 mod symbols;
 
+pub use calls::name as call_name;
 pub use instance::sweep;
 pub use reader::{Detail, TraceEvents};

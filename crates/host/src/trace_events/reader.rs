@@ -15,7 +15,7 @@ use jitterlab_rt::{Linux, System};
 use super::calls;
 use super::decode::{Decoder, Source, TIMER_DEVICE};
 use super::error::{not_permitted, not_understood, other_numbers};
-use super::instance::Instance;
+use super::instance::{Instance, Pipe};
 use super::page::PageLayout;
 use super::place::TraceFs;
 
@@ -24,17 +24,22 @@ use super::place::TraceFs;
 pub enum Detail {
     /// All that has or interrupts them: what causes need.
     Everything,
-    /// What the followed threads do there: when they run, wait and are woken.
+    /// What the followed threads do: when they run, wait and are woken, and their page faults. Of what is recorded anyway, only
+    /// what was lost there.
     Threads,
-    /// The system calls and page faults of the followed threads.
+    /// The system calls of the followed threads.
     Calls,
 }
 
 /// Without these nothing can be said.
 const NEEDED: [&str; 2] = ["sched/sched_switch", "sched/sched_waking"];
 /// These say more.
-const USEFUL: [&str; 9] = [
+const USEFUL: [&str; 13] = [
     "sched/sched_migrate_task",
+    "sched/sched_pi_setprio",
+    SIGNAL,
+    "cgroup/cgroup_freeze",
+    "cgroup/cgroup_unfreeze",
     "sched/sched_stat_runtime",
     "timer/hrtimer_start",
     "timer/hrtimer_expire_entry",
@@ -47,12 +52,21 @@ const USEFUL: [&str; 9] = [
 /// What the processor idles in matters where it has a choice.
 const IDLE: &str = "power/cpu_idle";
 const IDLE_STATES: &str = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
-const OF_THREADS: [&str; 4] =
-    ["sched/sched_switch", "sched/sched_waking", "sched/sched_migrate_task", "timer/hrtimer_start"];
+/// What a followed thread did, which stays known where other events were lost.
+const OF_THREADS: [&str; 5] = [
+    "sched/sched_switch",
+    "sched/sched_waking",
+    "sched/sched_migrate_task",
+    "sched/sched_pi_setprio",
+    "timer/hrtimer_start",
+];
+/// Signals that stop a thread, and by which it tells its tracer (SIGCHLD to SIGTTOU).
+const SIGNAL: &str = "signal/signal_generate";
+const SIGNALS: &str = "sig >= 17 && sig <= 22";
 const STACK: &str = "ftrace/kernel_stack";
 /// The PID namespace in which all threads are (include/linux/proc_ns.h).
 const FIRST_PIDS: &str = "pid:[4026531836]";
-const FAULT: &str = "exceptions/page_fault_user";
+const FAULTS: [&str; 2] = ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
 /// Room for each processor's events: this much, and so much for each activation of two seconds.
@@ -73,8 +87,10 @@ pub struct TraceEvents {
     decoder: Decoder,
     instances: Vec<(Detail, Instance)>,
     page: Vec<u8>,
-    /// Events that are not known to be complete yet.
-    held: Vec<Event>,
+    /// Events that are not known to be complete yet, and whether they are those of followed threads only.
+    held: Vec<(Event, bool)>,
+    /// Times of processors whose events are lost, but for those of followed threads.
+    holes: Vec<(u16, i64, i64)>,
     tracer: Tracer,
 }
 
@@ -98,7 +114,7 @@ impl TraceEvents {
         }
         let layout = layout.ok_or_else(|| not_understood(&path))?;
         let idle = Path::new(IDLE_STATES).exists().then_some(IDLE);
-        let known = NEEDED.into_iter().chain(USEFUL).chain(idle).chain([FAULT, STACK]).chain(CALLS);
+        let known = NEEDED.into_iter().chain(USEFUL).chain(idle).chain(FAULTS).chain([STACK]).chain(CALLS);
         let mut sources = BTreeMap::new();
         let mut absent = Vec::new();
         for name in known.map(String::from).chain(vectors(&events)) {
@@ -114,15 +130,24 @@ impl TraceEvents {
         let decoder = Decoder::new(&events, layout, sources.values(), names)?;
         let page = vec![0; layout.size];
         let tracer = Tracer { absent, ..Tracer::default() };
-        Ok(TraceEvents { sources, layout, decoder, instances: Vec::new(), page, held: Vec::new(), tracer })
+        Ok(TraceEvents {
+            sources,
+            layout,
+            decoder,
+            instances: Vec::new(),
+            page,
+            held: Vec::new(),
+            holes: Vec::new(),
+            tracer,
+        })
     }
 
-    /// Begins to record everything on these processors; `threads` are those whose page faults matter, and `rate_hz` is how
-    /// many activations there are in a second, which need room.
+    /// Begins to record everything on these processors; `rate_hz` is how many activations there are in a second, which need
+    /// room.
     ///
     /// # Errors
     /// No permission.
-    pub fn record_everything(&mut self, cpus: &CpuSet, threads: &[i32], rate_hz: f64) -> Result<(), Error> {
+    pub fn record_everything(&mut self, cpus: &CpuSet, rate_hz: f64) -> Result<(), Error> {
         let room = BUFFER_BYTES + (2.0 * rate_hz * ACTIVATION_BYTES) as u64;
         let buffer_bytes = room.min(LARGEST_BUFFER);
         let instance = Instance::create(cpus, buffer_bytes)?;
@@ -130,13 +155,10 @@ impl TraceEvents {
             self.tracer.event_ns = event_cost(&instance, cpus);
         }
         self.tracer.buffer_bytes = buffer_bytes;
-        let own = threads.iter().map(|pid| format!("common_pid=={pid}")).collect::<Vec<_>>().join("||");
-        for name in self.sources.keys().filter(|name| *name != STACK && !CALLS.contains(&name.as_str())) {
-            if name == FAULT {
-                if own.is_empty() {
-                    continue;
-                }
-                instance.filter(name, &own)?;
+        let of_followed = |name: &str| CALLS.contains(&name) || FAULTS.contains(&name);
+        for name in self.sources.keys().filter(|name| *name != STACK && !of_followed(name)) {
+            if name == SIGNAL {
+                instance.filter(name, SIGNALS)?;
             }
             instance.enable(name, true)?;
         }
@@ -164,8 +186,8 @@ impl TraceEvents {
         let _ = instance.set("options/event-fork", "1");
         instance.follow(threads)?;
         let events: Vec<&str> = match detail {
-            Detail::Calls => CALLS.into_iter().chain([FAULT]).collect(),
-            Detail::Threads | Detail::Everything => OF_THREADS.to_vec(),
+            Detail::Calls => CALLS.to_vec(),
+            Detail::Threads | Detail::Everything => [&OF_THREADS[..], &FAULTS].concat(),
         };
         for name in events.into_iter().filter(|name| self.sources.contains_key(*name)) {
             if CALLS.contains(&name) {
@@ -188,26 +210,23 @@ impl TraceEvents {
         following.try_for_each(|(_, instance)| instance.follow(threads))
     }
 
-    /// Records what threads do, apart from their calls, only on these processors from now on.
-    ///
-    /// # Errors
-    /// No permission.
-    pub fn restrict_threads(&self, cpus: &CpuSet) -> Result<(), Error> {
-        let mut restricted = self.instances.iter().filter(|(detail, _)| *detail == Detail::Threads);
-        restricted.try_for_each(|(_, instance)| instance.record_on(cpus))
-    }
-
     /// Reads what happened since the last time: the events in order of time, as far as they are complete, and the time
     /// before which they are.
     pub fn read(&mut self, names: &mut Names) -> (Vec<Event>, i64) {
         let (complete_ns, before) = (Linux.now_ns(), usage::of_this_thread());
-        let TraceEvents { instances, layout, decoder, page, held, tracer, .. } = self;
+        let TraceEvents { instances, layout, decoder, page, held, holes, tracer, .. } = self;
+        holes.retain(|(_, _, to_ns)| *to_ns >= complete_ns);
+        let recorded: Vec<u16> = instances
+            .iter()
+            .filter(|(detail, _)| *detail == Detail::Everything)
+            .flat_map(|(_, instance)| instance.pipes.iter().map(|pipe| pipe.cpu))
+            .collect();
         let pipes = instances.iter_mut().flat_map(|(detail, instance)| {
             let detail = *detail;
             instance.pipes.iter_mut().map(move |pipe| (detail, pipe))
         });
-        for (detail, (cpu, pipe)) in pipes {
-            while pipe.read(page).is_ok_and(|length| length > 0) {
+        for (detail, Pipe { cpu, file, last_ns }) in pipes {
+            while file.read(page).is_ok_and(|length| length > 0) {
                 let records = layout.records(page);
                 let begin_ns = decoder.here(records.begin_ns());
                 if records.missed {
@@ -215,11 +234,24 @@ impl TraceEvents {
                         Detail::Everything => What::Lost,
                         Detail::Threads | Detail::Calls => What::CallsLost,
                     };
-                    held.push(Event { t_ns: begin_ns, cpu: *cpu, pid: -1, in_interrupt: false, what });
+                    if detail == Detail::Everything {
+                        holes.push((*cpu, *last_ns, begin_ns));
+                    }
+                    let lost = Event {
+                        t_ns: begin_ns,
+                        cpu: *cpu,
+                        pid: -1,
+                        in_interrupt: false,
+                        interrupts_off: true,
+                        what,
+                    };
+                    held.push((lost, false));
                 }
                 for (t_ns, record) in records {
                     tracer.events += 1;
-                    held.extend(decoder.event(t_ns, *cpu, record, names));
+                    *last_ns = decoder.here(t_ns);
+                    let event = decoder.event(t_ns, *cpu, record, names);
+                    held.extend(event.map(|event| (event, detail == Detail::Threads)));
                 }
                 // Nothing but what is being written right now is left.
                 if begin_ns > complete_ns {
@@ -228,10 +260,17 @@ impl TraceEvents {
             }
         }
         // Each processor's are in order already.
-        held.sort_by_key(|event| event.t_ns);
-        let complete = held.partition_point(|event| event.t_ns < complete_ns);
+        held.sort_by_key(|(event, _)| event.t_ns);
+        let complete = held.partition_point(|(event, _)| event.t_ns < complete_ns);
         let later = held.split_off(complete);
-        let events = std::mem::replace(held, later);
+        let complete = std::mem::replace(held, later).into_iter();
+        let is_lost = |event: &Event| {
+            holes.iter().any(|(cpu, from, to)| *cpu == event.cpu && (*from..*to).contains(&event.t_ns))
+        };
+        let is_twice =
+            |event: &Event| event.what != What::PageFault && recorded.contains(&event.cpu) && !is_lost(event);
+        let once = complete.filter(|(event, followed)| !followed || !is_twice(event));
+        let events = once.map(|(event, _)| event).collect();
         tracer.cpu_time_ns += usage::of_this_thread().since(before).cpu_time_ns;
         (events, complete_ns)
     }
@@ -239,8 +278,7 @@ impl TraceEvents {
     /// What tracing was like until now.
     pub fn tracer(&self) -> Tracer {
         let buffers = self.instances.iter().flat_map(|(_, instance)| {
-            let cpus = instance.pipes.iter().map(|(cpu, _)| *cpu);
-            cpus.map(|cpu| instance.text(&format!("per_cpu/cpu{cpu}/stats")))
+            instance.pipes.iter().map(|pipe| instance.text(&format!("per_cpu/cpu{}/stats", pipe.cpu)))
         });
         let lost = buffers.map(|text| {
             let number = |key: &str| {

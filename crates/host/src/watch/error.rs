@@ -1,5 +1,8 @@
 //! Why nothing was watched.
 
+use jitterlab_analysis::watch::Irregular;
+use jitterlab_model::Refusal;
+
 use super::target::Target;
 
 /// Why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
@@ -22,5 +25,28 @@ pub(super) fn named(target: &Target) -> String {
             )
         }
         Target::Command(words) => format!("process of {}", words.join(" ")),
+    }
+}
+
+/// How often a thread without a period waited, and what is known of its waits.
+pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
+    let ms = |ns: i64| ns as f64 / 1e6;
+    match irregular {
+        Irregular::Few(0) => (0, format!("{name} never waits")),
+        Irregular::Few(waits) => (waits, format!("{name} waited {waits} times")),
+        Irregular::Uneven(waits) => (waits, format!("{name} waits at no even distances")),
+        Irregular::Several { shortest_ns, longest_ns } => (
+            usize::MAX,
+            format!("{name} has several periods, from {:.3} to {:.3} ms", ms(shortest_ns), ms(longest_ns)),
+        ),
+    }
+}
+
+/// A thread that took another period while it was watched.
+pub(super) fn changed_period(name: &str) -> Refusal {
+    Refusal {
+        what: format!("watching {name} to the end"),
+        why: "it waits for times at other distances than before: its period changed".into(),
+        remedy: "watch it again: each period by itself".into(),
     }
 }

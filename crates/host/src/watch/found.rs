@@ -1,33 +1,21 @@
 //! Threads that were found, as tasks of a run.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use jitterlab_analysis::watch::Found;
-use jitterlab_model::watched::{CallCount, DueTimes, Waits, Watched};
+use jitterlab_model::watched::{DueTimes, Waits, Watched};
 use jitterlab_model::{CpuSet, Granted, Policy, Returns, TaskResult, TaskRun, TaskSpec, WakeMethod, Warning};
 use jitterlab_rt::sys::sched;
 use nix::sched::{CpuSet as Mask, sched_getaffinity};
-use nix::sys::time::TimeValLike as _;
-use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
 use super::threads::{ThreadOf, folder};
-
-/// Calls that are told.
-const CALLS: usize = 12;
 
 /// The processors a thread may use.
 pub(super) fn allowed(thread: i32) -> Option<CpuSet> {
     let mask = sched_getaffinity(Pid::from_raw(thread)).ok()?;
     let most = u16::try_from(Mask::count()).unwrap_or(u16::MAX);
     Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
-}
-
-/// What is added to a time of CLOCK_REALTIME to make it one of CLOCK_MONOTONIC.
-pub(super) fn realtime_to_monotonic_ns() -> i64 {
-    let now = |clock| clock_gettime(clock).map_or(0, |t| t.num_nanoseconds());
-    now(ClockId::CLOCK_MONOTONIC) - now(ClockId::CLOCK_REALTIME)
 }
 
 /// The threads as tasks, each of a name of its own, with what was measured of returns from the kernel.
@@ -88,18 +76,6 @@ fn locks_memory(process: i32) -> bool {
         status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
     };
     kib("VmLck:").zip(kib("VmRSS:")).is_some_and(|(locked, resident)| locked >= resident / 2)
-}
-
-/// The calls since then, the most frequent first.
-pub(super) fn calls(now: &BTreeMap<i64, u64>, before: &BTreeMap<i64, u64>) -> Vec<CallCount> {
-    let since = |(number, times): (&i64, &u64)| CallCount {
-        number: *number,
-        times: times - before.get(number).copied().unwrap_or(0),
-    };
-    let mut calls: Vec<CallCount> = now.iter().map(since).filter(|call| call.times > 0).collect();
-    calls.sort_by_key(|call| std::cmp::Reverse(call.times));
-    calls.truncate(CALLS);
-    calls
 }
 
 /// Threads with timers of their own may have run at due times for which they did not wait.

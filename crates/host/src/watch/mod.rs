@@ -13,15 +13,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use error::NotWatched;
+use error::irregular_thread;
 use jitterlab_analysis::causes::{Event, Explainer, Names, What};
-use jitterlab_analysis::watch::{Follower, Pass, Passes, find};
+use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, find};
 
 use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
 
 use super::facts::{self, Root};
+use super::groups::Groups;
 use super::measure::{Finished, Sink};
-use super::prepare::{Moved, now_utc};
-use super::trace_events::{Detail, TraceEvents};
+use super::prepare::{Moved, epoch_offset_ns, now_utc};
+use super::trace_events::{self, Detail, TraceEvents};
 use super::why;
 use crate::child::end_descendants;
 use threads::ThreadOf;
@@ -47,6 +49,8 @@ const READ_EVERY: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Everything is recorded of so many processors at most: more of them are seldom used by a few threads.
 const MOST_CPUS: usize = 16;
+/// Threads without a period that are named where there is none with one.
+const TOLD: usize = 3;
 /// A command that does not end when it is asked to is killed after this time.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -59,8 +63,9 @@ struct Loop {
     result: TaskResult,
     /// The last activation that was handed on.
     last: Option<Activation>,
-    /// Calls before it was watched.
-    calls: BTreeMap<i64, u64>,
+    audit: Audit,
+    /// The number of the call it made last.
+    call: i64,
     /// How often it was moved to another processor.
     moves: u64,
 }
@@ -72,6 +77,7 @@ pub struct Watch {
     loops: Vec<Loop>,
     events: TraceEvents,
     explainer: Explainer,
+    groups: Groups,
     duration_ns: Option<i64>,
     command: Started,
     _moved: Moved,
@@ -113,27 +119,37 @@ impl Watch {
 
         let returns = returns::measure(&mut events, &mut names, &seen.cpus);
         let return_ns = returns.map_or(0, |returns| returns.taken_ns);
-        let mut loops = Vec::new();
+        let (mut loops, mut others) = (Vec::new(), Vec::new());
         let passes_seen: usize = seen.threads.values().map(|seen| seen.waits.len()).sum();
         let threads_seen = seen.threads.len();
         for (_, thread) in seen.threads {
-            let Some(found) = find(&thread.waits) else { continue };
+            let found = match find(&thread.waits) {
+                Ok(found) => found,
+                Err(irregular) => {
+                    others.push(irregular_thread(&thread.thread.name, irregular));
+                    continue;
+                }
+            };
             loops.push(Loop {
                 passes: thread.passes,
                 follower: Follower::reading_after(found, return_ns),
                 before: found::Used::default(),
                 result: TaskResult::default(),
                 last: None,
-                calls: BTreeMap::new(),
+                audit: Audit::default(),
+                call: 0,
                 moves: 0,
                 thread: thread.thread,
             });
         }
         if loops.is_empty() {
             let seconds = request.find_ns as f64 / 1e9;
+            others.sort_by_key(|(waits, _)| std::cmp::Reverse(*waits));
+            let most: Vec<String> = others.into_iter().take(TOLD).map(|(_, why)| why).collect();
             return Err(Error::not_measured(format!(
                 "none of {threads_seen} threads seen in {seconds:.0} s waits periodically \
-                 ({passes_seen} waits in all)"
+                 ({passes_seen} waits in all): {}",
+                most.join("; ")
             ))
             .remedy("look longer with --find, or at another program")
             .case(NotWatched::NotPeriodic));
@@ -146,23 +162,25 @@ impl Watch {
             cpus = cpus.or(&if allowed.len() <= MOST_CPUS { allowed } else { seen.cpus.clone() });
         }
         let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
-        // Calls and faults are recorded everywhere already.
-        events.record_everything(&cpus, &[], rate_hz)?;
-        events.restrict_threads(&facts.usable().without(&cpus))?;
+        // What the threads do is recorded everywhere already, and stays known where other events are lost.
+        events.record_everything(&cpus, rate_hz)?;
         let moved = Moved::to(&facts.usable().without(&cpus));
 
         let numbers: Vec<i32> = loops.iter().map(|of| of.thread.thread).collect();
-        let explainer = Explainer::new(&numbers, names, why::machine(&facts));
+        let mut explainer = Explainer::new(&numbers, names, why::machine(&facts));
+        let of_loops = loops.iter().map(|of| (of.thread.process, of.thread.thread));
+        let groups = Groups::of_threads(of_loops, &mut explainer);
         let tasks = found::tasks(loops.iter().map(|of| (&of.thread, of.follower.found())), returns);
         let mut info = RunInfo::new(Bench::Host, "monotonic", []);
         info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
         info.command.clone_from(&request.command);
         info.started = now_utc();
+        info.epoch_offset_ns = Some(epoch_offset_ns());
         info.duration_ns = request.duration_ns;
         info.tasks = tasks;
         info.facts_before = Some(facts);
         let duration_ns = request.duration_ns;
-        Ok(Watch { info, root, loops, events, explainer, duration_ns, command, _moved: moved })
+        Ok(Watch { info, root, loops, events, explainer, groups, duration_ns, command, _moved: moved })
     }
 
     /// The run's description as far as it is known before the first activation.
@@ -189,7 +207,6 @@ impl Watch {
         let _ = self.events.read(self.explainer.names());
         for of in &mut self.loops {
             of.before = found::Used::of(&of.thread);
-            of.calls.clone_from(&of.passes.calls);
             of.passes.restart();
         }
         let stop = loop {
@@ -215,7 +232,7 @@ impl Watch {
         for (task, of) in info.tasks.iter_mut().zip(&loops) {
             task.result = Some(of.before.since(of.result.clone(), &of.thread));
             if let Some(watched) = &mut task.watched {
-                watched.calls = found::calls(&of.passes.calls, &of.calls);
+                watched.calls = of.audit.calls(trace_events::call_name);
                 watched.moves = of.moves;
             }
         }
@@ -224,6 +241,8 @@ impl Watch {
         sink.causes(&causes);
         info.warnings.extend(why::warnings(&causes));
         info.warnings.extend(found::without_waits(&info.tasks));
+        let changed = loops.iter().filter(|of| of.follower.has_changed());
+        info.refused.extend(changed.map(|of| error::changed_period(&of.thread.name)));
         info.stop = Some(stop);
         info.facts_after = Some(facts::read(&root));
         Finished { info, above: None, causes: Some(causes) }
@@ -243,6 +262,7 @@ impl Watch {
             sink.activations(task, rows);
             self.explainer.activations(task, rows);
         }
+        self.groups.look(&mut self.explainer);
         self.explainer.advance(complete_ns);
     }
 }
@@ -255,9 +275,19 @@ impl Loop {
         // Waits need the events of either kind.
         if matches!(event.what, What::Lost | What::CallsLost) {
             self.passes.restart();
+            self.audit.restart();
             self.follower.lost();
         }
+        if event.pid == self.thread.thread {
+            self.audit.event(event);
+            if let What::Call { number, .. } = event.what {
+                self.call = number;
+            }
+        }
         let pass = self.passes.event(event)?;
+        if pass.key == self.follower.found().key {
+            self.audit.waited(&pass, self.call);
+        }
         let activation = self.follower.pass(&pass);
         let result = &mut self.result;
         // What became of them is not known; they count as records that were lost.
@@ -301,7 +331,7 @@ fn look(
     cpus: &CpuSet,
     interrupted: &AtomicBool,
 ) -> Result<Seen, Error> {
-    let to_monotonic_ns = found::realtime_to_monotonic_ns();
+    let to_monotonic_ns = -epoch_offset_ns();
     let mut seen = Seen { threads: BTreeMap::new(), cpus: CpuSet::new() };
     let begun = Instant::now();
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());

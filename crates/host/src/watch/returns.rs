@@ -84,7 +84,14 @@ mod tests {
     use super::*;
 
     fn event(pid: i32, t_ns: i64) -> Event {
-        Event { t_ns, cpu: 0, pid, in_interrupt: false, what: What::Return { answer: 0 } }
+        Event {
+            t_ns,
+            cpu: 0,
+            pid,
+            in_interrupt: false,
+            interrupts_off: false,
+            what: What::Return { answer: 0 },
+        }
     }
 
     #[test]

@@ -1,17 +1,21 @@
 //! Words for one late activation: its parts, and what ran around it.
 
 use jitterlab_analysis::causes::LateEvent;
+use jitterlab_model::RunInfo;
 use jitterlab_model::causes::{Certainty, Lane};
 
-use super::words::{cause, certainty, evidence};
+use super::words::{cause, certainty, evidence, when};
 use crate::section::{Cell, Piece};
 use crate::words::{count, time};
 
 /// One late activation with its parts, and in full with what ran around it.
 #[must_use]
-pub fn event(event: &LateEvent, first_due_ns: i64, in_full: bool) -> Vec<Piece> {
+pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool) -> Vec<Piece> {
+    let at = run
+        .epoch_offset_ns
+        .map_or(String::new(), |_| format!(", at {} UTC", when(event.due_ns, first_due_ns, run)));
     let caption = format!(
-        "{}. {} late: activation {} on CPU {}, due {:.6} s after the first",
+        "{}. {} late: activation {} on CPU {}, due {:.6} s after the first{at}",
         event.rank,
         time(event.latency_ns as f64),
         count(event.index),

@@ -1,5 +1,6 @@
 //! Words for why activations were late: the causes in a table, the latest starts, what helps.
 
+mod audit;
 mod clues;
 pub mod event;
 pub(crate) mod marks;
@@ -16,6 +17,7 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
 use event::event;
 pub use words::step;
+use words::when;
 pub(crate) use words::{cause, remedy};
 
 /// Activations that are shown one by one.
@@ -24,7 +26,7 @@ const LATEST: usize = 10;
 const LANES: usize = 3;
 const LANE: i64 = 20;
 /// Causes in the first table, and in the detailed one.
-const SHOWN: usize = 5;
+const SHOWN: usize = 3;
 const ROWS: usize = 12;
 /// Causes with a remedy.
 const REMEDIES: usize = 5;
@@ -80,20 +82,21 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let mut details = vec![Piece::said(task_line(&why.run, task))];
     details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
     details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::said));
-    details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, true)));
+    details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, &why.run, true)));
     details.push(Piece::said(tracer(&why.tracer)));
     let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
-    let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns)));
-    piece(of).into_iter().chain(latest).chain(remedies).chain([folded]).collect()
+    let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
+    let audit = audit::pieces(of, task, &why.run);
+    piece(of).into_iter().chain(latest).chain(remedies).chain(audit).chain([folded]).collect()
 }
 
 /// One activation in full.
 fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let mut pieces = vec![Piece::said(task_line(&why.run, task))];
-    pieces.extend(of.events.iter().flat_map(|late| event(late, first_due_ns, true)));
+    pieces.extend(of.events.iter().flat_map(|late| event(late, first_due_ns, &why.run, true)));
     if of.events.is_empty() {
         pieces.push(Piece::said("No such activation is among those that are kept."));
     }
@@ -104,7 +107,9 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 #[must_use]
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     let sentences = head(of, run).into_iter().map(|sentence| Piece::said(format!("{}: {sentence}", of.task)));
-    sentences.chain(piece(of)).collect()
+    let task = run.tasks.iter().find(|task| task.spec.name == of.task);
+    let audit = task.into_iter().flat_map(|task| audit::pieces(of, task, run));
+    sentences.chain(piece(of)).chain(audit).collect()
 }
 
 /// The three lines: what delayed the task most that started latest. Of a single activation there are none.
@@ -160,18 +165,21 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     })
 }
 
-/// What a cause took at worst; how late the latest start was, and without which cause it would have been less.
+/// What a cause took at worst; how late the latest start was, and how late it would have been without that cause and all of
+/// its kind, or without the kind that made it late.
 fn worst(of: &TaskWhy, main: &CauseRow) -> String {
-    let without = |row: &CauseRow| row.max_without_ns.filter(|ns| *ns < of.max_ns);
+    let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
     let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
     let most = unusual.filter_map(|row| Some((row, without(row)?))).min_by_key(|(_, ns)| *ns);
     let less = most.map_or(String::new(), |(row, ns)| {
-        let cause = if row.cause == main.cause {
-            "that cause".into()
-        } else {
-            format!("“{}”", cause(&row.cause))
+        let others =
+            of.causes.iter().any(|other| other.cause.class == row.cause.class && other.cause != row.cause);
+        let named = match row.cause.class == main.cause.class {
+            true => "it".into(),
+            false => format!("“{}”", cause(&row.cause)),
         };
-        format!("; without {cause} it would have been {}", time(ns as f64))
+        let equals = if others { " and its like" } else { "" };
+        format!("; without {named}{equals} at most {}", time(ns as f64))
     });
     let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));
     let delayed = match main.cause.class {
@@ -181,12 +189,31 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     format!("{delayed}The latest start was {latest} late{less}.")
 }
 
-/// How many activations are known in part only.
+/// How many activations are known in part only, what was not kept, and what a quota did.
 fn gaps(of: &TaskWhy) -> Vec<String> {
-    let said = (of.gaps > 0).then(|| {
-        format!("Of {} a part is not known, since events were lost.", plural(of.gaps, "activation"))
+    let whole = of.explained.saturating_sub(of.gaps);
+    let lost = (of.gaps > 0).then(|| {
+        format!(
+            "{} of {} have their causes whole; of the others events were lost.",
+            share(whole as f64 / of.explained.max(1) as f64),
+            plural(of.explained, "activation")
+        )
     });
-    said.into_iter().collect()
+    let left_out = (of.left_out > 0).then(|| {
+        format!(
+            "The file had no room for the parts of {}; they are in the sums.",
+            plural(of.left_out, "late start")
+        )
+    });
+    let quota = of.quota.filter(|quota| quota.throttled > 0).map(|quota| {
+        format!(
+            "The CPU quota of its control group was used up in {} of {}, and held threads of the group off for {} in all.",
+            count(quota.throttled),
+            plural(quota.periods, "period"),
+            time(quota.ns as f64)
+        )
+    });
+    lost.into_iter().chain(left_out).chain(quota).collect()
 }
 
 /// What to know first of a task, and what to do next.
@@ -239,7 +266,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
             format!("{letter} {}", cause(&row.cause)).into(),
             Cell::Share(row.latest_share),
             Cell::time(row.worst_ns as f64),
-            Cell::of(row.max_without_ns, |ns| Cell::time(ns as f64)),
+            Cell::of(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
             sureness(row).into(),
         ]
     };
@@ -314,7 +341,7 @@ fn marked(of: &TaskWhy) -> Vec<(char, &Cause)> {
 }
 
 /// The latest starts, each from its due time to its start, in letters of causes.
-fn lanes(of: &TaskWhy, first_due_ns: i64) -> Table {
+fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     let causes = marked(of);
     let mark = |cause: &Cause| match causes.iter().find(|(_, known)| *known == cause) {
         _ if !is_unusual(cause.class) => marks::USUAL,
@@ -330,17 +357,17 @@ fn lanes(of: &TaskWhy, first_due_ns: i64) -> Table {
         (0..LANE).map(cell).collect::<String>()
     };
     let rows = of.events.iter().take(LANES).map(|late| {
-        let due_s = (late.due_ns - first_due_ns) as f64 / 1e9;
         vec![
-            format!("#{}", count(late.index)).into(),
+            when(late.due_ns, first_due_ns, run).into(),
             Cell::time(late.latency_ns as f64),
+            format!("#{}", count(late.index)).into(),
             lane(late).into(),
-            format!("{due_s:.3} s").into(),
         ]
     });
+    let due = if run.epoch_offset_ns.is_some() { "due, UTC" } else { "due after" };
     Table::new(
         "The latest, from due time to start: letters as above, · the usual way, * other causes",
-        &["start", "late, µs", "", "due after"],
+        &[due, "late, µs", "start", ""],
         rows,
     )
 }

@@ -17,7 +17,7 @@ pub fn cause(cause: &Cause) -> String {
         Class::AskedLate => "a wake-up asked for too late".into(),
         Class::TimerSlack => "timer slack".into(),
         Class::Outside => "outside this kernel".into(),
-        Class::Idle => named("out of idle ", "out of idle"),
+        Class::Idle => "leaving idle".into(),
         Class::LateInterrupt => "a late timer interrupt".into(),
         Class::InterruptsOff => format!("interrupts off{}", by(who)),
         Class::Interrupt => named("interrupt ", "an interrupt"),
@@ -29,13 +29,29 @@ pub fn cause(cause: &Cause) -> String {
         Class::Shared => named("thread ", "another thread"),
         Class::NotPreemptible => format!("{} in the kernel", named("thread ", "a thread")),
         Class::Throttled => "the limit on real-time computing".into(),
+        Class::FairServer => "the fair server, which runs ordinary threads".into(),
+        Class::Budget => "its SCHED_DEADLINE budget used up".into(),
+        Class::Quota => "the CPU quota of its control group".into(),
+        Class::Stopped => format!("stopped by a signal{}", from(who)),
+        Class::Traced => format!("stopped by a tracer{}", from(who)),
+        Class::Frozen => format!("frozen{}", by(who)),
+        Class::Lock => named("waiting for a lock of ", "waiting for a lock"),
+        Class::LockInheriting => {
+            format!("{} (priority inheritance)", named("waiting for a lock of ", "waiting for a lock"))
+        }
+        Class::Inversion => format!("priority inversion{}", by(who)),
+        Class::Mixed => "many short parts".into(),
         Class::Migration => "a move to this CPU".into(),
         Class::PageFault => "a page fault".into(),
         Class::Blocked => named("waiting for ", "waiting for something else"),
-        Class::SlowReturn => "a slow first instruction".into(),
+        Class::SlowReturn => "slow to begin on its CPU".into(),
         Class::Lost => "unknown, events were lost".into(),
         _ => "a cause that this release does not know".into(),
     }
+}
+
+fn from(who: Option<&str>) -> String {
+    who.map_or(String::new(), |who| format!(" ({who})"))
 }
 
 fn by(who: Option<&str>) -> String {
@@ -65,6 +81,8 @@ pub fn evidence(evidence: Evidence) -> &'static str {
         Evidence::KernelMode => "kernel code ran, and no time was taken outside of the kernel",
         Evidence::KernelModeOrOutside => "kernel code ran; whether time was taken outside is not told",
         Evidence::WasIdle => "the processor was idle, where the kernel sees nothing",
+        Evidence::UpTo => "events show its begin; this is an upper limit",
+        Evidence::Counted => "the kernel counted it about then, and events fit",
         _ => "nothing shows more",
     }
 }
@@ -103,7 +121,7 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
             "look into the firmware: its power limits; on a PC, system management interrupts (jitterlab check smi) and USB legacy support".into()
         }
         Class::Idle if virtual_machine => {
-            "keep the processor from idling (kernel parameter idle=poll, on ARM nohlt) to see whether the host is at fault".into()
+            "run it again with the CPU kept busy (chrt --idle 0 taskset -c CPU yes > /dev/null): if starts are in time then, it was the host".into()
         }
         Class::Idle => "forbid deep idle states while the task runs: jitterlab run --cpu-dma-latency 0".into(),
         Class::InterruptsOff | Class::NotPreemptible if run.tasks.iter().any(|task| task.spec.name == who) => {
@@ -142,14 +160,43 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
         Class::Throttled => {
             "lift the limit on real-time computing: sysctl kernel.sched_rt_runtime_us=-1, or compute less".into()
         }
+        Class::FairServer => {
+            "compute less, or give it no time: echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime".into()
+        }
+        Class::Budget => "raise its runtime above the longest work, or shorten the work".into(),
+        Class::Quota => "raise or lift the quota: cpu.max (version 1: cpu.cfs_quota_us), CPUQuota= of systemd, --cpus of docker".into(),
+        Class::Stopped => format!("find out why {who} stops it (SIGSTOP, SIGTSTP)"),
+        Class::Traced => format!("do not trace it while it matters: end {who}"),
+        Class::Frozen => "do not freeze its control group, or suspend the system, while it matters".into(),
+        Class::Lock => format!(
+            "give the lock priority inheritance (PTHREAD_PRIO_INHERIT), and let {who} hold it for shorter"
+        ),
+        Class::Inversion => "give the lock priority inheritance (PTHREAD_PRIO_INHERIT)".into(),
+        Class::LockInheriting => format!("let {who} hold the lock for shorter, or hand data over without one"),
+        Class::Mixed => "jitterlab why --details lists every cause".into(),
         Class::Migration => "bind the task to one CPU".into(),
         Class::PageFault => "lock the program's memory and touch it before it matters (mlockall)".into(),
         Class::Blocked => format!("keep {who} from holding up the task: priority inheritance, shorter locked parts"),
         Class::OwnWork => "shorten the work, or lengthen the period".into(),
         Class::AskedLate => "wait for absolute times (clock_nanosleep with TIMER_ABSTIME)".into(),
         Class::TimerSlack => "give the task a real-time priority, or set its timer slack to 1 ns (prctl)".into(),
-        Class::SlowReturn => "nothing is known to help: the task had the processor and was slow".into(),
+        Class::SlowReturn => {
+            "its clock frequency, its caches or a host decide: set the performance governor and compare".into()
+        }
         Class::Lost => "repeat it with fewer other things on this CPU".into(),
         _ => "nothing: it is the way of a wake-up on this machine".into(),
+    }
+}
+
+/// When something was due: the time of day, to be compared with what the system noted then, where the run knows it.
+pub(super) fn when(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
+    const MS: i64 = 1_000_000;
+    match run.epoch_offset_ns {
+        Some(offset_ns) => {
+            let ms = due_ns.saturating_add(offset_ns).div_euclid(MS).rem_euclid(86_400_000);
+            let (s, ms) = (ms / 1_000, ms % 1_000);
+            format!("{:02}:{:02}:{:02}.{ms:03}", s / 3_600, s / 60 % 60, s % 60)
+        }
+        None => format!("{:.3} s", (due_ns - first_due_ns) as f64 / 1e9),
     }
 }

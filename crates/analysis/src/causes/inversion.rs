@@ -1,0 +1,58 @@
+//! Waits for a lock, split by whether its holder had a processor meanwhile.
+
+use std::collections::BTreeMap;
+
+use super::event::Name;
+use super::processor::{Occupant, Processor};
+
+/// A stretch of a wait for a lock; `middle` had the holder's processor while the holder was ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    pub from_ns: i64,
+    pub to_ns: i64,
+    pub middle: Option<Option<Name>>,
+}
+
+/// Splits a stretch of a wait by what this thread did, which ended the wait then. Where it ran is known of processors that
+/// are recorded only: what is not seen is no inversion.
+pub fn by_holder(
+    processors: &BTreeMap<u16, Processor>,
+    holder: i32,
+    let_go_ns: i64,
+    (from_ns, to_ns): (i64, i64),
+) -> Vec<Wait> {
+    // It lets go at the end, so it has a processor then.
+    let has = |processor: &&Processor| {
+        processor.ran.over(let_go_ns - 1, let_go_ns).any(|(_, _, occupant)| is(occupant, holder))
+    };
+    let Some(processor) = processors.values().find(has) else {
+        return vec![Wait { from_ns, to_ns, middle: None }];
+    };
+    let ready = |t_ns: i64| {
+        let before = processor.left.partition_point(|left| left.t_ns <= t_ns);
+        let last = processor.left.iter().take(before).rev().find(|left| left.pid == holder);
+        last.is_some_and(|left| left.ready)
+    };
+    let runs_elsewhere = |from: i64, to: i64| {
+        processors.values().any(|p| p.ran.over(from, to).any(|(_, _, occupant)| is(occupant, holder)))
+    };
+    let waits = processor.ran.over(from_ns, to_ns).map(|(from_ns, to_ns, occupant)| {
+        let middle = match occupant {
+            Occupant::Thread(seen)
+                if seen.pid != holder
+                    && seen.pid != 0
+                    && ready(from_ns)
+                    && !runs_elsewhere(from_ns, to_ns) =>
+            {
+                Some(seen.name)
+            }
+            _ => None,
+        };
+        Wait { from_ns, to_ns, middle }
+    });
+    waits.collect()
+}
+
+fn is(occupant: Occupant, pid: i32) -> bool {
+    matches!(occupant, Occupant::Thread(seen) if seen.pid == pid)
+}

@@ -1,0 +1,89 @@
+//! Verdicts on a task that cannot run: stopped, frozen, out of budget, waiting for a lock. Its own state shows them, whatever
+//! its processor does meanwhile.
+
+use jitterlab_model::causes::{CauseClass as Class, Evidence};
+
+use super::event::Name;
+use super::inversion;
+use super::split::Fragment;
+use super::thread::{Off, State, Waker, last_deed};
+use super::verdict::{Around, Named, Verdict, all};
+
+impl Around<'_> {
+    /// What holds a task that cannot run; `None` where it waits for a time or for others.
+    pub(super) fn held(&self, off: Off, fragment: &Fragment) -> Option<Verdict> {
+        let thread = self.thread;
+        let of = |class, who| Some(all(Named { class, who }, Evidence::Events));
+        match off {
+            Off::Stopped => of(Class::Stopped, last_deed(&thread.stops, fragment.from_ns)),
+            Off::Traced => of(Class::Traced, last_deed(&thread.tracers, fragment.from_ns)),
+            Off::Lock { inherits: true } => {
+                let lent = last_deed(&thread.holders, fragment.from_ns);
+                of(Class::LockInheriting, lent.or_else(|| self.let_go_by(fragment)))
+            }
+            Off::Lock { inherits: false } => of(Class::Lock, self.let_go_by(fragment)),
+            Off::Fault => of(Class::PageFault, None),
+            Off::Budget => of(Class::Budget, None),
+            Off::Sleeps | Off::SleepsDeeply | Off::Frozen => {
+                let group = thread.frozen.over(fragment.from_ns, fragment.to_ns).next();
+                match group.and_then(|(.., by)| by) {
+                    Some(by) => of(Class::Frozen, by),
+                    None if off == Off::Frozen => of(Class::Frozen, self.let_go_by(fragment)),
+                    None => None,
+                }
+            }
+        }
+    }
+
+    /// Waiting for something that this ends. Of a wait that no signal ends, its call would have to be known.
+    pub(super) fn blocked(&self, fragment: &Fragment, who: Option<Name>) -> Verdict {
+        let is_deep = fragment.state == State::Off(Off::SleepsDeeply);
+        let evidence = if is_deep { Evidence::None } else { Evidence::Events };
+        all(Named { class: Class::Blocked, who }, evidence)
+    }
+
+    /// A fragment, and of a wait for a lock the parts in which others kept the holder from letting go.
+    pub fn verdicts(&self, fragment: &Fragment) -> Vec<(i64, i64, Verdict)> {
+        let judged = |from_ns, to_ns, verdict| (from_ns, to_ns, verdict);
+        let ends = self.thread.next_wake(fragment.to_ns).map(|wake| wake.by);
+        if let (State::Off(Off::Lock { inherits: false }), Some(Waker::Thread(holder, _))) =
+            (fragment.state, ends)
+        {
+            let verdict = self.judge(fragment);
+            let until_ns = self.thread.next_wake(fragment.to_ns).map_or(fragment.to_ns, |wake| wake.t_ns);
+            let waits =
+                inversion::by_holder(self.processors, holder, until_ns, (fragment.from_ns, fragment.to_ns));
+            return waits
+                .into_iter()
+                .map(|wait| match wait.middle {
+                    Some(who) => {
+                        let cause = Named { class: Class::Inversion, who };
+                        judged(wait.from_ns, wait.to_ns, Verdict { cause, ..verdict })
+                    }
+                    None => judged(wait.from_ns, wait.to_ns, verdict),
+                })
+                .collect();
+        }
+        vec![judged(fragment.from_ns, fragment.to_ns, self.judge(fragment))]
+    }
+
+    /// What took the processor from the task in this fragment of its work, and for how long.
+    pub fn interruptions(&self, fragment: &Fragment) -> Vec<(Named, i64)> {
+        match (fragment.state, self.interruption(fragment)) {
+            (_, None) => Vec::new(),
+            (State::Off(Off::Lock { .. }), _) => {
+                let verdicts = self.verdicts(fragment).into_iter();
+                verdicts.map(|(from_ns, to_ns, verdict)| (verdict.cause, to_ns - from_ns)).collect()
+            }
+            (_, Some(cause)) => vec![(cause, fragment.to_ns - fragment.from_ns)],
+        }
+    }
+
+    /// The thread whose waking of the task ends this.
+    fn let_go_by(&self, fragment: &Fragment) -> Option<Name> {
+        match self.thread.next_wake(fragment.to_ns)?.by {
+            Waker::Thread(_, who) => who,
+            Waker::Timer | Waker::Handler(_) => None,
+        }
+    }
+}

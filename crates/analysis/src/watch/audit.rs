@@ -1,0 +1,86 @@
+//! System calls that a watched loop makes in its activations, and how long it is in them.
+
+use std::collections::BTreeMap;
+
+use jitterlab_model::causes::Bins;
+use jitterlab_model::watched::CallCount;
+
+use super::pass::Pass;
+use crate::causes::{Event, What};
+
+/// Calls that are named, those that took longest.
+const NAMED: usize = 12;
+
+/// The calls of one thread.
+#[derive(Debug, Default)]
+pub struct Audit {
+    /// The call that has not come back, and since when.
+    open: Option<(i64, i64)>,
+    /// Calls since the last wait of the loop: how often each was made, and for how long it lasted.
+    since: BTreeMap<i64, (u64, i64)>,
+    calls: BTreeMap<i64, Costs>,
+}
+
+#[derive(Debug, Default)]
+struct Costs {
+    times: u64,
+    lengths: Bins,
+    worst_ns: i64,
+}
+
+impl Audit {
+    /// Takes the next event of the thread's own context.
+    pub fn event(&mut self, event: &Event) {
+        match &event.what {
+            What::Call { number, .. } => self.open = Some((*number, event.t_ns)),
+            What::Return { .. } => {
+                if let Some((number, since_ns)) = self.open.take() {
+                    let (times, ns) = self.since.entry(number).or_default();
+                    *times += 1;
+                    *ns += event.t_ns - since_ns;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Events were lost: of this activation not all is known.
+    pub fn restart(&mut self) {
+        self.open = None;
+        self.since.clear();
+    }
+
+    /// The loop has waited for its next activation: the wait, made by this call, is none of its work.
+    pub fn waited(&mut self, wait: &Pass, number: i64) {
+        let since = std::mem::take(&mut self.since);
+        for (call, (times, ns)) in since {
+            let (own_times, own_ns) = match call == number {
+                true => (1, wait.ended_ns - wait.began_ns),
+                false => (0, 0),
+            };
+            if times > own_times {
+                let costs = self.calls.entry(call).or_default();
+                let ns = (ns - own_ns).max(0);
+                costs.times += times - own_times;
+                costs.lengths.record(ns);
+                costs.worst_ns = costs.worst_ns.max(ns);
+            }
+        }
+    }
+
+    /// The calls, those that took longest at worst first; `name` knows their names.
+    pub fn calls(&self, name: impl Fn(i64) -> String) -> Vec<CallCount> {
+        let count = |(number, costs): (&i64, &Costs)| CallCount {
+            number: *number,
+            name: name(*number),
+            times: costs.times,
+            activations: costs.lengths.count(),
+            p99_ns: costs.lengths.quantile_ns(0.99).unwrap_or(0).min(costs.worst_ns),
+            worst_ns: costs.worst_ns,
+        };
+        let mut calls: Vec<CallCount> = self.calls.iter().map(count).collect();
+        calls.sort_by_key(|call| std::cmp::Reverse(call.worst_ns));
+        calls.truncate(NAMED);
+        calls
+    }
+}

@@ -1,0 +1,192 @@
+//! What a watched loop does that costs it time, or may: its calls, faults, locks and settings, the costliest first.
+
+use jitterlab_analysis::causes::TaskWhy;
+use jitterlab_model::causes::{CauseClass as Class, Interruption};
+use jitterlab_model::watched::{CallCount, Waits};
+use jitterlab_model::{RunInfo, TaskRun};
+
+use super::words::{cause, remedy};
+use crate::section::{Cell, Piece};
+
+/// Habits that are shown; the others are under `--details`.
+const SHOWN: usize = 5;
+
+/// A habit of a loop.
+struct Habit {
+    what: String,
+    times: Option<u64>,
+    p99_ns: Option<i64>,
+    worst_ns: Option<i64>,
+    remedy: String,
+}
+
+/// The habits of a task of another program; nothing of a task of jitterlab's.
+pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> {
+    let Some(watched) = &task.watched else { return Vec::new() };
+    let mut habits: Vec<Habit> = watched.calls.iter().map(call).collect();
+    habits.extend(of.interruptions.iter().filter(|sum| is_own(sum.cause.class)).map(|sum| own(sum, run)));
+    habits.extend(settings(task));
+    habits.sort_by_key(|habit| std::cmp::Reverse(habit.worst_ns));
+    if habits.is_empty() {
+        return Vec::new();
+    }
+    let (shown, folded) = habits.split_at(habits.len().min(SHOWN));
+    let caption = format!("What {} itself does in its activations, by what it cost", of.task);
+    let mut pieces = vec![table(caption, shown)];
+    if !folded.is_empty() {
+        pieces.push(Piece::details(
+            format!("{}: more that it does", of.task),
+            vec![table(format!("What {} does besides", of.task), folded)],
+        ));
+    }
+    pieces
+}
+
+fn table(caption: String, habits: &[Habit]) -> Piece {
+    let rows = habits.iter().map(|habit| {
+        let time = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+        vec![
+            habit.what.as_str().into(),
+            Cell::of(habit.times, Cell::Count),
+            time(habit.p99_ns),
+            time(habit.worst_ns),
+            habit.remedy.as_str().into(),
+        ]
+    });
+    Piece::table(caption, &["habit, µs", "times", "p99", "worst", "remedy"], rows)
+}
+
+fn call(call: &CallCount) -> Habit {
+    let remedy = match &*call.name {
+        "mmap" | "munmap" | "brk" | "mremap" | "madvise" => {
+            "allocate before the loop; mallopt(M_TRIM_THRESHOLD, -1), mallopt(M_MMAP_MAX, 0)"
+        }
+        "openat" | "close" => "open files before the loop",
+        "futex" => "hand data over without a lock, or let a lock's holder be short",
+        _ => "let another thread do it, behind a queue",
+    };
+    let what = match &*call.name {
+        "" => format!("system call {}", call.number),
+        name => name.into(),
+    };
+    Habit {
+        what,
+        times: Some(call.times),
+        p99_ns: Some(call.p99_ns),
+        worst_ns: Some(call.worst_ns),
+        remedy: remedy.into(),
+    }
+}
+
+/// Whether an interruption of its work is the loop's own doing.
+const fn is_own(class: Class) -> bool {
+    matches!(
+        class,
+        Class::PageFault
+            | Class::Lock
+            | Class::LockInheriting
+            | Class::Inversion
+            | Class::Blocked
+            | Class::Migration
+    )
+}
+
+fn own(sum: &Interruption, run: &RunInfo) -> Habit {
+    Habit {
+        what: cause(&sum.cause),
+        times: Some(sum.times),
+        p99_ns: sum.p99_ns,
+        worst_ns: Some(sum.max_ns),
+        remedy: remedy(&sum.cause, run),
+    }
+}
+
+/// Settings that no event shows a cost of.
+fn settings(task: &TaskRun) -> Vec<Habit> {
+    let habit = |what: &str, remedy: &str| Habit {
+        what: what.into(),
+        times: None,
+        p99_ns: None,
+        worst_ns: None,
+        remedy: remedy.into(),
+    };
+    let granted = task.granted.as_ref();
+    let watched = task.watched.as_ref();
+    let unlocked = granted.is_some_and(|granted| !granted.memory_locked);
+    let ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
+    let relative = watched.is_some_and(|watched| watched.waits == Waits::NanosleepRelative);
+    let moved = watched.map_or(0, |watched| watched.moves);
+    let mut habits = Vec::new();
+    if unlocked {
+        habits.push(habit("memory is not locked", "mlockall(MCL_CURRENT | MCL_FUTURE)"));
+    }
+    if ordinary {
+        habits.push(habit("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
+    }
+    if relative {
+        habits.push(habit(
+            "sleeps for lengths of time",
+            "clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, ...)",
+        ));
+    }
+    if moved > 0 {
+        let moves = habit("moves between CPUs", "taskset, or pthread_setaffinity_np");
+        habits.push(Habit { times: Some(moved), ..moves });
+    }
+    habits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_analysis::causes::Told;
+    use jitterlab_model::causes::{Cause, TaskCauses};
+    use jitterlab_model::watched::{DueTimes, Watched};
+    use jitterlab_model::{Bench, Granted, Policy, TaskSpec};
+
+    #[test]
+    fn the_costliest_habit_comes_first_and_settings_last() {
+        let calls = [("write", 21_000), ("munmap", 58_000)].map(|(name, worst_ns)| CallCount {
+            number: 1,
+            name: name.into(),
+            times: 3_000,
+            activations: 3_000,
+            p99_ns: worst_ns / 2,
+            worst_ns,
+        });
+        let lock = Cause { class: Class::Lock, who: Some("gui".into()) };
+        let sum = Interruption {
+            cause: lock,
+            times: 150,
+            sum_ns: 9_000_000,
+            max_ns: 3_563_000,
+            p99_ns: Some(254_000),
+        };
+        let causes = TaskCauses { explained: 1, interruptions: vec![sum], ..TaskCauses::default() };
+        let of = TaskWhy::of("loop", &causes, Told::Latest(1));
+        let watched = Watched {
+            program: "loop".into(),
+            process: 7,
+            thread: 7,
+            waits: Waits::NanosleepRelative,
+            due: DueTimes::OwnTimer,
+            returns: None,
+            calls: calls.into(),
+            moves: 0,
+        };
+        let granted =
+            Granted { policy: Policy::Fifo(80), cpus: vec![1], memory_locked: false, timer_slack_ns: None };
+        let task =
+            TaskRun { watched: Some(watched), granted: Some(granted), ..TaskRun::new(TaskSpec::default()) };
+        let run = RunInfo::new(Bench::Host, "monotonic", []);
+        let pieces = pieces(&of, &task, &run);
+        let Piece::Table(table) = &pieces[0] else { panic!("{pieces:?}") };
+        let habits: Vec<String> = table.rows.iter().map(|row| format!("{:?}", row[0])).collect();
+        let place = |habit: &str| habits.iter().position(|shown| shown.contains(habit));
+        let order =
+            ["waiting for a lock of gui", "munmap", "write", "memory is not locked", "lengths of time"];
+        assert_eq!(order.map(place), [Some(0), Some(1), Some(2), Some(3), Some(4)], "{habits:?}");
+        let own = TaskRun::new(TaskSpec::default());
+        assert!(super::pieces(&of, &own, &run).is_empty(), "a task of jitterlab's has no habits");
+    }
+}
