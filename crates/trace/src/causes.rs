@@ -82,11 +82,11 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
     let mut lines = BufReader::new(lines);
     let mut first = String::new();
     lines.read_line(&mut first)?;
-    // Older files hold one text.
-    if let Ok(causes) = serde_json::from_str(&first) {
-        return Ok(causes);
-    }
-    let mut causes = RunCauses { tracer: row(&first)?, ..RunCauses::default() };
+    let Ok(Row::Tracer(tracer)) = serde_json::from_str(&first) else {
+        // Older files hold one text.
+        return Ok(serde_json::from_str(&first)?);
+    };
+    let mut causes = RunCauses { tracer, ..RunCauses::default() };
     let mut rows: BTreeMap<usize, TaskCauses> = BTreeMap::new();
     for line in lines.lines() {
         match serde_json::from_str(&line?)? {
@@ -102,13 +102,6 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
     }
     causes.tasks = rows.into_values().collect();
     Ok(causes)
-}
-
-fn row(line: &str) -> io::Result<Tracer> {
-    match serde_json::from_str(line)? {
-        Row::Tracer(tracer) => Ok(tracer),
-        _ => Err(io::ErrorKind::InvalidData.into()),
-    }
 }
 
 pub(crate) fn read(file: &File, place: Place) -> io::Result<RunCauses> {

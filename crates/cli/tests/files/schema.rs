@@ -118,7 +118,7 @@ fn an_examination_keeps_to_the_schema_and_ends_with_a_page_and_a_decision() {
     let page = fs::read_to_string(folder.path().join("jitterlab-doctor.html")).unwrap();
     assert!(page.contains("Is this computer fit?") && page.contains("What to do next"));
     let left = fs::read_dir(folder.path()).unwrap().count();
-    assert_eq!(left, 2, "the page and the run it is made of");
+    assert_eq!(left, 3, "the page, the run it is made of, and what --continue goes on from");
     for bad in [&["--budget", "5s"][..], &["--by", "sorcery"]] {
         known::refused(folder.path(), &[&["doctor", "plc", "--yes"], bad].concat(), 2, &[bad[0]]);
     }

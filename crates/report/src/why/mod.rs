@@ -358,16 +358,16 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     };
     let rows = of.events.iter().take(LANES).map(|late| {
         vec![
-            when(late.due_ns, first_due_ns, run).into(),
-            Cell::time(late.latency_ns as f64),
             format!("#{}", count(late.index)).into(),
+            Cell::time(late.latency_ns as f64),
             lane(late).into(),
+            when(late.due_ns, first_due_ns, run).into(),
         ]
     });
     let due = if run.epoch_offset_ns.is_some() { "due, UTC" } else { "due after" };
     Table::new(
         "The latest, from due time to start: letters as above, · the usual way, * other causes",
-        &[due, "late, µs", "start", ""],
+        &["start", "late, µs", "", due],
         rows,
     )
 }

@@ -479,15 +479,12 @@ impl Output {
         Ok(named.map(|(number, _)| *number).chain(0..of_histogram).collect())
     }
 
-    /// How many threads the output speaks of, in whatever place: they are counted from 0.
+    /// How many threads the output speaks of besides its figures: they are counted from 0.
     fn named(&self, command: Option<&Command<'_>>) -> usize {
         let by_command = command.and_then(|command| command.number(["t", "threads"]));
         let by_command = by_command.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);
-        let figures = self.footers.iter().map(|(_, figures)| figures.len());
-        let columns = self.rows.iter().map(|row| row.len() - 1);
         let last = self.threads.keys().last().map_or(0, |last| last + 1);
-        let named = [by_command, self.ids.len(), self.next_intervals.len(), last];
-        figures.chain(columns).chain(named).max().unwrap_or(0)
+        by_command.max(last).max(self.ids.len()).max(self.next_intervals.len())
     }
 
     /// Adds a thread as a task.

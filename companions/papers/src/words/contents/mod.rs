@@ -285,7 +285,10 @@ fn head(contents: &PaperContents) -> Option<Head> {
     let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(became);
     let refuted = count(&|item| item.stands == Stands::Refuted);
     let first = items.iter().find(|item| item.is_repeated() && item.results.is_empty()).or(items.first())?;
-    let word = if ran == 0 { "NOT YET RUN HERE" } else { "REPEATED" };
+    let (word, became) = match ran {
+        0 => ("NOT YET RUN HERE", String::new()),
+        _ => ("REPEATED", format!("; of statements {holds} hold, {not} do not, {open} cannot be told")),
+    };
     let failed = |item: &&PaperItem| item.results.iter().any(|of| of.standing == Some(Standing::DoesNotHold));
     let wrong = items.iter().find(failed).or(items.iter().find(|item| item.stands == Stands::Refuted));
     let first_wrong = |item: &PaperItem| {
@@ -296,8 +299,8 @@ fn head(contents: &PaperContents) -> Option<Head> {
         fitness: if ran == 0 { Fitness::CannotTell } else { Fitness::Limited },
         asked: false,
         verdict: format!(
-            "{word}: {ran} of {} figures, tables, equations and claims were repeated; of statements {holds} hold, {not} do not, \
-             {open} cannot be told; {refuted} are refuted by the documents' own numbers.",
+            "{word}: {ran} of {} figures, tables, equations and claims were repeated{became}; {refuted} are refuted by the \
+             documents' own numbers.",
             items.len()
         ),
         number: wrong.map_or_else(|| "None of them is wrong.".into(), first_wrong),
