@@ -80,13 +80,18 @@ fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
         })
         .collect();
     let is_bad = verdict.fitness == Fitness::Unfit;
-    let as_it_ran = if is_bad && is_ordinary(run) { ", as it ran" } else { "" };
+    let as_it_ran = if is_bad && is_ordinary(run, verdict) { ", as it ran" } else { "" };
     format!("{}{as_it_ran}.", worst_first.join("; "))
 }
 
-/// Whether a task ran under an ordinary policy, so that a better one may do better.
-fn is_ordinary(run: &RunInfo) -> bool {
-    let mut granted = run.tasks.iter().filter_map(|task| task.granted.as_ref());
+/// Whether a task that a purpose is not served by ran under an ordinary policy, so that a better one may do better.
+fn is_ordinary(run: &RunInfo, verdict: &Verdict) -> bool {
+    let decides = |name: &str| {
+        let mut unserved = verdict.with(Fitness::Unfit).filter_map(|purpose| purpose.decided_by.as_ref());
+        unserved.any(|decided| decided.task == name)
+    };
+    let of_those = run.tasks.iter().filter(|task| decides(&task.spec.name));
+    let mut granted = of_those.filter_map(|task| task.granted.as_ref());
     granted.any(|granted| !granted.policy.is_real_time())
 }
 
@@ -193,7 +198,7 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     if run.is_imported() {
         return next_of_import(run, verdict, file.unwrap_or("FILE"));
     }
-    let is_bad = verdict.fitness == Fitness::Unfit && is_ordinary(run);
+    let is_bad = verdict.fitness == Fitness::Unfit && is_ordinary(run, verdict);
     match verdict.fitness {
         _ if is_bad || without(Untested::Policy) => match refused_policy(run) {
             Some(refusal) => format!("{}, then measure again", first_way(&refusal.remedy)),
