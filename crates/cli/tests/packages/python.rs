@@ -127,7 +127,7 @@ fn the_examples_run_and_their_types_are_right() {
     let Output { status, stdout, stderr } = gate.output().unwrap();
     let told = String::from_utf8_lossy(&stdout);
     let judged = status.code().is_some_and(|code| [0, 1, 3].contains(&code))
-        && told.contains("controller: what really differs");
+        && told.contains("controller: real differences");
     assert!(judged, "{status}\n{told}\n{}", String::from_utf8_lossy(&stderr));
     let mypy = "import runpy, sys; sys.argv[0] = 'mypy'; runpy.run_module('mypy', run_name='__main__')";
     let programs = ["controller.py", "two_threads.py", "gate.py"].map(example);

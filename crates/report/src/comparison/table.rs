@@ -11,8 +11,8 @@ use crate::words::{MANY, list};
 /// Names longer than this are written below the table, and letters in it.
 const LONGEST_NAME: usize = 12;
 
-/// The runs of a task in one table: activations, then each figure, what really differs first and of that what differs
-/// most.
+/// The runs of a task in one table: activations, then each figure, real differences first, of each kind the
+/// largest.
 pub(super) fn side_by_side(task: &str, compared: &Comparison) -> Table {
     let runs = &compared.runs;
     let long = runs.iter().any(|run| run.name.chars().count() > LONGEST_NAME);
