@@ -15,7 +15,7 @@ const LEAST: f64 = 0.01;
 pub const USUAL: [Knob; 5] =
     [Knob::OtherThreads, Knob::Interrupts, Knob::Policy, Knob::GroupLimits, Knob::IdleLatency];
 
-/// What a knob remedies.
+/// Causes that a knob remedies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Remedied {
     /// The largest of the causes that it bears on, its own before others.
@@ -35,7 +35,7 @@ enum Bearing {
     Own,
 }
 
-/// What a knob remedies of what made a task late; `None` where it remedies nothing of it.
+/// Causes of a task's lateness that a knob remedies; `None` where it remedies nothing of it.
 #[must_use]
 pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<Remedied> {
     let of = |bearing: Bearing| {
@@ -71,12 +71,14 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     let threads = matches!(class, Class::Preempted | Class::Shared | Class::NotPreemptible);
     let speed = matches!(class, Class::Usual | Class::OwnWork | Class::SlowReturn | Class::TimerInterrupt);
     let memory = matches!(class, Class::PageFault | Class::Vector);
+    let waits = matches!(class, Class::Blocked | Class::Lock | Class::LockInheriting | Class::Inversion);
+    let limited = matches!(class, Class::Throttled | Class::Quota);
     let by = |names: &[&str]| threads && is_by(cause, names);
     let (own, may) = match knob {
         Knob::OtherThreads | Knob::Cpuset => {
             let brought =
                 matches!(class, Class::Softirq | Class::OtherTimer | Class::Vector | Class::Migration);
-            (threads, open || brought || matches!(class, Class::Blocked | Class::PageFault))
+            (threads, open || brought || waits || class == Class::PageFault)
         }
         Knob::Interrupts => {
             (class == Class::Interrupt, open || matches!(class, Class::Vector | Class::Softirq))
@@ -87,10 +89,9 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
         Knob::NetworkThreads => (class == Class::Softirq, false),
         Knob::NetworkCoalescing => (false, matches!(class, Class::Interrupt | Class::Softirq)),
         Knob::RcuNormal => (false, class == Class::Vector),
-        Knob::Policy => {
-            (matches!(class, Class::Shared | Class::TimerSlack), threads || class == Class::Throttled)
-        }
-        Knob::GroupLimits | Knob::RealTimeThrottling => (class == Class::Throttled, false),
+        Knob::Policy => (matches!(class, Class::Shared | Class::TimerSlack), threads || limited),
+        Knob::GroupLimits => (limited, false),
+        Knob::RealTimeThrottling => (class == Class::Throttled, false),
         Knob::IdleLatency | Knob::IdleStates => (class == Class::Idle, false),
         // The frequency is seen nowhere but in how long everything takes that the kernel and the task do themselves.
         Knob::Governor | Knob::FrequencyFloor | Knob::Turbo => (false, speed),
@@ -185,6 +186,7 @@ mod tests {
             Class::OtherTimer,
             Class::Idle,
             Class::Throttled,
+            Class::Quota,
             Class::NotPreemptible,
         ] {
             let why = late_by(&[(class, None, 1.0)]);
