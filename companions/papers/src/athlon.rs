@@ -21,7 +21,7 @@ use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Parts;
 
 use crate::Workplace;
-use crate::systems::{self, Kernels};
+use crate::systems::{self, Kernels, System};
 
 /// Of what `matrix --json` prints, the cells that it measured.
 #[derive(serde::Deserialize)]
@@ -93,11 +93,7 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
     };
     // The report's threads ran under Xenomai.
-    let wake = match &facts.real_time_cores {
-        cores if cores.cobalt.is_some() => WakeMethod::Cobalt,
-        cores if cores.evl.is_some() => WakeMethod::Evl,
-        _ => WakeMethod::Nanosleep,
-    };
+    let wake = System::like_xenomai(System::of(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
     let settings = vec![
         setting(NO_LOAD, "none")?,
         setting(HOGS, &format!("hog@{hogs}"))?,
@@ -162,7 +158,8 @@ fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<Matr
         ["jitterlab", "matrix", "--json", "--output", "/tmp/cells"].map(String::from).into();
     cells.extend(["--rounds", "1", "--budget", "24h", "--duration", &duration].map(String::from));
     cells.extend([NO_LOAD, HOGS].iter().flat_map(|load| ["--load".into(), String::from(*load)]));
-    let system = kernels.like_xenomai();
+    let system =
+        System::like_xenomai(kernels.systems()).ok_or_else(|| Error::defect("no real-time system"))?;
     let tasks = tasks(system.wake);
     cells.extend(tasks.iter().flat_map(|task| ["--task".into(), task.to_string()]));
     cells.extend(["--cpus".into(), CpuSet::from_iter(0..cpus).to_string()]);

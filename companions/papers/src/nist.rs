@@ -41,13 +41,11 @@ fn measured(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<NistLoad
     at.make()?;
     systems.retain(|system| !system.is_ordinary());
     let task = TaskSpec { period_ns: PERIOD_NS, ..TaskSpec::default() };
-    let of = |runs: &[PageRun]| {
-        let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-        summaries.filter_map(LatencyRange::of).reduce(LatencyRange::with)
-    };
     let (mut found, mut stretches, mut disk) = (Vec::new(), Vec::new(), Vec::new());
-    for ((number, system), Measured { found: of_system, runs }) in
-        systems.iter().enumerate().zip(at.under_loads(&systems, &LOADS, &task, of)?)
+    for ((number, system), Measured { found: of_system, runs }) in systems
+        .iter()
+        .enumerate()
+        .zip(at.under_loads(&systems, &LOADS, &task, LatencyRange::of, LatencyRange::with)?)
     {
         stretches.push(runs.iter().map(|turns| turns.iter().flat_map(ranges).collect()).collect());
         let mut firsts: Vec<PageRun> =

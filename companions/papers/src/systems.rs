@@ -4,9 +4,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::claims::stretches::TURNS;
 use crate::claims::{SystemUnderLoads, UnderLoad};
 use crate::error::without_core;
 use crate::words::Step;
+use jitterlab_analysis::Summary;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::job;
 use jitterlab_kernel::session::run_step;
@@ -15,6 +17,7 @@ use jitterlab_model::facts::Preemption;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
+use jitterlab_rt::xenomai::Core;
 
 use crate::{Workplace, read};
 
@@ -65,7 +68,9 @@ impl System {
         Self::of(&facts::read(&Root::system()))
     }
 
-    fn of(machine: &SystemFacts) -> Vec<System> {
+    /// All that a machine has.
+    #[must_use]
+    pub fn of(machine: &SystemFacts) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let is_real_time = machine.kernel.preemption == Some(Preemption::RealTime);
         let mut all = vec![
@@ -77,6 +82,14 @@ impl System {
         all.extend(cores.cobalt.is_some().then(|| Self::here("cobalt", fifo, WakeMethod::Cobalt)));
         all.extend(cores.evl.is_some().then(|| Self::here("evl", fifo, WakeMethod::Evl)));
         all
+    }
+
+    /// Of several, the one that is nearest to Xenomai 2: on a core of it, else the first real-time one.
+    #[must_use]
+    pub fn like_xenomai(all: Vec<System>) -> Option<System> {
+        let mut real_time: Vec<System> = all.into_iter().filter(|system| !system.is_ordinary()).collect();
+        let on_core = real_time.iter().position(|system| Core::of(system.wake).is_some());
+        (!real_time.is_empty()).then(|| real_time.swap_remove(on_core.unwrap_or(0)))
     }
 
     /// Whether it is no real-time system.
@@ -126,17 +139,6 @@ impl Kernels {
         }
         Ok(())
     }
-
-    /// The one that is nearest to Xenomai 2: a kernel with a core of it, else with PREEMPT_RT.
-    #[must_use]
-    pub fn like_xenomai(&self) -> System {
-        let fifo = Policy::Fifo(80);
-        match (&self.cobalt, &self.evl) {
-            (Some(cobalt), _) => System::booted("cobalt", cobalt, fifo, WakeMethod::Cobalt),
-            (None, Some(evl)) => System::booted("evl", evl, fifo, WakeMethod::Evl),
-            (None, None) => System::booted("preempt-rt", &self.preempt_rt, fifo, WakeMethod::Nanosleep),
-        }
-    }
 }
 
 /// The first two numbers of a kernel's release.
@@ -178,18 +180,16 @@ pub(crate) struct Measured<T> {
     pub runs: Vec<Vec<PageRun>>,
 }
 
-/// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
-pub const TURNS: usize = 3;
-
 impl Workplace<'_> {
     /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot. Run files that are there
-    /// from before are kept. `of` takes what is wanted from the runs of each load.
+    /// from before are kept. `of` takes what is wanted of a run, `with` puts the turns of a load together.
     pub(crate) fn under_loads<T>(
         &mut self,
         systems: &[System],
         loads: &[Case],
         task: &TaskSpec,
-        of: impl Fn(&[PageRun]) -> Option<T>,
+        of: impl Fn(&Summary) -> Option<T>,
+        with: impl Fn(T, T) -> T,
     ) -> Result<Vec<Measured<T>>, Error> {
         let name = |system: &System, case: &Case, turn: usize| match turn {
             0 => format!("{}-{}", system.name, case.name),
@@ -214,10 +214,11 @@ impl Workplace<'_> {
                 let files: Vec<PathBuf> =
                     (0..turns).map(|turn| self.run_file(&name(system, case, turn))).collect();
                 let of_load = read(&files)?;
+                let summaries = of_load.iter().filter_map(|run| Some(&run.tasks.first()?.measured.summary));
                 found.push(UnderLoad {
                     condition: case.name.into(),
                     load: case.load.into(),
-                    found: of(&of_load),
+                    found: summaries.filter_map(&of).reduce(&with),
                 });
                 runs.push(of_load);
             }

@@ -56,7 +56,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
     })
 }
 
-/// What was measured on each system, the first run of each load, and the report's figures of these.
+/// Measurements of each system, the first run of each load, and the report's figures of these.
 struct Repeated {
     systems: Vec<TwenteSystem>,
     runs: Vec<PageRun>,
@@ -89,14 +89,9 @@ impl Repeated {
 /// are series, even ones histograms.
 fn repeated(at: &mut Workplace<'_>, systems: &[System]) -> Result<Repeated, Error> {
     at.make()?;
-    let of = |runs: &[PageRun]| {
-        let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-        summaries.filter_map(LoopTimes::of).reduce(LoopTimes::with)
-    };
+    let measured = at.under_loads(systems, &LOADS, &task(), LoopTimes::of, LoopTimes::with)?;
     let mut all = Repeated { systems: Vec::new(), runs: Vec::new(), figures: Vec::new() };
-    for (system, Measured { found, runs }) in
-        systems.iter().zip(at.under_loads(systems, &LOADS, &task(), of)?)
-    {
+    for (system, Measured { found, runs }) in systems.iter().zip(measured) {
         let mut stretches = Vec::new();
         for ((case, runs), number) in found.loads.iter().zip(runs).zip(0..) {
             let mut of_load = LoopStretches::default();

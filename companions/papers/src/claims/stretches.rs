@@ -6,6 +6,9 @@ use jitterlab_analysis::median_interval::MedianInterval;
 /// Stretches that a run is cut into: enough for a narrow interval of their median.
 pub const STRETCHES: usize = 20;
 
+/// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
+pub const TURNS: usize = 3;
+
 /// How many times as large a number of one run's stretches is as another's, stretch by stretch.
 pub(super) fn factor(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
     MedianInterval::of(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))

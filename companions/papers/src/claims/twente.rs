@@ -215,7 +215,7 @@ pub struct TwenteReproduction {
     pub conclusions: Vec<Tested<Conclusion>>,
     /// How long the work takes for each number of divisions that the report weighs, least first; on a machine only.
     pub work: Vec<WorkTime>,
-    /// What the report says of these numbers, tested.
+    /// Statements of the report on these numbers, tested.
     pub choice: Vec<Tested<Choice>>,
 }
 

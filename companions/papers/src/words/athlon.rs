@@ -56,7 +56,7 @@ fn here(found: &AthlonReproduction) -> String {
     )
 }
 
-/// What the Athlon report observes, all of which its own numbers affirm.
+/// Observations of the Athlon report, all of which its own numbers affirm.
 pub(super) fn statements(found: &AthlonReproduction) -> Vec<Said> {
     let said = |compared: &Compared| {
         let (item, statement) = match compared.asked {

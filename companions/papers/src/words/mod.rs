@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use crate::claims::athlon::AthlonReproduction;
 use crate::claims::epos::EposReproduction;
 use crate::claims::nist::{NistJitter, NistLoads};
+use crate::claims::stretches::{STRETCHES, TURNS};
 use crate::claims::torques::NistTorques;
 use crate::claims::twente::TwenteReproduction;
 use crate::claims::{Standing, Tested};
@@ -40,12 +41,12 @@ pub struct Reproduction {
     /// Where the run files and figures are.
     pub directory: PathBuf,
     pub found: Found,
-    /// What became of items of the document, by their names in its list.
+    /// Verdicts on items of the document, by their names in its list.
     pub verdicts: BTreeMap<&'static str, Standing>,
 }
 
 impl Reproduction {
-    /// What was found, and what it says of the items of its document: one holds where all of its statements do.
+    /// Takes what was found with its verdicts on the items of the document: one holds where all of its statements do.
     #[must_use]
     pub fn of(directory: PathBuf, found: Found) -> Self {
         let mut verdicts: BTreeMap<&'static str, Standing> = BTreeMap::new();
@@ -174,7 +175,7 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
     }
 }
 
-/// What a document says of what was measured, tested.
+/// Statements of a document on what was measured, tested.
 fn statements(found: &Found) -> Vec<Said> {
     match found {
         Found::Athlon(found) => athlon::statements(found),
@@ -208,6 +209,11 @@ fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (&'static str, String, 
         Said { item, statement, standing: tested.standing, numbers }
     });
     each.collect()
+}
+
+/// How measurements on this machine were made.
+fn in_turns() -> String {
+    format!("Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals.")
 }
 
 fn standing(standing: Standing) -> &'static str {

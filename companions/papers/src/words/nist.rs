@@ -4,7 +4,6 @@ use std::f64::consts::PI;
 
 use crate::claims::nist::{NistLoads, Statement};
 use crate::claims::torques::{Claim, NistTorques, TorqueRow};
-use crate::systems::TURNS;
 use jitterlab_analysis::median_interval::MedianInterval;
 
 use super::{NistReproduction, Said, claims, each, intervals, nist_jitter};
@@ -95,11 +94,8 @@ pub(super) fn torque_claims(found: &NistTorques) -> Vec<Said> {
 
 /// Figure 3: what the paper says of it, and the ranges.
 fn loads(found: &NistLoads) -> [Piece; 3] {
-    let (of, how) = if found.in_virtual_time {
-        (" of virtual time", caution(found))
-    } else {
-        ("", format!("Each measured {TURNS} times in turns; 20 stretches of each run give the intervals."))
-    };
+    let (of, how) =
+        if found.in_virtual_time { (" of virtual time", caution(found)) } else { ("", super::in_turns()) };
     [
         super::table("What the paper says of figure 3, and what became of it here", statements(found)),
         Piece::table(format!("Figure 3: latency of a task of 500 µs, in µs{of}"), &RANGES, ranges(found)),

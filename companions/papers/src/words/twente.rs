@@ -4,7 +4,7 @@ use crate::claims::twente::{
     Choice, Conclusion, LoopTimes, PERIOD_NS, PRINTED, PrintedLoop, TwenteReproduction, WorkTime,
 };
 use crate::claims::{SystemUnderLoads, UnderLoad};
-use crate::systems::{System, TURNS};
+use crate::systems::System;
 use jitterlab_analysis::median_interval::MedianInterval;
 
 use super::{PaperFigure, Said, claims, each, intervals};
@@ -61,11 +61,8 @@ pub(super) fn statements(found: &TwenteReproduction) -> Vec<Said> {
 
 pub(super) fn section(found: &TwenteReproduction) -> Section {
     let said = super::table("What the report says, and what became of it here", statements(found));
-    let (of, how) = if found.in_virtual_time {
-        (" of virtual time", caution(found))
-    } else {
-        ("", format!("Each measured {TURNS} times in turns; 20 stretches of each run give the intervals."))
-    };
+    let (of, how) =
+        if found.in_virtual_time { (" of virtual time", caution(found)) } else { ("", super::in_turns()) };
     let table = Piece::table(format!("Duration of the loop of 1 ms, in ms{of}"), &HEADER, rows(found));
     let mut pieces = vec![said, table, in_report(found)];
     if !found.work.is_empty() {

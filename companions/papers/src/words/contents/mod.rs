@@ -1,4 +1,4 @@
-//! What the source documents hold: each figure, table, equation and claim of theirs, how it can be had, and what its last
+//! Contents of the source documents: each figure, table, equation and claim of theirs, how it can be had, and what its last
 //! repetition here gave.
 //!
 //! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table, without results.
@@ -118,11 +118,11 @@ pub struct PaperItem {
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
-    /// What its last repetitions here gave.
+    /// Results of its last repetitions here.
     pub results: Vec<ItemResult>,
 }
 
-/// What the last repetition of a document gave of an item.
+/// Result of the last repetition of a document for an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ItemResult {
     pub in_virtual_time: bool,
