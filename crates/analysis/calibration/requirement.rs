@@ -127,7 +127,7 @@ impl Breaking {
         }
     }
 
-    /// What a run shows.
+    /// Breaches of a run.
     fn breaches(self, noise: &mut Noise) -> Breaches {
         if let Breaking::Above(process, share) = self {
             let limit_ns = process.quantile(share) as i64;

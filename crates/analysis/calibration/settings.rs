@@ -122,7 +122,7 @@ pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: 
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// How often it is found that the first of so many settings multiplies the figure by this, as the plan of a budget in minutes
+/// Share of experiments that find that the first of so many settings multiplies the figure by this, as the plan of a budget in minutes
 /// has it, where white blocks scatter by so much; beside it, what the plan says it finds with 90 %.
 pub fn power(
     knobs: usize,

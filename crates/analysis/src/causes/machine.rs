@@ -8,11 +8,11 @@ pub struct Machine {
     /// Whether processor time in handlers of interrupts may not be counted for the thread they interrupt
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
     pub handlers_apart: bool,
-    /// What can hold off real-time threads.
+    /// Limits that can hold off real-time threads.
     pub limits: Limits,
 }
 
-/// What can hold off real-time threads in favour of ordinary ones, by the kernel's version and options.
+/// Limits that hold off real-time threads in favour of ordinary ones, by the kernel's version and options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
     /// The limit on real-time computing: kernels before 6.12.

@@ -10,7 +10,7 @@ use super::thread::{Off, State, Waker, last_deed};
 use super::verdict::{Around, Named, Verdict, all};
 
 impl Around<'_> {
-    /// What holds a task that cannot run; `None` where it waits for a time or for others.
+    /// Cause that holds a task that cannot run; `None` where it waits for a time or for others.
     pub(super) fn held(&self, off: Off, fragment: &Fragment) -> Option<Verdict> {
         let thread = self.thread;
         let of = |class, who| Some(all(Named { class, who }, Evidence::Events));
@@ -67,7 +67,7 @@ impl Around<'_> {
         vec![judged(fragment.from_ns, fragment.to_ns, self.judge(fragment))]
     }
 
-    /// What took the processor from the task in this fragment of its work, and for how long.
+    /// Causes that took the processor from the task in this fragment of its work, and for how long.
     pub fn interruptions(&self, fragment: &Fragment) -> Vec<(Named, i64)> {
         match (fragment.state, self.interruption(fragment)) {
             (_, None) => Vec::new(),

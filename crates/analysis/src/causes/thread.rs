@@ -112,7 +112,7 @@ pub struct Thread {
     pub frozen: Track<Option<Option<Name>>>,
     /// Its priority as the kernel counts.
     pub priority: i16,
-    /// What is known of its CPU quota.
+    /// Knowledge of its CPU quota.
     pub quota: Quota,
     /// The timer of its next budget, under SCHED_DEADLINE, once it is set, and whether it was used up before.
     budget: Option<(u64, bool)>,
@@ -128,7 +128,7 @@ pub struct Thread {
     expired: Option<(u16, i64)>,
 }
 
-/// What is known of a thread's CPU quota.
+/// Knowledge of a thread's CPU quota.
 #[derive(Debug, Default)]
 pub struct Quota {
     /// Whether one is set for its group or one above.
@@ -282,7 +282,7 @@ impl Thread {
         }
     }
 
-    /// What it does when it leaves its processor; `None` where it still wants it.
+    /// State in which it leaves its processor; `None` where it still wants it.
     fn left(&self, leaves: Leaves) -> Option<Off> {
         Some(match (leaves, self.open) {
             (Leaves::Stopped, _) => Off::Stopped,

@@ -84,7 +84,7 @@ fn settings_stand(number: usize) -> String {
     format!("{} {verb}", plural(number as u64, "setting"))
 }
 
-/// What it may cost here, where that is known.
+/// Cost here, where that is known.
 fn up_to(check: &Check) -> String {
     check.costs_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
 }

@@ -292,7 +292,7 @@ impl Tuning {
         })
     }
 
-    /// What a knob remedies of the causes that were found.
+    /// Causes, of those found, that a knob remedies.
     fn remedied(&self, knob: Knob) -> Option<Remedied> {
         self.request.why.as_ref().and_then(|why| remedies(knob, why))
     }
@@ -356,7 +356,7 @@ impl Tuning {
     }
 }
 
-/// What keeps settings over a restart of a machine.
+/// Files and parameters that keep settings over a restart of a machine.
 fn keeping(facts: &SystemFacts) -> Keeping {
     let systemd = facts.kernel.init.as_deref() == Some("systemd");
     Keeping { systemd, command_line: !facts.is_kernel_of_host() }
