@@ -4,7 +4,7 @@ use crate::log::{Keeper, Log, Off, Span, Vector};
 
 /// Interrupts of one vector.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
+struct VectorFigures {
     count: u64,
     cycles: u64,
     min: u64,
@@ -24,7 +24,7 @@ const VECTORS: usize = 64;
 pub struct Handlers {
     /// Those that run, outermost first: vector, when it was entered, and the stack pointer then.
     running: Vec<(u8, u64, u32)>,
-    seen: [Seen; VECTORS],
+    seen: [VectorFigures; VECTORS],
     /// When and where interrupts were turned off outside of a handler.
     off_since: Option<(u64, u32)>,
     longest_off: Option<Off>,
@@ -37,7 +37,7 @@ impl Handlers {
     pub fn new(spans: bool) -> Self {
         Handlers {
             running: Vec::new(),
-            seen: [Seen::default(); VECTORS],
+            seen: [VectorFigures::default(); VECTORS],
             off_since: None,
             longest_off: None,
             spans: spans.then(Vec::new),

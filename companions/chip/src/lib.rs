@@ -43,7 +43,7 @@ pub struct Setup {
 
 impl Setup {
     /// A firmware at 16 MHz, for a second.
-    pub fn of(image: Image) -> Self {
+    pub fn from_image(image: Image) -> Self {
         Setup {
             image,
             clock_hz: 16_000_000,

@@ -13,7 +13,7 @@ use nix::unistd::geteuid;
 use sha2::{Digest, Sha256};
 
 use super::architecture::Architecture;
-use jitterlab_host::child::EndsWithUs;
+use jitterlab_host::child::EndsWithParent;
 use jitterlab_host::scratch::{Scratch, package_cache};
 use jitterlab_model::Error;
 
@@ -118,7 +118,10 @@ impl Archive {
     ///
     /// # Errors
     /// No apt, no network, or a cache that cannot be written.
-    pub fn of(architecture: &'static Architecture, note: &mut dyn FnMut(&str)) -> Result<Archive, Error> {
+    pub fn for_architecture(
+        architecture: &'static Architecture,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Archive, Error> {
         if Architecture::own() == Some(architecture) {
             return Ok(Archive { architecture, options: Vec::new(), update: "sudo apt-get update".into() });
         }

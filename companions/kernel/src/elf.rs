@@ -111,12 +111,15 @@ impl LibraryPath {
     ///
     /// # Errors
     /// A package that cannot be had.
-    pub fn of(architecture: &'static Architecture, note: &mut dyn FnMut(&str)) -> Result<Self, Error> {
+    pub fn for_architecture(
+        architecture: &'static Architecture,
+        note: &mut dyn FnMut(&str),
+    ) -> Result<Self, Error> {
         if Architecture::own() == Some(architecture) {
             return Ok(Self::of_this_machine());
         }
         let mut libraries = LibraryPath { directories: Vec::new(), trees: Vec::new() };
-        let archive = Archive::of(architecture, note)?;
+        let archive = Archive::for_architecture(architecture, note)?;
         for package in C_LIBRARY {
             libraries.also(archive.fetch(package, note)?.unpacked("./")?);
         }

@@ -109,7 +109,7 @@ impl KernelChoice {
             KernelChoice::Debian(flavour, architecture) => {
                 let architecture = architecture.unwrap_or_else(Architecture::usual);
                 let meta = architecture.kernel(*flavour).ok_or_else(|| no_kernel(flavour.name()))?;
-                let archive = Archive::of(architecture, note)?;
+                let archive = Archive::for_architecture(architecture, note)?;
                 let package = archive.fetch(&archive.dependency(meta, "linux-image-")?, note)?;
                 (vmlinuz(&package)?, Some(package))
             }

@@ -21,7 +21,7 @@ use super::initramfs::Initramfs;
 use super::job::{Answer, COMPLAINT};
 use super::machine::{Files, GuestTime, Machine};
 use super::qmp::{Event, Monitor};
-use jitterlab_host::child::{EndsWithUs, FamilyEndsWithUs, kill_descendants};
+use jitterlab_host::child::{EndsDescendants, EndsWithParent, kill_descendants};
 use jitterlab_model::Error;
 
 /// How far a boot is.
@@ -88,7 +88,7 @@ pub fn boot(
         .stderr(Stdio::piped())
         .ends_with_us(Signal::SIGKILL);
     hand_over(&mut command, [archive.as_raw_fd(), answer.as_raw_fd(), qemus_end.as_raw_fd()]);
-    let guard = FamilyEndsWithUs::of(&mut command)?;
+    let guard = EndsDescendants::new(&mut command)?;
     let child = command.spawn().map_err(|error| {
         Error::refused(format!("{} could not be started", machine.emulator().display()))
             .because(error)
@@ -259,7 +259,7 @@ impl Stillness {
 /// A running QEMU, which does not outlive this.
 struct Qemu {
     child: Child,
-    _guard: FamilyEndsWithUs,
+    _guard: EndsDescendants,
 }
 
 impl Qemu {

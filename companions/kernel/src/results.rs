@@ -21,7 +21,7 @@ pub struct KernelRun {
 
 /// Why kernels are not ranked: what is not the same on one of them, by its number, as on the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unlike {
+pub enum KernelMismatch {
     /// What was asked for: tasks, load, length.
     Asked(usize),
     /// What the tasks were given: policy, locked memory.
@@ -62,7 +62,7 @@ const ALIKE: f64 = 0.01;
 
 impl KernelRun {
     /// Why the kernels cannot be ranked, if so.
-    pub fn unlike(&self) -> Option<Unlike> {
+    pub fn unlike(&self) -> Option<KernelMismatch> {
         let runs: Vec<&RunInfo> = self.kernels.iter().map(|kernel| &kernel.measured.run).collect();
         let first = *runs.first()?;
         let find = |unlike: &dyn Fn(&RunInfo) -> bool| runs.iter().position(|run| unlike(run));
@@ -77,10 +77,12 @@ impl KernelRun {
         };
         let cut_short = |run: &RunInfo| !matches!(run.stop, Some(StopReason::Duration | StopReason::Count));
         find(&|run| !asked(run))
-            .map(Unlike::Asked)
-            .or_else(|| find(&|run| granted(run) != granted(first)).map(Unlike::Granted))
-            .or_else(|| find(&|run| run.loads.iter().any(|load| load.failure.is_some())).map(Unlike::Load))
-            .or_else(|| find(&cut_short).map(Unlike::CutShort))
+            .map(KernelMismatch::Asked)
+            .or_else(|| find(&|run| granted(run) != granted(first)).map(KernelMismatch::Granted))
+            .or_else(|| {
+                find(&|run| run.loads.iter().any(|load| load.failure.is_some())).map(KernelMismatch::Load)
+            })
+            .or_else(|| find(&cut_short).map(KernelMismatch::CutShort))
     }
 
     /// On which kernels the task of this number is best, of kernels that are not [`KernelRun::unlike`].

@@ -70,7 +70,7 @@ impl KernelSession {
     /// [`KernelSession::with`]. Device nodes are the guest's to make.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
         let libraries = LibraryPath::of_this_machine();
-        for core in tasks.iter().filter_map(|task| Core::of(task.wake)) {
+        for core in tasks.iter().filter_map(|task| Core::for_wake(task.wake)) {
             let names = core.libraries();
             let brought = |file: &&String| names.iter().any(|name| Path::new(file).ends_with(name));
             if !self.with.iter().any(|file| brought(&file)) {
@@ -112,7 +112,7 @@ impl KernelSession {
         } else {
             modules::read(&self.modules, &module_tree(&image)?)?
         };
-        let mut libraries = LibraryPath::of(image.architecture, note)?;
+        let mut libraries = LibraryPath::for_architecture(image.architecture, note)?;
         let mut with = Vec::new();
         for (program, package) in &self.packaged {
             with.push(packaged(program, package, image.architecture, &mut libraries, note)?);
@@ -186,7 +186,7 @@ fn packaged(
     if let Ok(installed) = installed {
         return Ok(installed);
     }
-    let archive = Archive::of(architecture, note)?;
+    let archive = Archive::for_architecture(architecture, note)?;
     let mut waiting = archive.library_dependencies(package)?;
     let mut done: Vec<String> = Vec::new();
     while let Some(name) = waiting.pop() {
@@ -234,7 +234,7 @@ impl GuestRun {
             return Ok(&done.stdout);
         }
         let result = result.cloned().unwrap_or_default();
-        Err(Error::not_measured(format!("{step} in the guest {}: {}", end_of(&result), said(&result))))
+        Err(Error::not_measured(format!("{step} in the guest {}: {}", end_of(&result), error_lines(&result))))
     }
 
     /// The run file of a [`run_step`] of that name, in memory.
@@ -244,7 +244,11 @@ impl GuestRun {
     pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
         let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
-            Error::not_measured(format!("jitterlab run in the guest {}: {}", end_of(&step), said(&step)))
+            Error::not_measured(format!(
+                "jitterlab run in the guest {}: {}",
+                end_of(&step),
+                error_lines(&step)
+            ))
         })?;
         RunFile::new(step, content)
             .map_err(|cause| Error::refused("cannot keep what the guest sent").because(cause))
@@ -261,7 +265,7 @@ fn end_of(step: &StepResult) -> Error {
 }
 
 /// What a step said, as one line.
-fn said(step: &StepResult) -> String {
+fn error_lines(step: &StepResult) -> String {
     let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }
 }

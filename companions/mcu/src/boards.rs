@@ -40,7 +40,7 @@ const BOARDS: [ArduinoBoard; 3] = [
 pub const CLOCK_HZ: u32 = 16_000_000;
 
 /// The board that a chip is of.
-pub fn of(chip: Chip) -> Option<&'static ArduinoBoard> {
+pub fn arduino_board(chip: Chip) -> Option<&'static ArduinoBoard> {
     BOARDS.iter().find(|board| board.chips.contains(&chip.name()))
 }
 
@@ -69,7 +69,7 @@ mod tests {
 
     fn on(chip: &str, pin: &str) -> Option<String> {
         let chip = Chip::named(chip).unwrap();
-        of(chip)?.pin(chip, pin.parse().unwrap()).map(|pin| pin.to_string())
+        arduino_board(chip)?.pin(chip, pin.parse().unwrap()).map(|pin| pin.to_string())
     }
 
     #[test]
@@ -83,7 +83,10 @@ mod tests {
             (None, None, None)
         );
         let uno = Chip::named("atmega328p").unwrap();
-        assert_eq!(of(uno).unwrap().number("B5".parse().unwrap()).unwrap(), "pin 13 of an Arduino Uno");
+        assert_eq!(
+            arduino_board(uno).unwrap().number("B5".parse().unwrap()).unwrap(),
+            "pin 13 of an Arduino Uno"
+        );
     }
 
     /// The tables are those of the core, where it is installed.

@@ -188,7 +188,7 @@ fn run(args: &RunArgs) -> Ending {
         output::write_file(path, requirement::junit("jitterlab mcu run", required).as_bytes())?;
     }
     let run = MeasuredRun { required, ..MeasuredRun::new(measured.info, &stats, file) };
-    Ok(Status::of(args.show.show(&run)?))
+    Ok(Status::from_fitness(args.show.show(&run)?))
 }
 
 /// Of a pin that showed nothing, what its chip did may be the reason.
@@ -232,5 +232,5 @@ fn recommend(args: &RecommendArgs) -> Ending {
     let wanted = Wanted { mcu, clock_hz, needs, lock_ns, handler_ns };
     let choices = recommend::recommend(&wanted, &Compiler::new()?, &output::progress(args.output.is_json()))?;
     let found = McuRecommendation { mcu: wanted.mcu, clock_hz, lock_ns, handler_ns, choices };
-    Ok(Status::of(args.output.show(&found)?))
+    Ok(Status::from_fitness(args.output.show(&found)?))
 }

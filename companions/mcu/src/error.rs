@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jitterlab_chip::{Pin, log};
-use jitterlab_model::firmware::Place;
+use jitterlab_model::firmware::CodeLocation;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Warning};
 
@@ -48,7 +48,7 @@ impl fmt::Display for Takes {
 
 /// A place in a firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct At(pub Box<Place>);
+pub struct At(pub Box<CodeLocation>);
 
 impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -253,7 +253,7 @@ impl Compiler {
     ///
     /// # Errors
     /// As [`Compiler::new`].
-    pub fn of(board: &Board) -> Result<Self, Error> {
+    pub fn for_board(board: &Board) -> Result<Self, Error> {
         if !board.is_rp2040() {
             return Self::new();
         }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 use addr2line::gimli;
-use jitterlab_model::firmware::Place;
+use jitterlab_model::firmware::CodeLocation;
 use object::read::elf::ElfFile32;
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
 
@@ -65,10 +65,14 @@ impl<'a> Names<'a> {
     }
 
     /// What is known of an address.
-    pub fn place(&self, address: u32) -> Place {
+    pub fn place(&self, address: u32) -> CodeLocation {
         let before = self.functions.partition_point(|(begin, _)| *begin <= address);
         let function = before.checked_sub(1).map(|index| self.functions[index].1.clone());
-        Place { address, function, line: self.dwarf_line(address).or_else(|| self.stabs_line(address)) }
+        CodeLocation {
+            address,
+            function,
+            line: self.dwarf_line(address).or_else(|| self.stabs_line(address)),
+        }
     }
 
     fn dwarf_line(&self, address: u32) -> Option<String> {
@@ -126,7 +130,7 @@ mod tests {
     #[test]
     fn a_firmware_without_names_still_has_addresses() {
         let place = Names::new(None, |_| None).place(0x123);
-        assert_eq!(place, Place { address: 0x123, function: None, line: None });
+        assert_eq!(place, CodeLocation { address: 0x123, function: None, line: None });
         assert_eq!(Names::new(Some(b"\x7fELF damaged"), |_| None).place(2).function, None);
         assert!(stabs(&[1; 30], &[2; 3]).iter().all(|(_, file, _)| file.is_empty()));
     }

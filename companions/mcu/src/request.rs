@@ -78,13 +78,13 @@ impl McuRequest {
                 };
                 let board = self.board()?;
                 // What it builds goes with it.
-                let compiler = Compiler::of(&board)?;
+                let compiler = Compiler::for_board(&board)?;
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
                 self.by_pins(source, &firmware.elf, pins, Some(&board))
             }
             Subject::OwnAlarm => {
                 let cell = Cell { board: self.board()?, period_us: self.period_us()?, events: self.events };
-                let mut run = sweep::measure(&cell, &Compiler::of(&cell.board)?)?.run;
+                let mut run = sweep::measure(&cell, &Compiler::for_board(&cell.board)?)?.run;
                 run.info.count = Some(u64::from(self.events));
                 Ok(run)
             }

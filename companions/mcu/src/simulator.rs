@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
 use jitterlab_chip::{Chip, Keeper, Log, Pin, Stimulus, Stop};
-use jitterlab_model::firmware::{Disturbance, Finding, FirmwareReport, Place};
+use jitterlab_model::firmware::{CodeLocation, Disturbance, Finding, FirmwareReport};
 use jitterlab_model::{EdgeKind, Error, Warning};
 
 use super::disturbance::Blame;
@@ -89,11 +89,11 @@ pub struct Recording {
     /// What a person has to know about it.
     pub warnings: Vec<Warning>,
     /// Where the program was at the end.
-    pub end: Place,
+    pub end: CodeLocation,
     /// The pins whose edges were recorded.
     pub pins: Vec<Pin>,
     /// Where handlers begin and interrupts are turned off, of those that were recorded.
-    pub places: BTreeMap<Keeper, Place>,
+    pub places: BTreeMap<Keeper, CodeLocation>,
 }
 
 impl Recording {
@@ -104,7 +104,7 @@ impl Recording {
 
     /// A pin as it is called on the board of the chip.
     pub(super) fn on_board(&self, pin: Pin) -> Option<String> {
-        boards::of(Chip::named(&self.mcu)?)?.number(pin)
+        boards::arduino_board(Chip::named(&self.mcu)?)?.number(pin)
     }
 
     /// The name of a vector whose handler ran.
@@ -119,7 +119,7 @@ impl Recording {
             Keeper::Lock(_) => None,
         };
         let place = self.places.get(&blame.keeper).cloned();
-        let place = place.unwrap_or(Place { address: 0, function: None, line: None });
+        let place = place.unwrap_or(CodeLocation { address: 0, function: None, line: None });
         Disturbance { vector, place, starts: blame.starts, worst_cycles: blame.worst }
     }
 
@@ -185,7 +185,8 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
             chip.flash()
         )));
     }
-    let on_board = |pin: Pin| boards::of(chip).and_then(|board| board.pin(chip, pin)).unwrap_or(pin);
+    let on_board =
+        |pin: Pin| boards::arduino_board(chip).and_then(|board| board.pin(chip, pin)).unwrap_or(pin);
     let stimuli: Vec<Stimulus> =
         setup.stimuli.iter().map(|one| one.clone().at(on_board(one.pin()))).collect();
     let serial = setup.serial.as_ref().map(|text| {
@@ -245,7 +246,7 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
 }
 
 /// Where handlers begin and interrupts are turned off.
-fn places(log: &Log, names: &Names<'_>) -> BTreeMap<Keeper, Place> {
+fn places(log: &Log, names: &Names<'_>) -> BTreeMap<Keeper, CodeLocation> {
     let handlers = log.vectors.iter().map(|of| (Keeper::Handler(of.number), names.place(of.handler)));
     let locks: BTreeSet<Keeper> = log.spans.iter().map(|span| span.keeper).collect();
     let locks = locks.into_iter().filter_map(|keeper| match keeper {
@@ -270,7 +271,7 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
         Chip::Rp2040 => Some(rp2040::CLOCK_HZ),
         Chip::Avr(_) => None,
     });
-    let hz = told.or(boards::of(chip).map(|_| boards::CLOCK_HZ)).ok_or_else(|| {
+    let hz = told.or(boards::arduino_board(chip).map(|_| boards::CLOCK_HZ)).ok_or_else(|| {
         Error::bad_use(format!("{} does not tell its clock's frequency", setup.firmware.display()))
             .remedy("say it, such as --clock 16MHz")
     })?;

@@ -155,7 +155,7 @@ impl Together {
             edges: edges.map(|edges| edges as u64),
             entries: edges.is_some(),
             pokes: (self.scenario_at..).zip(scenario.bytes()).collect(),
-            ..jitterlab_chip::Setup::of(self.image.clone())
+            ..jitterlab_chip::Setup::from_image(self.image.clone())
         };
         Avr::new(self.chip, &setup).run()
     }

@@ -78,7 +78,7 @@ fn section(recommendation: &McuRecommendation) -> Section {
             .map(|a| vec![period(a.period_us), period(a.tolerance_us), off(a.worst_us), off(a.seen_us)]);
         pieces.push(Piece::table("the first, alarm by alarm", &header, rows));
     }
-    pieces.push(Piece::said(format!(
+    pieces.push(Piece::text(format!(
         "worst: what a distance of two events can be off by, whatever the phases of the alarms, with interrupts off for at most {} \
          and handlers of at most {}; seen: what it was off by with all of them due at once, at the beginning of such a lock",
         length(recommendation.lock_ns),
@@ -87,11 +87,11 @@ fn section(recommendation: &McuRecommendation) -> Section {
     if choices.iter().any(|c| c.overload == Some(Overload::Processor)) {
         let all = "Where no worst is given, interrupts and handlers would take all of the processor, or the counter would be left alone for \
                    longer than it bears.";
-        pieces.push(Piece::said(all));
+        pieces.push(Piece::text(all));
     } else if choices.iter().any(|c| c.overload == Some(Overload::Counter)) {
         let counter = "Where no worst is given, a lock and the handlers after it last longer than the counter can be left alone: a quarter of \
                        its range, or a tick.";
-        pieces.push(Piece::said(counter));
+        pieces.push(Piece::text(counter));
     }
     Section {
         id: "mcu-recommendation".into(),

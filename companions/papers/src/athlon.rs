@@ -70,7 +70,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     cells::measure_cells(&mut index, at.directory, &mut experiment)?;
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
     let found =
-        AthlonReproduction::of(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
+        AthlonReproduction::new(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
     Ok(Found::Athlon(Box::new(found)))
 }
 
@@ -93,7 +93,8 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
     };
     // The report's threads ran under Xenomai.
-    let wake = System::like_xenomai(System::of(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
+    let wake =
+        System::like_xenomai(System::all_on(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
     let settings = vec![
         setting(NO_LOAD, "none")?,
         setting(HOGS, &format!("hog@{hogs}"))?,
@@ -147,7 +148,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
     let info = Run::open(&file, &Hints::default())?.info().clone();
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
     let machine = info.facts_before.unwrap_or_default();
-    let found = AthlonReproduction::of(machine, tasks, duration_ns, 1, index.left(), index.matrix());
+    let found = AthlonReproduction::new(machine, tasks, duration_ns, 1, index.left(), index.matrix());
     Ok(Found::Athlon(Box::new(found.in_turns(TURN_NS))))
 }
 

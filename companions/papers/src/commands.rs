@@ -85,7 +85,7 @@ const DURATION_NS: i64 = 5_000_000_000;
 pub fn execute(args: &Args) -> Ending {
     let paper = args.document.map(Document::paper);
     let (Some(document), false) = (args.document, args.list) else {
-        args.output.show(&PaperContents::of(paper).with_results(Path::new(".")))?;
+        args.output.show(&PaperContents::for_document(paper).with_results(Path::new(".")))?;
         return Ok(Status::Fine);
     };
     let name = document.to_possible_value().map_or_else(String::new, |value| value.get_name().into());

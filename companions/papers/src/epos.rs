@@ -52,7 +52,7 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
     let nearby: Result<_, Error> =
         TimerKind::ALL.into_iter().map(|kind| nearby::measure(kind, &compiler)).collect();
-    let found = EposReproduction::of(table, threads, costs, without_arduino);
+    let found = EposReproduction::new(table, threads, costs, without_arduino);
     Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
 }
 

@@ -23,7 +23,7 @@ impl Workplace<'_> {
         let request = Request {
             duration_ns: Some(self.duration_ns),
             loads: parse_loads(load)?,
-            ..Request::of(vec![task])
+            ..Request::for_tasks(vec![task])
         };
         let stop = record_to(request, &file, self.interrupted)?.run.stop;
         let failed = match stop {

@@ -75,7 +75,7 @@ impl Workplace<'_> {
     /// A file cannot be written.
     pub fn finish(&self, found: Found) -> Result<Reproduction, Error> {
         self.draw(&words::figures(&found))?;
-        let reproduction = Reproduction::of(self.directory.into(), found);
+        let reproduction = Reproduction::new(self.directory.into(), found);
         let json = document::json(&reproduction)?;
         place::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)

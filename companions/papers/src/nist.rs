@@ -45,7 +45,7 @@ fn measured(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<NistLoad
     for ((number, system), Measured { found: of_system, runs }) in systems
         .iter()
         .enumerate()
-        .zip(at.under_loads(&systems, &LOADS, &task, LatencyRange::of, LatencyRange::with)?)
+        .zip(at.under_loads(&systems, &LOADS, &task, LatencyRange::from_summary, LatencyRange::with)?)
     {
         stretches.push(runs.iter().map(|turns| turns.iter().flat_map(ranges).collect()).collect());
         let mut firsts: Vec<PageRun> =
@@ -60,7 +60,7 @@ fn measured(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<NistLoad
         found.push(of_system);
     }
     draw(at, "figure-3c", &disk)?;
-    Ok(NistLoads::of(found, &stretches))
+    Ok(NistLoads::new(found, &stretches))
 }
 
 /// The latencies' ranges in equal stretches of a run, of which there are this many or more.

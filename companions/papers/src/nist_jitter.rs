@@ -28,18 +28,19 @@ const SERIES_PER_BLOCK: usize = 10;
 
 /// The line through the first samples.
 fn deviations(series: &[Activation], samples: usize) -> Result<Deviations, Error> {
-    Deviations::of(&series[..samples.min(series.len())]).ok_or_else(too_few)
+    Deviations::from_series(&series[..samples.min(series.len())]).ok_or_else(too_few)
 }
 
 /// Jitter of every series of samples in a block: the median, since one interrupt spoils one series.
 fn jitter_ns(block: &Block) -> Option<f64> {
-    let series = block.activations.chunks_exact(SHORT).filter_map(Deviations::of);
-    MedianInterval::of(series.map(|d| d.residual.peak_to_peak())).map(|m| m.median)
+    let series = block.activations.chunks_exact(SHORT).filter_map(Deviations::from_series);
+    MedianInterval::from_values(series.map(|d| d.residual.peak_to_peak())).map(|m| m.median)
 }
 
 /// Of all series of samples the one with the median jitter: neither the luckiest nor one that an interrupt spoiled.
 fn typical(blocks: &[Block]) -> Result<Deviations, Error> {
-    let series = blocks.iter().flat_map(|b| b.activations.chunks_exact(SHORT)).filter_map(Deviations::of);
+    let series =
+        blocks.iter().flat_map(|b| b.activations.chunks_exact(SHORT)).filter_map(Deviations::from_series);
     let mut series: Vec<Deviations> = series.collect();
     series.sort_by(|a, b| a.residual.peak_to_peak().total_cmp(&b.residual.peak_to_peak()));
     let middle = series.len() / 2;
@@ -65,7 +66,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
     let mut bench = TaskBench::prepare(task, DmaLatency::default(), &mut experiment)?;
     let plain = bench.spec.clone();
-    let clock_floor = Statistics::of(&bench.clock_floor()?);
+    let clock_floor = Statistics::from_values(&bench.clock_floor()?);
     let floor_ns = clock_floor.at(P50).exactly().unwrap_or(1).max(1);
 
     bench.begin(TrialStep::NistSeries);
@@ -88,7 +89,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     let margin_ns = recommendation.margin_ns;
     let compensated = bench.compensated(Compensation::Margin { margin_ns });
     let blocks = bench.whole_turns(&[plain.clone(), compensated.clone()], PAIRS, block_ns)?;
-    let proof = Proof::of(
+    let proof = Proof::new(
         &Block::views(PERIOD_NS, &blocks[0]),
         &Block::views(PERIOD_NS, &blocks[1]),
         late_ns(&clock_floor),
@@ -112,9 +113,11 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         uncompensated: shown_plain,
         compensated: shown_compensated,
         margin_ns,
-        uncompensated_jitter_ns: MedianInterval::of(jitters.iter().map(|j| j.0)),
-        compensated_jitter_ns: MedianInterval::of(jitters.iter().map(|j| j.1)),
-        factor: MedianInterval::of(jitters.iter().map(|(plain, compensated)| plain / compensated.max(1.0))),
+        uncompensated_jitter_ns: MedianInterval::from_values(jitters.iter().map(|j| j.0)),
+        compensated_jitter_ns: MedianInterval::from_values(jitters.iter().map(|j| j.1)),
+        factor: MedianInterval::from_values(
+            jitters.iter().map(|(plain, compensated)| plain / compensated.max(1.0)),
+        ),
         extra_load: proof.extra_load,
     };
     let files = [

@@ -65,12 +65,12 @@ impl System {
     /// All that this machine has, the ordinary policy first.
     #[must_use]
     pub fn of_this_machine() -> Vec<System> {
-        Self::of(&facts::read(&Root::system()))
+        Self::all_on(&facts::read(&Root::system()))
     }
 
     /// All that a machine has.
     #[must_use]
-    pub fn of(machine: &SystemFacts) -> Vec<System> {
+    pub fn all_on(machine: &SystemFacts) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let is_real_time = machine.kernel.preemption == Some(Preemption::RealTime);
         let mut all = vec![
@@ -88,7 +88,7 @@ impl System {
     #[must_use]
     pub fn like_xenomai(all: Vec<System>) -> Option<System> {
         let mut real_time: Vec<System> = all.into_iter().filter(|system| !system.is_ordinary()).collect();
-        let on_core = real_time.iter().position(|system| Core::of(system.wake).is_some());
+        let on_core = real_time.iter().position(|system| Core::for_wake(system.wake).is_some());
         (!real_time.is_empty()).then(|| real_time.swap_remove(on_core.unwrap_or(0)))
     }
 
@@ -283,13 +283,14 @@ mod tests {
 
     #[test]
     fn every_system_of_a_machine_is_measured_as_itself() {
-        let names = |machine: &SystemFacts| System::of(machine).iter().map(|of| of.name).collect::<Vec<_>>();
+        let names =
+            |machine: &SystemFacts| System::all_on(machine).iter().map(|of| of.name).collect::<Vec<_>>();
         let mut machine = SystemFacts::default();
         assert_eq!(names(&machine), ["ordinary", "fifo", "deadline"]);
         machine.kernel.preemption = Some(Preemption::RealTime);
         machine.real_time_cores.cobalt = Some("3.2.4".into());
         machine.real_time_cores.evl = Some("35".into());
         assert_eq!(names(&machine), ["ordinary", "preempt-rt", "deadline", "cobalt", "evl"]);
-        assert_eq!(System::of(&machine).iter().filter(|system| system.is_ordinary()).count(), 1);
+        assert_eq!(System::all_on(&machine).iter().filter(|system| system.is_ordinary()).count(), 1);
     }
 }

@@ -37,7 +37,7 @@ fn task() -> TaskSpec {
 pub fn host(at: &mut Workplace<'_>) -> Result<Found, Error> {
     let repeated = repeated(at, &System::of_this_machine())?;
     let work = work(at)?;
-    repeated.shown(at, |ordinary, real_time| TwenteReproduction::of(ordinary, real_time, work))
+    repeated.shown(at, |ordinary, real_time| TwenteReproduction::new(ordinary, real_time, work))
 }
 
 /// The same on kernels in virtual time, in which work of a given number of instructions takes its time by definition.
@@ -51,7 +51,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
         .filter(|system| !matches!(system.policy, Policy::Deadline { .. }))
         .collect();
     repeated(at, &systems)?.shown(at, |ordinary, real_time| {
-        let found = TwenteReproduction::of(ordinary, real_time, Vec::new());
+        let found = TwenteReproduction::new(ordinary, real_time, Vec::new());
         found.in_virtual_time(GuestTime::default().ns_per_instruction())
     })
 }
@@ -73,7 +73,7 @@ impl Repeated {
         at.draw(&self.figures)?;
         let ordinary = self.systems.remove(0);
         let reproduction =
-            Reproduction::of(at.directory.into(), Found::Twente(found(ordinary, self.systems)));
+            Reproduction::new(at.directory.into(), Found::Twente(found(ordinary, self.systems)));
         let mut document = Document::new(&reproduction);
         if let Some(section) = document.sections.first_mut() {
             let charts = self.figures.into_iter().flat_map(|(_, charts)| charts);
@@ -89,7 +89,7 @@ impl Repeated {
 /// are series, even ones histograms.
 fn repeated(at: &mut Workplace<'_>, systems: &[System]) -> Result<Repeated, Error> {
     at.make()?;
-    let measured = at.under_loads(systems, &LOADS, &task(), LoopTimes::of, LoopTimes::with)?;
+    let measured = at.under_loads(systems, &LOADS, &task(), LoopTimes::from_summary, LoopTimes::with)?;
     let mut all = Repeated { systems: Vec::new(), runs: Vec::new(), figures: Vec::new() };
     for (system, Measured { found, runs }) in systems.iter().zip(measured) {
         let mut stretches = Vec::new();
@@ -125,5 +125,5 @@ fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     }
     let runs = read(&files)?;
     let summaries = runs.iter().filter_map(|run| run.tasks.first()).map(|task| &task.measured.summary);
-    Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::of(k, summary)).collect())
+    Ok(DIVISIONS.into_iter().zip(summaries).map(|(k, summary)| WorkTime::new(k, summary)).collect())
 }

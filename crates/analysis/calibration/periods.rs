@@ -210,7 +210,7 @@ fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> V
     let mut found = Found::default();
     for run in 0..runs as u64 {
         let mut noise = Noise::new(seed * 1_000_000 + run);
-        found.add(&Patterns::of(&scan(&of(&mut noise))), truth);
+        found.add(&Patterns::from_scan(&scan(&of(&mut noise))), truth);
     }
     found
 }

@@ -203,7 +203,7 @@ impl Breaking {
                     }
                 }
             }
-            // Told by their values.
+            // SourceFields by their values.
             Breaking::Above(..) => {}
         }
         at

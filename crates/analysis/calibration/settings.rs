@@ -133,7 +133,7 @@ pub fn power(
     seed: u64,
 ) -> Option<(f64, f64)> {
     let pilot = Pilot { figure: Figure::Tail, spread: scatter, blocks: PILOTS };
-    let plan = TunePlan::of(knobs, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS, pilot)?;
+    let plan = TunePlan::new(knobs, minutes * 60_000_000_000, 1_000_000, BLOCK_OVERHEAD_NS, pilot)?;
     let mut effects = vec![0.0; plan.knobs];
     effects[0] = factor.ln();
     let found = (0..repeats as u64).filter(|n| {

@@ -56,7 +56,7 @@ fn judged(boots: Boots, effect: f64, seed: u64) -> StartsResult {
         Start { boot: n.to_string(), measured: String::new(), way, blocks: vec![block] }
     };
     let starts: Vec<Start> = (0..2 * MOST_STARTS).map(&mut start).collect();
-    StartsResult::of(String::new(), Vec::new(), "p99".into(), &starts)
+    StartsResult::new(String::new(), Vec::new(), "p99".into(), &starts)
 }
 
 /// Trials over ways that do not differ, in which one is called better or worse.

@@ -27,7 +27,7 @@ pub(crate) struct Background {
 
 impl Background {
     /// That of a scan whose level takes this course.
-    pub fn of(scan: &TaskScan, course: &Course) -> Self {
+    pub fn from_scan(scan: &TaskScan, course: &Course) -> Self {
         let (length, parts) = scan.full_parts();
         let joint = parts.len().div_ceil(PARTS).max(1);
         let left = parts.iter().filter_map(|(number, part)| {
@@ -73,8 +73,8 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let level = Course::of(&[], None, 1, Vec::new());
-        let background = Background::of(&scan, &level);
+        let level = Course::new(&[], None, 1, Vec::new());
+        let background = Background::from_scan(&scan, &level);
         let left = without(scan.windows.stretches(), |index| background.off(index));
         let inner = &left[0].1[1_000..63_000];
         let (low, high) = inner.iter().fold((f64::MAX, f64::MIN), |(l, h), v| (l.min(*v), h.max(*v)));

@@ -316,7 +316,7 @@ mod tests {
 
     fn run(executed: u64) -> RunInfo {
         let mut run = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", [TaskSpec::default()]);
-        run.load = jitterlab_model::Load::of(["cpu:2".parse().unwrap()]);
+        run.load = jitterlab_model::Load::from_specs(["cpu:2".parse().unwrap()]);
         run.stop = Some(StopReason::Duration);
         run.tasks[0].result =
             Some(TaskResult { executed, last_end_ns: executed as i64 * 1_000_000, ..TaskResult::default() });
@@ -336,7 +336,7 @@ mod tests {
             let (start_ns, end_ns) = (due_ns + 1_000, due_ns + 1_000);
             stats.push(&Activation { index, due_ns, start_ns, end_ns, ..Activation::default() });
         }
-        Caveat::on(&Summary::of(&run.tasks[0], &stats), &run.tasks[0], run)
+        Caveat::on(&Summary::new(&run.tasks[0], &stats), &run.tasks[0], run)
     }
 
     fn ids(caveats: &[Caveat]) -> Vec<String> {

@@ -20,7 +20,7 @@ pub struct Deviations {
 
 impl Deviations {
     /// Of successive activations; a missed due time is a step of two on the line. `None` for fewer than three.
-    pub fn of(series: &[Activation]) -> Option<Self> {
+    pub fn from_series(series: &[Activation]) -> Option<Self> {
         let first = series.first()?;
         let points: Vec<(f64, f64)> = series
             .iter()
@@ -55,7 +55,7 @@ mod tests {
         // The clock runs fast by 100 millionths; due time 50 was missed.
         let series: Vec<Activation> =
             (0..100).filter(|k| *k != 50).map(|k| start(7 + k, k as i64 * 500_050)).collect();
-        let deviations = Deviations::of(&series).unwrap();
+        let deviations = Deviations::from_series(&series).unwrap();
         assert!((deviations.period_ns - 500_050.0).abs() < 1e-6);
         assert!(deviations.residual.peak_to_peak() < 1e-3);
         assert_eq!((deviations.distribution().count(), deviations.distribution().max_ns()), (99, Some(0)));
@@ -65,8 +65,8 @@ mod tests {
     fn a_late_start_stands_out() {
         let late = |k: u64| if k == 500 { 3_600 } else { 0 };
         let series: Vec<Activation> = (0..1_000).map(|k| start(k, k as i64 * 500_000 + late(k))).collect();
-        let deviations = Deviations::of(&series).unwrap();
+        let deviations = Deviations::from_series(&series).unwrap();
         assert!((deviations.residual.peak_to_peak() - 3_600.0).abs() < 5.0);
-        assert_eq!(Deviations::of(&series[..2]), None);
+        assert_eq!(Deviations::from_series(&series[..2]), None);
     }
 }

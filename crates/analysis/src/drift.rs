@@ -137,7 +137,7 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     }
     let slope = product(&times, &seen) / squares;
     let left: Vec<f64> = seen.iter().zip(&times).map(|(v, t)| v - slope * t).collect();
-    let room = OF_MEAN * CorrelationTime::of(&left).room(left.len());
+    let room = OF_MEAN * CorrelationTime::from_series(&left).room(left.len());
     let mut drift = Trend { slope, uncertainty: None, p: None, found: false };
     if room < DEGREES || levels.len() > LEVELS {
         return Some(drift);
@@ -203,7 +203,7 @@ pub struct Course {
 
 impl Course {
     /// That of the means of equal parts of so many due times, with these numbers; only what was found of it.
-    pub fn of(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
+    pub fn new(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
         let slope = trend.filter(|t| t.found).map_or(0.0, |t| t.slope);
         let mut course =
             Course { part: part_due_times as f64, numbers, slope, levels: levels.to_vec(), begin: 0.0 };
@@ -310,7 +310,7 @@ mod tests {
         let mut x = white(3, 256);
         x.iter_mut().enumerate().for_each(|(k, v)| *v += 0.5 * k as f64 + if k >= 128 { 50.0 } else { 0.0 });
         let segments = levels(&x);
-        let course = Course::of(&segments, trend(&x, &segments), 10, (100..356).collect());
+        let course = Course::new(&segments, trend(&x, &segments), 10, (100..356).collect());
         assert!(course.moves());
         let rise = course.at(1_000.0 + 2_000.0) - course.at(1_000.0 + 500.0);
         assert!((rise - 125.0).abs() < 3.0, "{rise}: {course:?}");
@@ -320,7 +320,7 @@ mod tests {
     fn what_a_jump_leaves_open_is_a_part_to_either_side() {
         let mut x = white(4, 200);
         x[120..].iter_mut().for_each(|v| *v += 20.0);
-        let course = Course::of(&levels(&x), None, 10, (0..200).collect());
+        let course = Course::new(&levels(&x), None, 10, (0..200).collect());
         let near: Vec<usize> = (0..2_000).filter(|index| course.jumps_near(*index as f64)).collect();
         assert_eq!((near.first(), near.last(), near.len()), (Some(&1_190), Some(&1_219), 30));
     }

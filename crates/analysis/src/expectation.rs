@@ -33,7 +33,7 @@ pub struct ServiceTime {
 impl ServiceTime {
     /// From blocks of the task and a block of a task that only wakes, often. `None` where the system tells no
     /// processor time.
-    pub fn of(plain: &[BlockView<'_>], often: &BlockView<'_>) -> Option<Self> {
+    pub fn new(plain: &[BlockView<'_>], often: &BlockView<'_>) -> Option<Self> {
         let each = |blocks: &[BlockView<'_>]| {
             let used: i64 = blocks.iter().map(|b| b.result.cpu_time_ns).sum::<Option<i64>>()?;
             let executed: u64 = blocks.iter().map(|b| b.result.executed).sum();
@@ -67,7 +67,7 @@ pub struct LoadPoint {
 impl LoadPoint {
     /// For a block measured with this A, the load of the uncompensated task, and a service time. `None` where the
     /// system tells no processor time.
-    pub fn of(every_ns: i64, block: &BlockView<'_>, uncompensated: f64, service_ns: f64) -> Option<Self> {
+    pub fn new(every_ns: i64, block: &BlockView<'_>, uncompensated: f64, service_ns: f64) -> Option<Self> {
         let (a, t) = (every_ns as f64, block.period_ns as f64);
         Some(LoadPoint {
             every_ns,
@@ -97,7 +97,7 @@ pub struct MarginPoint {
 impl MarginPoint {
     /// For blocks measured with this margin, and latencies measured in turns with them. A start is late beyond
     /// `tolerance_ns`.
-    pub fn of(
+    pub fn new(
         margin_ns: i64,
         blocks: &[BlockView<'_>],
         latencies: &EmpiricalLaw,
@@ -135,11 +135,11 @@ mod tests {
             polled_ns: 50_000,
             ..TaskResult::default()
         };
-        let point = LoadPoint::of(50_000, &block(&result, &[]), 0.01, 5_000.0).unwrap();
+        let point = LoadPoint::new(50_000, &block(&result, &[]), 0.01, 5_000.0).unwrap();
         assert_eq!((point.equation_1, point.mean_poll), (0.19, 0.14));
         assert!((point.measured - 0.19).abs() < 1e-12 && point.polled == 0.05);
         let unknown = TaskResult { cpu_time_ns: None, ..result };
-        assert_eq!(LoadPoint::of(50_000, &block(&unknown, &[]), 0.01, 5_000.0), None);
+        assert_eq!(LoadPoint::new(50_000, &block(&unknown, &[]), 0.01, 5_000.0), None);
     }
 
     #[test]
@@ -148,9 +148,9 @@ mod tests {
         let (plain, often, unknown) = (used(Some(30_000)), used(Some(14_000)), used(None));
         let rows = [9_000, 11_000, 500_000].map(|end_ns| Activation { end_ns, ..Activation::default() });
         let often_block = BlockView { period_ns: 50_000, result: &often, activations: &[] };
-        let service = ServiceTime::of(&[block(&plain, &rows)], &often_block).unwrap();
+        let service = ServiceTime::new(&[block(&plain, &rows)], &often_block).unwrap();
         assert_eq!((service.inside_ns, service.outside_ns, service.often_ns), (11_000.0, 15_000.0, 7_000.0));
-        assert_eq!(ServiceTime::of(&[block(&unknown, &rows)], &often_block), None);
+        assert_eq!(ServiceTime::new(&[block(&unknown, &rows)], &often_block), None);
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         let starts = [10, 9_000].map(|start_ns| Activation { start_ns, ..Activation::default() });
         // X is 5 or 25 us: with m = 15 us half of the starts poll for 10 us, the others are late.
         let latencies = EmpiricalLaw::new([5_000.0, 25_000.0]);
-        let point = MarginPoint::of(15_000, &[block(&result, &starts)], &latencies, 100).unwrap();
+        let point = MarginPoint::new(15_000, &[block(&result, &starts)], &latencies, 100).unwrap();
         assert_eq!((point.expected_polled, point.expected_late), (0.01, 0.5));
         assert_eq!((point.measured_polled, point.measured_late), (0.016, 0.5));
     }

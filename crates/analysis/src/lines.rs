@@ -79,10 +79,13 @@ pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
         .map(|score| if score.is_nan() { 0.0 } else { score.clamp(-CLIP, CLIP) })
         .collect();
     let parts: Vec<&[f64]> = scores.chunks(length).collect();
-    let whole = Periodogram::of(&parts);
+    let whole = Periodogram::from_stretches(&parts);
     let halves = match parts[..] {
-        [only] => only.chunks(length.div_ceil(2)).map(|half| Periodogram::of(&[half])).collect::<Vec<_>>(),
-        _ => parts.chunks(parts.len().div_ceil(2)).map(Periodogram::of).collect(),
+        [only] => only
+            .chunks(length.div_ceil(2))
+            .map(|half| Periodogram::from_stretches(&[half]))
+            .collect::<Vec<_>>(),
+        _ => parts.chunks(parts.len().div_ceil(2)).map(Periodogram::from_stretches).collect(),
     };
     let mut found = Vec::new();
     for (at, over, p) in whole.outstanding() {
@@ -119,7 +122,7 @@ struct Periodogram {
 
 impl Periodogram {
     /// The mean of those of stretches of one length.
-    fn of(stretches: &[&[f64]]) -> Self {
+    fn from_stretches(stretches: &[&[f64]]) -> Self {
         let length = stretches.iter().map(|s| s.len()).min().unwrap_or(0);
         let size = length.next_power_of_two();
         let fourier = Fourier::new(size, false);
@@ -249,7 +252,7 @@ fn name_harmonics(lines: &mut Vec<Line>, length: f64) {
         let own = frequencies.iter().flat_map(|f| (1..=HIDDEN).map(move |divisor| f / f64::from(divisor)));
         let between = frequencies.windows(2).map(|w| w[1] - w[0]);
         let candidates = own.chain(between).filter(|f| f * length >= 1.0);
-        let explained = candidates.map(|f| Comb::of(f, &frequencies, length));
+        let explained = candidates.map(|f| Comb::new(f, &frequencies, length));
         let best = explained
             .max_by(|a, b| a.worth().total_cmp(&b.worth()).then(a.frequency.total_cmp(&b.frequency)));
         let Some(best) = best.filter(|comb| !comb.harmonics.is_empty()) else { break };
@@ -276,7 +279,7 @@ struct Comb {
 
 impl Comb {
     /// That of about this frequency: each harmonic in turn makes it surer.
-    fn of(frequency: f64, lines: &[f64], length: f64) -> Comb {
+    fn new(frequency: f64, lines: &[f64], length: f64) -> Comb {
         let mut comb = Comb { frequency, harmonics: Vec::new() };
         let (mut squares, mut sum, mut error) = (0.0, 0.0, 0.3);
         for (number, line) in lines.iter().enumerate() {
@@ -310,7 +313,7 @@ mod tests {
         (0..count).map(|_| random.exponential(1.0)).collect()
     }
 
-    fn of(x: &[f64]) -> Vec<Line> {
+    fn combs_in(x: &[f64]) -> Vec<Line> {
         lines(&[x])
     }
 
@@ -320,7 +323,7 @@ mod tests {
         x.iter_mut()
             .enumerate()
             .for_each(|(k, v)| *v += 0.2 * (k as f64 * std::f64::consts::TAU / 17.3).sin());
-        let found = of(&x);
+        let found = combs_in(&x);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!((found[0].period / 17.3 - 1.0).abs() < 1e-4, "{found:?}");
         assert!((found[0].amplitude / 0.2 - 1.0).abs() < 0.2, "{found:?}");
@@ -330,7 +333,7 @@ mod tests {
     fn a_spike_every_40_is_one_period() {
         let mut x = white(2, 60_000);
         x.iter_mut().step_by(40).for_each(|v| *v += 4.0);
-        let found = of(&x);
+        let found = combs_in(&x);
         assert!(found.len() >= 15, "{found:?}");
         for line in &found {
             assert!((line.fundamental / 40.0 - 1.0).abs() < 1e-4, "{found:?}");
@@ -344,7 +347,7 @@ mod tests {
         x.iter_mut()
             .enumerate()
             .for_each(|(k, v)| *v += 0.3 * (k as f64 * std::f64::consts::TAU / 333.0).sin());
-        let mut fundamentals: Vec<f64> = of(&x).iter().map(|l| l.fundamental.round()).collect();
+        let mut fundamentals: Vec<f64> = combs_in(&x).iter().map(|l| l.fundamental.round()).collect();
         fundamentals.dedup();
         fundamentals.sort_by(f64::total_cmp);
         assert_eq!(fundamentals, [40.0, 333.0]);
@@ -357,10 +360,10 @@ mod tests {
             x.iter_mut().filter(|_| random.uniform() < 0.1).for_each(|v| *v = f64::NAN);
             x
         };
-        assert!(of(&holes(white(3, 10_000))).is_empty());
+        assert!(combs_in(&holes(white(3, 10_000))).is_empty());
         let mut x = white(3, 10_000);
         x.iter_mut().enumerate().for_each(|(k, v)| *v += (k as f64 * 0.5).sin());
-        assert_eq!(of(&holes(x)).len(), 1);
+        assert_eq!(combs_in(&holes(x)).len(), 1);
     }
 
     #[test]
@@ -374,7 +377,7 @@ mod tests {
                         level
                     })
                     .collect();
-                !of(&x).is_empty()
+                !combs_in(&x).is_empty()
             });
             let count = with_lines.count();
             assert!(count <= 3, "{correlation}: {count} of 100 at a level of {LEVEL}");
@@ -399,6 +402,10 @@ mod tests {
 
     #[test]
     fn nothing_to_transform_has_no_line() {
-        assert!(lines(&[]).is_empty() && of(&[1.0; 500]).is_empty() && of(&[f64::NAN; 500]).is_empty());
+        assert!(
+            lines(&[]).is_empty()
+                && combs_in(&[1.0; 500]).is_empty()
+                && combs_in(&[f64::NAN; 500]).is_empty()
+        );
     }
 }

@@ -30,7 +30,7 @@ pub struct CorrelationTime {
 impl CorrelationTime {
     /// That of a series; of a constant one 1.
     #[must_use]
-    pub fn of(series: &[f64]) -> Self {
+    pub fn from_series(series: &[f64]) -> Self {
         let n = series.len();
         let mean = series.iter().sum::<f64>() / n.max(1) as f64;
         let product = |lag: usize| -> f64 {
@@ -170,11 +170,13 @@ mod tests {
     fn the_correlation_time_is_that_of_the_process() {
         // (1 + r) / (1 - r) of an AR(1) process.
         for (correlation, time) in [(0.0, 1.0), (0.5, 3.0), (0.8, 9.0)] {
-            let mean =
-                (0..50).map(|seed| CorrelationTime::of(&series(seed, correlation, 512)).parts).sum::<f64>()
-                    / 50.0;
+            let mean = (0..50)
+                .map(|seed| CorrelationTime::from_series(&series(seed, correlation, 512)).parts)
+                .sum::<f64>()
+                / 50.0;
             assert!((mean / time - 1.0).abs() < 0.15, "{correlation}: {mean}");
-            let held = (0..50).filter(|s| CorrelationTime::of(&series(*s, correlation, 512)).at_most >= time);
+            let held = (0..50)
+                .filter(|s| CorrelationTime::from_series(&series(*s, correlation, 512)).at_most >= time);
             assert!(held.count() >= 40, "{correlation}");
         }
     }
@@ -192,10 +194,10 @@ mod tests {
     #[test]
     fn a_run_as_short_as_its_dependence_gives_nothing() {
         let slow: Vec<f64> = (0..256).map(|k| (f64::from(k) / 40.0).sin()).collect();
-        assert_eq!(CorrelationTime::of(&slow).degrees(256), None);
-        assert_eq!(CorrelationTime::of(&series(1, 0.0, 256)).degrees(256), Some(32));
-        assert_eq!(CorrelationTime::of(&[]).degrees(0), None);
-        assert_eq!(CorrelationTime::of(&[5.0; 300]).parts, 1.0);
+        assert_eq!(CorrelationTime::from_series(&slow).degrees(256), None);
+        assert_eq!(CorrelationTime::from_series(&series(1, 0.0, 256)).degrees(256), Some(32));
+        assert_eq!(CorrelationTime::from_series(&[]).degrees(0), None);
+        assert_eq!(CorrelationTime::from_series(&[5.0; 300]).parts, 1.0);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use jitterlab_model::distribution::{Beyond, Lacks, Moments};
+use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
 use jitterlab_model::{Activation, Distribution, RunCauses, RunInfo, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
-use crate::causes::{TaskWhy, Told};
+use crate::causes::{ListedEvents, TaskWhy};
 use crate::caveats::Caveat;
 use crate::outlook::Outlook;
 use crate::purposes::Purpose;
@@ -92,7 +92,7 @@ impl MeasuredRun {
     /// Draws up the figures of a run from what was counted of each task.
     #[must_use]
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
-        let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::of(task, stats, &run));
+        let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::new(task, stats, &run));
         let (tasks, verdict, without_isolation) = (tasks.collect(), None, Vec::new());
         let (required, around, why) = (None, None, Vec::new());
         MeasuredRun { file, tasks, verdict, required, run, without_isolation, around, why }.judged_for(None)
@@ -102,7 +102,7 @@ impl MeasuredRun {
     #[must_use]
     pub fn judged_for(mut self, purpose: Option<&Purpose>) -> Self {
         let tasks: Vec<(&Summary, Option<f64>)> = self.summaries().map(|summary| (summary, None)).collect();
-        self.verdict = Verdict::of(&self.run, &tasks, purpose);
+        self.verdict = Verdict::from_run(&self.run, &tasks, purpose);
         self
     }
 
@@ -111,10 +111,10 @@ impl MeasuredRun {
     pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Around>) -> Vec<TaskWhy> {
         let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
         let told = |task| match around {
-            Some(around) if around.task == task => Told::Index(around.index),
-            _ => Told::Latest(0),
+            Some(around) if around.task == task => ListedEvents::Index(around.index),
+            _ => ListedEvents::Latest(0),
         };
-        tasks.map(|(number, (task, causes))| TaskWhy::of(&task.spec.name, causes, told(number))).collect()
+        tasks.map(|(number, (task, causes))| TaskWhy::new(&task.spec.name, causes, told(number))).collect()
     }
 
     /// The few numbers of each task.
@@ -126,8 +126,8 @@ impl MeasuredRun {
 impl MeasuredTask {
     /// Draws up the figures of a task of a run from what was counted of it.
     #[must_use]
-    pub fn of(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
-        let summary = Summary::of(task, stats);
+    pub fn new(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
+        let summary = Summary::new(task, stats);
         let caveats = Caveat::on(&summary, task, run);
         let latency_bins = stats.latency.bins().map(|bin| (bin.high_ns, bin.count)).collect();
         let between_percentiles = stats.latency.has_bins() && !stats.latency.has_shape();
@@ -149,7 +149,7 @@ impl MeasuredTask {
         };
         let above = latency.count.saturating_sub(self.latency_bins.iter().map(|(_, count)| count).sum());
         let beyond = Beyond { count: above, from_ns: highest.unwrap_or(lowest), to_ns: latency.max_ns };
-        let lacks = Lacks {
+        let lacks = SourceGaps {
             beyond: (above > 0 || latency.max_ns.is_none()).then_some(beyond),
             min: latency.min_ns.is_none(),
             mean: true,

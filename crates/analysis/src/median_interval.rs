@@ -14,7 +14,7 @@ pub struct MedianInterval {
 impl MedianInterval {
     /// Of these values. The interval is that of the sign test, between two order statistics: it assumes nothing of
     /// the distribution but that values are independent (Conover, Practical Nonparametric Statistics, 3.2).
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn from_values(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|v| !v.is_nan()).collect();
         values.sort_unstable_by(f64::total_cmp);
         let n = values.len();
@@ -49,11 +49,11 @@ mod tests {
     #[test]
     fn the_sign_test_interval_of_ten_values_leaves_out_one_at_each_end() {
         // Tables of the binomial distribution: P(X <= 1) = 11/1024 = 1.07 %, P(X <= 2) = 5.5 % for n = 10.
-        let ten = MedianInterval::of((1..=10).map(f64::from)).unwrap();
+        let ten = MedianInterval::from_values((1..=10).map(f64::from)).unwrap();
         assert_eq!((ten.median, ten.interval), (5.5, Some((2.0, 9.0))));
-        assert_eq!(MedianInterval::of((1..=6).map(f64::from)).unwrap().interval, Some((1.0, 6.0)));
-        assert_eq!(MedianInterval::of((1..=5).map(f64::from)).unwrap().interval, None);
+        assert_eq!(MedianInterval::from_values((1..=6).map(f64::from)).unwrap().interval, Some((1.0, 6.0)));
+        assert_eq!(MedianInterval::from_values((1..=5).map(f64::from)).unwrap().interval, None);
         assert_eq!(sign_test_rank(100), Some(39));
-        assert_eq!(MedianInterval::of([]), None);
+        assert_eq!(MedianInterval::from_values([]), None);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use jitterlab_model::{Activation, Flags, LogHistogram};
 use serde::Serialize;
 
-use crate::scan::Glance;
+use crate::scan::BlockSketch;
 
 /// The windows of the weakly-hard figures (m, K), in due times (Bernat, Burns & Llamosi, IEEE Trans. Comp. 2001).
 pub const WINDOWS: [u64; 3] = [10, 100, 1_000];
@@ -84,7 +84,7 @@ impl MissCounter {
     }
 
     /// Counts the next few activations, as [`MissCounter::push`] for each.
-    pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
+    pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
         let on_time = glance.span.max_ns < self.period_ns && glance.longest_response_ns <= self.period_ns;
         if glance.span.missed == 0 && !glance.has_gap && on_time && glance.span.count > 0 {
             self.executed += glance.span.count;
@@ -305,7 +305,7 @@ mod tests {
         ) {
             let whole = count(&trace(&missed));
             let mut at_once = MissCounter::new(1_000);
-            trace(&missed).chunks(7).for_each(|few| at_once.push_few(few, &Glance::of(few, 0)));
+            trace(&missed).chunks(7).for_each(|few| at_once.push_few(few, &BlockSketch::new(few, 0)));
             prop_assert_eq!(&at_once, &whole);
             for (k, window) in WINDOWS.iter().enumerate() {
                 prop_assert_eq!(whole.largest[k], by_definition(&missed, *window));

@@ -110,7 +110,7 @@ pub struct SpreadChange {
 impl Change {
     /// Of a scan.
     #[must_use]
-    pub fn of(scan: &TaskScan) -> Self {
+    pub fn from_scan(scan: &TaskScan) -> Self {
         change(scan).0
     }
 
@@ -145,12 +145,12 @@ pub struct Patterns {
 
 impl Patterns {
     /// The patterns in a scan.
-    pub fn of(scan: &TaskScan) -> Self {
+    pub fn from_scan(scan: &TaskScan) -> Self {
         let (change, course) = change(scan);
         let stretches = without(scan.windows.stretches(), |index| course.at(index));
         let pieces: Vec<Vec<f64>> = stretches.iter().map(|(_, values)| values.clone()).collect();
         let (lines, slow_lines) = all_lines(scan, &pieces, &course);
-        let background = Background::of(scan, &course);
+        let background = Background::from_scan(scan, &course);
         let mut flat = without(stretches.clone(), |index| background.off(index));
         if scan.windows.are_whole() {
             without_lines(&mut flat, &lines);
@@ -348,7 +348,7 @@ fn change(scan: &TaskScan) -> (Change, Course) {
     let (numbers, means_ns): (Vec<u64>, Vec<f64>) = parts.iter().filter_map(level).unzip();
     let levels = levels(&means_ns);
     let trend = trend(&means_ns, &levels);
-    let course = Course::of(&levels, trend, part_due_times, numbers);
+    let course = Course::new(&levels, trend, part_due_times, numbers);
     let lags = (12.0 * (means_ns.len() as f64 / 100.0).powf(0.25)) as usize;
     let spread = spread_change(&parts);
     let kpss = kpss(&means_ns, lags);

@@ -19,9 +19,9 @@ pub struct BlockFigures {
 }
 
 impl BlockFigures {
-    fn of(block: &BlockView<'_>) -> Self {
+    fn from_block(block: &BlockView<'_>) -> Self {
         BlockFigures {
-            deviation: Statistics::of(&block.deviations()),
+            deviation: Statistics::from_values(&block.deviations()),
             jitter_ns: block.latencies().peak_to_peak_ns(),
             load: block.load(),
         }
@@ -39,9 +39,9 @@ pub struct InBlocks {
 }
 
 impl InBlocks {
-    fn of(pairs: &[(BlockFigures, BlockFigures)], figure: fn(&BlockFigures) -> Option<i64>) -> Self {
+    fn new(pairs: &[(BlockFigures, BlockFigures)], figure: fn(&BlockFigures) -> Option<i64>) -> Self {
         let median = |of: &dyn Fn(&(BlockFigures, BlockFigures)) -> Option<i64>| {
-            MedianInterval::of(pairs.iter().filter_map(|pair| Some(of(pair)? as f64)))
+            MedianInterval::from_values(pairs.iter().filter_map(|pair| Some(of(pair)? as f64)))
         };
         InBlocks { before: median(&|pair| figure(&pair.0)), after: median(&|pair| figure(&pair.1)) }
     }
@@ -72,11 +72,14 @@ pub struct Proof {
 
 impl Proof {
     /// From the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
-    pub fn of(before: &[BlockView<'_>], after: &[BlockView<'_>], tolerance_ns: i64) -> Self {
-        let pairs: Vec<(BlockFigures, BlockFigures)> =
-            before.iter().zip(after).map(|(b, a)| (BlockFigures::of(b), BlockFigures::of(a))).collect();
+    pub fn new(before: &[BlockView<'_>], after: &[BlockView<'_>], tolerance_ns: i64) -> Self {
+        let pairs: Vec<(BlockFigures, BlockFigures)> = before
+            .iter()
+            .zip(after)
+            .map(|(b, a)| (BlockFigures::from_block(b), BlockFigures::from_block(a)))
+            .collect();
         let factor = |of: fn(&BlockFigures) -> Option<i64>| {
-            MedianInterval::of(pairs.iter().filter_map(|(before, after)| {
+            MedianInterval::from_values(pairs.iter().filter_map(|(before, after)| {
                 // A deviation below the clock's resolution counts as one nanosecond.
                 Some(of(before)? as f64 / of(after)?.max(1) as f64)
             }))
@@ -84,16 +87,16 @@ impl Proof {
         let p99 = |b: &BlockFigures| b.deviation.at(P99).exactly();
         let jitter = |b: &BlockFigures| b.jitter_ns;
         Proof {
-            p99_ns: InBlocks::of(&pairs, p99),
-            jitter_ns: InBlocks::of(&pairs, jitter),
+            p99_ns: InBlocks::new(&pairs, p99),
+            jitter_ns: InBlocks::new(&pairs, jitter),
             p99_factor: factor(p99),
             jitter_factor: factor(jitter),
-            extra_load: MedianInterval::of(
+            extra_load: MedianInterval::from_values(
                 pairs.iter().filter_map(|(before, after)| Some(after.load? - before.load?)),
             ),
-            before: WayFigures::of(before),
-            after: WayFigures::of(after),
-            late: LateStarts::of(after, tolerance_ns),
+            before: WayFigures::from_blocks(before),
+            after: WayFigures::from_blocks(after),
+            late: LateStarts::new(after, tolerance_ns),
             pairs,
         }
     }
@@ -130,7 +133,7 @@ mod tests {
                 .map(|(result, activations)| BlockView { period_ns: 1_000_000, result, activations })
                 .collect()
         }
-        let proof = Proof::of(&as_blocks(&before), &as_blocks(&after), 100);
+        let proof = Proof::new(&as_blocks(&before), &as_blocks(&after), 100);
         let p99 = proof.p99_factor.unwrap();
         assert!((p99.median - 10.0).abs() < 0.1 && p99.interval.unwrap().0 > 9.9, "{p99:?}");
         assert_eq!(

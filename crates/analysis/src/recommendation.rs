@@ -53,7 +53,7 @@ pub struct NistChoice {
 
 impl NistChoice {
     /// For a service time and a task's period.
-    pub fn of(service_ns: f64, period_ns: i64) -> Self {
+    pub fn new(service_ns: f64, period_ns: i64) -> Self {
         let t = period_ns as f64;
         let (every_ns, load) = nist::optimum(service_ns, t);
         let (mean_poll_every_ns, mean_poll_load) = nist::mean_poll_optimum(service_ns, t);
@@ -101,7 +101,7 @@ pub fn recommend(
         samples: latencies.len() as u64,
         limited_by_budget: for_late.is_some_and(|late| late > margin),
         supported_late: wish.late.filter(|late| late * (n + 1.0) < 1.0).map(|_| 1.0 / (n + 1.0)),
-        nist: NistChoice::of(service_ns, period_ns),
+        nist: NistChoice::new(service_ns, period_ns),
     })
 }
 

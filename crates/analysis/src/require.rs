@@ -9,7 +9,7 @@ mod plan;
 
 pub use breaches::{BreachCounter, Breaches};
 pub use evidence::Evidence;
-pub use limits::Footing;
+pub use limits::LimitBasis;
 pub use plan::{ClaimPlan, PlannedRun};
 
 use std::str::FromStr;
@@ -223,7 +223,7 @@ pub struct Judgement {
     /// Limits, each with 95 % confidence, of the share that breaks it.
     pub share_limits: [f64; 2],
     /// What the limits rest on.
-    pub footing: Footing,
+    pub footing: LimitBasis,
     /// It would pass if it were known that no more than so many breaches come together: where the limits rest on their
     /// number alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,7 +237,7 @@ impl Requirement {
     }
 
     /// The evidence of one value.
-    fn seen(&self, value_ns: i64) -> Evidence {
+    fn evidence_of(&self, value_ns: i64) -> Evidence {
         let broke = u64::from(self.broken_by(value_ns));
         Evidence { values: 1, broke, may_have_broken: broke }
     }
@@ -264,7 +264,7 @@ impl Requirement {
     /// A share of 0 cannot be proved by any run: it passes if nothing broke it, and the upper limit of the share says what that is worth.
     pub fn judge(&self, breaches: &Breaches, burst_at_most: Option<u64>) -> Judgement {
         let seen = breaches.evidence;
-        let limits = Limits::of(breaches, burst_at_most);
+        let limits = Limits::new(breaches, burst_at_most);
         let [low, high] = limits.share;
         let outcome = if breaches.untold.is_some() {
             Outcome::Unknown
@@ -279,13 +279,13 @@ impl Requirement {
         } else {
             match limits.footing {
                 // Bursts would make other limits, and nobody knows which.
-                Footing::Singly | Footing::LongMemory => Outcome::NotEnoughData,
+                LimitBasis::Singly | LimitBasis::LongMemory => Outcome::NotEnoughData,
                 _ if high < self.share => Outcome::Pass,
                 _ if low > self.share => Outcome::Fail,
                 _ => Outcome::NotEnoughData,
             }
         };
-        let singly = limits.footing == Footing::Singly && self.share > 0.0 && high < self.share;
+        let singly = limits.footing == LimitBasis::Singly && self.share > 0.0 && high < self.share;
         Judgement {
             requirement: self.clone(),
             outcome,
@@ -299,7 +299,7 @@ impl Requirement {
 
     /// The largest burst with which it would pass.
     fn largest_burst(&self, breaches: &Breaches) -> u64 {
-        let passes = |together: u64| Limits::of(breaches, Some(together)).share[1] < self.share;
+        let passes = |together: u64| Limits::new(breaches, Some(together)).share[1] < self.share;
         let (mut low, mut high) = (1, breaches.evidence.values.max(2));
         while high - low > 1 {
             let middle = low + (high - low) / 2;

@@ -70,7 +70,7 @@ pub struct Statistics {
 
 impl Statistics {
     /// The statistics of a distribution.
-    pub fn of(values: &Distribution) -> Self {
+    pub fn from_values(values: &Distribution) -> Self {
         // One value in `one_in` may be above it; in integers, since 0.9999 n may round up to the next rank.
         let percentile = |p: Percentile| {
             let above = values.count() / p.one_in;
@@ -146,10 +146,10 @@ impl Summary {
     ///
     /// Where the description holds the counters that the task's thread kept itself, they win: they hold even what
     /// was not recorded.
-    pub fn of(task: &TaskRun, stats: &TimingStats) -> Self {
-        let mut latency = Statistics::of(&stats.latency);
+    pub fn new(task: &TaskRun, stats: &TimingStats) -> Self {
+        let mut latency = Statistics::from_values(&stats.latency);
         let mut corrected_latency =
-            stats.corrected().map_or_else(Statistics::default, |d| Statistics::of(&d));
+            stats.corrected().map_or_else(Statistics::default, |d| Statistics::from_values(&d));
         let seen = stats.executed().max(stats.period_error.count());
         let (mut executed, mut missed, mut dropped) = (seen, stats.missed(), 0);
         if let Some(result) = &task.result {
@@ -177,9 +177,9 @@ impl Summary {
             dropped: known(Gap::Lost, dropped),
             latency,
             corrected_latency,
-            period_error: Statistics::of(&stats.period_error),
-            cycle_to_cycle: Statistics::of(&stats.cycle_to_cycle),
-            execution: Statistics::of(&stats.execution),
+            period_error: Statistics::from_values(&stats.period_error),
+            cycle_to_cycle: Statistics::from_values(&stats.cycle_to_cycle),
+            execution: Statistics::from_values(&stats.execution),
         }
     }
 
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_quantile_without_support_is_not_the_maximum_again() {
-        let with = |count| Summary::of(&task(None), &stats(count)).latency;
+        let with = |count| Summary::new(&task(None), &stats(count)).latency;
         assert_eq!((with(9).at(P90), with(10).at(P90)), (Known::Unknown, Known::Exactly(9)));
         assert_eq!((with(9_999).at(P99_99), with(10_000).at(P99_99)), (Known::Unknown, Known::Exactly(100)));
         assert_eq!((with(1).at(P50), with(1).max_ns, with(0).max_ns), (Known::Unknown, Some(1), None));
@@ -246,7 +246,7 @@ mod tests {
             max_latency_ns: 900,
             ..TaskResult::default()
         };
-        let summary = Summary::of(&task(Some(kept)), &stats(100));
+        let summary = Summary::new(&task(Some(kept)), &stats(100));
         assert_eq!(
             (summary.executed, summary.missed, summary.dropped),
             (Known::Exactly(120), Known::Exactly(3), Known::Exactly(20))
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_is_written_as_json_is_read_back() {
-        let summary = Summary::of(&task(None), &stats(2_000));
+        let summary = Summary::new(&task(None), &stats(2_000));
         let text = serde_json::to_string(&summary).unwrap();
         assert!(text.contains("\"p99.9\":100") && text.contains("\"p99.99\":null"), "{text}");
         let again: Summary = serde_json::from_str(&text).unwrap();
@@ -273,7 +273,7 @@ mod tests {
         task.unknown = vec![Gap::Missed, Gap::Execution, Gap::Overrun];
         let mut stats = stats(1_000);
         stats.forget(&task.unknown);
-        let summary = Summary::of(&task, &stats);
+        let summary = Summary::new(&task, &stats);
         assert_eq!((summary.missed, summary.overrun), (Known::Unknown, Known::Unknown));
         assert_eq!((summary.execution, summary.corrected_latency.count), (Statistics::default(), 0));
         assert_eq!((summary.missed_share(), summary.executed), (None, Known::Exactly(1_000)));

@@ -110,15 +110,15 @@ pub struct TaskAnalysis {
 
 impl TaskAnalysis {
     /// Says everything about a task of a run, except for [`TaskAnalysis::transitions`].
-    pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
+    pub fn new(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
         let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
         TaskAnalysis {
-            measured: MeasuredTask::of(task, &scan.timing, run),
-            over_time: OverTime::of(scan),
+            measured: MeasuredTask::new(task, &scan.timing, run),
+            over_time: OverTime::from_scan(scan),
             misses: scan.misses(),
-            patterns: Patterns::of(scan),
+            patterns: Patterns::from_scan(scan),
             transitions: None,
-            time_error: TimeErrors::of(scan, across_clocks),
+            time_error: TimeErrors::new(scan, across_clocks),
         }
     }
 }
@@ -161,7 +161,7 @@ impl From<&Span> for Extremes {
 }
 
 impl OverTime {
-    fn of(scan: &TaskScan) -> Self {
+    fn from_scan(scan: &TaskScan) -> Self {
         let (length, spans) = scan.spans.all();
         let joint = spans.len().div_ceil(PARTS).max(1);
         let part = |part: &[Option<Span>]| Extremes::joint(part.iter().flatten().map(Extremes::from));
@@ -196,7 +196,7 @@ pub struct FittedLines {
 }
 
 impl TimeErrors {
-    fn of(scan: &TaskScan, across_clocks: bool) -> Option<Self> {
+    fn new(scan: &TaskScan, across_clocks: bool) -> Option<Self> {
         let pieces = scan.windows.pieces();
         let stretches = pieces.iter().flat_map(|piece| piece.split(|v| v.is_nan()));
         let series = stretches.max_by_key(|s| s.len()).filter(|s| s.len() >= SHORTEST)?;
@@ -204,13 +204,13 @@ impl TimeErrors {
         Some(TimeErrors {
             activations: series.len() as u64,
             points: time_error(series, scan.timing.period_ns() as f64),
-            lines: if across_clocks { FittedLines::of(&points) } else { None },
+            lines: if across_clocks { FittedLines::from_points(&points) } else { None },
         })
     }
 }
 
 impl FittedLines {
-    fn of(points: &[(f64, f64)]) -> Option<Self> {
+    fn from_points(points: &[(f64, f64)]) -> Option<Self> {
         let least_squares = least_squares(points)?;
         Some(FittedLines {
             nist_jitter_ns: least_squares.residual.peak_to_peak(),
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn the_longest_stretch_without_a_miss_is_looked_at() {
         let run = run(None);
-        let found = TaskAnalysis::of(&scan(0.0), &run.tasks[0], &run);
+        let found = TaskAnalysis::new(&scan(0.0), &run.tasks[0], &run);
         let time_error = found.time_error.unwrap();
         assert_eq!(time_error.activations, 1_999);
         assert!(time_error.points[0].mtie_ns <= 12.0, "{:?}", time_error.points[0]);
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn lines_are_for_two_clocks() {
         let run = run(Some(ClockFit::default()));
-        let found = TaskAnalysis::of(&scan(0.5), &run.tasks[0], &run).time_error.unwrap().lines.unwrap();
+        let found = TaskAnalysis::new(&scan(0.5), &run.tasks[0], &run).time_error.unwrap().lines.unwrap();
         assert!((found.least_squares.line.slope - 0.5).abs() < 0.01, "{found:?}");
         assert!((found.lower_envelope.slope - 0.5).abs() < 0.01 && found.nist_jitter_ns < 15.0, "{found:?}");
     }
@@ -272,7 +272,7 @@ mod tests {
         let mut figures_only = TaskScan::new(1_000, 3_000);
         figures_only.push_figures(0, &scan(0.0).timing);
         let run = run(None);
-        let found = TaskAnalysis::of(&figures_only, &run.tasks[0], &run);
+        let found = TaskAnalysis::new(&figures_only, &run.tasks[0], &run);
         assert!(found.misses.is_none() && found.time_error.is_none());
         assert_eq!(found.measured.summary.executed, jitterlab_model::Known::Exactly(2_999));
     }

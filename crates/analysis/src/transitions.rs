@@ -60,7 +60,7 @@ impl TransitionCounter {
     pub fn figures(&self) -> Option<Transitions> {
         let kinds = self.kinds();
         let rows: Vec<Vec<u64>> = self.counts.chunks(kinds).map(<[u64]>::to_vec).collect();
-        (kinds >= 2).then(|| Transitions::of(rows))
+        (kinds >= 2).then(|| Transitions::from_counts(rows))
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Transitions {
 }
 
 impl Transitions {
-    fn of(counts: Vec<Vec<u64>>) -> Self {
+    fn from_counts(counts: Vec<Vec<u64>>) -> Self {
         let kinds = counts.len();
         let row: Vec<u64> = counts.iter().map(|r| r.iter().sum()).collect();
         let column: Vec<u64> = (0..kinds).map(|c| counts.iter().map(|r| r[c]).sum()).collect();

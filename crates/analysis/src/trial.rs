@@ -143,12 +143,17 @@ pub struct Candidate {
 impl Candidate {
     /// From blocks of the uncompensated task; `None` where nothing was measured, or nothing is wished.
     #[must_use]
-    pub fn of(wake: WakeMethod, blocks: &[BlockView<'_>], wish: Wish, service: &ServiceTime) -> Option<Self> {
+    pub fn new(
+        wake: WakeMethod,
+        blocks: &[BlockView<'_>],
+        wish: Wish,
+        service: &ServiceTime,
+    ) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns;
         let choice = recommend(&latency_law(blocks), period_ns, wish, service.often_ns)?;
         let mut all = Distribution::new();
         blocks.iter().for_each(|block| all.merge(&block.latencies()));
-        Some(Candidate { wake, early_latency: Statistics::of(&all), choice })
+        Some(Candidate { wake, early_latency: Statistics::from_values(&all), choice })
     }
 }
 

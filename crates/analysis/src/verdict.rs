@@ -91,11 +91,15 @@ impl Verdict {
     /// ([`crate::patterns::Change::between_clocks`]) where these were looked for. `None` for what says nothing of a machine: a simulated microcontroller, a
     /// kernel in virtual time.
     #[must_use]
-    pub fn of(run: &RunInfo, tasks: &[(&Summary, Option<f64>)], asked: Option<&Purpose>) -> Option<Self> {
+    pub fn from_run(
+        run: &RunInfo,
+        tasks: &[(&Summary, Option<f64>)],
+        asked: Option<&Purpose>,
+    ) -> Option<Self> {
         if matches!(run.bench, Bench::Mcu | Bench::Kernel) {
             return None;
         }
-        Some(Verdict::new(asked, |purpose| PurposeVerdict::of(purpose, run, tasks)))
+        Some(Verdict::new(asked, |purpose| PurposeVerdict::from_run(purpose, run, tasks)))
     }
 
     /// Judges the purpose that was asked for, or else all usual ones.
@@ -119,13 +123,16 @@ fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
 }
 
 impl PurposeVerdict {
-    fn of(purpose: &Purpose, run: &RunInfo, tasks: &[(&Summary, Option<f64>)]) -> Self {
-        let known = |task: &&Seen<'_>| !task.summary.unknown.contains(&Gap::Period);
+    fn from_run(purpose: &Purpose, run: &RunInfo, tasks: &[(&Summary, Option<f64>)]) -> Self {
+        let known = |task: &&TaskFigures<'_>| !task.summary.unknown.contains(&Gap::Period);
         let of_clocks = |clocks: &Option<f64>| clocks.filter(|_| run.bench == Bench::Import);
         let seen = tasks.iter().enumerate();
-        let seen =
-            seen.map(|(number, (summary, clocks))| Seen { number, summary, clocks: of_clocks(clocks) });
-        let tasks: Vec<Seen<'_>> = seen.collect();
+        let seen = seen.map(|(number, (summary, clocks))| TaskFigures {
+            number,
+            summary,
+            clocks: of_clocks(clocks),
+        });
+        let tasks: Vec<TaskFigures<'_>> = seen.collect();
         let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
         // Of several tasks that would do, the worst one.
         let judged = fitting.map(|task| judge(purpose, run, task));
@@ -210,7 +217,7 @@ fn share_left_open(activations: u64) -> f64 {
 }
 
 /// What was seen of a task of a run.
-struct Seen<'a> {
+struct TaskFigures<'a> {
     number: usize,
     summary: &'a Summary,
     /// By how many millionths its starts gain on due times that another tool told.
@@ -220,8 +227,8 @@ struct Seen<'a> {
 /// A decision, or why there is none, with the quantity that would decide.
 pub type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
-fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
-    let Seen { number, summary, clocks } = *task;
+fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
+    let TaskFigures { number, summary, clocks } = *task;
     if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| summary.unknown.contains(gap)) {
         return Err((Untested::Gap { gap }, None));
     }
@@ -230,7 +237,7 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &Seen<'_>) -> Judged {
     let ran = summary.latency.count.max(summary.period_error.count);
     let found = purpose.limits.iter().map(|limit| match (limit.measure, clocks) {
         (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
-        (measure, _) => (*limit, seen(measure, summary)),
+        (measure, _) => (*limit, figure(measure, summary)),
     });
     // What breaks a limit does so in any length and under any policy.
     let decided = |limit: Limit, seen: i64| {
@@ -280,7 +287,7 @@ fn gap(measure: Measure) -> Gap {
 }
 
 /// As much of a quantity as was seen.
-fn seen(measure: Measure, summary: &Summary) -> Known<i64> {
+fn figure(measure: Measure, summary: &Summary) -> Known<i64> {
     let (errors, latency) = (&summary.period_error, &summary.latency);
     match measure {
         Measure::Interval => match (errors.min_ns, errors.max_ns, latency.min_ns, latency.max_ns) {
@@ -320,8 +327,8 @@ mod tests {
             let (index, end_ns) = (index as u64, start_ns);
             stats.push(&Activation { index, due_ns, start_ns, end_ns, missed, ..Activation::default() });
         }
-        let summary = Summary::of(&run.tasks[0], &stats);
-        Verdict::of(run, &[(&summary, None)], asked.and_then(Purpose::named)).unwrap()
+        let summary = Summary::new(&run.tasks[0], &stats);
+        Verdict::from_run(run, &[(&summary, None)], asked.and_then(Purpose::named)).unwrap()
     }
 
     fn named(verdict: &Verdict, fitness: Fitness) -> Vec<&str> {
@@ -384,8 +391,8 @@ mod tests {
             });
         });
         stats.forget(&silent.tasks[0].unknown);
-        let summary = Summary::of(&silent.tasks[0], &stats);
-        let found = Verdict::of(&silent, &[(&summary, None)], Purpose::named("audio")).unwrap();
+        let summary = Summary::new(&silent.tasks[0], &stats);
+        let found = Verdict::from_run(&silent, &[(&summary, None)], Purpose::named("audio")).unwrap();
         assert_eq!((found.fitness, found.purposes[0].untested), (Fitness::CannotTell, Some(gap)));
     }
 
@@ -425,8 +432,8 @@ mod tests {
                 let end_ns = start_ns;
                 stats.push(&Activation { index, due_ns, start_ns, end_ns, ..Activation::default() });
             }
-            let summary = Summary::of(&run.tasks[0], &stats);
-            Verdict::of(&run, &[(&summary, Some(20.0))], None).unwrap()
+            let summary = Summary::new(&run.tasks[0], &stats);
+            Verdict::from_run(&run, &[(&summary, Some(20.0))], None).unwrap()
         };
         let here = judged(Bench::Host);
         assert_eq!(named(&here, Fitness::Unfit), ["fieldbus-1ms", "audio"]);
@@ -439,6 +446,6 @@ mod tests {
     #[test]
     fn a_simulated_machine_is_not_judged() {
         let simulated = RunInfo::new(Bench::Mcu, "cycles", [TaskSpec::default()]);
-        assert_eq!(Verdict::of(&simulated, &[], None), None);
+        assert_eq!(Verdict::from_run(&simulated, &[], None), None);
     }
 }

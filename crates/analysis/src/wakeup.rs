@@ -78,7 +78,7 @@ pub struct WayFigures {
 
 impl WayFigures {
     /// The figures of all blocks together.
-    pub fn of(blocks: &[BlockView<'_>]) -> Self {
+    pub fn from_blocks(blocks: &[BlockView<'_>]) -> Self {
         let sum = |of: fn(&TaskResult) -> u64| blocks.iter().map(|b| of(b.result)).sum::<u64>();
         let all = |of: fn(&TaskResult) -> Option<f64>| -> Option<f64> {
             blocks.iter().map(|b| of(b.result)).sum::<Option<f64>>().filter(|_| !blocks.is_empty())
@@ -90,7 +90,7 @@ impl WayFigures {
         let mut p99_of_turns_ns = Vec::with_capacity(blocks.len());
         for block in blocks {
             let of_turn = block.latencies();
-            p99_of_turns_ns.push(Statistics::of(&of_turn).at(P99).exactly());
+            p99_of_turns_ns.push(Statistics::from_values(&of_turn).at(P99).exactly());
             latency.merge(&of_turn);
             deviation.merge(&block.deviations());
         }
@@ -98,9 +98,9 @@ impl WayFigures {
         WayFigures {
             executed,
             missed: sum(|r| r.missed),
-            latency: Statistics::of(&latency),
+            latency: Statistics::from_values(&latency),
             p99_of_turns_ns,
-            deviation: Statistics::of(&deviation),
+            deviation: Statistics::from_values(&deviation),
             drift_ppm: drift_ppm(blocks),
             cpu_per_activation_ns: each(cpu_time_ns),
             load: cpu_time_ns.map(|t| t / length_ns),
@@ -115,7 +115,7 @@ impl WayFigures {
     #[must_use]
     pub fn usual_p99_ns(&self) -> Option<f64> {
         let turns = self.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
-        MedianInterval::of(turns).map(|middle| middle.median)
+        MedianInterval::from_values(turns).map(|middle| middle.median)
     }
 }
 
@@ -149,7 +149,7 @@ impl WaysCompared {
         let shown_worse = |other: &WayFigures| {
             let pairs = other.p99_of_turns_ns.iter().zip(&figures.p99_of_turns_ns);
             let factors = pairs.filter_map(|(other, best)| Some((*other)? as f64 / (*best)?.max(1) as f64));
-            let found = MedianInterval::of(factors).and_then(|factor| factor.interval);
+            let found = MedianInterval::from_values(factors).and_then(|factor| factor.interval);
             found.is_some_and(|(low, _)| low > 1.0)
         };
         let others = || ranked.iter().skip(1);
@@ -227,7 +227,7 @@ pub struct LateStarts {
 
 impl LateStarts {
     /// Of these blocks. A start is late beyond `tolerance_ns`.
-    pub fn of(blocks: &[BlockView<'_>], tolerance_ns: i64) -> Self {
+    pub fn new(blocks: &[BlockView<'_>], tolerance_ns: i64) -> Self {
         let mut late = LateStarts::default();
         for activation in blocks.iter().flat_map(|b| b.activations) {
             late.starts += 1;
@@ -298,8 +298,11 @@ mod tests {
         let activations: Vec<Activation> =
             (0..2_000u64).map(|k| late(k + k / 500, (k % 500) as i64 * 1_000)).collect();
         let result = result(2_000);
-        let way =
-            WayFigures::of(&[BlockView { period_ns: 1_000_000, result: &result, activations: &activations }]);
+        let way = WayFigures::from_blocks(&[BlockView {
+            period_ns: 1_000_000,
+            result: &result,
+            activations: &activations,
+        }]);
         assert!((way.drift_ppm.unwrap() - 1_000.0).abs() < 1e-6, "{:?}", way.drift_ppm);
     }
 
@@ -308,7 +311,7 @@ mod tests {
         let activations = [late(0, 5), late(1, -7)];
         let result = result(2);
         let block = BlockView { period_ns: 1_000_000, result: &result, activations: &activations };
-        let way = WayFigures::of(&[block, block]);
+        let way = WayFigures::from_blocks(&[block, block]);
         assert_eq!((way.executed, way.cpu_per_activation_ns), (4, Some(4_000.0)));
         assert_eq!((way.load, way.polled_share), (Some(0.004), 0.1));
         assert_eq!((way.voluntary_switches, way.involuntary_switches), (Some(1.0), None));
@@ -324,7 +327,7 @@ mod tests {
         let block = BlockView { period_ns: 1_000_000, result: &result, activations: &rows };
         let expected =
             LateStarts { starts: 4, overslept: 1, worst_overslept_ns: 90_000, torn: 1, worst_torn_ns: 5_000 };
-        assert_eq!(LateStarts::of(&[block], 100), expected);
+        assert_eq!(LateStarts::new(&[block], 100), expected);
     }
 
     /// Six turns of 200 activations that are late by `usual_ns` and up to 99 ns more.
@@ -334,7 +337,7 @@ mod tests {
             .collect();
         let block = |turn| BlockView { period_ns: 1_000_000, result, activations: turn };
         let blocks: Vec<BlockView> = turns.iter().map(|turn| block(turn)).collect();
-        WayToWait { name: name.into(), figures: Some(WayFigures::of(&blocks)), trouble: None }
+        WayToWait { name: name.into(), figures: Some(WayFigures::from_blocks(&blocks)), trouble: None }
     }
 
     #[test]

@@ -65,5 +65,5 @@ fn directory(folder: &Path) -> Result<Document, Error> {
         Error::bad_use(format!("{} is a directory, but none that `jitterlab matrix` left", folder.display()))
             .remedy("name run files, or such a directory")
     })?;
-    Ok(Document::new(&MatrixResult::of(index, None)))
+    Ok(Document::new(&MatrixResult::new(index, None)))
 }

@@ -180,6 +180,6 @@ impl Progress {
             text = text.chars().take(columns).collect();
             text += if fits { progress::ENDS } else { "" };
         }
-        line.show(&terminal.spelled(text));
+        line.show(&terminal.printable(text));
     }
 }

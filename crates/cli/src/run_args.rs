@@ -102,7 +102,7 @@ impl RunArgs {
 
     /// One task of a run, and its figures: the named one, else the one that `prefer` gives the smallest key.
     pub fn one_task<K: Ord>(&self, path: &Path, prefer: impl Fn(&TaskSpec) -> K) -> Result<OneTask, Error> {
-        OneTask::of(self.open(path)?, self.task.as_deref(), prefer)
+        OneTask::new(self.open(path)?, self.task.as_deref(), prefer)
     }
 
     /// Runs as a page or a figure shows them.

@@ -31,7 +31,8 @@ pub fn main<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> ExitCode {
 fn answer<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> Ending {
     if env::args_os().nth(1).is_some_and(|first| first == DESCRIBE) {
         output::print(
-            &serde_json::to_string(&Description::of(&C::command())).map_err(document::not_written)?,
+            &serde_json::to_string(&Description::from_command(&C::command()))
+                .map_err(document::not_written)?,
         )?;
         return Ok(exit::Status::Fine);
     }

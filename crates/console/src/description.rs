@@ -52,8 +52,8 @@ struct ValueDescription {
 
 impl Description {
     /// Describes the commands of this program.
-    pub fn of(command: &Command) -> Self {
-        Description { release: RELEASE.into(), command: CommandDescription::of(command) }
+    pub fn from_command(command: &Command) -> Self {
+        Description { release: RELEASE.into(), command: CommandDescription::from_command(command) }
     }
 
     /// The same commands, to be shown.
@@ -63,15 +63,15 @@ impl Description {
 }
 
 impl CommandDescription {
-    fn of(command: &Command) -> Self {
+    fn from_command(command: &Command) -> Self {
         CommandDescription {
             name: command.get_name().into(),
             about: command.get_about().map(ToString::to_string),
             long_about: command.get_long_about().map(ToString::to_string),
             is_hidden: command.is_hide_set(),
             needs_command: command.is_subcommand_required_set(),
-            arguments: command.get_arguments().map(|arg| ArgumentDescription::of(arg, command)).collect(),
-            commands: command.get_subcommands().map(CommandDescription::of).collect(),
+            arguments: command.get_arguments().map(|arg| ArgumentDescription::new(arg, command)).collect(),
+            commands: command.get_subcommands().map(CommandDescription::from_command).collect(),
         }
     }
 
@@ -92,7 +92,7 @@ impl CommandDescription {
 }
 
 impl ArgumentDescription {
-    fn of(arg: &Arg, command: &Command) -> Self {
+    fn new(arg: &Arg, command: &Command) -> Self {
         let takes_values = arg.get_action().takes_values();
         let values =
             arg.get_possible_values().into_iter().filter(|value| takes_values && !value.is_hide_set());
@@ -105,7 +105,7 @@ impl ArgumentDescription {
             long_help: arg.get_long_help().map(ToString::to_string),
             heading: arg.get_help_heading().map(Into::into),
             value_names: arg.get_value_names().into_iter().flatten().map(ToString::to_string).collect(),
-            values: values.map(|value| ValueDescription::of(&value)).collect(),
+            values: values.map(|value| ValueDescription::from_value(&value)).collect(),
             default: default.filter(|_| takes_values).collect(),
             delimiter: arg.get_value_delimiter(),
             takes_values,
@@ -156,7 +156,7 @@ impl ArgumentDescription {
 }
 
 impl ValueDescription {
-    fn of(value: &PossibleValue) -> Self {
+    fn from_value(value: &PossibleValue) -> Self {
         ValueDescription { name: value.get_name().into(), help: value.get_help().map(ToString::to_string) }
     }
 

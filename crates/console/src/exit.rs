@@ -30,7 +30,7 @@ impl Status {
     }
 
     /// What a verdict says for the purpose that was asked for, if one was.
-    pub fn of(asked: Option<Fitness>) -> Self {
+    pub fn from_fitness(asked: Option<Fitness>) -> Self {
         match asked {
             None | Some(Fitness::Good | Fitness::Limited) => Status::Fine,
             Some(Fitness::Unfit) => Status::RequirementFailed,

@@ -13,7 +13,7 @@ use crate::{interrupt, output};
 /// can be kept, it says so.
 pub fn open(command: &str, read: &impl Serialize) -> Parts {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    match Parts::of(Path::new("."), command, &(words, read)) {
+    match Parts::new(Path::new("."), command, &(words, read)) {
         Ok(parts) => {
             if let (found @ 1.., Some(path)) = (parts.found(), parts.path()) {
                 output::note(&progress::goes_on(found, path));

@@ -92,7 +92,7 @@ impl MeasureArgs {
             loads: self.loads()?,
             isolate: self.isolate.clone(),
             why: self.why,
-            ..Request::of(tasks)
+            ..Request::for_tasks(tasks)
         })
     }
 

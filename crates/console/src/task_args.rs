@@ -64,7 +64,7 @@ pub struct WaitArgs {
 
 impl WaitArgs {
     /// The task with what was asked for.
-    pub fn of(&self, task: TaskSpec) -> TaskSpec {
+    pub fn apply_to(&self, task: TaskSpec) -> TaskSpec {
         TaskSpec {
             cpu: self.cpu.or(task.cpu),
             policy: self.policy.or(task.policy),
@@ -92,7 +92,7 @@ impl TaskArgs {
             work: self.work.unwrap_or(task.work),
             overrun: self.overrun.unwrap_or(task.overrun),
             pulse: self.pulse.clone().or(task.pulse.clone()),
-            ..self.wait.of(task)
+            ..self.wait.apply_to(task)
         };
         usual.into_iter().map(asked).collect()
     }

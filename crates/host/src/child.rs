@@ -14,13 +14,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid, getppid};
 
 /// A program that does not outlive this one.
-pub trait EndsWithUs {
+pub trait EndsWithParent {
     /// Has the kernel send it a signal when the thread that starts it ends, as it does when this process is killed. So that
     /// thread has to wait for it.
     fn ends_with_us(&mut self, signal: Signal) -> &mut Self;
 }
 
-impl EndsWithUs for Command {
+impl EndsWithParent for Command {
     fn ends_with_us(&mut self, signal: Signal) -> &mut Self {
         let parent = getpid();
         let tell_the_kernel = move || {
@@ -36,7 +36,7 @@ impl EndsWithUs for Command {
 /// Kills all that came from a program when this process is gone, however it ends: of a script the kernel tells only the shell.
 /// Dropped when the program has ended.
 #[derive(Debug)]
-pub struct FamilyEndsWithUs(Child);
+pub struct EndsDescendants(Child);
 
 /// The variable by which they are known.
 const MARK: &str = "JITTERLAB_ENDS_WITH";
@@ -47,9 +47,9 @@ while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
     for p in $marked; do p=${p#/proc/}; kill -9 "${p%/environ}"; done
 done"#;
 
-impl FamilyEndsWithUs {
+impl EndsDescendants {
     /// Marks what this command will start, and watches over it.
-    pub fn of(command: &mut Command) -> io::Result<Self> {
+    pub fn new(command: &mut Command) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut guard = Command::new("/bin/sh");
@@ -57,11 +57,11 @@ impl FamilyEndsWithUs {
         guard.env("PATH", "/usr/bin:/bin").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         command.env(MARK, mark);
         // In a process group of its own, so that Ctrl-C does not end it first.
-        guard.process_group(0).spawn().map(FamilyEndsWithUs)
+        guard.process_group(0).spawn().map(EndsDescendants)
     }
 }
 
-impl Drop for FamilyEndsWithUs {
+impl Drop for EndsDescendants {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -156,7 +156,7 @@ mod tests {
     fn what_a_script_started_ends_with_who_started_the_script() {
         let mut script = Command::new("sh");
         script.args(["-c", "sleep 600 & setsid sleep 601 & wait"]);
-        let mut guard = FamilyEndsWithUs::of(&mut script).unwrap();
+        let mut guard = EndsDescendants::new(&mut script).unwrap();
         let mut script = script.spawn().unwrap();
         wait_for(|| family(script.id()).len() == 3);
         let started = family(script.id()).split_off(1);

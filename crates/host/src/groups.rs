@@ -27,7 +27,7 @@ struct Quota {
 
 impl Groups {
     /// Finds them for the threads of one process, which are the tasks in order.
-    pub(super) fn of(process: i32, threads: &[i32], explainer: &mut Explainer) -> Self {
+    pub(super) fn new(process: i32, threads: &[i32], explainer: &mut Explainer) -> Self {
         let of = threads.iter().map(|thread| (process, *thread));
         Self::of_threads(of, explainer)
     }

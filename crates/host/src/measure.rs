@@ -55,7 +55,7 @@ pub struct Request {
 impl Request {
     /// These tasks and nothing else: every activation kept, no load beside them, until somebody ends it.
     #[must_use]
-    pub fn of(tasks: Vec<TaskSpec>) -> Self {
+    pub fn for_tasks(tasks: Vec<TaskSpec>) -> Self {
         Request {
             tasks,
             duration_ns: None,

@@ -155,7 +155,7 @@ fn shortest_run_ns(work: Work) -> i64 {
 
 /// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
 pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), Error> {
-    tasks.iter().filter_map(|task| Core::of(task.wake)).try_for_each(xenomai::prepare)
+    tasks.iter().filter_map(|task| Core::for_wake(task.wake)).try_for_each(xenomai::prepare)
 }
 
 /// What a task that lost real-time mode measured.

@@ -67,7 +67,7 @@ impl Why {
         events.record_threads(Detail::Threads, &cpus, &numbers)?;
         events.record_everything(&cpus, rate_hz)?;
         let mut explainer = Explainer::new(&numbers, names, machine(facts));
-        let groups = Groups::of(std::process::id() as i32, &numbers, &mut explainer);
+        let groups = Groups::new(std::process::id() as i32, &numbers, &mut explainer);
         let of_linux = tasks.iter().map(|task| !task.wake.traits().core).collect();
         Ok(Why { of_linux, events, explainer, groups, kept: Kept::default() })
     }

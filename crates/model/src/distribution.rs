@@ -31,12 +31,12 @@ pub struct Distribution {
     sum: i128,
     sum_of_squares: u128,
     histogram: LogHistogram,
-    lacks: Lacks,
+    lacks: SourceGaps,
 }
 
 /// What the source of a distribution does not tell of it; nothing where the values themselves were counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Lacks {
+pub struct SourceGaps {
     /// Values of which only bounds are known. They are in the count, but in no bin.
     pub beyond: Option<Beyond>,
     /// The smallest value is not known.
@@ -188,7 +188,7 @@ impl Distribution {
 
     /// The same with what is not known of it.
     #[must_use]
-    pub fn lacking(mut self, lacks: Lacks) -> Self {
+    pub fn lacking(mut self, lacks: SourceGaps) -> Self {
         self.lacks = lacks;
         self
     }
@@ -348,7 +348,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(values: &[i64]) -> Distribution {
+    fn from_values(values: &[i64]) -> Distribution {
         let mut d = Distribution::new();
         values.iter().for_each(|v| d.record(*v));
         d
@@ -364,14 +364,14 @@ mod tests {
     #[test]
     fn values_of_unknown_number_above_leave_every_quantile_open() {
         let open = Beyond { count: 0, from_ns: 400, to_ns: None };
-        let d = of(&[1, 2, 3]).lacking(Lacks { beyond: Some(open), ..Lacks::default() });
+        let d = from_values(&[1, 2, 3]).lacking(SourceGaps { beyond: Some(open), ..SourceGaps::default() });
         assert_eq!((d.quantile_ns(0.5), d.max_ns(), d.min_ns()), (None, None, Some(1)));
         assert_eq!(d.known_at_rank(2), Known::AtLeast { at_least: 2 });
     }
 
     #[test]
     fn a_small_spread_on_a_large_mean_is_not_lost() {
-        let d = of(&[1_000_000_000_000_000, 1_000_000_000_000_002]);
+        let d = from_values(&[1_000_000_000_000_000, 1_000_000_000_000_002]);
         assert_eq!(d.standard_deviation_ns(), Some(1.0));
     }
 
@@ -380,7 +380,7 @@ mod tests {
         fn quantiles_are_never_below_the_true_one_nor_1_percent_above(
             mut values in prop::collection::vec(-5_000_000i64..5_000_000, 1..200), p in 0.0f64..=1.0
         ) {
-            let d = of(&values);
+            let d = from_values(&values);
             values.sort_unstable();
             let rank = ((p * values.len() as f64).ceil() as usize).clamp(1, values.len());
             let truth = values[rank - 1];
@@ -397,20 +397,20 @@ mod tests {
             let mut at_once = Distribution::new();
             at_once.record_descending(Ages { first_ns, step_ns, count: fit });
             let each: Vec<i64> = (0..fit).map(|k| first_ns - k as i64 * step_ns).collect();
-            prop_assert_eq!(at_once, of(&each));
+            prop_assert_eq!(at_once, from_values(&each));
         }
 
         #[test]
         fn a_merge_in_any_split_is_the_same(values in prop::collection::vec(any::<i64>(), 0..100), cut in 0usize..100) {
             let cut = cut.min(values.len());
-            let mut left = of(&values[..cut]);
-            left.merge(&of(&values[cut..]));
-            prop_assert_eq!(&left, &of(&values));
+            let mut left = from_values(&values[..cut]);
+            left.merge(&from_values(&values[cut..]));
+            prop_assert_eq!(&left, &from_values(&values));
         }
 
         #[test]
         fn parts_rebuild_the_whole(values in prop::collection::vec(any::<i64>(), 0..100)) {
-            let d = of(&values);
+            let d = from_values(&values);
             let again = Distribution::from_parts(d.moments(), d.bins().map(|b| (b.high_ns, b.count)));
             prop_assert_eq!(d, again);
         }

@@ -15,7 +15,7 @@ pub struct Size {
 
 /// A place in a firmware.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Place {
+pub struct CodeLocation {
     /// The instruction's address in bytes.
     pub address: u32,
     /// The function it belongs to, or the interrupt whose handler it is; `None` where the firmware holds no names.
@@ -61,9 +61,9 @@ pub struct InterruptsOff {
     /// When it began, since reset.
     pub at_ns: i64,
     /// Where they were turned off.
-    pub from: Place,
+    pub from: CodeLocation,
     /// Where they were turned on again.
-    pub to: Place,
+    pub to: CodeLocation,
 }
 
 /// A pin of a firmware that is measured as a task.
@@ -106,7 +106,7 @@ pub struct Disturbance {
     /// The vector of the handler that does; `None` for interrupts turned off outside of handlers.
     pub vector: Option<String>,
     /// Where the handler begins, or where interrupts are turned off.
-    pub place: Place,
+    pub place: CodeLocation,
     /// How many starts it made late.
     pub starts: u64,
     /// By how much at most, in cycles.
@@ -202,7 +202,7 @@ pub enum Finding {
         /// When it first did, since reset.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
     },
     /// The firmware measured an analog voltage, and read 0.
     AnalogRead {
@@ -216,7 +216,7 @@ pub enum Finding {
         /// When it first did.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
     },
     /// The firmware read or wrote where there is no memory; a write to the processor's registers through a pointer (below 0x20), too.
     OutsideMemory {
@@ -227,7 +227,7 @@ pub enum Finding {
         /// When it first did.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
     },
     /// The firmware went through its beginning again without a reset.
     Restarted {
@@ -283,7 +283,7 @@ pub enum Finding {
         by: Option<String>,
         /// Where that handler begins, or where interrupts were turned off; `None` where they had never been on.
         #[serde(default)]
-        place: Option<Place>,
+        place: Option<CodeLocation>,
     },
     /// A compare value was written that the counter had already passed: the match came a whole lap later.
     CompareBehind {
@@ -296,7 +296,7 @@ pub enum Finding {
         /// When it first was.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
         /// How long a lap takes.
         lap_ns: i64,
     },
@@ -309,7 +309,7 @@ pub enum Finding {
         /// When it first was.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
         /// By how much it had passed.
         late_ns: i64,
     },
@@ -322,14 +322,14 @@ pub enum Finding {
         /// When it first was.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
     },
     /// The firmware changes stacks, as a system with threads does: the depth of the one that the chip begins with says nothing.
     StacksChanged {
         /// When it first did.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
     },
     /// The watchdog's oscillator times interrupts: it is right to a tenth.
     WatchdogTimes {
@@ -343,6 +343,6 @@ pub enum Finding {
         /// Since when.
         at_ns: i64,
         /// Where.
-        place: Place,
+        place: CodeLocation,
     },
 }

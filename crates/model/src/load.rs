@@ -119,7 +119,7 @@ impl Load {
     pub const NONE: Load = Load(Some(Vec::new()));
 
     /// What was started.
-    pub fn of(specs: impl IntoIterator<Item = LoadSpec>) -> Self {
+    pub fn from_specs(specs: impl IntoIterator<Item = LoadSpec>) -> Self {
         Load(Some(specs.into_iter().collect()))
     }
 
@@ -165,7 +165,7 @@ impl From<StoredLoad> for Load {
     fn from(stored: StoredLoad) -> Self {
         match stored {
             StoredLoad::Unknown => Load::UNKNOWN,
-            StoredLoad::Specs(specs) => Load::of(specs),
+            StoredLoad::Specs(specs) => Load::from_specs(specs),
             StoredLoad::Words(words) if words == "none" => Load::NONE,
             StoredLoad::Words(words) => {
                 let mut outside = String::new();
@@ -298,7 +298,7 @@ mod tests {
     fn a_load_is_known_none_or_not_known_and_words_of_format_1_are_read() {
         let read = |json: &str| serde_json::from_str::<Load>(json).unwrap();
         assert_eq!((read("null"), read("[]")), (Load::UNKNOWN, Load::NONE));
-        let two = Load::of(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
+        let two = Load::from_specs(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
         assert_eq!(read(r#"["cpu:4","disk:1+36%"]"#), two);
         assert_eq!(serde_json::to_string(&two).unwrap(), r#"["cpu:4","disk:1+36%"]"#);
         assert_eq!(read(r#""cpu:4 disk:1+36%""#), two);

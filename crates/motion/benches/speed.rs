@@ -73,7 +73,7 @@ fn servo() {
         .collect();
     for name in ["dc-servo", "ball-screw"] {
         let plant: Plant = catalog::find(name, None).expect("shipped");
-        let question = Question::of(plant, period_ns);
+        let question = Question::new(plant, period_ns);
         let wall = best_of_three(|| {
             let found = question.evaluate(trace.as_slice()).expect("stable");
             assert!(found.loss().total > 0.0);

@@ -33,7 +33,7 @@ pub struct JudgedRun {
 impl JudgedRun {
     /// What is named of this task.
     #[must_use]
-    pub fn of(task: &OneTask) -> Self {
+    pub fn from_task(task: &OneTask) -> Self {
         JudgedRun {
             file: task.run().path().display().to_string(),
             task: task.name().into(),

@@ -1,6 +1,6 @@
 //! What runs say: analysis, prediction, comparison.
 
-use jitterlab_analysis::causes::Told;
+use jitterlab_analysis::causes::ListedEvents;
 use jitterlab_analysis::compare::RunsCompared;
 use jitterlab_analysis::purposes::{PURPOSES, Purpose};
 use jitterlab_analysis::require::Requirement;
@@ -14,7 +14,7 @@ use jitterlab_runs::{Ahead, CompareOptions};
 use pyo3::prelude::*;
 
 use crate::aside::aside;
-use crate::error::Said;
+use crate::error::OrRaise;
 use crate::run::Run;
 use crate::time::{Time, ns};
 
@@ -73,7 +73,7 @@ impl Answer {
 impl Answer {
     /// The JSON that the program prints with --json.
     fn json(&self) -> PyResult<String> {
-        self.0.json().said()
+        self.0.json().or_raise()
     }
 
     /// The words of the program.
@@ -86,7 +86,7 @@ impl Answer {
     fn figures(&self) -> PyResult<Vec<String>> {
         let document = self.document();
         let charts = document.sections.iter().flat_map(Section::charts);
-        charts.map(|chart| figure::svg(std::slice::from_ref(chart)).said()).collect()
+        charts.map(|chart| figure::svg(std::slice::from_ref(chart)).or_raise()).collect()
     }
 
     /// Warnings about the runs that it rests on, a sentence each.
@@ -112,7 +112,7 @@ pub(crate) fn analysis(
             ))
         })
     };
-    let purpose = purpose.map(named).transpose().said()?;
+    let purpose = purpose.map(named).transpose().or_raise()?;
     aside(py, move || {
         let analysis = run.analysis(task.as_deref(), Vec::new(), true, purpose)?;
         Ok::<_, Error>(Answer::new(analysis, |analysis| analysis.run.warnings.clone()))
@@ -127,13 +127,13 @@ const LATEST: usize = 10;
 pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<Answer> {
     let run = run.run.clone();
     aside(py, move || {
-        let why = run.why(task.as_deref(), Told::Latest(LATEST))?;
+        let why = run.why(task.as_deref(), ListedEvents::Latest(LATEST))?;
         Ok::<_, Error>(Answer::new(why, |why| why.run.warnings.clone()))
     })
 }
 
 fn requirements(texts: &[String]) -> PyResult<Vec<Requirement>> {
-    texts.iter().map(|text| text.parse().said()).collect()
+    texts.iter().map(|text| text.parse().or_raise()).collect()
 }
 
 /// How much worse it can get.
@@ -175,7 +175,7 @@ pub(crate) fn comparison(
     if let Some(share) = tolerance.filter(|share| !(share.is_finite() && *share > 0.0)) {
         return Err(Error::bad_use(format!("{share} is not a share"))
             .remedy("give one above 0, such as 0.1 for 10 %"))
-        .said();
+        .or_raise();
     }
     let all = |runs: Vec<Bound<'_, Run>>| runs.iter().map(|run| run.get().run.clone()).collect::<Vec<_>>();
     let (runs, others) = (all(runs), all(of_other_setting));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jitterlab_model::Error;
 use pyo3::{PyResult, Python};
 
-use crate::error::Said;
+use crate::error::OrRaise;
 
 /// How long Ctrl-C waits at most.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -29,7 +29,7 @@ pub(crate) fn aside<T: Send + 'static, E: Display + Send + 'static>(
                 .because(cause)
                 .remedy("is a limit on processes in the way (ulimit -u)?")
         })
-        .said()?;
+        .or_raise()?;
     loop {
         let waited = py.detach(move || {
             let waited = answers.recv_timeout(PATIENCE);
@@ -37,10 +37,10 @@ pub(crate) fn aside<T: Send + 'static, E: Display + Send + 'static>(
         });
         answers = waited.0;
         match waited.1 {
-            Ok(answer) => return answer.said(),
+            Ok(answer) => return answer.or_raise(),
             Err(RecvTimeoutError::Timeout) => py.check_signals()?,
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(Error::defect("a thread of jitterlab ended too early")).said();
+                return Err(Error::defect("a thread of jitterlab ended too early")).or_raise();
             }
         }
     }

@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use jitterlab_model::{Activation, Error};
 use jitterlab_trace::metadata;
 
-use jitterlab_runs::{Run, Told};
+use jitterlab_runs::{Run, SourceFields};
 
 const COLUMNS: [(&str, DataType); 8] = [
     ("task", DataType::UInt16),
@@ -38,7 +38,7 @@ impl Batches {
     ///
     /// # Errors
     /// No activation of them is kept.
-    pub fn of(run: &Run, tasks: &[usize]) -> Result<Self, Error> {
+    pub fn new(run: &Run, tasks: &[usize]) -> Result<Self, Error> {
         if !tasks.iter().any(|task| run.rows(*task) > 0 || run.keeps_all(*task)) {
             return Err(run.needs_activations());
         }
@@ -55,7 +55,8 @@ impl Batches {
         let mut outcome = Ok(());
         let read = run.visit_part(*part, |task, rows| {
             if outcome.is_ok() && tasks.contains(&task) {
-                let batch = RecordBatch::try_new(schema.clone(), columns(task, rows, &run.told(task)));
+                let batch =
+                    RecordBatch::try_new(schema.clone(), columns(task, rows, &run.source_fields(task)));
                 outcome = batch.map(|batch| ready.push_back(batch));
             }
         });
@@ -85,7 +86,7 @@ impl RecordBatchReader for Batches {
     }
 }
 
-fn columns(task: usize, rows: &[Activation], told: &Told) -> Vec<ArrayRef> {
+fn columns(task: usize, rows: &[Activation], told: &SourceFields) -> Vec<ArrayRef> {
     let long = |told: bool, cell: fn(&Activation) -> i64| -> ArrayRef {
         Arc::new(rows.iter().map(|a| told.then(|| cell(a))).collect::<Int64Array>())
     };

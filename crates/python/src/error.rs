@@ -13,13 +13,13 @@ create_exception!(
 );
 
 /// Says an error as Python has it.
-pub(crate) trait Said<T> {
+pub(crate) trait OrRaise<T> {
     /// The value, or the exception.
-    fn said(self) -> PyResult<T>;
+    fn or_raise(self) -> PyResult<T>;
 }
 
-impl<T, E: std::fmt::Display> Said<T> for Result<T, E> {
-    fn said(self) -> PyResult<T> {
+impl<T, E: std::fmt::Display> OrRaise<T> for Result<T, E> {
+    fn or_raise(self) -> PyResult<T> {
         self.map_err(|error| PyErr::new::<Error, _>(error.to_string()))
     }
 }

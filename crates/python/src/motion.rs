@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 
 use crate::answers::Answer;
 use crate::aside::aside;
-use crate::error::Said;
+use crate::error::OrRaise;
 use crate::run::Run;
 
 /// What was asked, each as text, and taken out where it is answered.
@@ -32,7 +32,7 @@ impl Asked {
     }
 
     fn read<T, E: Display>(&mut self, name: &str, read: fn(&str) -> Result<T, E>) -> PyResult<Option<T>> {
-        self.text(name).map(|text| read(&text).said()).transpose()
+        self.text(name).map(|text| read(&text).or_raise()).transpose()
     }
 
     fn parsed<T: FromStr<Err: Display>>(&mut self, name: &str) -> PyResult<Option<T>> {
@@ -40,7 +40,7 @@ impl Asked {
     }
 
     fn quantity(&mut self, name: &str, dimension: Dimension) -> PyResult<Option<f64>> {
-        self.text(name).map(|text| quantity::parse(dimension, name, &text).said()).transpose()
+        self.text(name).map(|text| quantity::parse(dimension, name, &text).or_raise()).transpose()
     }
 
     fn time(&mut self, name: &str) -> PyResult<Option<i64>> {
@@ -50,7 +50,7 @@ impl Asked {
     /// Refuses what nothing has asked for.
     fn end(self) -> PyResult<()> {
         let left = self.0.into_keys().next();
-        left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).said())
+        left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).or_raise())
     }
 
     fn axis(&mut self) -> PyResult<AxisAsked> {
@@ -84,7 +84,7 @@ pub(crate) fn stepper(
     let mut asked = Asked(options);
     let axis = asked.axis()?;
     let (base_period, speed) = (asked.read("base_period", parse_period_ns)?, asked.text("speed"));
-    let simulate_ns = asked.time("simulate")?.map(checked_simulation_ns).transpose().said()?;
+    let simulate_ns = asked.time("simulate")?.map(checked_simulation_ns).transpose().or_raise()?;
     let (jitter_ns, task) = (asked.time("jitter")?, asked.text("task"));
     asked.end()?;
     let (run, beside) = (run.map(|run| run.run.clone()), beside.map(|run| run.run.clone()));
@@ -93,9 +93,9 @@ pub(crate) fn stepper(
         let result = match run {
             Some(run) => {
                 // The task that makes the steps is the one with the shortest period.
-                let one = |run| OneTask::of(run, task.as_deref(), |spec| spec.period_ns);
+                let one = |run| OneTask::new(run, task.as_deref(), |spec| spec.period_ns);
                 let (run, beside) = (one(run)?, beside.map(one).transpose()?);
-                let mut result = question.under_run(JudgedRun::of(&run), &run.stats)?;
+                let mut result = question.under_run(JudgedRun::from_task(&run), &run.stats)?;
                 let simulate_ns = simulate_ns.unwrap_or(20_000_000_000);
                 result.simulate(&run, beside.as_ref(), simulate_ns, &mut |_, _, _| ());
                 result
@@ -119,16 +119,16 @@ pub(crate) fn servo(
     options: HashMap<String, String>,
 ) -> PyResult<Answer> {
     let mut asked = Asked(options);
-    let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).said()?;
+    let mut plant: Plant = catalog::known(asked.text("plant").as_deref().unwrap_or("dc-servo")).or_raise()?;
     if !plant.loops.is_empty() {
         return Err(Error::bad_use(format!(
             "{} has several loops: jitterlab servo --plant {} judges them",
             plant.name, plant.name
         )))
-        .said();
+        .or_raise();
     }
     if let Some(text) = asked.text("controller") {
-        plant.design = Design::parse(&text, plant.outputs.len()).said()?;
+        plant.design = Design::parse(&text, plant.outputs.len()).or_raise()?;
     }
     let timing = TaskTiming {
         sampling: asked.parsed("sampling")?.unwrap_or_default(),
@@ -140,23 +140,23 @@ pub(crate) fn servo(
     let task = asked.text("task");
     asked.end()?;
     let wishes = Wishes {
-        references: references.iter().map(|text| text.parse().said()).collect::<PyResult<_>>()?,
-        misses: misses.iter().map(|text| text.parse().said()).collect::<PyResult<_>>()?,
+        references: references.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
+        misses: misses.iter().map(|text| text.parse().or_raise()).collect::<PyResult<_>>()?,
         redesign,
     };
     let run = run.map(|run| run.run.clone());
     aside(py, move || {
         let question = |period_ns: i64, measured: Option<OverrunAction>| {
             let overrun = overrun.or(measured).unwrap_or_default();
-            let question = Question { timing, overrun, design_delay_ns, ..Question::of(plant, period_ns) };
+            let question = Question { timing, overrun, design_delay_ns, ..Question::new(plant, period_ns) };
             question.ideal().map(|_| question)
         };
         let result = match (run, execution) {
             (Some(run), _) => {
                 // The task that closes the loop is the one with the longest period.
-                let one = OneTask::of(run, task.as_deref(), |spec| Reverse(spec.period_ns))?;
+                let one = OneTask::new(run, task.as_deref(), |spec| Reverse(spec.period_ns))?;
                 let question = question(one.stats.period_ns(), Some(one.spec().overrun.into()))?;
-                ServoResult::under_run(&question, JudgedRun::of(&one), &one, &wishes)?
+                ServoResult::under_run(&question, JudgedRun::from_task(&one), &one, &wishes)?
             }
             (None, times) => {
                 let question = question(period_ns.ok_or(ServoError::NoPeriod)?, None)?;

@@ -11,7 +11,7 @@ use jitterlab_trace::{Hints, Role, import_columns};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::error::Said;
+use crate::error::OrRaise;
 use crate::time::{Time, period_ns};
 
 /// Activations that ran, those that are not in the file, due times missed, and the extremes of the latency in nanoseconds.
@@ -26,7 +26,7 @@ pub(crate) struct Recording {
 impl Recording {
     fn with<T, E: Display>(&self, call: impl FnOnce(&recording::Recording) -> Result<T, E>) -> PyResult<T> {
         let going_on = self.going_on.lock().unwrap_or_else(PoisonError::into_inner);
-        call(going_on.as_ref().ok_or_else(closed).said()?).said()
+        call(going_on.as_ref().ok_or_else(closed).or_raise()?).or_raise()
     }
 
     fn over(&self) -> Option<recording::Recording> {
@@ -39,7 +39,7 @@ impl Recording {
     #[new]
     fn begin(file: Option<PathBuf>, tasks: &str) -> PyResult<Self> {
         let tool = concat!("jitterlab for Python ", env!("CARGO_PKG_VERSION"));
-        let begun = recording::Recording::begin(tool, file.as_deref(), tasks).said()?;
+        let begun = recording::Recording::begin(tool, file.as_deref(), tasks).or_raise()?;
         Ok(Recording { going_on: Mutex::new(Some(begun)) })
     }
 
@@ -82,7 +82,7 @@ impl Recording {
     /// Makes the run file.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         let Some(going_on) = self.over() else { return Ok(()) };
-        py.detach(|| going_on.close()).said()
+        py.detach(|| going_on.close()).or_raise()
     }
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Probed {
 impl Probed {
     fn with(&self, call: impl FnOnce(&mut recording::Probed)) -> PyResult<()> {
         let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
-        probed.as_mut().map(call).ok_or_else(closed).said()
+        probed.as_mut().map(call).ok_or_else(closed).or_raise()
     }
 }
 
@@ -187,12 +187,12 @@ pub(crate) fn write(
 ) -> PyResult<u64> {
     let mut roles: Vec<(Role, Vec<i64>)> = Vec::new();
     for (name, values) in columns {
-        roles.push((name.parse().said()?, values));
+        roles.push((name.parse().or_raise()?, values));
     }
-    let overrun = overrun.map(str::parse::<Overrun>).transpose().said()?;
+    let overrun = overrun.map(str::parse::<Overrun>).transpose().or_raise()?;
     let hints = Hints { periods_ns: period_ns(period.as_ref())?.into_iter().collect(), ..Hints::default() };
-    let import = import_columns(&path, task, &roles, overrun, &hints).said()?;
-    Ok(import.write(path).said()?.rows)
+    let import = import_columns(&path, task, &roles, overrun, &hints).or_raise()?;
+    Ok(import.write(path).or_raise()?.rows)
 }
 
 fn closed() -> Error {

@@ -11,7 +11,7 @@ use pyo3::types::PyCapsule;
 
 use crate::aside::aside;
 use crate::batches::Batches;
-use crate::error::Said;
+use crate::error::OrRaise;
 use crate::time::{Time, period_ns};
 
 /// A run that is open.
@@ -27,12 +27,12 @@ fn unit_ns(unit: &str) -> PyResult<i64> {
         .ok_or_else(|| {
             Error::bad_use(format!("{unit:?} is no unit of time")).remedy("choose one of ns, us, ms, s")
         })
-        .said()
+        .or_raise()
 }
 
 /// Texts, each read as what it stands for.
 fn read<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
-    texts.iter().map(|text| text.parse().said()).collect()
+    texts.iter().map(|text| text.parse().or_raise()).collect()
 }
 
 #[pymethods]
@@ -82,7 +82,7 @@ impl Run {
     /// Its description, as JSON.
     fn info(&self) -> PyResult<String> {
         let info = jitterlab_model::RunInfo { warnings: self.run.warnings(), ..self.run.info().clone() };
-        serde_json::to_string(&info).said()
+        serde_json::to_string(&info).or_raise()
     }
 
     /// What has to be known of it.
@@ -100,13 +100,13 @@ impl Run {
 
     /// How many activations are kept.
     fn rows(&self, task: Option<&str>) -> PyResult<u64> {
-        Ok(self.run.tasks(task).said()?.into_iter().map(|task| self.run.rows(task)).sum())
+        Ok(self.run.tasks(task).or_raise()?.into_iter().map(|task| self.run.rows(task)).sum())
     }
 
     /// The kept activations as a stream of Arrow, in a capsule.
     fn stream<'py>(&self, py: Python<'py>, task: Option<&str>) -> PyResult<Bound<'py, PyCapsule>> {
-        let tasks = self.run.tasks(task).said()?;
-        let batches = Batches::of(&self.run, &tasks).said()?;
+        let tasks = self.run.tasks(task).or_raise()?;
+        let batches = Batches::new(&self.run, &tasks).or_raise()?;
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }

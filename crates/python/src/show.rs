@@ -14,13 +14,13 @@ use pyo3::prelude::*;
 
 use crate::answers::Answer;
 use crate::aside::aside;
-use crate::error::Said;
+use crate::error::OrRaise;
 use crate::run::Run;
 
 /// A figure as PNG.
 #[pyfunction]
 pub(crate) fn png(svg: &str) -> PyResult<Vec<u8>> {
-    figure::png(svg).said()
+    figure::png(svg).or_raise()
 }
 
 fn opened(runs: &[Bound<'_, Run>]) -> Vec<Opened> {
@@ -43,10 +43,10 @@ pub(crate) fn plot(
     of: &str,
     task: Option<String>,
 ) -> PyResult<String> {
-    let (wanted, quantity): (Figure, _) = (drawn.parse().said()?, quantity::parse(of).said()?);
+    let (wanted, quantity): (Figure, _) = (drawn.parse().or_raise()?, quantity::parse(of).or_raise()?);
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
-    figure::svg(&wanted.charts(quantity, &runs, &[]).said()?).said()
+    figure::svg(&wanted.charts(quantity, &runs, &[]).or_raise()?).or_raise()
 }
 
 /// Writes a page of runs and answers.
@@ -62,5 +62,5 @@ pub(crate) fn write_page(
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
     let html = aside(py, move || page::render(&runs, &documents))?;
-    place::write(path, html.as_bytes(), false).said()
+    place::write(path, html.as_bytes(), false).or_raise()
 }

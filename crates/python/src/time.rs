@@ -4,7 +4,7 @@ use jitterlab_model::Error;
 use jitterlab_model::units::{parse_duration_ns, parse_period_ns};
 use pyo3::{FromPyObject, PyResult, pyfunction};
 
-use crate::error::Said;
+use crate::error::OrRaise;
 
 /// Seconds, or text with a unit.
 #[derive(Debug, FromPyObject)]
@@ -18,7 +18,7 @@ pub(crate) enum Time {
 impl Time {
     pub(crate) fn ns(&self) -> PyResult<i64> {
         match self {
-            Time::Text(text) => parse_duration_ns(text).said(),
+            Time::Text(text) => parse_duration_ns(text).or_raise(),
             Time::Seconds(seconds) => of_seconds(*seconds),
         }
     }
@@ -26,9 +26,9 @@ impl Time {
     /// In nanoseconds, where a rate such as `"4kHz"` is a time too.
     pub(crate) fn period_ns(&self) -> PyResult<i64> {
         match self {
-            Time::Text(text) => parse_period_ns(text).said(),
+            Time::Text(text) => parse_period_ns(text).or_raise(),
             Time::Seconds(seconds) if *seconds > 0.0 => of_seconds(*seconds),
-            Time::Seconds(seconds) => Err(not_a_time(*seconds)).said(),
+            Time::Seconds(seconds) => Err(not_a_time(*seconds)).or_raise(),
         }
     }
 }
@@ -58,7 +58,7 @@ fn of_seconds(seconds: f64) -> PyResult<i64> {
     let ns = (seconds * 1e9).round();
     // As long as the clock's own numbers reach.
     let possible = ns.is_finite() && ns.abs() < 9.2e18 && (ns != 0.0 || seconds == 0.0);
-    if possible { Ok(ns as i64) } else { Err(not_a_time(seconds)).said() }
+    if possible { Ok(ns as i64) } else { Err(not_a_time(seconds)).or_raise() }
 }
 
 fn not_a_time(seconds: f64) -> Error {

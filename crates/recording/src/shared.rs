@@ -30,7 +30,7 @@ const RING_ROWS: std::ops::RangeInclusive<u128> = 1_024..=1 << 18;
 /// What loops, probes and the writing thread share of a run.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    told: Mutex<Told>,
+    shared: Mutex<SharedRun>,
     /// Ends every loop of the run.
     pub(crate) stop: Arc<AtomicBool>,
     is_recorded: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
 }
 
 #[derive(Debug)]
-struct Told {
+struct SharedRun {
     info: RunInfo,
     /// Whether the description says more than the journal's.
     changed: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Taken {
     pub(crate) fitted: bool,
 }
 
-impl Told {
+impl SharedRun {
     /// The number of the task of this name.
     fn number(&self, name: &str) -> Result<usize, Error> {
         let names = || self.info.tasks.iter().map(|task| &task.spec.name);
@@ -87,7 +87,7 @@ impl Shared {
     pub(crate) fn new(info: RunInfo, fittings: Vec<Option<Fitting>>, is_recorded: bool) -> Self {
         let lanes = fittings.into_iter().map(|fitting| Lane { fitting, ..Lane::default() }).collect();
         Shared {
-            told: Mutex::new(Told { info, changed: false, lanes }),
+            shared: Mutex::new(SharedRun { info, changed: false, lanes }),
             stop: Arc::default(),
             is_recorded,
             closing: AtomicBool::new(false),
@@ -109,15 +109,15 @@ impl Shared {
         Err(forked())
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_run(&self) -> MutexGuard<'_, SharedRun> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Gives the task of this name away, or the only one where none is named; each can be had once.
     pub(crate) fn take(&self, name: &str) -> Result<Taken, Error> {
-        let mut told = self.told();
-        let number = told.number(name)?;
-        let Told { info, lanes, .. } = &mut *told;
+        let mut shared = self.lock_run();
+        let number = shared.number(name)?;
+        let SharedRun { info, lanes, .. } = &mut *shared;
         let (spec, lane) = (info.tasks[number].spec.clone(), &mut lanes[number]);
         if std::mem::replace(&mut lane.taken, true) {
             return Err(Error::bad_use(format!("task {} has had its loop or probe already", spec.name))
@@ -139,22 +139,22 @@ impl Shared {
 
     /// The task could not be made: its name is free again.
     pub(crate) fn give_back(&self, task: usize) {
-        let mut told = self.told();
-        let lane = &mut told.lanes[task];
+        let mut shared = self.lock_run();
+        let lane = &mut shared.lanes[task];
         *lane = Lane { fitting: lane.fitting.take(), ..Lane::default() };
     }
 
     /// Its loop or probe is there, and runs like this.
     pub(crate) fn began(&self, task: usize, run: &TaskRun, counters: Arc<TaskCounters>, refused: &[Refusal]) {
-        let mut told = self.told();
-        told.lanes[task].counters = Some(counters);
-        told.info.refused.extend_from_slice(refused);
-        let known = &mut told.info.tasks[task];
+        let mut shared = self.lock_run();
+        shared.lanes[task].counters = Some(counters);
+        shared.info.refused.extend_from_slice(refused);
+        let known = &mut shared.info.tasks[task];
         let mut unknown = run.unknown.clone();
         unknown.retain(|gap| !known.unknown.contains(gap));
         known.unknown.extend(unknown);
         known.granted.clone_from(&run.granted);
-        told.changed = true;
+        shared.changed = true;
     }
 
     /// Its loop or probe is over.
@@ -165,16 +165,16 @@ impl Shared {
         stop: Option<StopReason>,
         warning: Option<Warning>,
     ) {
-        let mut told = self.told();
-        told.info.tasks[task] = run;
-        told.info.stop = told.info.stop.take().or(stop);
-        told.info.warnings.extend(warning);
+        let mut shared = self.lock_run();
+        shared.info.tasks[task] = run;
+        shared.info.stop = shared.info.stop.take().or(stop);
+        shared.info.warnings.extend(warning);
     }
 
     /// What a task did so far.
     pub(crate) fn figures(&self, name: &str) -> Result<Figures, Error> {
-        let told = self.told();
-        let lane = &told.lanes[told.number(name)?];
+        let shared = self.lock_run();
+        let lane = &shared.lanes[shared.number(name)?];
         let counted = lane.counters.as_ref().map(|counters| counters.snapshot()).unwrap_or_default();
         let timing = match &lane.fitting {
             Some(fitting) => fitting.timing(&counted),
@@ -189,7 +189,7 @@ impl Shared {
 
     /// What was asked for and refused, so far.
     pub(crate) fn refused(&self) -> Vec<Refusal> {
-        self.told().info.refused.clone()
+        self.lock_run().info.refused.clone()
     }
 
     /// Tells the writing thread to end, and every loop.
@@ -200,9 +200,9 @@ impl Shared {
 
     /// The whole description of a run that is over.
     pub(crate) fn described(&self) -> RunInfo {
-        let told = self.told();
-        let mut info = told.info.clone();
-        for (task, lane) in info.tasks.iter_mut().zip(&told.lanes) {
+        let shared = self.lock_run();
+        let mut info = shared.info.clone();
+        for (task, lane) in info.tasks.iter_mut().zip(&shared.lanes) {
             // Its loop or probe goes on, but what it does is not recorded any more.
             let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
             task.result = task.result.take().or_else(shown);
@@ -221,22 +221,22 @@ impl Shared {
             let closing = self.closing.load(Ordering::Acquire);
             let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
             let described = {
-                let mut told = self.told();
-                drains.extend(told.lanes.iter_mut().enumerate().filter_map(new));
-                std::mem::take(&mut told.changed).then(|| told.info.clone())
+                let mut shared = self.lock_run();
+                drains.extend(shared.lanes.iter_mut().enumerate().filter_map(new));
+                std::mem::take(&mut shared.changed).then(|| shared.info.clone())
             };
             // For whoever recovers the run of a program that is killed.
             described.iter().for_each(|info| writer.describe(info));
             for (task, drain) in &mut drains {
                 rows.clear();
                 drain.pop_into(&mut rows, usize::MAX);
-                if let Some(fitting) = &mut self.told().lanes[*task].fitting {
+                if let Some(fitting) = &mut self.lock_run().lanes[*task].fitting {
                     rows = fitting.place(&rows, closing || drain.is_finished());
                 }
                 // It is told once that recording ended; the figures go on.
                 if let Err(error) = writer.append(*task, &rows) {
                     let warning = Warning::RecordingEnded { reason: error.to_string() };
-                    self.told().info.warnings.push(warning);
+                    self.lock_run().info.warnings.push(warning);
                 }
             }
             drains.retain(|(_, drain)| !drain.is_finished());

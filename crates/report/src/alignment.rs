@@ -148,11 +148,11 @@ fn rate(matched: &Matched) -> String {
 fn channel(of: &ChannelAligned) -> Vec<Piece> {
     let name = format!("{}, held against {}", of.channel, of.task);
     let Found::Matched(matched) = &of.alignment.found else {
-        return vec![Piece::said(format!("{name}: nothing assigned. {}", why(&of.alignment)))];
+        return vec![Piece::text(format!("{name}: nothing assigned. {}", why(&of.alignment)))];
     };
     let mut pieces = vec![figures(&name, &of.alignment, matched)];
     pieces.extend(periods(matched));
-    pieces.push(Piece::said(pairs(matched)));
+    pieces.push(Piece::text(pairs(matched)));
     pieces
 }
 

@@ -258,7 +258,7 @@ mod tests {
             ..TaskResult::default()
         });
         let stats = crate::sample::stats(latencies_ns);
-        statement(&Summary::of(&run.tasks[0], &stats), measured_ns(&run.tasks[0]))
+        statement(&Summary::new(&run.tasks[0], &stats), measured_ns(&run.tasks[0]))
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl Present for RunsCompared {
     const KIND: &'static str = "comparison";
 
     fn head(&self) -> Option<Head> {
-        head::of(self)
+        head::build(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -109,10 +109,10 @@ fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
 /// Each run against the first, and folded behind that each run's own intervals.
 fn side_by_side(task: &str, comparison: &Comparison) -> Vec<Piece> {
     let Some(first) = comparison.runs.first() else { return Vec::new() };
-    let mut details: Vec<Piece> = chart::of(task, comparison).map(Piece::Figure).into_iter().collect();
+    let mut details: Vec<Piece> = chart::build(task, comparison).map(Piece::Figure).into_iter().collect();
     details.extend(comparison.against_first.iter().flat_map(|against| difference(first, against)));
     details.extend(comparison.runs.iter().map(estimates));
-    details.push(Piece::said(
+    details.push(Piece::text(
         "Intervals are of 95 %; those of differences hold all at once. A maximum has none: it shows how long a run was as \
          much as how good.",
     ));
@@ -205,7 +205,7 @@ fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
     let (name, first) = (&against.name, &first.name);
     let row = |d: &Difference| {
         let [from, to] = bounds(d.statistic, d.interval);
-        let ratio = Cell::of(d.ratio, |ratio| format!("{ratio:.3}").into());
+        let ratio = Cell::new(d.ratio, |ratio| format!("{ratio:.3}").into());
         vec![
             d.statistic.name().into(),
             figure(d.statistic, d.difference),
@@ -223,7 +223,7 @@ fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
     let g = against
         .hedges_g
         .map_or(String::new(), |g| format!("; the means differ by {g:+.2} standard deviations (Hedges' g)"));
-    let earlier = Piece::said(format!(
+    let earlier = Piece::text(format!(
         "A wake-up of {name} is earlier than one of {first} with a probability of {}{g}.",
         share(against.p_lower)
     ));
@@ -236,7 +236,7 @@ fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
         &["latency, µs", "shift", "from", "to"],
         shifts,
     );
-    let maxima = against.maxima.as_ref().map(|maxima| Piece::said(worst(first, name, maxima)));
+    let maxima = against.maxima.as_ref().map(|maxima| Piece::text(worst(first, name, maxima)));
     [differences].into_iter().chain(maxima).chain([earlier, shifts]).collect()
 }
 

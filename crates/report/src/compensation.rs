@@ -72,7 +72,7 @@ impl Present for CompensationTrial {
         }
         folded.extend(margins(self));
         pieces.push(Piece::details("What a wake-up costs, and what margins and early wake-ups poll", folded));
-        pieces.extend(self.files.iter().map(|file| Piece::said(format!("written: {file}"))));
+        pieces.extend(self.files.iter().map(|file| Piece::text(format!("written: {file}"))));
         vec![Section {
             id: "compensation".into(),
             title: "Compensation".into(),
@@ -128,7 +128,7 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
     let Some(least) = points.iter().min_by(|a, b| a.measured.total_cmp(&b.measured)) else {
         return Vec::new();
     };
-    let nist = NistChoice::of(service.often_ns, period_ns);
+    let nist = NistChoice::new(service.often_ns, period_ns);
     let rows = points.iter().map(|p| {
         let shares = [p.measured, p.polled, p.equation_1, p.mean_poll].map(Cell::Share);
         std::iter::once(Cell::Text(exact(p.every_ns))).chain(shares).collect()
@@ -147,7 +147,7 @@ pub fn load_curve(points: &[LoadPoint], service: &ServiceTime, period_ns: i64) -
     );
     vec![
         Piece::table(caption, &["A", "measured", "polled", "eq. 1", "mean poll"], rows),
-        Piece::said(equations),
+        Piece::text(equations),
     ]
 }
 
@@ -170,7 +170,7 @@ pub fn note(note: &TrialNote) -> String {
 
 /// A time in ns where it is known.
 fn ns(value: Option<i64>) -> Cell {
-    Cell::of(value, |ns| Cell::time(ns as f64))
+    Cell::new(value, |ns| Cell::time(ns as f64))
 }
 
 fn at(of: &Statistics, percentile: Percentile) -> Cell {
@@ -271,14 +271,14 @@ fn recommended(trial: &CompensationTrial) -> Vec<Piece> {
             share(late)
         );
     }
-    vec![Piece::said(said)]
+    vec![Piece::text(said)]
 }
 
 fn proven(trial: &CompensationTrial, proof: &Proof) -> Vec<Piece> {
     let row = |name: &str, way: &WayFigures| {
         let d = &way.deviation;
         let jitter = way.latency.max_ns.zip(way.latency.min_ns).map(|(max, min)| max - min);
-        let load = Cell::of(way.load, Cell::Share);
+        let load = Cell::new(way.load, Cell::Share);
         vec![Cell::from(name), at(d, P50), at(d, P90), at(d, P99), at(d, P99_9), ns(jitter), load]
     };
     let caption = format!("proof: {} pairs of blocks in turns, |start - due|", proof.pairs.len());
@@ -418,7 +418,7 @@ mod tests {
                 expected_late: 0.1,
                 measured_late: 0.12,
             }],
-            proof: Some(Proof::of(&[before; 6], &[after; 6], 75)),
+            proof: Some(Proof::new(&[before; 6], &[after; 6], 75)),
             longest_hole_ns: 4_000,
             disturbance: Disturbance { steal: Some(0.02), interrupts: Some(77) },
             files: vec!["a.parquet".into()],

@@ -125,7 +125,7 @@ fn finished(
         if !text.is_empty() {
             text.push('\n');
         }
-        terminal.spelled(text)
+        terminal.printable(text)
     })
 }
 

@@ -2,7 +2,7 @@
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, Part, PinReport, Place};
+use jitterlab_model::firmware::{CodeLocation, Finding, FirmwareReport, Interrupts, Part, PinReport};
 use jitterlab_model::units::Exact;
 use jitterlab_model::{EdgeKind, Fitness, TaskResult, Warning};
 
@@ -14,7 +14,7 @@ use crate::words::{count, list, plural, share, time};
 pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
     let part = |cycles: u64| cycles as f64 / report.cycles.max(1) as f64;
-    let mut pieces = vec![Piece::said(format!(
+    let mut pieces = vec![Piece::text(format!(
         "On the chip, {} of simulated time: {} asleep; {} bytes of flash and {} of RAM.",
         time(ns(report.cycles)),
         share(part(report.asleep_cycles)),
@@ -46,7 +46,7 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
         pieces.push(Piece::table(caption, &header, report.interrupts.iter().map(row)));
     }
     pieces.extend(report.off.as_ref().map(|off| {
-        Piece::said(format!(
+        Piece::text(format!(
             "Interrupts were off for at most {} ({} cycles) outside of handlers, from {} to {}.",
             time(ns(off.cycles)),
             count(off.cycles),
@@ -58,7 +58,7 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
         let room = stack.room.map_or("; how much there is, the firmware does not tell".into(), |room| {
             format!(" of {} that are free", count(u64::from(room)))
         });
-        Piece::said(format!("The stack took at most {} bytes{room}.", count(u64::from(stack.deepest))))
+        Piece::text(format!("The stack took at most {} bytes{room}.", count(u64::from(stack.deepest))))
     }));
     let sent = Some(sent(&report.sent)).filter(|sent| !sent.is_empty());
     pieces.extend(sent.map(|text| Piece::Verbatim { heading: String::new(), text }));
@@ -244,7 +244,7 @@ fn printable(line: &str) -> String {
 }
 
 /// A place as people look it up.
-fn place(place: &Place) -> String {
+fn place(place: &CodeLocation) -> String {
     match (&place.function, &place.line) {
         (Some(function), Some(line)) => format!("{function} ({line})"),
         (Some(function), None) => format!("{function} (address {:#x})", place.address),
@@ -409,8 +409,8 @@ mod tests {
     use super::*;
     use jitterlab_model::firmware::{InterruptsOff, Size, StackDepth};
 
-    fn at(function: &str, line: Option<&str>) -> Place {
-        Place { address: 0x120, function: Some(function.into()), line: line.map(Into::into) }
+    fn at(function: &str, line: Option<&str>) -> CodeLocation {
+        CodeLocation { address: 0x120, function: Some(function.into()), line: line.map(Into::into) }
     }
 
     #[test]

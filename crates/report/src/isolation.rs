@@ -16,7 +16,7 @@ pub fn comparison(measured: &MeasuredRun) -> Option<Piece> {
                 [Some(a), Some(b)] if a > 0 && b > 0 => Cell::Change(b as f64 / a as f64 - 1.0),
                 _ => Cell::Nothing,
             };
-            let [without, with] = values.map(|value| Cell::of(value, cell));
+            let [without, with] = values.map(|value| Cell::new(value, cell));
             rows.push(vec![Cell::Text(format!("{} {name}", before.task)), without, with, change]);
         };
         let time = |ns: i64| Cell::time(ns as f64);

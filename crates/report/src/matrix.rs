@@ -27,13 +27,13 @@ impl Present for MatrixResult {
     }
 
     fn sections(&self) -> Vec<Section> {
-        let mut pieces: Vec<Piece> = sentences(self).into_iter().map(Piece::said).collect();
+        let mut pieces: Vec<Piece> = sentences(self).into_iter().map(Piece::text).collect();
         if self.matrix.measurements.is_empty() {
-            pieces.push(Piece::said("nothing was measured yet"));
+            pieces.push(Piece::text("nothing was measured yet"));
         }
         pieces.extend(tables(&self.matrix, "p99.9, median of the repetitions,", CellStatistic::P999));
         if !self.matrix.measurements.is_empty() {
-            pieces.push(Piece::said(caption(&self.index.tasks, self.index.duration_ns, &self.matrix)));
+            pieces.push(Piece::text(caption(&self.index.tasks, self.index.duration_ns, &self.matrix)));
         }
         pieces.extend(result_charts(self).into_iter().map(Piece::Figure));
         pieces.extend(cautions(&self.index).into_iter().map(Piece::note));
@@ -43,7 +43,7 @@ impl Present for MatrixResult {
         }
         // The head says it where there is one.
         let unfinished = Some(self.index.left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
-        pieces.extend(unfinished.map(left).map(Piece::said));
+        pieces.extend(unfinished.map(left).map(Piece::text));
         vec![Section {
             id: "matrix".into(),
             title: "Which processors".into(),

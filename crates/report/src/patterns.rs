@@ -52,7 +52,7 @@ fn asked_for(analysis: &RunAnalysis) -> Vec<Piece> {
     let of_task = |(task, analysis)| {
         let task: &jitterlab_model::TaskRun = task;
         let parts = sections.iter().flat_map(move |part| part_of(*part, task.spec.period_ns, analysis));
-        std::iter::once(Piece::said(task_line(run, task))).chain(parts)
+        std::iter::once(Piece::text(task_line(run, task))).chain(parts)
     };
     run.tasks.iter().zip(tasks).flat_map(of_task).collect()
 }
@@ -67,10 +67,10 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
     let mut folded = summary::details(run, &measured);
     folded.extend(glance::charts(tasks).into_iter().map(Piece::Figure));
     let names = AnalysisSection::ALL.map(AnalysisSection::name).join(", ");
-    folded.push(Piece::said(format!("In full with --section: {names}, all.")));
+    folded.push(Piece::text(format!("In full with --section: {names}, all.")));
     pieces.push(Piece::details(summary::FOLDED, folded));
     let file = shown(file);
-    pieces.push(Piece::said(format!("more: --details, --section spikes, jitterlab plot {file}")));
+    pieces.push(Piece::text(format!("more: --details, --section spikes, jitterlab plot {file}")));
     pieces
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn section(runs: &[PageRun]) -> Option<Section> {
         let patterns = &named.task.patterns;
         let sentences = sentences(patterns, named.task.measured.summary.period_ns);
         let text = if sentences.is_empty() { "no pattern was found.".into() } else { sentences.join(" ") };
-        pieces.push(Piece::said(format!("{}: {text}", named.name)));
+        pieces.push(Piece::text(format!("{}: {text}", named.name)));
         if patterns.clusters.len() > 1 {
             pieces.push(clusters(
                 format!("{}: clusters of latencies, boxed in the histogram", named.name),
@@ -172,7 +172,7 @@ fn part_of(part: AnalysisSection, period_ns: i64, analysis: &TaskAnalysis) -> Ve
             ("Time error (G.810, IEEE 1139)", analysis.time_error.as_ref().map(time_error))
         }
     };
-    pieces.unwrap_or_else(|| vec![Piece::said(format!("{title}: {unknown}."))])
+    pieces.unwrap_or_else(|| vec![Piece::text(format!("{title}: {unknown}."))])
 }
 
 /// A probability, as far as it means something.
@@ -212,7 +212,7 @@ fn transitions(t: &Transitions) -> Vec<Piece> {
     let mut pieces = vec![Piece::table("Which mode follows which, in shares of the row", &header, rows)];
     if let (Some(chi), Some(prob)) = (t.chi_squared, t.p) {
         let strength = t.strength.map_or(String::new(), |v| format!(", strength {v:.3} of 1 (Cramer's V)"));
-        pieces.push(Piece::said(format!(
+        pieces.push(Piece::text(format!(
             "Independent of the one before: chi-squared {chi:.1} with {} degrees, p {}{strength}.",
             t.degrees,
             p(prob)
@@ -243,11 +243,11 @@ fn spectrum(section: &SpectrumSection, period_ns: f64) -> Option<Vec<Piece>> {
     let header = ["period", "harmonic", "at", "+-", "amplitude", "over floor", "p"];
     let mut pieces = vec![match (rows.is_empty(), section.locked.is_empty()) {
         (false, _) => Piece::table(caption, &header, rows),
-        (true, false) => Piece::said(format!("{caption}:")),
-        (true, true) => Piece::said(format!("{caption}: none stands out of the noise.")),
+        (true, false) => Piece::text(format!("{caption}:")),
+        (true, true) => Piece::text(format!("{caption}: none stands out of the noise.")),
     }];
     pieces.extend(section.locked.iter().map(|locked| {
-        Piece::said(format!(
+        Piece::text(format!(
             "Locked to the task: one of every {} activations ({}), k x {} + {}, differs by {:+.0} ns from those around it ({} seen, z {:.1}).",
             count(locked.period),
             Human(locked.period as f64 * period_ns),
@@ -272,7 +272,7 @@ fn dependence(patterns: &Patterns) -> Option<Vec<Piece>> {
     let mut pieces = vec![Piece::table(caption, &["lag", "correlation"], rows)];
     pieces.extend(patterns.dependence.ljung_box.map(|test| {
         let verdict = if patterns.dependence.found { "Dependent" } else { "As if independent" };
-        Piece::said(format!("{verdict}: Ljung-Box Q {:.1} over {} lags, p {}.", test.q, test.lags, p(test.p)))
+        Piece::text(format!("{verdict}: Ljung-Box Q {:.1} over {} lags, p {}.", test.q, test.lags, p(test.p)))
     }));
     Some(pieces)
 }
@@ -286,7 +286,7 @@ fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
     });
     let mut pieces = vec![Piece::table("The largest latencies", &["latency", "at s", "activation"], rows)];
     pieces.extend(spikes.periodic.iter().map(|found| {
-        Piece::said(format!(
+        Piece::text(format!(
             "Every {} (+- {}): {} of {} expected, up to {}, first at {:.6} s, p {}.",
             Human(found.period * period_ns),
             Human(found.uncertainty * period_ns),
@@ -298,14 +298,14 @@ fn spikes(spikes: &Spikes, period_ns: f64) -> Option<Vec<Piece>> {
         ))
     }));
     if spikes.periodic.is_empty() {
-        pieces.push(Piece::said("There is no period among them."));
+        pieces.push(Piece::text("There is no period among them."));
     }
     if let Some(bursts) = &spikes.bursts {
         let how = if bursts.bursty { "in bursts" } else { "each for itself" };
         let index = bursts
             .extremal_index
             .map_or(String::new(), |i| format!(", clusters per value {i:.2} (extremal index)"));
-        pieces.push(Piece::said(format!(
+        pieces.push(Piece::text(format!(
             "The {} from {} on come {how}: {:.2} together on average{index}, p {}.",
             count(bursts.spikes),
             Human(bursts.threshold_ns as f64),
@@ -342,7 +342,7 @@ fn misses(m: &Misses) -> Vec<Piece> {
     let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
     let mut pieces = vec![Piece::Facts { caption: "Missed due times".into(), facts }];
     pieces.extend(m.weakly_hard.iter().map(|w| {
-        Piece::said(format!("At most {} of any {} in a row were missed.", count(w.missed), count(w.window)))
+        Piece::text(format!("At most {} of any {} in a row were missed.", count(w.missed), count(w.window)))
     }));
     let rows = m.bursts.iter().take(ROWS).map(|b| {
         let length = if b.from == b.to { b.from.to_string() } else { format!("{} to {}", b.from, b.to) };
@@ -361,7 +361,7 @@ fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
     let caption =
         format!("Change over the run (means of {parts} parts of {}, spikes cut off)", Human(part_ns));
     let Some(trend) = change.trend else {
-        return vec![Piece::said(format!("{caption}: too short a run, or nothing varies."))];
+        return vec![Piece::text(format!("{caption}: too short a run, or nothing varies."))];
     };
     let error = trend.uncertainty.map_or(String::new(), |e| format!(" +- {}", Human(e)));
     let p_or = trend
@@ -373,10 +373,10 @@ fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
     });
     let mut pieces = vec![
         Piece::table(caption, &["from", "to", "level"], rows),
-        Piece::said(format!("Drift: {}{error} from part to part; {p_or}.", Human(trend.slope))),
+        Piece::text(format!("Drift: {}{error} from part to part; {p_or}.", Human(trend.slope))),
     ];
     pieces.extend(change.kpss.map(|kpss| {
-        Piece::said(format!(
+        Piece::text(format!(
             "The level stays the same: p {} (KPSS test: {:.3} with {} lags).",
             p(kpss.p),
             kpss.eta,
@@ -384,7 +384,7 @@ fn change(change: &Change, period_ns: f64) -> Vec<Piece> {
         ))
     }));
     pieces.extend(change.runs.map(|runs| {
-        Piece::said(format!(
+        Piece::text(format!(
             "Random order: {} runs about the median, z {:.2}, p {}.",
             runs.runs,
             runs.z,
@@ -421,11 +421,11 @@ fn time_error(errors: &TimeErrors) -> Vec<Piece> {
     };
     vec![
         Piece::table(caption, &["over", "MTIE", "TDEV", "ADEV", "MDEV"], rows),
-        Piece::said(
+        Piece::text(
             "MTIE: by how much the latency changed at most within that time; TDEV: what is left of it when it is \
              averaged over that time; ADEV, MDEV: how much its rate changes from one such stretch to the next.",
         ),
-        Piece::said(fitted),
+        Piece::text(fitted),
     ]
 }
 
@@ -439,7 +439,7 @@ mod tests {
 
     fn analysis(scan: &TaskScan) -> TaskAnalysis {
         let run = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [TaskSpec::default()]);
-        TaskAnalysis::of(scan, &run.tasks[0], &run)
+        TaskAnalysis::new(scan, &run.tasks[0], &run)
     }
 
     #[test]

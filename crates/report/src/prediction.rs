@@ -20,7 +20,7 @@ impl Present for Outlook {
     const KIND: &'static str = "prediction";
 
     fn head(&self) -> Option<Head> {
-        head::outlook::of(self)
+        head::outlook::build(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -34,14 +34,14 @@ impl Present for Outlook {
             match &task.prediction {
                 // Of a single task the head says it, unless that is about a requirement.
                 Some(found) => pieces.extend(of_task(&task.task, found, !is_single || is_asked)),
-                None if !is_asked => pieces.push(Piece::said(format!(
+                None if !is_asked => pieces.push(Piece::text(format!(
                     "{}: no prediction; that takes latencies of a periodic task, their number and its period (--period)",
                     task.task
                 ))),
                 None => {}
             }
             pieces.extend(task.reliability.iter().map(|found| reliability(&task.task, found)));
-            pieces.extend(task.claims.iter().map(|plan| Piece::said(claim(&task.task, plan))));
+            pieces.extend(task.claims.iter().map(|plan| Piece::text(claim(&task.task, plan))));
         }
         if let Some(many) = many {
             pieces.extend([Piece::Table(many), Piece::details("Each task by itself", each)]);
@@ -93,11 +93,11 @@ fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
         let limit = |share: &f64| {
             let found =
                 of.facts.quantiles.iter().find(|of| of.share_above == *share).and_then(|of| of.limit_ns);
-            Cell::of(found, |ns| Cell::time(ns as f64))
+            Cell::new(found, |ns| Cell::time(ns as f64))
         };
         let mut row = vec![Cell::from((*name).to_owned()), Cell::time(of.facts.observed_max_ns as f64)];
         row.extend(shares.iter().map(limit));
-        row.extend(is_bounded.then(|| Cell::of(of.bound.as_ref(), |bound| Cell::time(bound.bound_ns))));
+        row.extend(is_bounded.then(|| Cell::new(of.bound.as_ref(), |bound| Cell::time(bound.bound_ns))));
         row
     });
     let bounds = match is_bounded {
@@ -117,13 +117,13 @@ fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
 /// The limits of a task, what to mind, and folded behind that what both rest on.
 fn of_task(name: &str, prediction: &Prediction, is_answered_here: bool) -> Vec<Piece> {
     let facts = &prediction.facts;
-    let answer = Piece::said(answer(name, prediction));
+    let answer = Piece::text(answer(name, prediction));
     let (first, mut details) =
         if is_answered_here { (Some(answer), Vec::new()) } else { (None, vec![answer]) };
     let failed = prediction.gates.iter().filter(|gate| !gate.passed);
     let failed = failed.map(|gate| format!("No bound, {}: {}.", gate.condition.id(), condition(gate)));
     let caveats = prediction.caveats.iter().map(|found| caveat(found, facts));
-    details.push(Piece::said(format!(
+    details.push(Piece::text(format!(
         "{} activations in {}; {} are expected to exceed the largest latency so far within the next {}.",
         count(facts.count),
         time(facts.run_ns),
@@ -165,7 +165,7 @@ fn gates(name: &str, prediction: &Prediction) -> Table {
         vec![
             gate.condition.id().into(),
             Cell::Verdict { fitness, text: outcome.into() },
-            Cell::of(gate.statistic, |statistic| format!("{statistic:.3}").into()),
+            Cell::new(gate.statistic, |statistic| format!("{statistic:.3}").into()),
             format!("{:.3}", gate.critical).into(),
             with_method(gate).into(),
         ]

@@ -49,12 +49,12 @@ pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (
 
 /// The deciding number of a purpose with its limits; its task is named where the run has several.
 pub(crate) fn decision(purpose: &str, decision: &Decision, tasks: usize) -> String {
-    format!("{}; {purpose}: {}.{}", seen(decision, tasks), limits(decision), open(decision))
+    format!("{}; {purpose}: {}.{}", decided_by(decision, tasks), limits(decision), open(decision))
 }
 
 /// The same for whom the purpose's name says nothing.
 pub(crate) fn plainly(decision: &Decision) -> String {
-    format!("{}; {}.{}", seen(decision, 1), limits(decision), open(decision))
+    format!("{}; {}.{}", decided_by(decision, 1), limits(decision), open(decision))
 }
 
 fn limits(decision: &Decision) -> String {
@@ -69,7 +69,7 @@ fn limits(decision: &Decision) -> String {
 }
 
 /// What was seen that decides.
-fn seen(decision: &Decision, tasks: usize) -> String {
+fn decided_by(decision: &Decision, tasks: usize) -> String {
     let Decision { task, seen, at_most, limit, .. } = decision;
     let of = if tasks > 1 { format!(" of {task}") } else { String::new() };
     let value = time(*seen as f64);

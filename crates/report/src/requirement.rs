@@ -1,7 +1,7 @@
 //! Requirements and claims in words: the outcome, and what it rests on.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
-use jitterlab_analysis::require::{ClaimPlan, Footing, Judgement, Outcome, PlannedRun, Required};
+use jitterlab_analysis::require::{ClaimPlan, Judgement, LimitBasis, Outcome, PlannedRun, Required};
 
 use jitterlab_model::Fitness;
 
@@ -124,14 +124,14 @@ fn evidence(judgement: &Judgement) -> String {
 /// What has to be known beside the run to decide it, where that is so.
 fn missing(judgement: &Judgement) -> String {
     let [low, _] = judgement.share_limits;
-    let undecided = judgement.footing == Footing::Singly && judgement.outcome == Outcome::NotEnoughData;
+    let undecided = judgement.footing == LimitBasis::Singly && judgement.outcome == Outcome::NotEnoughData;
     match judgement.passes_if_at_most {
         Some(together) => format!(
             " The run cannot say how many come together. It passes if never more than {} do: --burst-at-most {together}, \
              if that is known of this machine.",
             count(together)
         ),
-        None if judgement.footing == Footing::LongMemory && judgement.requirement.share > 0.0 => {
+        None if judgement.footing == LimitBasis::LongMemory && judgement.requirement.share > 0.0 => {
             " Slow and fast stretches come in every length, up to the whole run, so that one run does not decide a share: repeat it, or \
              require none (max, missed = 0)."
                 .into()
@@ -148,7 +148,7 @@ fn missing(judgement: &Judgement) -> String {
 /// What the limits rest on.
 fn footing(judgement: &Judgement) -> String {
     match judgement.footing {
-        Footing::Bursts { effective } => {
+        LimitBasis::Bursts { effective } => {
             let together = judgement.evidence.may_have_broken as f64 / effective;
             let bursts = if together < 1.5 {
                 String::new()
@@ -157,8 +157,8 @@ fn footing(judgement: &Judgement) -> String {
             };
             format!("with 95 % confidence{bursts}")
         }
-        Footing::Singly | Footing::LongMemory => "with 95 % confidence if they come singly".into(),
-        Footing::AtMost { together } => {
+        LimitBasis::Singly | LimitBasis::LongMemory => "with 95 % confidence if they come singly".into(),
+        LimitBasis::AtMost { together } => {
             format!("with 95 % confidence if no more than {} come together", count(together))
         }
     }
@@ -172,7 +172,7 @@ fn longer_run(plan: &ClaimPlan) -> String {
         Outcome::Unknown => return "No run of this source can support it.".into(),
         Outcome::NotEnoughData => {}
     }
-    let singly = if plan.now.footing == Footing::Singly { ", if they come singly" } else { "" };
+    let singly = if plan.now.footing == LimitBasis::Singly { ", if they come singly" } else { "" };
     let mut text =
         format!("A run of {} in which nothing breaks it would support it{singly}", run(&plan.if_none_breaks));
     if plan.now.evidence.may_have_broken > 0 {

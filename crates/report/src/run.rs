@@ -165,6 +165,6 @@ pub(crate) fn around(info: &RunInfo, around: &Around, why: &[TaskWhy]) -> Vec<Pi
     let table = Piece::table(caption, &header, rows);
     let late = why.get(around.task).and_then(|of| of.events.iter().find(|late| late.index == around.index));
     let why = late
-        .map(|late| [Piece::said("Why it was late:")].into_iter().chain(event(late, zero_ns, info, false)));
+        .map(|late| [Piece::text("Why it was late:")].into_iter().chain(event(late, zero_ns, info, false)));
     [table].into_iter().chain(why.into_iter().flatten()).collect()
 }

@@ -91,7 +91,7 @@ pub enum Piece {
 
 impl Piece {
     /// A paragraph.
-    pub fn said(text: impl Into<String>) -> Piece {
+    pub fn text(text: impl Into<String>) -> Piece {
         Piece::Text { text: text.into() }
     }
 
@@ -184,7 +184,7 @@ impl Cell {
     }
 
     /// A value where there is one.
-    pub fn of<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
+    pub fn new<T>(value: Option<T>, cell: impl FnOnce(T) -> Cell) -> Cell {
         value.map_or(Cell::Nothing, cell)
     }
 

@@ -39,7 +39,7 @@ impl Present for MeasuredRun {
         let required = self.required.iter().flat_map(|required| &required.tasks);
         pieces.extend(
             required
-                .flat_map(|task| task.requirements.iter().map(|of| Piece::said(judgement(&task.task, of)))),
+                .flat_map(|task| task.requirements.iter().map(|of| Piece::text(judgement(&task.task, of)))),
         );
         pieces.extend(isolation::comparison(self));
         pieces.extend(self.why.iter().flat_map(|of| why::brief(of, info)));
@@ -105,7 +105,7 @@ pub(crate) fn answer(info: &RunInfo, verdict: Option<&Verdict>, tasks: &[&Measur
     });
     let rows: Vec<Vec<Cell>> = rows.collect();
     let figures = match rows.is_empty() {
-        true => Piece::said(caption),
+        true => Piece::text(caption),
         false => Piece::table(caption, &header(false), rows),
     };
     verdict.and_then(purpose::table).into_iter().chain(extremes).chain([figures]).collect()
@@ -135,7 +135,7 @@ fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
         Some(format!("{}, {}", placed(task, true), time(worst_ns(&of.summary)? as f64)))
     };
     let said = format!("Best: {} at most. Worst: {}.", named(best, of_best)?, named(worst, of_worst)?);
-    (is_sure && best.spec.name != worst.spec.name).then(|| Piece::said(said))
+    (is_sure && best.spec.name != worst.spec.name).then(|| Piece::text(said))
 }
 
 /// How many activations many tasks ran and missed, what they have in common once.
@@ -225,20 +225,20 @@ pub(crate) fn notes(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>)
 /// Everything else that is known of a run and its tasks.
 pub(crate) fn details(info: &RunInfo, tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let refused = info.refused.iter().map(|refusal| {
-        Piece::said(format!("Refused: {} ({}). Remedy: {}", refusal.what, refusal.why, refusal.remedy))
+        Piece::text(format!("Refused: {} ({}). Remedy: {}", refusal.what, refusal.why, refusal.remedy))
     });
     let mut pieces = vec![Piece::Facts { caption: String::new(), facts: run::facts(info) }];
     pieces.extend(refused);
     let unchecked = info.warnings.iter().filter(|warning| **warning == Warning::NoChecksums);
-    pieces.extend(unchecked.map(|warning| Piece::said(sentence(&warnings::sentence(warning)))));
+    pieces.extend(unchecked.map(|warning| Piece::text(sentence(&warnings::sentence(warning)))));
     for (task, MeasuredTask { summary, .. }) in info.tasks.iter().zip(tasks) {
-        pieces.push(Piece::said(statement(summary, measured_ns(task))));
-        pieces.extend(waiting::findings(task).into_iter().map(Piece::said));
+        pieces.push(Piece::text(statement(summary, measured_ns(task))));
+        pieces.extend(waiting::findings(task).into_iter().map(Piece::text));
         pieces.push(Piece::Table(every_figure(summary)));
         let unknown = summary.quantities().into_iter().filter(|(_, figures)| !is_known(figures));
         let unknown: Vec<String> = unknown.map(|(of, _)| quantity::name(of).to_owned()).collect();
         if !unknown.is_empty() {
-            pieces.push(Piece::said(format!("Unknown: {}.", list(&unknown))));
+            pieces.push(Piece::text(format!("Unknown: {}.", list(&unknown))));
         }
     }
     pieces
@@ -265,10 +265,10 @@ fn header(all: bool) -> Vec<&'static str> {
 }
 
 fn row(name: String, figures: &Statistics, summary: &Summary, all: bool) -> Vec<Cell> {
-    let whole = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+    let whole = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
     let mut cells = vec![Cell::Text(name), whole(figures.min_ns)];
     if all {
-        cells.extend([figures.mean_ns, figures.sd_ns].map(|ns| Cell::of(ns, Cell::time)));
+        cells.extend([figures.mean_ns, figures.sd_ns].map(|ns| Cell::new(ns, Cell::time)));
     }
     let is_counted = !summary.unknown.contains(&Gap::Count);
     let is_supported = |p: Percentile| !is_counted || figures.count / p.one_in >= BEYOND;
@@ -299,7 +299,7 @@ pub(crate) fn histograms(tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let charts = shown.into_iter().filter_map(|task| histogram(task, Chart::GLANCE));
     let without = (!names.is_empty()).then(|| {
         let (of, is) = if names.len() > 1 { ("distributions", "are") } else { ("distribution", "is") };
-        Piece::said(format!("The {of} of {}'s latencies {is} unknown.", list_some(&names)))
+        Piece::text(format!("The {of} of {}'s latencies {is} unknown.", list_some(&names)))
     });
     charts.chain(without).collect()
 }

@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_folded_is_shown_with_everything_else() {
-        let pieces = vec![Piece::said("seen"), Piece::details("more", vec![Piece::said("folded")])];
+        let pieces = vec![Piece::text("seen"), Piece::details("more", vec![Piece::text("folded")])];
         assert_eq!(shown(pieces.clone(), Extent::Answer, NARROW), "seen\n  more: --details\n");
         assert_eq!(shown(pieces, Extent::Details, NARROW), "seen\nfolded\n");
     }

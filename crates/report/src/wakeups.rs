@@ -98,9 +98,9 @@ fn untold(compared: &WaysCompared) -> Head {
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {
         let f = way.figures.as_ref()?;
-        let time = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+        let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
         let number = |value: Option<f64>, decimals: usize| {
-            Cell::of(value, |value| Cell::Text(format!("{value:.decimals$}")))
+            Cell::new(value, |value| Cell::Text(format!("{value:.decimals$}")))
         };
         Some(vec![
             Cell::from(way.name.as_str()),
@@ -108,7 +108,7 @@ pub fn section(compared: &WaysCompared) -> Section {
             time(f.latency.at(P99).exactly()),
             time(f.latency.max_ns),
             number(f.drift_ppm, 0),
-            Cell::of(f.cpu_per_activation_ns, Cell::time),
+            Cell::new(f.cpu_per_activation_ns, Cell::time),
             number(f.voluntary_switches, 2),
             Cell::Count(f.missed),
         ])
@@ -118,7 +118,7 @@ pub fn section(compared: &WaysCompared) -> Section {
     let columns = "p50, p99, max: latency. drift: how much slower than it should be, in millionths. CPU, switch: processor time \
         and context switches of the thread per activation; what interrupts and switching cost the rest of the machine is \
         only partly in it.";
-    let mut pieces = vec![Piece::table(caption, &header, rows), Piece::said(columns)];
+    let mut pieces = vec![Piece::table(caption, &header, rows), Piece::text(columns)];
     pieces.extend(
         compared
             .ways
@@ -166,8 +166,11 @@ mod tests {
             ..TaskResult::default()
         };
         let rows = [Activation { start_ns: 2_300, ..Activation::default() }; 2];
-        let figures =
-            WayFigures::of(&[BlockView { period_ns: 1_000_000, result: &result, activations: &rows }]);
+        let figures = WayFigures::from_blocks(&[BlockView {
+            period_ns: 1_000_000,
+            result: &result,
+            activations: &rows,
+        }]);
         let way = |name: &str, figures, trouble| WayToWait { name: name.into(), figures, trouble };
         let why = WayTrouble::Impossible { why: "not permitted".into() };
         let compared =
@@ -191,7 +194,7 @@ mod tests {
         let turns: Vec<Vec<Activation>> = turns_ns.iter().map(late).collect();
         let block = |turn| BlockView { period_ns: 1_000_000, result: &result, activations: turn };
         let blocks: Vec<BlockView> = turns.iter().map(|turn| block(turn)).collect();
-        WayToWait { name: name.into(), figures: Some(WayFigures::of(&blocks)), trouble: None }
+        WayToWait { name: name.into(), figures: Some(WayFigures::from_blocks(&blocks)), trouble: None }
     }
 
     #[test]

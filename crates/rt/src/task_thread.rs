@@ -243,7 +243,7 @@ impl Body {
         };
         let (granted, mut refused) = setup.apply();
         sys::restartable::leave();
-        if let Some(core) = Core::of(spec.wake) {
+        if let Some(core) = Core::for_wake(spec.wake) {
             #[cfg(feature = "xenomai")]
             let error = match xenomai::attach(core, spec.policy.unwrap_or(Policy::Other), &spec.name) {
                 Ok(system) => return drive(system, self, granted, refused, say_ready, go),

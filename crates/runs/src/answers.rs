@@ -1,6 +1,6 @@
 //! What a run answers, from its scan and, where that does not suffice, from a second pass.
 
-use jitterlab_analysis::causes::{RunWhy, Told};
+use jitterlab_analysis::causes::{ListedEvents, RunWhy};
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::predict::{Backtest, DEFAULT_HORIZON, Reliability};
 use jitterlab_analysis::purposes::Purpose;
@@ -48,7 +48,7 @@ impl Run {
             (summary, task.patterns.change.between_clocks(summary.period_ns as f64))
         }
         let summaries: Vec<(&Summary, Option<f64>)> = tasks.iter().map(seen).collect();
-        let verdict = Verdict::of(&run, &summaries, purpose);
+        let verdict = Verdict::from_run(&run, &summaries, purpose);
         Ok(RunAnalysis { file, sections, tasks, verdict, run })
     }
 
@@ -56,7 +56,7 @@ impl Run {
     fn analyses(&self, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>, Error> {
         let info = self.info();
         let mut analyses: Vec<TaskAnalysis> =
-            info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::of(scan, task, info)).collect();
+            info.tasks.iter().zip(scans).map(|(task, scan)| TaskAnalysis::new(scan, task, info)).collect();
         let several =
             |(task, a): (usize, &TaskAnalysis)| a.patterns.clusters.len() > 1 && self.keeps_all(task);
         if with_transitions && analyses.iter().enumerate().any(several) {
@@ -134,7 +134,7 @@ impl Run {
     ///
     /// # Errors
     /// As [`Run::causes`], or there is no such task.
-    pub fn why(&self, task: Option<&str>, told: Told) -> Result<RunWhy, Error> {
+    pub fn why(&self, task: Option<&str>, told: ListedEvents) -> Result<RunWhy, Error> {
         let mut wanted = self.tasks(task)?;
         let causes = match self.causes() {
             // What lists late starts, or counts what stopped the machine, tells something of them.
@@ -152,7 +152,7 @@ impl Run {
         let (info, warnings) = self.warned(self.info().clone()).into_parts();
         let mut run = RunInfo { warnings, ..info };
         run.tasks = wanted.iter().filter_map(|number| run.tasks.get(*number).cloned()).collect();
-        Ok(RunWhy::of(self.path().display().to_string(), &causes, run, &wanted, told))
+        Ok(RunWhy::new(self.path().display().to_string(), &causes, run, &wanted, told))
     }
 
     /// What breaks each of these requirements in each task (the outer list), and when.
@@ -213,7 +213,7 @@ impl Run {
                 rows.iter().for_each(|a| counter.push(a));
                 Some(counter.breaches())
             }
-            Measured::Distributions(stats) => Evidence::of(stats, requirement).map(Breaches::unordered),
+            Measured::Distributions(stats) => Evidence::new(stats, requirement).map(Breaches::unordered),
         };
         let tasks = import.tasks.iter().enumerate();
         tasks.map(|(task, m)| requirements.iter().map(|r| of(task, m, r)).collect()).collect()
@@ -228,7 +228,7 @@ impl Run {
             slice.add_to(&mut stats);
             let due_times = stats.executed() + stats.seen_missed();
             for (breaches, requirement) in found[slice.task].iter_mut().zip(requirements) {
-                match Evidence::of(&stats, requirement) {
+                match Evidence::new(&stats, requirement) {
                     Some(evidence) => {
                         breaches.iter_mut().for_each(|b| b.push(self.place_of(slice), due_times, &evidence));
                     }

@@ -121,14 +121,14 @@ fn paths(
     }
     let latencies = [old.latencies(*of_old)?, new.latencies(*of_new)?];
     let causes = causes.and_then(|of| Some([of[0].tasks.get(*of_old)?, of[1].tasks.get(*of_new)?]));
-    Ok(Some(PathsCompared::of(latencies, causes)))
+    Ok(Some(PathsCompared::new(latencies, causes)))
 }
 
 /// What delayed a task, of these numbers in the runs.
 fn of_task(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
     let each = causes.iter().zip(labels).zip(numbers);
     let known = each.map(|((causes, label), number)| Some((label.clone(), causes.tasks.get(*number)?)));
-    CausesCompared::of(&known.collect::<Option<Vec<_>>>()?)
+    CausesCompared::from_runs(&known.collect::<Option<Vec<_>>>()?)
 }
 
 /// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for

@@ -9,7 +9,7 @@ mod one_task;
 mod outlook;
 mod read;
 mod run;
-mod told;
+mod source_fields;
 mod traced;
 mod warned;
 
@@ -22,5 +22,5 @@ pub use one_task::OneTask;
 pub use outlook::Ahead;
 pub use read::Progress;
 pub use run::Run;
-pub use told::Told;
+pub use source_fields::SourceFields;
 pub use warned::Warned;

@@ -40,12 +40,13 @@ struct TwoClocks {
 }
 
 impl TwoClocks {
-    fn of(run: &Run, task: usize) -> Result<Option<Self>, Error> {
+    fn new(run: &Run, task: usize) -> Result<Option<Self>, Error> {
         if run.info().bench != Bench::Import || !run.keeps_all(task) {
             return Ok(None);
         }
         let (scans, _) = run.scan()?.into_parts();
-        let Some(millionths) = Change::of(&scans[task]).between_clocks(run.period_ns(task) as f64) else {
+        let Some(millionths) = Change::from_scan(&scans[task]).between_clocks(run.period_ns(task) as f64)
+        else {
             return Ok(None);
         };
         let Some(first) = run.activations(task, 0..1)?.into_iter().next() else { return Ok(None) };
@@ -104,7 +105,7 @@ impl OneTask {
     ///
     /// # Errors
     /// There is no such task, it is not periodic, it never ran, or the file cannot be read.
-    pub fn of<K: Ord>(run: Run, name: Option<&str>, prefer: impl Fn(&TaskSpec) -> K) -> Result<Self, Error> {
+    pub fn new<K: Ord>(run: Run, name: Option<&str>, prefer: impl Fn(&TaskSpec) -> K) -> Result<Self, Error> {
         let number = run.one_task(name, prefer)?;
         if !run.info().tasks[number].is_periodic() {
             return Err(Error::not_measured(format!(
@@ -120,7 +121,7 @@ impl OneTask {
         if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| !run.info().tasks[number].knows(*gap)) {
             return Err(nothing_known(&run.path, gap));
         }
-        let clocks = TwoClocks::of(&run, number)?;
+        let clocks = TwoClocks::new(&run, number)?;
         let (stats, worst) = if run.keeps_all(number) {
             let new = |task| Counted { stats: TimingStats::new(run.period_ns(task)), worst: None, rows: 0 };
             let mut all = run.gather(
@@ -143,7 +144,7 @@ impl OneTask {
             )));
         }
         let task = &run.info().tasks[number];
-        let mut caveats = Caveat::on(&Summary::of(task, &stats), task, run.info());
+        let mut caveats = Caveat::on(&Summary::new(task, &stats), task, run.info());
         if let Some(TwoClocks { millionths, .. }) = clocks {
             caveats.insert(0, Caveat::TwoClocks { millionths });
         }

@@ -56,7 +56,7 @@ impl Run {
         let horizon_ns = ahead.horizon_ns.map(|ns| ns as f64);
         let causes = self.causes().ok();
         let of = |(number, (scan, task)): (usize, (&TaskScan, &TaskRun))| {
-            let prediction = Prediction::of(scan, task, self.info(), horizon_ns)?;
+            let prediction = Prediction::new(scan, task, self.info(), horizon_ns)?;
             let known = causes.as_ref().and_then(|causes| causes.tasks.get(number)).zip(scan.tail());
             Some(match known {
                 Some((causes, tail)) => prediction.with_causes(&tail, causes),

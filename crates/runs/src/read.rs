@@ -54,7 +54,7 @@ impl Run {
             let make = if self.keeps_all(task) { SeriesBuilder::new } else { SeriesBuilder::for_spikes };
             Some(make(self.period_ns(task), Share { expected: sizes[task], total }))
         })?;
-        let finished = |seen: Seen| Some((seen.scan, seen.series?.finish()));
+        let finished = |seen: TaskPass| Some((seen.scan, seen.series?.finish()));
         Ok(self.warned(seen.into_iter().filter_map(finished).collect()))
     }
 
@@ -70,12 +70,12 @@ impl Run {
     }
 
     /// The one pass.
-    fn see(&self, series: impl Fn(usize) -> Option<SeriesBuilder> + Sync) -> Result<Vec<Seen>, Error> {
-        let new = |task: usize| Seen {
+    fn see(&self, series: impl Fn(usize) -> Option<SeriesBuilder> + Sync) -> Result<Vec<TaskPass>, Error> {
+        let new = |task: usize| TaskPass {
             scan: TaskScan::new(self.period_ns(task), self.due_times(task)),
             series: series(task),
         };
-        let mut all: Vec<Seen> = match &*self.holder {
+        let mut all: Vec<TaskPass> = match &*self.holder {
             Holder::Imported(import) => {
                 let see = |(task, measured): (usize, &Measured)| {
                     let mut seen = new(task);
@@ -89,7 +89,7 @@ impl Run {
             }
             Holder::File(reader) if reader.has_slices() => self.see_slices(new)?,
             Holder::Journal(reader) if reader.has_slices() => self.see_slices(new)?,
-            _ => self.gather(Columns::ALL, new, Seen::push_all, Seen::merge)?,
+            _ => self.gather(Columns::ALL, new, TaskPass::push_all, TaskPass::merge)?,
         };
         for (seen, task) in all.iter_mut().zip(&self.info().tasks) {
             seen.scan.forget(&task.unknown);
@@ -120,9 +120,9 @@ impl Run {
     }
 
     /// Only histograms by the second, and the spikes, were kept.
-    fn see_slices(&self, new: impl Fn(usize) -> Seen) -> Result<Vec<Seen>, Error> {
+    fn see_slices(&self, new: impl Fn(usize) -> TaskPass) -> Result<Vec<TaskPass>, Error> {
         let tasks = self.info().tasks.len();
-        let mut all: Vec<Seen> = (0..tasks).map(new).collect();
+        let mut all: Vec<TaskPass> = (0..tasks).map(new).collect();
         // Slices are joined to stretches much shorter than the parts of a scan: (place on the grid, figures).
         let mut pending: Vec<Option<(u64, TimingStats)>> = vec![None; tasks];
         self.for_each_slice(|slice| {
@@ -390,12 +390,12 @@ impl Run {
 }
 
 /// What one pass gathers of a task: the scan and, where it is drawn, its series.
-struct Seen {
+struct TaskPass {
     scan: TaskScan,
     series: Option<SeriesBuilder>,
 }
 
-impl Seen {
+impl TaskPass {
     fn push_all(&mut self, rows: &[Activation]) {
         self.scan.push_all(rows);
         if let Some(series) = &mut self.series {
@@ -403,7 +403,7 @@ impl Seen {
         }
     }
 
-    fn merge(&mut self, next: Seen) {
+    fn merge(&mut self, next: TaskPass) {
         self.scan.merge(&next.scan);
         if let (Some(mine), Some(theirs)) = (&mut self.series, next.series) {
             mine.merge(theirs);

@@ -54,7 +54,7 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
     assert!(warnings.contains(&Warning::UnitAssumed { unit_ns: 1_000 }), "{warnings:?}");
     assert!(warnings.contains(&Warning::PeriodAssumed { period_ns: 1_000_000 }), "{warnings:?}");
     let task = &run.info().tasks[0];
-    let summary = Summary::of(task, &scans[0].timing);
+    let summary = Summary::new(task, &scans[0].timing);
     assert_eq!(
         (summary.missed, summary.dropped, summary.overrun),
         (Known::Unknown, Known::Unknown, Known::Exactly(Overrun::Skip))
@@ -80,11 +80,11 @@ fn what_another_tool_does_not_tell_is_unknown_and_no_requirement_on_it_passes() 
 fn hints_fill_in_what_an_output_leaves_out_for_one_task_too() {
     let folder = TempDir::new().unwrap();
     let hints = Hints { periods_ns: vec![250_000], unit_ns: Some(1), ..Hints::default() };
-    let one = OneTask::of(Run::open(histogram(&folder), &hints).unwrap(), None, |_| 0).unwrap();
+    let one = OneTask::new(Run::open(histogram(&folder), &hints).unwrap(), None, |_| 0).unwrap();
     assert_eq!((one.stats.latency.max_ns(), one.stats.period_ns()), (Some(41), 250_000));
     assert!(!one.warnings.iter().any(|w| matches!(w, Warning::UnitAssumed { .. })), "{:?}", one.warnings);
     let guessed =
-        OneTask::of(Run::open(histogram(&folder), &Hints::default()).unwrap(), None, |_| 0).unwrap();
+        OneTask::new(Run::open(histogram(&folder), &Hints::default()).unwrap(), None, |_| 0).unwrap();
     assert!(guessed.warnings.contains(&Warning::UnitAssumed { unit_ns: 1_000 }), "{:?}", guessed.warnings);
     assert!(one.rows_around_worst(1, 1).is_err_and(|e| e.is(Missing::Activations)));
 }
@@ -98,7 +98,7 @@ fn a_journal_is_read_as_it_lies_and_says_the_same_as_the_run_file() {
     let journal = Run::open(journal_path(&path), &Hints::default()).unwrap();
     let (of_journal, warnings) = journal.scan().unwrap().into_parts();
     assert_eq!(warnings, [Warning::NotClosed]);
-    let worst = OneTask::of(journal, None, |_| 0).unwrap();
+    let worst = OneTask::new(journal, None, |_| 0).unwrap();
     let around = worst.activations(worst.rows_around_worst(1, 2).unwrap()).unwrap();
     assert!(journal_path(&path).exists(), "reading leaves the journal alone");
     jitterlab_trace::recover(&path).unwrap();
@@ -106,7 +106,7 @@ fn a_journal_is_read_as_it_lies_and_says_the_same_as_the_run_file() {
     let (of_file, _) = file.scan().unwrap().into_parts();
     assert_eq!(of_file[0].timing, of_journal[0].timing);
     assert_eq!(of_file[0].tail(), of_journal[0].tail());
-    let worst = OneTask::of(file, None, |_| 0).unwrap();
+    let worst = OneTask::new(file, None, |_| 0).unwrap();
     assert_eq!(around, worst.activations(worst.rows_around_worst(1, 2).unwrap()).unwrap());
     assert_eq!((around.len(), around[1].latency_ns()), (3, worst.stats.latency.max_ns().unwrap()));
 }
@@ -125,7 +125,7 @@ fn a_run_that_kept_spikes_predicts_and_keeps_its_worst_latencies() {
     assert!(!run.keeps_all(0));
     let (scans, _) = run.scan().unwrap().into_parts();
     assert_eq!(scans[0].peaks.largest().len(), 40);
-    assert!(Prediction::of(&scans[0], &run.info().tasks[0], run.info(), None).is_some());
+    assert!(Prediction::new(&scans[0], &run.info().tasks[0], run.info(), None).is_some());
     assert!(run.backtest(0, 1_000_000_000).is_err_and(|e| e.is(Missing::Activations)));
 }
 
@@ -135,10 +135,10 @@ fn run_files_of_format_1_still_open() {
     let run = Run::open(path, &Hints::default()).unwrap();
     let info = run.info();
     assert_eq!((info.format, info.bench), (1, Bench::Host));
-    assert_eq!(info.load, Load::of(["cpu:1".parse().unwrap()]));
+    assert_eq!(info.load, Load::from_specs(["cpu:1".parse().unwrap()]));
     assert_eq!(info.tasks[0].period_ns(), Known::Exactly(2_000_000));
     let (scans, _) = run.scan().unwrap().into_parts();
-    let summary = Summary::of(&info.tasks[0], &scans[0].timing);
+    let summary = Summary::new(&info.tasks[0], &scans[0].timing);
     assert!(summary.missed.exactly().is_some() && summary.executed.exactly().is_some_and(|n| n > 0));
 }
 

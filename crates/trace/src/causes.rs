@@ -18,7 +18,7 @@ const LARGEST_BYTES: usize = 64 << 20;
 
 /// Where it lies in the run file.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct FileRange {
     /// First byte.
     pub(crate) offset: u64,
     /// Length in bytes.
@@ -104,7 +104,7 @@ pub(crate) fn decode(bytes: &[u8]) -> io::Result<RunCauses> {
     Ok(causes)
 }
 
-pub(crate) fn read(file: &File, place: Place) -> io::Result<RunCauses> {
+pub(crate) fn read(file: &File, place: FileRange) -> io::Result<RunCauses> {
     let bytes = file.part(place.offset, place.length).map_err(io::Error::other)?;
     check_crc(&bytes, place.crc32).map_err(io::Error::other)?;
     decode(&bytes)

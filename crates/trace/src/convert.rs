@@ -14,7 +14,7 @@ use crate::own_file::{Identity, OwnFile};
 use crate::paths::{directory_of, is_journal_name, numbered, sync_directory, target_of};
 use crate::place::{Holds, check_free, holds};
 use crate::table::{FinishedRun, RunFileWriter};
-use crate::walk::{Part, Walk};
+use crate::walk::{JournalParts, Part};
 
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
@@ -177,7 +177,7 @@ fn convert(
     final_info: Option<RunInfo>,
     mut progress: impl FnMut(u64, u64),
 ) -> Result<FinishedRun, Error> {
-    let mut walk = Walk::begin(file.get().map_err(Error::file("read", path))?, path)?;
+    let mut walk = JournalParts::begin(file.get().map_err(Error::file("read", path))?, path)?;
     let mut output = RunFileWriter::create(target, walk.tasks())?;
     while let Some(part) = walk.next()? {
         match part {

@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn of(number: u32) -> Option<Kind> {
+    fn from_number(number: u32) -> Option<Kind> {
         [Kind::Info, Kind::Rows, Kind::Slice, Kind::Causes].into_iter().find(|k| *k as u32 == number)
     }
 }
@@ -74,7 +74,7 @@ impl Header {
     /// `None` where no frame can begin so.
     pub(crate) fn read(bytes: &[u8; HEADER]) -> Option<Self> {
         let field = |i: usize| u32::from_le_bytes([0, 1, 2, 3].map(|j| bytes[4 * i + j]));
-        let kind = Kind::of(field(0))?;
+        let kind = Kind::from_number(field(0))?;
         let header = Header { bytes: *bytes, kind, task: field(1), rows: field(2), length: field(3) };
         (header.length <= LONGEST).then_some(header)
     }

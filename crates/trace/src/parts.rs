@@ -57,7 +57,7 @@ impl Parts {
     ///
     /// # Errors
     /// The folder cannot be written, or the same command runs there right now.
-    pub fn of(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, Error> {
+    pub fn new(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, Error> {
         let path = folder.join(format!("jitterlab-{command}-{:016x}.parts", identity(request)));
         let failed = |action: &'static str| Error::file(action, &path);
         // Whatever stands under the name of a link is not ours.
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn the_same_command_goes_on_wherever_it_was_killed() {
         let folder = tempfile::tempdir().unwrap();
-        let open = || Parts::of(folder.path(), "try", &("1ms", 5)).unwrap();
+        let open = || Parts::new(folder.path(), "try", &("1ms", 5)).unwrap();
         let mut parts = open();
         for (n, value) in ["one", "two"].iter().enumerate() {
             parts.keep(value, &rows(n as u64)).unwrap();
         }
         let path = parts.path().unwrap().to_path_buf();
-        let again = Parts::of(folder.path(), "try", &("1ms", 5));
+        let again = Parts::new(folder.path(), "try", &("1ms", 5));
         assert!(again.is_err_and(|e| e.is(crate::FileProblem::BeingRecorded)));
         drop(parts);
         let bytes = fs::read(&path).unwrap();
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn another_command_is_another_file_and_none_is_left_empty() {
         let folder = tempfile::tempdir().unwrap();
-        let open = |request: &str| Parts::of(folder.path(), "try", &request).unwrap();
+        let open = |request: &str| Parts::new(folder.path(), "try", &request).unwrap();
         let mut one = open("one");
         one.keep(&1, &[]).unwrap();
         assert_eq!(open("two").found(), 0);

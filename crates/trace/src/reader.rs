@@ -14,7 +14,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::statistics::Statistics;
 
-use crate::causes::{self, Place};
+use crate::causes::{self, FileRange};
 use crate::checksum::{self, OfColumns};
 use crate::column;
 use crate::decoder::{BATCH, Columns, Decoder, Part, only_value};
@@ -47,7 +47,7 @@ pub struct RunReader {
     /// Of each row group's columns; files of before, and those that another program wrote again, have none.
     checksums: Option<Vec<OfColumns>>,
     embedded: Vec<Embedded>,
-    causes: Option<Place>,
+    causes: Option<FileRange>,
 }
 
 impl RunReader {
@@ -128,7 +128,7 @@ impl RunReader {
             path,
             size,
             &metadata,
-            others.chain(causes.map(|place: Place| (place.offset, place.length))),
+            others.chain(causes.map(|place: FileRange| (place.offset, place.length))),
         )?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
         let groups = groups.collect::<Result<Vec<_>, _>>()?;

@@ -25,7 +25,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    fn of(distribution: &Distribution) -> Self {
+    fn from_distribution(distribution: &Distribution) -> Self {
         let bins = distribution.bins().map(|b| (b.high_ns, b.count)).collect();
         Stored { moments: distribution.moments(), bins }
     }
@@ -56,7 +56,7 @@ impl Slice {
         last_end_ns: i64,
         stats: &TimingStats,
     ) -> Self {
-        let stored = stats.counted().map(Stored::of);
+        let stored = stats.counted().map(Stored::from_distribution);
         Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.seen_missed(), stored }
     }
 

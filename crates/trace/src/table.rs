@@ -11,7 +11,7 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use tempfile::NamedTempFile;
 
-use crate::causes::{self, Place};
+use crate::causes::{self, FileRange};
 use crate::checksum::{self, CHUNKS_KEY, OfColumns, Passing, Writer};
 use crate::error::{exists, unknown_task};
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
@@ -181,7 +181,7 @@ impl RunFileWriter {
         let mut place = None;
         if let Some(bytes) = self.causes.take() {
             let (offset, crc32) = (file.bytes_written() as u64, Some(crc32fast::hash(&bytes)));
-            place = Some(Place { offset, length: bytes.len() as u64, crc32 });
+            place = Some(FileRange { offset, length: bytes.len() as u64, crc32 });
             file.write_all(&bytes).map_err(Error::file("write", &self.path))?;
         }
         let mut describe = |key: &str, value: String| {

@@ -18,7 +18,7 @@ const LENGTH_OF_PAGE: i16 = 3;
 /// # Errors
 /// It is longer than its bytes, or cannot be read.
 pub(crate) fn check(structure: &[u8]) -> Result<()> {
-    Walk(structure)
+    ByteCursor(structure)
         .structure(0)
         .map(|_| ())
         .ok_or_else(|| damage("what it says is in it cannot be, or is damaged"))
@@ -29,7 +29,7 @@ pub(crate) fn check(structure: &[u8]) -> Result<()> {
 /// # Errors
 /// One is longer than its bytes, cannot be read, or its page ends behind the chunk.
 pub(crate) fn check_pages(chunk: &[u8]) -> Result<()> {
-    let mut walk = Walk(chunk);
+    let mut walk = ByteCursor(chunk);
     while !walk.0.is_empty() {
         let length =
             walk.structure(0).ok_or_else(|| damage("what it says is in it cannot be, or is damaged"))?;
@@ -42,9 +42,9 @@ pub(crate) fn check_pages(chunk: &[u8]) -> Result<()> {
 }
 
 /// The bytes that are not passed yet. Each step is `None` where they do not hold what they begin with.
-struct Walk<'a>(&'a [u8]);
+struct ByteCursor<'a>(&'a [u8]);
 
-impl Walk<'_> {
+impl ByteCursor<'_> {
     fn bytes(&mut self, count: usize) -> Option<()> {
         self.0 = self.0.get(count..)?;
         Some(())
@@ -131,13 +131,13 @@ mod tests {
     use super::*;
 
     fn passes(bytes: &[u8]) -> bool {
-        Walk(bytes).structure(0).is_some()
+        ByteCursor(bytes).structure(0).is_some()
     }
 
     #[test]
     fn what_is_longer_than_its_bytes_is_refused() {
         // Field 1: a list of three bytes; field 2: true; field 3: the number -3.
-        assert_eq!(Walk(&[0x19, 0x33, 7, 8, 9, 0x11, 0x15, 5, 0]).structure(0), Some(Some(-3)));
+        assert_eq!(ByteCursor(&[0x19, 0x33, 7, 8, 9, 0x11, 0x15, 5, 0]).structure(0), Some(Some(-3)));
         assert!(!passes(&[0x19, 0x33, 7, 8]), "a list that ends early");
         assert!(!passes(&[0x19, 0xf1, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "2^31 booleans");
         assert!(!passes(&[0x19, 0x21, 0]), "two booleans: no list of Parquet's");

@@ -20,7 +20,7 @@ use crate::tally::Tally;
 
 /// What a journal's frame holds.
 pub(crate) enum Part<'a> {
-    /// The description once more; [`Walk::info`] has it.
+    /// The description once more; [`JournalParts::info`] has it.
     Info,
     /// Activations of one task.
     Rows(usize, &'a [Activation]),
@@ -31,7 +31,7 @@ pub(crate) enum Part<'a> {
 }
 
 /// Reads a journal from its begin to its end, around what is damaged.
-pub(crate) struct Walk<'a> {
+pub(crate) struct JournalParts<'a> {
     path: &'a Path,
     frames: Salvage<'a>,
     lanes: Vec<Lane>,
@@ -88,7 +88,7 @@ impl Lane {
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> JournalParts<'a> {
     /// Begins behind the first description that is whole.
     pub(crate) fn begin(file: &'a File, path: &'a Path) -> Result<Self, Error> {
         let read_error = |e: io::Error| Error::file("read", path)(e);
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
                 Some((_, Frame { kind: Kind::Info, payload, .. })) => {
                     let info = parse_info(path, payload)?;
                     let lanes = info.tasks.iter().map(|t| Lane::new(t.spec.period_ns)).collect();
-                    return Ok(Walk {
+                    return Ok(JournalParts {
                         path,
                         frames,
                         lanes,
@@ -254,7 +254,7 @@ impl JournalReader {
             // Reading keeps nobody from recovering it; where locks are not supported there is none to give back.
             let _ = file.unlock();
         }
-        let mut walk = Walk::begin(&file, path)?;
+        let mut walk = JournalParts::begin(&file, path)?;
         let mut rows = vec![0; walk.tasks()];
         let mut has_slices = false;
         while let Some(part) = walk.next()? {
@@ -335,7 +335,7 @@ impl JournalReader {
 
     fn walk(&self, mut visit: impl FnMut(Part<'_>)) -> Result<(), Error> {
         let file = File::open(&self.path).map_err(Error::file("open", &self.path))?;
-        let mut walk = Walk::begin(&file, &self.path)?;
+        let mut walk = JournalParts::begin(&file, &self.path)?;
         // A run that goes on has recorded more since it was opened; it stays what it was then.
         let mut left = self.rows.clone();
         while let Some(part) = walk.next()? {

@@ -3,7 +3,7 @@
 use std::io::sink;
 use std::path::Path;
 
-use jitterlab_analysis::causes::{RunWhy, Told};
+use jitterlab_analysis::causes::{ListedEvents, RunWhy};
 use jitterlab_model::{Activation, Bench, RunCauses, RunInfo, TaskSpec};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Document, Extent};
@@ -20,9 +20,9 @@ pub fn causes(folder: &Path, data: &[u8], long: bool) {
     let Ok(causes) = serde_json::from_slice::<RunCauses>(data) else { return };
     let tasks = causes.tasks.len().min(TASKS);
     let info = RunInfo::new(Bench::Host, "monotonic", (0..tasks).map(|_| TaskSpec::default()));
-    for told in [Told::Latest(10), Told::Rank(1)] {
+    for told in [ListedEvents::Latest(10), ListedEvents::Rank(1)] {
         let all: Vec<usize> = (0..tasks).collect();
-        let why = RunWhy::of("run".into(), &causes, info.clone(), &all, told);
+        let why = RunWhy::new("run".into(), &causes, info.clone(), &all, told);
         let terminal = Terminal { columns: 80, ascii: false, colour: false };
         let text = document::text(&why, Extent::Details, terminal);
         assert!(!text.is_empty());
@@ -45,7 +45,7 @@ fn through_a_file(folder: &Path, causes: &RunCauses, info: &RunInfo) {
     writer.causes(causes).expect("causes that were read can be written");
     writer.finish(info).expect("room");
     let Ok(run) = Run::open(&path, &Hints::default()) else { return };
-    let _ = run.why(None, Told::Rank(1));
+    let _ = run.why(None, ListedEvents::Rank(1));
     let _ =
         Format::Perfetto.write(&run, &run.tasks(None).unwrap_or_default(), &Asked::default(), &mut sink());
     if let Ok(runs) = page::read(std::slice::from_ref(&run), None) {

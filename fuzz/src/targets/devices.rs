@@ -31,7 +31,7 @@ fn closed(plant: Plant, long: bool) {
         return;
     }
     if plant.loops.is_empty() {
-        let _ = ServoResult::alone(&Question::of(plant, 1_000_000));
+        let _ = ServoResult::alone(&Question::new(plant, 1_000_000));
     } else if let Ok(several) = Several::bind(&[(None, plant)], &[], None, TaskTiming::default()) {
         several.iter().for_each(|plant| drop(PlantOfLoops::alone(plant)));
     }

@@ -75,7 +75,7 @@ fn predictions(run: &Run) {
     let requirements: Vec<Requirement> = requirements.iter().filter_map(|text| text.parse().ok()).collect();
     let _ = run.breaches(&requirements.iter().collect::<Vec<_>>());
     for (task, scan) in scans.iter().enumerate() {
-        let _ = Prediction::of(scan, &run.info().tasks[task], run.info(), None);
+        let _ = Prediction::new(scan, &run.info().tasks[task], run.info(), None);
         let _ = run.backtest(task, 1_000_000_000);
     }
 }
@@ -89,24 +89,24 @@ fn comparison(path: &Path, run: Run) {
 }
 
 fn servo(run: Run) {
-    let Ok(task) = OneTask::of(run, None, |spec| spec.period_ns) else { return };
+    let Ok(task) = OneTask::new(run, None, |spec| spec.period_ns) else { return };
     let Ok(rows) = task.rows_around_worst(500, 500) else { return };
     let (Ok(trace), Ok(plant)) = (task.activations(rows), catalog::known::<Plant>("dc-servo")) else {
         return;
     };
     let period_ns = task.stats.period_ns();
-    let question = Question::of(plant, period_ns);
-    let _ = ServoResult::under_run(&question, JudgedRun::of(&task), &trace[..], &Wishes::default());
+    let question = Question::new(plant, period_ns);
+    let _ = ServoResult::under_run(&question, JudgedRun::from_task(&task), &trace[..], &Wishes::default());
     let _ = Design::parse("pd:1:0.01", 1);
 }
 
 fn stepper(run: Run) {
-    let Ok(task) = OneTask::of(run, None, |spec| spec.period_ns) else { return };
+    let Ok(task) = OneTask::new(run, None, |spec| spec.period_ns) else { return };
     let Ok(motor) = catalog::known::<Motor>("as1050") else { return };
     let options = AxisOptions { voltage_v: Some(48.0), ..AxisOptions::new(motor) };
     let Ok(axis) = Axis::new(options) else { return };
     let Ok(question) = StepperQuestion::new(axis, None, None) else { return };
-    let _ = question.under_run(JudgedRun::of(&task), &task.stats);
+    let _ = question.under_run(JudgedRun::from_task(&task), &task.stats);
 }
 
 /// The bytes of a run file.

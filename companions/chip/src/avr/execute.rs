@@ -363,7 +363,7 @@ impl Avr {
             Kind::Cpse => return self.skip_if(a == b),
             Kind::Sbrc => return self.skip_if(a & 1 << op.r == 0),
             Kind::Sbrs => return self.skip_if(a & 1 << op.r != 0),
-            _ => return self.reach(op, d, a),
+            _ => return self.access_memory(op, d, a),
         }
         1
     }
@@ -392,7 +392,7 @@ impl Avr {
     }
 
     /// Instructions that reach memory, registers of peripherals, or more than the processor.
-    fn reach(&mut self, op: Op, d: usize, a: u8) -> u64 {
+    fn access_memory(&mut self, op: Op, d: usize, a: u8) -> u64 {
         const BACK: u16 = u16::MAX;
         match op.kind {
             Kind::LdX => self.load_by(op, X, 0, 0),

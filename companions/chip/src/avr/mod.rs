@@ -332,7 +332,8 @@ impl Avr {
 
     fn reset_by_watchdog(&mut self) {
         self.io.log.find(Finding::WatchdogReset { cycle: self.io.clock.wall(), times: 1 });
-        let fresh = Avr::new(self.chip, &Setup { clock_hz: self.io.clock.hz, ..Setup::of(Image::default()) });
+        let fresh =
+            Avr::new(self.chip, &Setup { clock_hz: self.io.clock.hz, ..Setup::from_image(Image::default()) });
         let cause = self.reset_cause();
         let registers = usize::from(self.chip.ram_start);
         let flags = self.io.byte(cause) | 8;

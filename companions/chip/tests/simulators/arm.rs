@@ -20,7 +20,7 @@ fn run(program: &[u16]) -> (Log, [u32; 16]) {
     let vectors = [HANDLERS | 1; 48].iter().flat_map(|handler| handler.to_le_bytes()).collect();
     let flash = vec![(RAM, bytes(&code)), (VECTORS, vectors), (HANDLERS, bytes(&[adds(7, 1), BX_LR]))];
     let image = Image { flash, entry: Some(RAM | 1), ..Image::default() };
-    let setup = Setup { clock_hz: 125_000_000, cycles: 1_000_000, entries: true, ..Setup::of(image) };
+    let setup = Setup { clock_hz: 125_000_000, cycles: 1_000_000, entries: true, ..Setup::from_image(image) };
     let (log, registers, ..) = run_and_look(&setup);
     let end = RAM + 2 * program.len() as u32;
     let at_end =
@@ -169,7 +169,7 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
     assert!(log.off.is_none_or(|off| off.cycles < 60), "{:?}", log.off);
     // With nothing that could end it, it is over.
     let image = Image { flash: vec![(RAM, bytes(&[CPSID, WFI]))], entry: Some(RAM), ..Image::default() };
-    let (log, ..) = run_and_look(&Setup::of(image));
+    let (log, ..) = run_and_look(&Setup::from_image(image));
     assert!(matches!(log.stop, Stop::Asleep(jitterlab_chip::log::Rest::Done)), "{:?}", log.stop);
 }
 
@@ -178,7 +178,7 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
 fn what_cannot_be_is_a_hard_fault() {
     let fault = |program: &[u16]| {
         let image = Image { flash: vec![(RAM, bytes(program))], entry: Some(RAM), ..Image::default() };
-        match run_and_look(&Setup::of(image)).0.stop {
+        match run_and_look(&Setup::from_image(image)).0.stop {
             Stop::Crashed { fault, address, .. } => (fault, address - RAM),
             other => panic!("{other:?}"),
         }
@@ -199,7 +199,7 @@ fn code_in_flash_and_an_unknown_clock_are_said() {
     let vectors = [0x2004_1000u32, 0x1000_0109].iter().flat_map(|word| word.to_le_bytes()).collect();
     let code = bytes(&[adds(7, 5), CPSID, WFI]);
     let flash = vec![(0x1000_0000, vec![0; 256]), (0x1000_0100, vectors), (0x1000_0108, code)];
-    let setup = Setup { clock_hz: 6_500_000, ..Setup::of(Image { flash, ..Image::default() }) };
+    let setup = Setup { clock_hz: 6_500_000, ..Setup::from_image(Image { flash, ..Image::default() }) };
     let (_, registers, ..) = run_and_look(&setup);
     assert_eq!((registers[7], registers[13]), (5, 0x2004_1000));
     let found = rp2040::run(&setup).findings;
@@ -212,6 +212,6 @@ fn code_in_flash_and_an_unknown_clock_are_said() {
         ..Image::default()
     };
     assert_eq!(rp2040::clock_of(&image), Some(12_000_000));
-    let log = rp2040::run(&Setup { clock_hz: 125_000_000, ..Setup::of(image) });
+    let log = rp2040::run(&Setup { clock_hz: 125_000_000, ..Setup::from_image(image) });
     assert_eq!(log.findings, [Finding::ClockDiffers { hz: Some(12_000_000) }]);
 }

@@ -203,7 +203,7 @@ fn random_programs_end_alike() {
             let theirs = theirs.arg(mcu).arg(&file).arg(chip.ram_start.to_string()).output().unwrap();
             let theirs = String::from_utf8(theirs.stdout).unwrap();
             let image = Image { flash: vec![(0, bytes.clone())], ..Image::default() };
-            let (log, registers, status, memory) = Avr::new(chip, &Setup::of(image)).run_and_look();
+            let (log, registers, status, memory) = Avr::new(chip, &Setup::from_image(image)).run_and_look();
             prop_assert!(matches!(log.stop, Stop::Asleep(_)), "{:?}", log.stop);
             let mut ours = format!("1 {} {status:08b}", log.cycles);
             for byte in registers.iter().chain(&memory) {

@@ -173,7 +173,7 @@ fn own() -> PathBuf {
 /// The row of a tool.
 fn row(name: &str, stats: &TimingStats) -> String {
     let spec = TaskSpec { name: name.into(), period_ns: stats.period_ns(), ..TaskSpec::default() };
-    let of = Summary::of(&TaskRun::new(spec), stats).latency;
+    let of = Summary::new(&TaskRun::new(spec), stats).latency;
     let figures = [of.min_ns, of.at(P50).exactly(), of.at(P99).exactly(), of.at(P99_9).exactly(), of.max_ns];
     let shown = figures.map(|ns| ns.map_or("-".into(), |ns| format!("{:8.3}", ns as f64 / 1e3)));
     let mean = stats.latency.mean_ns().unwrap_or(f64::NAN) / 1e3;

@@ -4,7 +4,7 @@ use jitterlab_model::{Fitness, Known};
 use jitterlab_report::head::{Head, shown};
 use jitterlab_report::words::{list, plural, time};
 
-use crate::results::{BestKernels, KernelRun, RunOnKernel, Unlike};
+use crate::results::{BestKernels, KernelMismatch, KernelRun, RunOnKernel};
 
 /// Starts or misses that a difference rests on, below which it may be chance: six of a kind in a row come by chance less
 /// often than one time in twenty.
@@ -85,18 +85,18 @@ fn beside(run: &KernelRun, first: &RunOnKernel, second: &RunOnKernel) -> Head {
 }
 
 /// Why kernels are not ranked.
-fn unranked(run: &KernelRun, unlike: Unlike) -> String {
+fn unranked(run: &KernelRun, unlike: KernelMismatch) -> String {
     let name = |number: usize| run.kernels.get(number).map_or("one", |kernel| kernel.kernel.as_str());
     let first = name(0);
     let why = match unlike {
-        Unlike::Asked(other) => {
+        KernelMismatch::Asked(other) => {
             format!("on {} the tasks, the load or the length were others than on {first}", name(other))
         }
-        Unlike::Granted(other) => {
+        KernelMismatch::Granted(other) => {
             format!("on {} the tasks got another policy or memory lock than on {first}", name(other))
         }
-        Unlike::Load(other) => format!("on {} a load failed", name(other)),
-        Unlike::CutShort(other) => format!("on {} the run ended before its time", name(other)),
+        KernelMismatch::Load(other) => format!("on {} a load failed", name(other)),
+        KernelMismatch::CutShort(other) => format!("on {} the run ended before its time", name(other)),
     };
     format!("NOT RANKED: {why}.")
 }
@@ -317,7 +317,7 @@ mod tests {
         let result = task.result.as_mut().unwrap();
         (result.executed, result.dropped, result.max_latency_ns) = (25, 5, 9_000);
         let stats = sample::stats(EARLY);
-        lossy.measured.tasks[0].summary = jitterlab_analysis::Summary::of(&task, &stats);
+        lossy.measured.tasks[0].summary = jitterlab_analysis::Summary::new(&task, &stats);
         let run = kernels(vec![on("a", &[(EARLY, 0)]), lossy]);
         let head = super::run(&run).unwrap();
         assert!(head.number.contains("9 µs late on b"), "{}", head.number);
@@ -343,7 +343,10 @@ mod tests {
             head.verdict
         };
         let asked = "NOT RANKED: on b the tasks, the load or the length were others than on a.";
-        assert_eq!(verdict(&|run| run.load = jitterlab_model::Load::of(["cpu:1".parse().unwrap()])), asked);
+        assert_eq!(
+            verdict(&|run| run.load = jitterlab_model::Load::from_specs(["cpu:1".parse().unwrap()])),
+            asked
+        );
         assert_eq!(verdict(&|run| run.count = Some(30)), asked);
         assert_eq!(verdict(&|run| run.tasks[0].spec.period_ns = 500_000), asked);
         assert_eq!(

@@ -34,7 +34,7 @@ impl Present for KernelRun {
 fn section(run: &KernelRun) -> Section {
     let kernels = &run.kernels;
     let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
-    let mut pieces: Vec<Piece> = named.map(Piece::said).collect();
+    let mut pieces: Vec<Piece> = named.map(Piece::text).collect();
     let tasks = kernels.first().map_or(&[][..], |kernel| &kernel.measured.tasks);
     for (number, task) in tasks.iter().enumerate() {
         let of: Vec<(&str, &Summary)> = kernels
@@ -44,12 +44,12 @@ fn section(run: &KernelRun) -> Section {
         let header = ["", "activations", "missed", "min", "mean", "p50", "p99", "p99.9", "max"];
         let rows = of.iter().map(|(kernel, summary)| row(kernel, summary));
         pieces.push(Piece::table(format!("Latency of {} in µs", task.summary.task), &header, rows));
-        pieces.extend(ratio(&of).map(Piece::said));
+        pieces.extend(ratio(&of).map(Piece::text));
     }
     pieces.extend(warned(kernels));
-    pieces.push(Piece::said(emulated(run.ns_per_instruction)));
+    pieces.push(Piece::text(emulated(run.ns_per_instruction)));
     let files = kernels.iter().filter_map(|k| k.measured.file.as_ref());
-    pieces.extend(files.map(|file| Piece::said(format!("Run file: {}", file.display()))));
+    pieces.extend(files.map(|file| Piece::text(format!("Run file: {}", file.display()))));
     pieces.extend(also(run));
     kernel_section(
         "kernel-run",
@@ -74,7 +74,7 @@ fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
         Piece::Verbatim { heading: format!("{kernel} $ {command}"), text: format!("{stdout}{stderr}{ended}") }
     });
     commands
-        .chain(run.files.iter().map(|file| Piece::said(format!("File from the guest: {}", file.display()))))
+        .chain(run.files.iter().map(|file| Piece::text(format!("File from the guest: {}", file.display()))))
 }
 
 /// What the runs warn of, each once, but for what is said of every kernel elsewhere.
@@ -90,7 +90,7 @@ fn warned(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     }
     warnings.into_iter().map(|(warning, of)| {
         let of = if of.len() == kernels.len() { String::new() } else { format!("{}: ", of.join(", ")) };
-        Piece::said(format!("warning: {of}{}", sentence(warning)))
+        Piece::text(format!("warning: {of}{}", sentence(warning)))
     })
 }
 

@@ -18,7 +18,7 @@ fn board(strategy: Strategy, period_us: u32, clock_hz: u32) -> Board {
 }
 
 fn bench() -> Option<Compiler> {
-    match Compiler::of(&board(Strategy::Anchored, 1_000, HZ)) {
+    match Compiler::for_board(&board(Strategy::Anchored, 1_000, HZ)) {
         Ok(compiler) => Some(compiler),
         Err(error) if is_missing(&error) => skip(&error.to_string()),
         Err(error) => panic!("{error}"),

@@ -144,7 +144,7 @@ pub struct Exceptions {
 impl AthlonReproduction {
     /// Tests the observations on what was measured on `machine`: each cell `repetitions` times for `duration_ns`, of which
     /// `left` cells are missing.
-    pub fn of(
+    pub fn new(
         machine: SystemFacts,
         tasks: Vec<TaskSpec>,
         duration_ns: i64,
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn the_report_s_observations_hold_on_its_own_numbers() {
-        let of = |today| AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
+        let of = |today| AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
         let same = of(matrix());
         let answers: Vec<_> =
             same.observations.iter().map(|o| o.printed.as_ref().map(|found| found.answer)).collect();

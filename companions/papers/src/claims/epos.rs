@@ -170,7 +170,7 @@ pub struct EposReproduction {
 
 impl EposReproduction {
     /// Of what was measured; delays, figure 3 and the timers of the related work are to be added.
-    pub fn of(
+    pub fn new(
         table_1: Vec<AlarmFigures>,
         led_thread: Vec<LedThread>,
         costs: Vec<CostFigures>,

@@ -105,7 +105,7 @@ pub struct LatencyRange {
 
 impl LatencyRange {
     /// Of a task; `None` where nothing was measured.
-    pub fn of(summary: &Summary) -> Option<Self> {
+    pub fn from_summary(summary: &Summary) -> Option<Self> {
         let latency = &summary.latency;
         Some(LatencyRange {
             min_ns: latency.min_ns?,
@@ -175,7 +175,7 @@ pub enum Statement {
 impl NistLoads {
     /// Tests what the paper says on what was measured. `stretches` are the latencies' ranges in equal stretches of each system's
     /// run under each load: one range of each alone would say nothing of how it repeats.
-    pub fn of(systems: Vec<SystemUnderLoads<LatencyRange>>, stretches: &[Vec<Vec<f64>>]) -> Self {
+    pub fn new(systems: Vec<SystemUnderLoads<LatencyRange>>, stretches: &[Vec<Vec<f64>>]) -> Self {
         let mut statements: Vec<Tested<Statement>> = systems
             .iter()
             .zip(stretches)
@@ -245,7 +245,7 @@ mod tests {
             let alike =
                 |load: &UnderLoad<LatencyRange>| load.found.map_or(vec![], |f| vec![f.range_ns() as f64; 10]);
             let stretches = systems.each_ref().map(|system| system.loads.iter().map(alike).collect());
-            let found = NistLoads::of(systems.into(), &stretches);
+            let found = NistLoads::new(systems.into(), &stretches);
             found.statements.iter().map(|tested| tested.standing).collect::<Vec<_>>()
         };
         let known = |ranges: [[i64; 3]; 2]| ranges.map(|ranges| ranges.map(Some));

@@ -11,12 +11,12 @@ pub const TURNS: usize = 3;
 
 /// How many times as large a number of one run's stretches is as another's, stretch by stretch.
 pub(super) fn factor(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
-    MedianInterval::of(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))
+    MedianInterval::from_values(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))
 }
 
 /// By how much a number of one run's stretches is larger than another's, stretch by stretch.
 pub(super) fn change(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
-    MedianInterval::of(of.iter().zip(to).map(|(of, to)| to - of))
+    MedianInterval::from_values(of.iter().zip(to).map(|(of, to)| to - of))
 }
 
 /// Whether all of these are above `limit`; `None` where an interval leaves that open and none decides against it.

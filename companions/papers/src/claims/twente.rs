@@ -35,7 +35,7 @@ pub struct LoopTimes {
 
 impl LoopTimes {
     /// Of a task of that period; `None` where fewer than two starts were measured.
-    pub fn of(summary: &Summary) -> Option<Self> {
+    pub fn from_summary(summary: &Summary) -> Option<Self> {
         let error = &summary.period_error;
         Some(LoopTimes {
             mean_ns: summary.period_ns as f64 + error.mean_ns?,
@@ -171,7 +171,7 @@ pub struct WorkTime {
 impl WorkTime {
     /// Of a run with so many divisions.
     #[must_use]
-    pub fn of(divisions: u32, summary: &Summary) -> Self {
+    pub fn new(divisions: u32, summary: &Summary) -> Self {
         let at = |percentile| summary.execution.at(percentile).exactly();
         WorkTime { divisions, median_ns: at(P50), p99_ns: at(P99) }
     }
@@ -288,7 +288,7 @@ pub enum Conclusion {
 impl TwenteReproduction {
     /// Tests the conclusions on what was measured on a machine.
     #[must_use]
-    pub fn of(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, work: Vec<WorkTime>) -> Self {
+    pub fn new(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, work: Vec<WorkTime>) -> Self {
         let mut conclusions = of_ordinary(&ordinary);
         conclusions.extend(real_time.iter().flat_map(|system| of_real_time(system, &ordinary)));
         TwenteReproduction {
@@ -395,7 +395,7 @@ mod tests {
 
     fn standings(ordinary: [Option<f64>; 3], real_time: [Option<f64>; 3]) -> Vec<Standing> {
         let found =
-            TwenteReproduction::of(system("ordinary", ordinary), vec![system("cobalt", real_time)], vec![]);
+            TwenteReproduction::new(system("ordinary", ordinary), vec![system("cobalt", real_time)], vec![]);
         found.conclusions.iter().map(|tested| tested.standing).collect()
     }
 

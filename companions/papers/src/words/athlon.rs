@@ -4,7 +4,7 @@ use crate::claims::Standing;
 use crate::claims::athlon::{Asked, AthlonReproduction, Compared, HOGS, NO_LOAD, READING_NS};
 use jitterlab_analysis::matrix::{Answer, CellStatistic};
 
-use super::{PaperFigure, Said};
+use super::{PaperFigure, StatementWords};
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::matrix::{caption, charts, left, observation, tables};
 use jitterlab_report::section::{Piece, Section};
@@ -57,7 +57,7 @@ fn here(found: &AthlonReproduction) -> String {
 }
 
 /// Observations of the Athlon report, all of which its own numbers affirm.
-pub(super) fn statements(found: &AthlonReproduction) -> Vec<Said> {
+pub(super) fn statements(found: &AthlonReproduction) -> Vec<StatementWords> {
     let said = |compared: &Compared| {
         let (item, statement) = match compared.asked {
             Asked::SameCpu => ("same-cpu", "both threads do better on one CPU, idle"),
@@ -74,7 +74,7 @@ pub(super) fn statements(found: &AthlonReproduction) -> Vec<Said> {
         let numbers = compared.today.as_ref();
         let numbers =
             numbers.map_or_else(|| "nothing was measured".into(), |today| observation("here:", today));
-        Said { item, statement: statement.into(), standing, numbers }
+        StatementWords { item, statement: statement.into(), standing, numbers }
     };
     found.observations.iter().map(said).collect()
 }
@@ -149,7 +149,7 @@ mod tests {
         let task = |name: &str| TaskSpec { name: name.into(), ..TaskSpec::default() };
         let of = |today, left| {
             let tasks = vec![task("servo"), task("base")];
-            AthlonReproduction::of(SystemFacts::default(), tasks, 5_000_000_000, 3, left, today)
+            AthlonReproduction::new(SystemFacts::default(), tasks, 5_000_000_000, 3, left, today)
         };
         let words = |found: &AthlonReproduction| words(&section(found));
         let found = of(matrix(), 0);
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn an_observation_says_what_it_rests_on() {
-        let found = AthlonReproduction::of(SystemFacts::default(), vec![], 1, 1, 0, matrix());
+        let found = AthlonReproduction::new(SystemFacts::default(), vec![], 1, 1, 0, matrix());
         let said: Vec<String> =
             found.observations.iter().flat_map(|o| &o.printed).map(|o| observation("?", o)).collect();
         insta::assert_snapshot!(said.join("\n"), @"

@@ -18,7 +18,7 @@ pub(super) fn section(found: &EposReproduction) -> Section {
         notes(found).into_iter().map(|note| vec![note]),
     );
     let missing =
-        found.without_arduino.iter().map(|why| Piece::said(format!("To compare with Arduino: {why}.")));
+        found.without_arduino.iter().map(|why| Piece::text(format!("To compare with Arduino: {why}.")));
     let tables = tables(found).into_iter().map(|(title, table)| {
         match title.starts_with("Table 1") || title.starts_with("Figure 7") {
             true => Piece::Verbatim { heading: title, text: table },
@@ -52,7 +52,7 @@ fn tables(found: &EposReproduction) -> [(String, String); 8] {
                 .into(),
             nearby(&found.nearby),
         ),
-        ("Figure 3: what its program prints".into(), said(&found.figure_3)),
+        ("Figure 3: what its program prints".into(), output_lines(&found.figure_3)),
         (
             "Table 1: 11 events of an alarm, on an ATmega128 at 7.3728 MHz\n\
              paper: as printed; alike: measured with the period itself in the compare\n\
@@ -129,7 +129,7 @@ fn kind(kind: TimerKind) -> &'static str {
 }
 
 /// The lines of the program under each strategy.
-fn said(all: &[ServicesSaid]) -> String {
+fn output_lines(all: &[ServicesSaid]) -> String {
     let one = |services: &ServicesSaid| {
         let ServicesSaid { strategy, period_us, events, said } = services;
         let asked = u64::from(*period_us) * (u64::from(*events) + 1);
@@ -327,7 +327,7 @@ fn sweep(alarms: &[AlarmFigures]) -> Section {
     });
     let columns = "errors in µs against the period; cyc/ev: cycles in interrupts for each event, with its handler and the \
          ticks between";
-    let pieces = vec![Piece::table("", &header, rows), Piece::said(columns)];
+    let pieces = vec![Piece::table("", &header, rows), Piece::text(columns)];
     Section {
         id: "mcu-sweep".into(),
         title: "Timer of the microcontroller".into(),
@@ -399,7 +399,7 @@ pub(super) mod tests {
             delays: vec![delay],
             nearby: vec![soft],
             figure_3: vec![services],
-            ..EposReproduction::of(
+            ..EposReproduction::new(
                 Vec::new(),
                 Strategy::ALL.map(thread).into(),
                 costs,

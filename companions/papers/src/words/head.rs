@@ -4,12 +4,12 @@ use crate::claims::Standing;
 use crate::claims::epos::{EposReproduction, Inconsistency};
 use jitterlab_model::Fitness;
 
-use super::{Found, Reproduction, Said, outcome, statements};
+use super::{Found, Reproduction, StatementWords, outcome, statements};
 use jitterlab_report::head::Head;
 use jitterlab_report::words::plural;
 
 /// The head; `None` where nothing was measured.
-pub(crate) fn of(reproduction: &Reproduction) -> Option<Head> {
+pub(crate) fn build(reproduction: &Reproduction) -> Option<Head> {
     let found = &reproduction.found;
     match found {
         Found::Athlon(athlon) => {
@@ -36,7 +36,7 @@ fn here(document: &str) -> String {
 }
 
 /// How many statements hold, and the first that does not, else the first that cannot be told, else the first.
-fn tested(all: &[Said], next: String) -> Head {
+fn tested(all: &[StatementWords], next: String) -> Head {
     let count = |standing| all.iter().filter(|said| said.standing == standing).count();
     let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(count);
     let (fitness, word) = match (holds, not) {
@@ -114,20 +114,24 @@ mod tests {
     use jitterlab_model::SystemFacts;
 
     fn head(found: Found) -> Option<Head> {
-        of(&Reproduction::of("athlon".into(), found))
+        build(&Reproduction::new("athlon".into(), found))
     }
 
     fn athlon(left: usize, today: Matrix) -> Head {
-        let found = AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, left, today);
+        let found = AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, left, today);
         head(Found::Athlon(Box::new(found))).unwrap()
     }
 
     #[test]
     fn statements_are_counted_and_what_does_not_hold_decides() {
-        let said =
-            |standing| Said { item: "so", statement: "it is so".into(), standing, numbers: "1 of 2".into() };
+        let said = |standing| StatementWords {
+            item: "so",
+            statement: "it is so".into(),
+            standing,
+            numbers: "1 of 2".into(),
+        };
         let of = |standings: &[Standing]| {
-            let all: Vec<Said> = standings.iter().map(|standing| said(*standing)).collect();
+            let all: Vec<StatementWords> = standings.iter().map(|standing| said(*standing)).collect();
             let head = tested(&all, "sleep".into());
             (head.fitness, head.verdict + "\n" + &head.number)
         };
@@ -158,7 +162,7 @@ mod tests {
             "reading /proc during the run harms the base thread: cannot be told (nothing was measured)."
         );
         let found =
-            AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 1, 0, matrix()).in_turns(7_000);
+            AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 1, 0, matrix()).in_turns(7_000);
         let turns = head(Found::Athlon(Box::new(found))).unwrap();
         assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));

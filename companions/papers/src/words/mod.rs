@@ -48,7 +48,7 @@ pub struct Reproduction {
 impl Reproduction {
     /// Takes what was found with its verdicts on the items of the document: one holds where all of its statements do.
     #[must_use]
-    pub fn of(directory: PathBuf, found: Found) -> Self {
+    pub fn new(directory: PathBuf, found: Found) -> Self {
         let mut verdicts: BTreeMap<&'static str, Standing> = BTreeMap::new();
         for said in statements(&found) {
             let all = verdicts.entry(said.item).or_insert(said.standing);
@@ -90,7 +90,7 @@ impl Present for Reproduction {
     const KIND: &'static str = "reproduction";
 
     fn head(&self) -> Option<Head> {
-        head::of(self)
+        head::build(self)
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -160,7 +160,7 @@ fn sections(reproduction: &Reproduction) -> Vec<Section> {
     };
     let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
     section.pieces.extend(charts.map(Piece::Figure));
-    section.pieces.push(Piece::said(format!("Run files and figures: {}", reproduction.directory.display())));
+    section.pieces.push(Piece::text(format!("Run files and figures: {}", reproduction.directory.display())));
     vec![section]
 }
 
@@ -176,7 +176,7 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
 }
 
 /// Statements of a document on what was measured, tested.
-fn statements(found: &Found) -> Vec<Said> {
+fn statements(found: &Found) -> Vec<StatementWords> {
     match found {
         Found::Athlon(found) => athlon::statements(found),
         // Its table is held against the measured one cell by cell.
@@ -191,7 +191,7 @@ fn statements(found: &Found) -> Vec<Said> {
 }
 
 /// A statement in words.
-struct Said {
+struct StatementWords {
     /// The item of the document that says it.
     item: &'static str,
     /// What the document says.
@@ -203,10 +203,13 @@ struct Said {
 }
 
 /// Statements in words; `words` gives the document's item, the statement and the numbers.
-fn claims<S>(tested: &[Tested<S>], words: impl Fn(&S) -> (&'static str, String, String)) -> Vec<Said> {
+fn claims<S>(
+    tested: &[Tested<S>],
+    words: impl Fn(&S) -> (&'static str, String, String),
+) -> Vec<StatementWords> {
     let each = tested.iter().map(|tested| {
         let (item, statement, numbers) = words(&tested.statement);
-        Said { item, statement, standing: tested.standing, numbers }
+        StatementWords { item, statement, standing: tested.standing, numbers }
     });
     each.collect()
 }
@@ -224,12 +227,12 @@ fn standing(standing: Standing) -> &'static str {
     }
 }
 
-fn outcome(Said { statement, standing: became, numbers, .. }: &Said) -> String {
+fn outcome(StatementWords { statement, standing: became, numbers, .. }: &StatementWords) -> String {
     format!("{statement}: {} ({numbers})", standing(*became))
 }
 
 /// Statements as a table.
-fn table(caption: &str, claims: Vec<Said>) -> Piece {
+fn table(caption: &str, claims: Vec<StatementWords>) -> Piece {
     Piece::table(
         caption,
         &["the document says", "here", "numbers that decide"],
@@ -307,20 +310,20 @@ pub(super) mod tests {
         let times =
             LoopTimes { mean_ns: 1e6, sd_ns: 500.0, shortest_ns: 1, longest_ns: 2, executed: 3, missed: 0 };
         let range = LatencyRange { min_ns: 1, max_ns: 9_000, sd_ns: None, executed: 3, missed: 0 };
-        let athlon = |today| AthlonReproduction::of(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
+        let athlon = |today| AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
         let all = [
             Found::Athlon(Box::new(athlon(matrix()))),
             Found::Athlon(Box::new(athlon(Matrix::default()))),
-            Found::Epos(EposReproduction::of(Vec::new(), Vec::new(), Vec::new(), None)),
-            Found::NistVirtual(NistLoads::of(
+            Found::Epos(EposReproduction::new(Vec::new(), Vec::new(), Vec::new(), None)),
+            Found::NistVirtual(NistLoads::new(
                 vec![system(vec![Some(range), None])],
                 &[vec![vec![9.0; 8], vec![]]],
             )),
-            Found::Twente(TwenteReproduction::of(twente(Some(times)), vec![twente(None)], Vec::new())),
+            Found::Twente(TwenteReproduction::new(twente(Some(times)), vec![twente(None)], Vec::new())),
         ];
         for found in all {
-            let reproduction = Reproduction::of("here".into(), found);
-            let listed = contents::PaperContents::of(None).items;
+            let reproduction = Reproduction::new("here".into(), found);
+            let listed = contents::PaperContents::for_document(None).items;
             for item in reproduction.verdicts.keys() {
                 assert!(listed.iter().any(|of| of.id.ends_with(&format!("/{item}"))), "{item}");
             }

@@ -6,7 +6,7 @@ use crate::claims::nist::{NistLoads, Statement};
 use crate::claims::torques::{Claim, NistTorques, TorqueRow};
 use jitterlab_analysis::median_interval::MedianInterval;
 
-use super::{NistReproduction, Said, claims, each, intervals, nist_jitter};
+use super::{NistReproduction, StatementWords, claims, each, intervals, nist_jitter};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::emulated;
@@ -63,7 +63,7 @@ fn equations(row: &TorqueRow) -> Vec<String> {
     ]
 }
 
-pub(super) fn torque_claims(found: &NistTorques) -> Vec<Said> {
+pub(super) fn torque_claims(found: &NistTorques) -> Vec<StatementWords> {
     let behind = |range: Option<(f64, f64)>| match range {
         Some((from, to)) => {
             format!("digits cut off, they follow from any jitter in {:.4} to {:.4} µs", from * 1e6, to * 1e6)
@@ -152,7 +152,7 @@ fn caution(found: &NistLoads) -> String {
     format!("{} The guest has no disk: the disk load writes to memory.", emulated(found.ns_per_instruction))
 }
 
-pub(super) fn statements(found: &NistLoads) -> Vec<Said> {
+pub(super) fn statements(found: &NistLoads) -> Vec<StatementWords> {
     let factors = |all: &[Option<MedianInterval>]| intervals(all, |factor| format!("{factor:.2}"));
     let ranges = |ranges_ns: &[Option<i64>]| format!("ranges {}", each(ranges_ns, |ns| time(ns as f64)));
     claims(&found.statements, |statement| match statement {
@@ -227,7 +227,7 @@ mod tests {
         });
         let stretches = vec![vec![vec![4e3; 8], vec![], vec![8e3; 8]]; 2];
         let words =
-            words(&virtual_section(&NistLoads::of(systems.into(), &stretches).in_virtual_time(Some(1))));
+            words(&virtual_section(&NistLoads::new(systems.into(), &stretches).in_virtual_time(Some(1))));
         for part in [
             "fifo, disk 5 000 0 1.000 12.000 11.000 0.010",
             "fifo, disk - - - - - -",

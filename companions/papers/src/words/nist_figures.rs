@@ -141,7 +141,7 @@ mod tests {
             let late_ns = (k * 7 % 3 % 2 * 2_000 + k * 37 % 100) as i64;
             Activation { index: k, start_ns: k as i64 * 500_000 + late_ns, ..Activation::default() }
         };
-        Deviations::of(&(0..samples).map(start).collect::<Vec<_>>()).unwrap()
+        Deviations::from_series(&(0..samples).map(start).collect::<Vec<_>>()).unwrap()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::claims::{SystemUnderLoads, UnderLoad};
 use crate::systems::System;
 use jitterlab_analysis::median_interval::MedianInterval;
 
-use super::{PaperFigure, Said, claims, each, intervals};
+use super::{PaperFigure, StatementWords, claims, each, intervals};
 use jitterlab_model::{Error, Quantity};
 use jitterlab_report::figure::Figure;
 use jitterlab_report::page::PageRun;
@@ -34,7 +34,7 @@ fn work_row(work: &WorkTime) -> Vec<String> {
 }
 
 /// What the report says of the number of divisions.
-fn choice(found: &TwenteReproduction) -> Vec<Said> {
+fn choice(found: &TwenteReproduction) -> Vec<StatementWords> {
     let took = |work: &WorkTime| {
         let [_, median, p99, _] = <[String; 4]>::try_from(work_row(work)).unwrap_or_default();
         format!("median {median}, p99 {p99}")
@@ -55,7 +55,7 @@ fn choice(found: &TwenteReproduction) -> Vec<Said> {
 }
 
 /// All that the report says of what was measured.
-pub(super) fn statements(found: &TwenteReproduction) -> Vec<Said> {
+pub(super) fn statements(found: &TwenteReproduction) -> Vec<StatementWords> {
     conclusions(found).into_iter().chain(choice(found)).collect()
 }
 
@@ -171,7 +171,7 @@ fn caution(found: &TwenteReproduction) -> String {
     )
 }
 
-fn conclusions(found: &TwenteReproduction) -> Vec<Said> {
+fn conclusions(found: &TwenteReproduction) -> Vec<StatementWords> {
     let sds = |sds_ns: &[Option<f64>]| format!("standard deviations {}", each(sds_ns, time));
     let known = |ns: Option<f64>| ns.map_or_else(|| "unknown".into(), ms);
     let factors = |all: &[Option<MedianInterval>]| intervals(all, |factor| format!("{factor:.2}"));
@@ -242,7 +242,7 @@ mod tests {
             found: SystemUnderLoads { system: name.into(), loads: sds.map(|sd| load(sd.map(times))).into() },
             stretches: sds.map(stretches).into(),
         };
-        let found = TwenteReproduction::of(
+        let found = TwenteReproduction::new(
             system("ordinary", [22e3, 80e3, 120e3].map(Some)),
             vec![system("cobalt", [Some(21e3), None, Some(24e3)])],
             Vec::new(),

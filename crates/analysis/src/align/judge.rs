@@ -2,7 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::track::{Anchor, Said, Series, track};
+use super::track::{Anchor, PulseAssignment, Series, track};
 use super::{Ambiguous, FEWEST};
 use crate::line::median;
 use crate::random::Random;
@@ -22,7 +22,7 @@ const ARBITRARY_PULSES: usize = 2_000;
 /// A shift with what it says of every pulse.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<PulseAssignment>,
     pub(super) anchor: Anchor,
     total: f64,
 }
@@ -53,7 +53,7 @@ impl<'a> Judge<'a> {
             let (stamp, pulse) = (random.below(stamps.at.len()), random.below(pulses.at.len()));
             let near = pulse.saturating_sub(ARBITRARY_PULSES / 2)..pulse + ARBITRARY_PULSES / 2;
             track(stamps, pulses, Anchor { stamp, pulse, rate: 1.0 }, grain, |at, said| {
-                if let (Said::Of(_, surprise), true) = (said, near.contains(&at)) {
+                if let (PulseAssignment::Of(_, surprise), true) = (said, near.contains(&at)) {
                     arbitrary.push(surprise.abs());
                 }
             });
@@ -75,7 +75,9 @@ impl<'a> Judge<'a> {
     /// Measures surprises by those that the best shift leaves: what is usual to it says nothing, what is not says much.
     pub(super) fn refine(&mut self) {
         let Some(best) = self.best.take() else { return };
-        let of = |said: &Said| if let Said::Of(_, surprise) = said { Some(surprise.abs()) } else { None };
+        let of = |said: &PulseAssignment| {
+            if let PulseAssignment::Of(_, surprise) = said { Some(surprise.abs()) } else { None }
+        };
         let mut sizes: Vec<f64> = best.said.iter().filter_map(of).collect();
         self.measure_by(USUAL * median(&mut sizes).unwrap_or(0.0));
         let total = best.said.iter().map(|said| self.cost(*said)).sum();
@@ -91,16 +93,16 @@ impl<'a> Judge<'a> {
     }
 
     /// What a pulse speaks against a shift, from 0 to 1.
-    fn cost(&self, said: Said) -> f64 {
+    fn cost(&self, said: PulseAssignment) -> f64 {
         match said {
-            Said::Of(_, surprise) => counted(surprise, self.size),
-            Said::Extra => 1.0,
-            Said::Outside => self.usual,
+            PulseAssignment::Of(_, surprise) => counted(surprise, self.size),
+            PulseAssignment::Extra => 1.0,
+            PulseAssignment::Outside => self.usual,
         }
     }
 
     fn path(&self, anchor: Anchor) -> Path {
-        let mut said = vec![Said::Outside; self.pulses.at.len()];
+        let mut said = vec![PulseAssignment::Outside; self.pulses.at.len()];
         track(self.stamps, self.pulses, anchor, self.grain, |pulse, of| said[pulse] = of);
         // Once more with the rate that was learned, so that the first pulses are expected as well as the last.
         let rate = rate(self.stamps, self.pulses, &said).unwrap_or(anchor.rate);
@@ -115,8 +117,7 @@ impl<'a> Judge<'a> {
 
     /// Looks at a shift.
     pub(super) fn propose(&mut self, anchor: Anchor) {
-        let known =
-            |path: &Path| matches!(path.said[anchor.pulse], Said::Of(stamp, _) if stamp == anchor.stamp);
+        let known = |path: &Path| matches!(path.said[anchor.pulse], PulseAssignment::Of(stamp, _) if stamp == anchor.stamp);
         if self.best.as_ref().is_some_and(known) {
             return;
         }
@@ -140,7 +141,7 @@ impl<'a> Judge<'a> {
         let nothing = || Ambiguous { shifts: Vec::new(), left: 1.0 };
         let best = self.best.as_ref().ok_or_else(nothing)?;
         let inside: Vec<usize> =
-            (0..best.said.len()).filter(|pulse| best.said[*pulse] != Said::Outside).collect();
+            (0..best.said.len()).filter(|pulse| best.said[*pulse] != PulseAssignment::Outside).collect();
         let costs: f64 = inside.iter().map(|pulse| self.cost(best.said[*pulse])).sum();
         let left = costs / inside.len() as f64 / self.usual.max(f64::MIN_POSITIVE);
         if inside.len() < FEWEST || left.is_nan() {
@@ -158,7 +159,7 @@ impl<'a> Judge<'a> {
     fn against(&self, best: &Path, inside: &[usize], rival: Anchor) -> Option<i64> {
         let other = self.path(rival);
         let beside = |pulse: usize| match (best.said[pulse], other.said[pulse]) {
-            (Said::Of(mine, _), Said::Of(other, _)) => Some(other as i64 - mine as i64),
+            (PulseAssignment::Of(mine, _), PulseAssignment::Of(other, _)) => Some(other as i64 - mine as i64),
             _ => None,
         };
         let differs = |pulse: &&usize| beside(**pulse) != Some(0);
@@ -196,9 +197,9 @@ fn counted(surprise: f64, size: f64) -> f64 {
 }
 
 /// The rate of the clocks along a path.
-fn rate(stamps: &Series, pulses: &Series, said: &[Said]) -> Option<f64> {
-    let of = |(pulse, said): (usize, &Said)| match said {
-        Said::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),
+fn rate(stamps: &Series, pulses: &Series, said: &[PulseAssignment]) -> Option<f64> {
+    let of = |(pulse, said): (usize, &PulseAssignment)| match said {
+        PulseAssignment::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),
         _ => None,
     };
     let first = said.iter().enumerate().find_map(of)?;

@@ -141,7 +141,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of values about 0; `None` of none.
-    fn of(values: &[f64]) -> Option<Self> {
+    fn from_values(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
@@ -166,7 +166,7 @@ pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
         grain_ns,
         found,
     };
-    let series = (Series::of(&own.stamps_ns), Series::of(pulses_ns));
+    let series = (Series::from_times(&own.stamps_ns), Series::from_times(pulses_ns));
     let (Some(stamps), Some(pulses)) = series else {
         return found(Found::TooFew { needs: FEWEST as u64 });
     };
@@ -184,7 +184,7 @@ const ODD_RATES: [f64; 9] = [3e6, 6e6, 12e6, 16e6, 24e6, 32e6, 48e6, 64e6, 96e6]
 
 /// The step of times: their greatest common divisor, or the sample of a usual rate, rounded to nanoseconds.
 fn grain_ns(times_ns: &[i64]) -> f64 {
-    let whole = crate::scan::Ticks::of(times_ns.iter().copied()).step_ns;
+    let whole = crate::scan::Ticks::from_values(times_ns.iter().copied()).step_ns;
     let Some(first) = times_ns.first().filter(|_| whole == 1) else { return whole as f64 };
     let on_grid = |rate: &&f64| {
         let step = 1e9 / **rate;

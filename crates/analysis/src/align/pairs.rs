@@ -1,7 +1,7 @@
 //! How far the times of pulses and activations differ that belong together.
 
 use super::judge::Path;
-use super::track::Said;
+use super::track::PulseAssignment;
 use super::{FEWEST, Matched, Own, Spread};
 use crate::line::{Line, least_squares, median, theil_sen};
 
@@ -47,18 +47,18 @@ pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Match
         first_pulse_ns: pulses_ns[first.pulse],
         rate_ppm: 1e6 * line.slope,
         rate_uncertainty_ppm: 1e6 * uncertainty(&points, line)?,
-        steady: Spread::of(&left)?,
-        followed: Spread::of(&followed)?,
+        steady: Spread::from_values(&left)?,
+        followed: Spread::from_values(&followed)?,
         stretch: stretch as u64,
         period_error: period_errors(own, pulses_ns, &pairs, 1.0 + line.slope),
     })
 }
 
 /// Each activation with the pulse that is nearest to where it was expected.
-fn one_to_one(said: &[Said]) -> Vec<Pair> {
+fn one_to_one(said: &[PulseAssignment]) -> Vec<Pair> {
     let mut pairs: Vec<(Pair, f64)> = Vec::new();
     for (pulse, said) in said.iter().enumerate() {
-        let Said::Of(stamp, surprise) = *said else { continue };
+        let PulseAssignment::Of(stamp, surprise) = *said else { continue };
         match pairs.last_mut() {
             Some((last, before)) if last.stamp >= stamp => {
                 if last.stamp == stamp && surprise.abs() < before.abs() {
@@ -136,5 +136,9 @@ fn period_errors(own: &Own, pulses_ns: &[i64], pairs: &[Pair], rate: f64) -> Opt
         })
         .collect();
     let (stamps, pulses): (Vec<f64>, Vec<f64>) = both.into_iter().unzip();
-    if stamps.len() < FEWEST { None } else { Some([Spread::of(&stamps)?, Spread::of(&pulses)?]) }
+    if stamps.len() < FEWEST {
+        None
+    } else {
+        Some([Spread::from_values(&stamps)?, Spread::from_values(&pulses)?])
+    }
 }

@@ -3,7 +3,7 @@
 
 use super::Ambiguous;
 use super::judge::{Judge, Path};
-use super::track::{Anchor, Said, Series};
+use super::track::{Anchor, PulseAssignment, Series};
 use crate::line::median;
 
 /// Lengths of the windows and how many of each are tried, until one shift is better than all others.
@@ -96,7 +96,9 @@ fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
 fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
     let Some(path) = best else { return Vec::new() };
     let follows = |pulse: usize| match (path.said[pulse], path.said[pulse + 1]) {
-        (Said::Of(stamp, _), Said::Of(next, _)) if next == stamp + 1 => Some((pulse, stamp)),
+        (PulseAssignment::Of(stamp, _), PulseAssignment::Of(next, _)) if next == stamp + 1 => {
+            Some((pulse, stamp))
+        }
         _ => None,
     };
     let all: Vec<(usize, usize)> = (0..seen.len()).filter_map(follows).collect();

@@ -13,7 +13,7 @@ pub(super) struct Series {
 
 impl Series {
     /// `None` of too few, or of times that do not go on.
-    pub(super) fn of(times_ns: &[i64]) -> Option<Self> {
+    pub(super) fn from_times(times_ns: &[i64]) -> Option<Self> {
         let first = times_ns.first().filter(|_| times_ns.len() >= FEWEST)?;
         let at: Vec<f64> = times_ns.iter().map(|ns| ns.wrapping_sub(*first) as f64).collect();
         let usual = usual(&at)?;
@@ -37,7 +37,7 @@ pub(super) struct Anchor {
 
 /// What is said of a pulse.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Said {
+pub(super) enum PulseAssignment {
     /// It is of this activation, and comes so much later than expected.
     Of(usize, f64),
     /// No activation is near.
@@ -91,7 +91,7 @@ impl Tracker {
     }
 
     /// Takes the next pulse in either direction of time.
-    fn take(&mut self, stamps: &Series, pulse_at: f64) -> Said {
+    fn take(&mut self, stamps: &Series, pulse_at: f64) -> PulseAssignment {
         let wanted = self.stamp_at + (pulse_at - self.pulse_at) / self.rate;
         let at = &stamps.at;
         let mut near = self.stamp;
@@ -107,7 +107,7 @@ impl Tracker {
         let surprise = pulse_at - self.pulse_at - self.rate * (at[near] - self.stamp_at);
         if surprise.abs() > stamps.usual / 2.0 {
             let beyond = wanted < at[0] || wanted > at[at.len() - 1];
-            return if beyond { Said::Outside } else { Said::Extra };
+            return if beyond { PulseAssignment::Outside } else { PulseAssignment::Extra };
         }
         let followed = surprise.clamp(-3.0 * self.size, 3.0 * self.size);
         let passed = at[near] - self.stamp_at;
@@ -118,7 +118,7 @@ impl Tracker {
         self.size *= if surprise.abs() > self.size { 1.02 } else { 1.0 / 1.02 };
         self.size = self.size.clamp(1.0, stamps.usual);
         (self.stamp, self.stamp_at) = (near, at[near]);
-        Said::Of(near, surprise)
+        PulseAssignment::Of(near, surprise)
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) fn track(
     pulses: &Series,
     anchor: Anchor,
     grain: f64,
-    mut visit: impl FnMut(usize, Said),
+    mut visit: impl FnMut(usize, PulseAssignment),
 ) {
     let begun = Tracker::new(stamps, pulses, anchor, grain);
     let mut tracker = begun;

@@ -59,12 +59,12 @@ pub struct Event {
     /// Whether interrupts were off there.
     pub interrupts_off: bool,
     /// What.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// The processor went from one thread to another.
     Switch {
         /// The thread that had it.

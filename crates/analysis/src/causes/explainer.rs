@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jitterlab_model::causes::{CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
-use super::event::{Event, Functions, HandlerKind, Name, Names, What, same_clock};
+use super::event::{Event, EventKind, Functions, HandlerKind, Name, Names, same_clock};
 use super::gather::{Draft, Gathered, Judged};
 use super::machine::Machine;
 use super::periods::Periods;
-use super::processor::{Occupant, Processor, Seen};
+use super::processor::{ObservedThread, Occupant, Processor};
 use super::split::split;
 use super::thread::Thread;
 use super::verdict::{Around, FAULT_NS, Named};
@@ -30,7 +30,7 @@ pub struct Explainer {
     machine: Machine,
     functions: Functions,
     processors: BTreeMap<u16, Processor>,
-    known: HashMap<i32, Seen>,
+    known: HashMap<i32, ObservedThread>,
     /// When the timers of the limit on real-time computing and of CPU quotas expired.
     periods: Periods,
     tasks: Vec<Task>,
@@ -98,22 +98,27 @@ impl Explainer {
     pub fn event(&mut self, event: &Event) {
         let Explainer { names, machine, functions, processors, known, periods, tasks } = self;
         let (machine, functions) = (*machine, *functions);
-        if event.what == What::CallsLost {
+        if event.what == EventKind::CallsLost {
             return tasks.iter_mut().for_each(|task| task.thread.lost(event.t_ns));
         }
-        if let What::Waking { cpu, .. } = &event.what {
+        if let EventKind::Waking { cpu, .. } = &event.what {
             let target = processors.entry(*cpu).or_insert_with(|| Processor::new(machine, functions));
             target.woken(event.t_ns);
         }
         match &event.what {
-            What::Switch { from, from_name, from_priority, to, name, priority, .. } => {
+            EventKind::Switch { from, from_name, from_priority, to, name, priority, .. } => {
                 for (pid, name, priority) in [(from, from_name, from_priority), (to, name, priority)] {
-                    known.insert(*pid, Seen { pid: *pid, name: Some(*name), priority: Some(*priority) });
+                    known.insert(
+                        *pid,
+                        ObservedThread { pid: *pid, name: Some(*name), priority: Some(*priority) },
+                    );
                 }
             }
-            What::Migrate { pid, .. } => processors.values_mut().for_each(|processor| processor.moved(*pid)),
-            What::Expire { function, .. } => periods.expired(event.t_ns, *function, functions),
-            What::Freeze { group, on } => {
+            EventKind::Migrate { pid, .. } => {
+                processors.values_mut().for_each(|processor| processor.moved(*pid));
+            }
+            EventKind::Expire { function, .. } => periods.expired(event.t_ns, *function, functions),
+            EventKind::Freeze { group, on } => {
                 let by = known.get(&event.pid).and_then(|seen| seen.name);
                 let path = names.name(*group);
                 tasks.iter_mut().for_each(|task| task.thread.freeze(event.t_ns, path, on.then_some(by)));
@@ -256,7 +261,7 @@ impl Task {
         let spans = processor.ran.over(from, to).filter_map(|(from, to, occupant)| {
             let (lane, name) = match occupant {
                 Occupant::Thread(seen) if seen.pid == self.thread.pid => (Lane::Task, seen.name?),
-                Occupant::Thread(Seen { pid: 0, .. }) | Occupant::Unknown => return None,
+                Occupant::Thread(ObservedThread { pid: 0, .. }) | Occupant::Unknown => return None,
                 Occupant::Thread(seen) => (Lane::Thread, seen.name?),
                 Occupant::Handler(handler) if handler.kind == HandlerKind::Softirq => {
                     (Lane::Softirq, handler.name)

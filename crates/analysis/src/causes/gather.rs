@@ -63,7 +63,7 @@ impl Draft {
 }
 
 /// Where an activation stands among the latest: by its latency, of equal ones the first last.
-type Place = (i64, Reverse<u64>);
+type LatenessRank = (i64, Reverse<u64>);
 
 /// What is known of one task so far.
 #[derive(Debug, Default)]
@@ -83,8 +83,8 @@ pub struct Gathered {
     /// The largest latencies of which they were the longest part.
     largest: Vec<Peaks>,
     interruptions: BTreeMap<(CauseClass, Option<Name>), (Interruption, Bins)>,
-    latest: BTreeMap<Place, LateStart>,
-    spans: BTreeMap<Place, Vec<(Ran, Name)>>,
+    latest: BTreeMap<LatenessRank, LateStart>,
+    spans: BTreeMap<LatenessRank, Vec<(Ran, Name)>>,
     others: Option<Name>,
     quota: Option<QuotaCount>,
 }

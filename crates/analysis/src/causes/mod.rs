@@ -22,7 +22,7 @@ mod usual;
 mod verdict;
 mod why;
 
-pub use event::{Call, Event, Handler, HandlerKind, Leaves, Name, Names, What, same_clock};
+pub use event::{Call, Event, EventKind, Handler, HandlerKind, Leaves, Name, Names, same_clock};
 pub use explainer::Explainer;
 pub use machine::{Below, Limits, Machine};
-pub use why::{CauseRow, EventPart, LateEvent, RanBeside, RunWhy, TaskWhy, Told, is_unusual};
+pub use why::{CauseRow, EventPart, LateEvent, ListedEvents, RanBeside, RunWhy, TaskWhy, is_unusual};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::event::{Event, Functions, Handler, HandlerKind, Leaves, Name, What};
+use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Leaves, Name};
 use super::machine::{Below, Machine};
 use super::track::Track;
 
@@ -12,7 +12,7 @@ pub enum Occupant {
     /// Not known: events are missing.
     Unknown,
     /// A thread; 0 is the idle one.
-    Thread(Seen),
+    Thread(ObservedThread),
     /// A handler of interrupts.
     Handler(Handler),
     /// The function of a timer.
@@ -23,7 +23,7 @@ pub enum Occupant {
 
 /// A thread as events show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedThread {
     /// Its number; 0 for idle.
     pub pid: i32,
     /// Its name, once an event told it.
@@ -84,7 +84,7 @@ const LONGEST_COUNT_NS: i64 = 10_000_000;
 /// One processor.
 #[derive(Debug)]
 pub struct Processor {
-    thread: Seen,
+    thread: ObservedThread,
     nest: Vec<Occupant>,
     /// What had it, over time.
     pub ran: Track<Occupant>,
@@ -135,7 +135,7 @@ impl Processor {
     /// Nothing is known yet.
     pub fn new(machine: Machine, functions: Functions) -> Self {
         Processor {
-            thread: Seen { pid: -1, name: None, priority: None },
+            thread: ObservedThread { pid: -1, name: None, priority: None },
             nest: Vec::new(),
             ran: Track::new(Occupant::Unknown),
             stolen: VecDeque::new(),
@@ -156,10 +156,10 @@ impl Processor {
     }
 
     /// Takes the next event; `known` is what was told of threads on any processor.
-    pub fn event(&mut self, event: &Event, known: &HashMap<i32, Seen>) {
+    pub fn event(&mut self, event: &Event, known: &HashMap<i32, ObservedThread>) {
         let t = event.t_ns;
         self.pass_time(t);
-        if event.what == What::Lost {
+        if event.what == EventKind::Lost {
             self.nest.clear();
             (self.counting, self.came_ns) = (None, None);
             self.thread.pid = -1;
@@ -178,43 +178,43 @@ impl Processor {
         if !is_current {
             self.came(event, before_ns, known);
         }
-        if let (What::Enter(handler), true) = (&event.what, self.nest.is_empty())
+        if let (EventKind::Enter(handler), true) = (&event.what, self.nest.is_empty())
             && handler.kind == HandlerKind::Timer
         {
             let let_in_ns = self.let_in_ns;
             self.timer_interrupts.push_back(TimerInterrupt { begin_ns: t, event_ns: before_ns, let_in_ns });
         }
-        if !event.interrupts_off || matches!(event.what, What::Enter(_) | What::Exit(_)) {
+        if !event.interrupts_off || matches!(event.what, EventKind::Enter(_) | EventKind::Exit(_)) {
             self.let_in_ns = t;
         }
         match &event.what {
-            What::Switch { from, from_priority, leaves, to, name, priority, .. } => {
+            EventKind::Switch { from, from_priority, leaves, to, name, priority, .. } => {
                 self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == Leaves::Ready });
                 self.hold_off(t, (*from, *from_priority, *leaves), (*to, *priority));
-                self.thread = Seen { pid: *to, name: Some(*name), priority: Some(*priority) };
+                self.thread = ObservedThread { pid: *to, name: Some(*name), priority: Some(*priority) };
                 // No handler is left behind: what still seems open lost its end.
                 self.nest.clear();
                 self.count_on(t);
             }
-            What::Ran { pid, ns } => {
+            EventKind::Ran { pid, ns } => {
                 if *pid == self.thread.pid {
                     self.came_at(t.saturating_sub(*ns));
                 }
                 self.count(t, *ns);
             }
-            What::Enter(handler) => self.nest.push(Occupant::Handler(*handler)),
-            What::Exit(handler) => self.leave(
+            EventKind::Enter(handler) => self.nest.push(Occupant::Handler(*handler)),
+            EventKind::Exit(handler) => self.leave(
                 |o| matches!(o, Occupant::Handler(h) if h.kind == handler.kind && h.number == handler.number),
             ),
-            What::Expire { function, .. } => {
+            EventKind::Expire { function, .. } => {
                 if *function == self.functions.replenish {
                     self.replenished_ns = t;
                 }
                 self.nest.push(Occupant::Callback(*function));
             }
-            What::ExpireEnd => self.leave(|o| matches!(o, Occupant::Callback(_))),
-            What::Interrupted(frames) => self.note_interrupted(t, frames),
-            What::Idle(state) => self.idle.push(t, Some(*state)),
+            EventKind::ExpireEnd => self.leave(|o| matches!(o, Occupant::Callback(_))),
+            EventKind::Interrupted(frames) => self.note_interrupted(t, frames),
+            EventKind::Idle(state) => self.idle.push(t, Some(*state)),
             _ => {}
         }
         self.ran.push(t, self.nest.last().copied().unwrap_or(Occupant::Thread(self.thread)));
@@ -222,9 +222,9 @@ impl Processor {
 
     /// An event shows another thread than the one that is known to have the processor. Some kernels have no event of the
     /// switch from idle to a thread: it came behind the last event of the idle one.
-    fn came(&mut self, event: &Event, before_ns: i64, known: &HashMap<i32, Seen>) {
+    fn came(&mut self, event: &Event, before_ns: i64, known: &HashMap<i32, ObservedThread>) {
         let came = known.get(&event.pid).copied();
-        let came = came.unwrap_or(Seen { pid: event.pid, name: None, priority: None });
+        let came = came.unwrap_or(ObservedThread { pid: event.pid, name: None, priority: None });
         let was_idle = self.thread.pid == 0 && event.pid != 0 && self.nest.is_empty();
         self.thread = came;
         self.counting = None;
@@ -241,7 +241,7 @@ impl Processor {
     fn came_at(&mut self, t_ns: i64) {
         let Some(guessed_ns) = self.came_ns.take() else { return };
         if self.ran.last() == Some((guessed_ns, Occupant::Thread(self.thread))) {
-            self.ran.move_last(t_ns, Occupant::Thread(Seen { pid: 0, name: None, priority: None }));
+            self.ran.move_last(t_ns, Occupant::Thread(ObservedThread { pid: 0, name: None, priority: None }));
         }
     }
 

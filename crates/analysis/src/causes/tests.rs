@@ -38,13 +38,13 @@ struct Scene {
 #[derive(Default)]
 struct Twist<'a> {
     /// Events from the due time on, before the timer interrupt.
-    before: &'a [(i64, i32, What)],
+    before: &'a [(i64, i32, EventKind)],
     /// When the timer interrupt comes, instead of at 10 us.
     interrupt_at: Option<i64>,
     /// What it interrupts.
     found: &'a [&'a str],
     /// Events from the timer interrupt on, after its end.
-    ready: &'a [(i64, i32, What)],
+    ready: &'a [(i64, i32, EventKind)],
     /// When the switch comes after the interrupt, instead of after 3 us.
     switch_after: Option<i64>,
     /// How much time from the wake-up on was not counted.
@@ -54,7 +54,7 @@ struct Twist<'a> {
     /// When the first instruction comes after the switch, instead of after 2 us.
     start_after: Option<i64>,
     /// Events from the switch on.
-    running: &'a [(i64, i32, What)],
+    running: &'a [(i64, i32, EventKind)],
     flags: Flags,
     /// Whether it does not get to its sleep before the next timer interrupt comes.
     next_sets: bool,
@@ -88,7 +88,7 @@ impl Scene {
     }
 
     /// From one thread, which waits if it is the task, to another.
-    fn switch(&mut self, from: i32, to: i32) -> What {
+    fn switch(&mut self, from: i32, to: i32) -> EventKind {
         let named = |pid| match pid {
             TASK => ("task", self.priority),
             HOG => ("hog", 0),
@@ -98,19 +98,19 @@ impl Scene {
         let ((from_name, from_priority), (name, priority)) = (named(from), named(to));
         let leaves = if from == TASK { Leaves::Sleeps } else { Leaves::Ready };
         let (from_name, name) = (self.name(from_name), self.name(name));
-        What::Switch { from, from_name, from_priority, leaves, to, name, priority }
+        EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
     }
 
     fn due(&self) -> i64 {
         self.k as i64 * PERIOD_NS
     }
 
-    fn send(&mut self, at: i64, pid: i32, what: What) {
-        let in_interrupt = matches!(what, What::Waking { .. } | What::Expire { .. });
+    fn send(&mut self, at: i64, pid: i32, what: EventKind) {
+        let in_interrupt = matches!(what, EventKind::Waking { .. } | EventKind::Expire { .. });
         self.send_in(at, pid, in_interrupt, what);
     }
 
-    fn send_in(&mut self, at: i64, pid: i32, in_interrupt: bool, what: What) {
+    fn send_in(&mut self, at: i64, pid: i32, in_interrupt: bool, what: EventKind) {
         let t_ns = self.due() + at;
         self.explainer.event(&Event { t_ns, cpu: CPU, pid, in_interrupt, interrupts_off: true, what });
     }
@@ -118,12 +118,12 @@ impl Scene {
     /// The task waits for the next due time, and the other thread runs.
     fn sleep(&mut self, at: i64, next: i64) {
         let (function, soft_ns) = (self.name("hrtimer_wakeup"), self.due() + next);
-        self.send(at, TASK, What::TimerStart { timer: 1, function, soft_ns, hard_ns: soft_ns });
+        self.send(at, TASK, EventKind::TimerStart { timer: 1, function, soft_ns, hard_ns: soft_ns });
         if self.sets {
             return;
         }
         let ns = self.due() + at + 700 - self.counted_ns - std::mem::take(&mut self.missing);
-        self.send(at + 700, TASK, What::Ran { pid: TASK, ns });
+        self.send(at + 700, TASK, EventKind::Ran { pid: TASK, ns });
         let other = self.switch(TASK, OTHER);
         self.send(at + 800, TASK, other);
         self.counted_ns = self.due() + at + 800;
@@ -133,7 +133,7 @@ impl Scene {
         let mut running = if self.sets { TASK } else { OTHER };
         for (at, pid, what) in twist.before {
             self.send(*at, *pid, what.clone());
-            if let What::Switch { to, .. } = what {
+            if let EventKind::Switch { to, .. } = what {
                 running = *to;
             }
         }
@@ -141,16 +141,16 @@ impl Scene {
         let timer = self.handler(HandlerKind::Timer, "local_timer");
         let function = self.name("hrtimer_wakeup");
         let found: Box<[Name]> = twist.found.iter().map(|name| self.name(name)).collect();
-        self.send(interrupt, running, What::Enter(timer));
-        self.send(interrupt + twist.noted_after.unwrap_or(800), running, What::Interrupted(found));
+        self.send(interrupt, running, EventKind::Enter(timer));
+        self.send(interrupt + twist.noted_after.unwrap_or(800), running, EventKind::Interrupted(found));
         let interrupt = interrupt + twist.noted_after.map_or(0, |ns| ns - 800);
-        self.send(interrupt + 1_000, running, What::Expire { timer: 1, function });
-        self.send(interrupt + 1_300, running, What::Waking { pid: TASK, cpu: CPU });
-        self.send(interrupt + 1_500, running, What::ExpireEnd);
-        self.send(interrupt + 2_000, running, What::Exit(timer));
+        self.send(interrupt + 1_000, running, EventKind::Expire { timer: 1, function });
+        self.send(interrupt + 1_300, running, EventKind::Waking { pid: TASK, cpu: CPU });
+        self.send(interrupt + 1_500, running, EventKind::ExpireEnd);
+        self.send(interrupt + 2_000, running, EventKind::Exit(timer));
         for (at, pid, what) in twist.ready {
             self.send(interrupt + at, *pid, what.clone());
-            if let What::Switch { to, .. } = what {
+            if let EventKind::Switch { to, .. } = what {
                 running = *to;
             }
         }
@@ -159,7 +159,7 @@ impl Scene {
             // The kernel looks at the clock when it wakes the task, and not again when it switches.
             let woken = self.due() + interrupt + 1_300;
             let ns = woken - std::mem::replace(&mut self.counted_ns, woken);
-            self.send(switch - 200, OTHER, What::Ran { pid: OTHER, ns });
+            self.send(switch - 200, OTHER, EventKind::Ran { pid: OTHER, ns });
             self.missing = twist.missing;
         }
         if !std::mem::take(&mut self.sets) {
@@ -285,7 +285,10 @@ fn a_timer_that_takes_so_long_was_held_by_a_hypervisor() {
     for (machine, class) in [(TOLD, Class::Outside), (BARE, Class::OtherTimer)] {
         let mut scene = Scene::on(machine);
         let function = scene.name("tick_nohz_handler");
-        let before = [(1_000, OTHER, What::Expire { timer: 2, function }), (801_000, OTHER, What::ExpireEnd)];
+        let before = [
+            (1_000, OTHER, EventKind::Expire { timer: 2, function }),
+            (801_000, OTHER, EventKind::ExpireEnd),
+        ];
         scene.activation(&Twist { before: &before, interrupt_at: Some(802_000), ..Twist::default() });
         assert_eq!(one(&scene.causes()).0, class);
     }
@@ -336,7 +339,7 @@ fn a_hypervisor_that_tells_nothing_makes_nothing_proven_but_itself() {
     let mut scene =
         Scene::on(Machine { below: Below::Hypervisor, handlers_apart: true, limits: Limits::Either });
     let disk = scene.handler(HandlerKind::Device, "24 disk");
-    let before = [(1_000, OTHER, What::Enter(disk)), (51_000, OTHER, What::Exit(disk))];
+    let before = [(1_000, OTHER, EventKind::Enter(disk)), (51_000, OTHER, EventKind::Exit(disk))];
     scene.activation(&Twist { before: &before, interrupt_at: Some(60_000), ..Twist::default() });
     assert_eq!(one(&scene.causes()).3, Evidence::EventsOrOutside);
 }
@@ -403,9 +406,10 @@ fn handlers_are_named_before_and_after_the_wake_up() {
         let mut scene = Scene::new();
         let disk = scene.handler(HandlerKind::Device, "24 disk");
         let net = scene.handler(HandlerKind::Softirq, "NET_RX");
-        let events = |at: i64| [(at, OTHER, What::Enter(disk)), (at + 50_000, OTHER, What::Exit(disk))];
+        let events =
+            |at: i64| [(at, OTHER, EventKind::Enter(disk)), (at + 50_000, OTHER, EventKind::Exit(disk))];
         let late = [events(1_000).as_slice(), &[]].concat();
-        let ready = [(2_100, OTHER, What::Enter(net)), (90_000, OTHER, What::Exit(net))];
+        let ready = [(2_100, OTHER, EventKind::Enter(net)), (90_000, OTHER, EventKind::Exit(net))];
         scene.activation(&match after {
             false => Twist { before: &late, interrupt_at: Some(60_000), ..Twist::default() },
             true => Twist { ready: &ready, switch_after: Some(91_000), ..Twist::default() },
@@ -425,7 +429,7 @@ fn handlers_are_named_before_and_after_the_wake_up() {
 fn a_page_fault_and_a_slow_return_are_told_apart() {
     for faulted in [false, true] {
         let mut scene = Scene::new();
-        let fault = [(1_000, TASK, What::PageFault)];
+        let fault = [(1_000, TASK, EventKind::PageFault)];
         let running = if faulted { &fault[..] } else { &[] };
         scene.activation(&Twist { running, start_after: Some(80_000), ..Twist::default() });
         let causes = scene.causes();
@@ -489,7 +493,7 @@ fn a_timer_that_is_set_too_slowly_is_not_the_task_s_work() {
 fn lost_events_are_said_and_nothing_is_claimed_of_their_time() {
     let mut scene = Scene::new();
     scene.activation(&Twist {
-        before: &[(200_000, OTHER, What::Lost)],
+        before: &[(200_000, OTHER, EventKind::Lost)],
         interrupt_at: Some(310_000),
         ..Twist::default()
     });
@@ -508,7 +512,7 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
         let due = k * PERIOD_NS;
         let switch = |(from, from_name, from_priority), (to, name, priority)| {
             let leaves = Leaves::Ready;
-            What::Switch { from, from_name, from_priority, leaves, to, name, priority }
+            EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
         };
         let mut send = |at: i64, pid, in_interrupt, what| {
             explainer.event(&Event {
@@ -520,16 +524,16 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
                 what,
             });
         };
-        send(10_000, 0, false, What::Enter(timer));
-        send(11_000, 0, true, What::Expire { timer: 5, function: replenish });
-        send(11_500, 0, true, What::ExpireEnd);
-        send(12_000, 0, false, What::Exit(timer));
+        send(10_000, 0, false, EventKind::Enter(timer));
+        send(11_000, 0, true, EventKind::Expire { timer: 5, function: replenish });
+        send(11_500, 0, true, EventKind::ExpireEnd);
+        send(12_000, 0, false, EventKind::Exit(timer));
         send(13_000, 0, false, switch((0, idle, 120), (TASK, task, -1)));
         send(
             20_000,
             TASK,
             false,
-            What::TimerStart {
+            EventKind::TimerStart {
                 timer: 5,
                 function: replenish,
                 soft_ns: due + PERIOD_NS,
@@ -554,7 +558,7 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
     assert_eq!(usual, 19 * 15_000, "but for the first, of which nothing was known: {causes:#?}");
 }
 
-fn any_what() -> impl Strategy<Value = (i32, What)> {
+fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
     let pid = prop_oneof![Just(0), Just(TASK), Just(OTHER), Just(HOG)];
     let handler = (0u32..3, 0u32..2).prop_map(|(kind, number)| Handler {
         kind: [HandlerKind::Timer, HandlerKind::Device, HandlerKind::Softirq][kind as usize],
@@ -570,32 +574,34 @@ fn any_what() -> impl Strategy<Value = (i32, What)> {
     ];
     let call = prop_oneof![Just(Call::Futex), any::<bool>().prop_map(|inherits| Call::Lock { inherits })];
     let what = prop_oneof![
-        (pid.clone(), pid.clone(), leaves, 0i16..3).prop_map(|(from, to, leaves, urgent)| What::Switch {
-            from,
-            from_name: Name(1),
-            from_priority: [19, -1, 120][urgent as usize],
-            leaves,
-            to,
-            name: Name(2),
-            priority: 19
+        (pid.clone(), pid.clone(), leaves, 0i16..3).prop_map(|(from, to, leaves, urgent)| {
+            EventKind::Switch {
+                from,
+                from_name: Name(1),
+                from_priority: [19, -1, 120][urgent as usize],
+                leaves,
+                to,
+                name: Name(2),
+                priority: 19,
+            }
         }),
-        pid.clone().prop_map(|pid| What::Waking { pid, cpu: CPU }),
-        (pid.clone(), 0u16..3).prop_map(|(pid, to)| What::Migrate { pid, to }),
-        (pid.clone(), 0i64..400_000).prop_map(|(pid, ns)| What::Ran { pid, ns }),
-        handler.clone().prop_map(What::Enter),
-        handler.prop_map(What::Exit),
-        Just(What::Expire { timer: 1, function: Name(3) }),
-        Just(What::ExpireEnd),
-        Just(What::Interrupted(Box::default())),
-        Just(What::PageFault),
-        call.prop_map(|call| What::Call { call, number: 202, arguments: [0; 3] }),
-        Just(What::Return { answer: 0 }),
-        pid.clone().prop_map(|to| What::Lends { to, name: Name(2) }),
-        (17i32..23, pid.clone()).prop_map(|(number, to)| What::Signal { number, to, name: Name(2) }),
-        any::<bool>().prop_map(|on| What::Freeze { group: Name(0), on }),
-        Just(What::Lost),
-        Just(What::CallsLost),
-        (-50_000i64..50_000).prop_map(|soft_ns| What::TimerStart {
+        pid.clone().prop_map(|pid| EventKind::Waking { pid, cpu: CPU }),
+        (pid.clone(), 0u16..3).prop_map(|(pid, to)| EventKind::Migrate { pid, to }),
+        (pid.clone(), 0i64..400_000).prop_map(|(pid, ns)| EventKind::Ran { pid, ns }),
+        handler.clone().prop_map(EventKind::Enter),
+        handler.prop_map(EventKind::Exit),
+        Just(EventKind::Expire { timer: 1, function: Name(3) }),
+        Just(EventKind::ExpireEnd),
+        Just(EventKind::Interrupted(Box::default())),
+        Just(EventKind::PageFault),
+        call.prop_map(|call| EventKind::Call { call, number: 202, arguments: [0; 3] }),
+        Just(EventKind::Return { answer: 0 }),
+        pid.clone().prop_map(|to| EventKind::Lends { to, name: Name(2) }),
+        (17i32..23, pid.clone()).prop_map(|(number, to)| EventKind::Signal { number, to, name: Name(2) }),
+        any::<bool>().prop_map(|on| EventKind::Freeze { group: Name(0), on }),
+        Just(EventKind::Lost),
+        Just(EventKind::CallsLost),
+        (-50_000i64..50_000).prop_map(|soft_ns| EventKind::TimerStart {
             timer: 1,
             function: Name(3),
             soft_ns,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::event::{Call, Event, Functions, HandlerKind, Leaves, Name, What};
+use super::event::{Call, Event, EventKind, Functions, HandlerKind, Leaves, Name};
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
@@ -177,63 +177,65 @@ impl Thread {
     pub fn event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<Name>) {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
-            What::Switch { to, priority, .. } if *to == self.pid => {
+            EventKind::Switch { to, priority, .. } if *to == self.pid => {
                 self.priority = *priority;
                 self.budget = None;
                 self.state.push(t, State::Running(cpu));
             }
-            What::Switch { from, leaves, .. } if *from == self.pid => {
+            EventKind::Switch { from, leaves, .. } if *from == self.pid => {
                 let state = self.left(*leaves).map_or(State::Ready(cpu), State::Off);
                 self.state.push(t, state);
             }
-            What::Waking { pid, cpu: target } if *pid == self.pid => {
+            EventKind::Waking { pid, cpu: target } if *pid == self.pid => {
                 self.expired = None;
                 self.wakes.push_back(Wake { t_ns: t, cpu, by: waker(event, on) });
                 if !matches!(self.now(), State::Running(_)) {
                     self.state.push(t, State::Ready(*target));
                 }
             }
-            What::Migrate { pid, to } if *pid == self.pid => {
+            EventKind::Migrate { pid, to } if *pid == self.pid => {
                 self.moves.push_back(t);
                 if matches!(self.now(), State::Ready(_)) {
                     self.state.push(t, State::Ready(*to));
                 }
             }
-            What::Expire { timer, .. } if self.budget.is_some_and(|(own, _)| own == *timer) => {
+            EventKind::Expire { timer, .. } if self.budget.is_some_and(|(own, _)| own == *timer) => {
                 self.budget = None;
                 self.wakes.push_back(Wake { t_ns: t, cpu, by: Waker::Timer });
                 if matches!(self.now(), State::Off(_)) {
                     self.state.push(t, State::Ready(cpu));
                 }
             }
-            What::Expire { timer, function }
+            EventKind::Expire { timer, function }
                 if self.now() == State::Off(Off::Sleeps)
                     && *function == f.sleep
                     && self.armed.back().is_some_and(|armed| armed.timer == *timer) =>
             {
                 self.expired = Some((cpu, t));
             }
-            What::ExpireEnd => {
+            EventKind::ExpireEnd => {
                 if let Some((_, expired_ns)) = self.expired.take_if(|(on, _)| *on == cpu)
                     && self.now() == State::Off(Off::Sleeps)
                 {
                     self.state.push(expired_ns, State::Off(Off::Frozen));
                 }
             }
-            What::TimerStart { timer, function, .. } if *function == f.replenish && event.pid != self.pid => {
+            EventKind::TimerStart { timer, function, .. }
+                if *function == f.replenish && event.pid != self.pid =>
+            {
                 self.foreign_budgets.insert(*timer);
             }
-            What::Signal { number, to, .. } if STOPS.contains(number) && self.is_of_process(*to) => {
+            EventKind::Signal { number, to, .. } if STOPS.contains(number) && self.is_of_process(*to) => {
                 self.stops.push_back(Deed { t_ns: t, who: by });
             }
-            What::Signal { number: CHILD, name, .. } if event.pid == self.pid => {
+            EventKind::Signal { number: CHILD, name, .. } if event.pid == self.pid => {
                 self.tracers.push_back(Deed { t_ns: t, who: Some(*name) });
             }
             // The end of its timer's call may be among them.
-            What::Lost => self.expired = None,
+            EventKind::Lost => self.expired = None,
             _ => {}
         }
-        if event.pid == self.pid && !matches!(event.what, What::Switch { .. } | What::Lost) {
+        if event.pid == self.pid && !matches!(event.what, EventKind::Switch { .. } | EventKind::Lost) {
             self.own_event(event, f);
         }
     }
@@ -244,11 +246,11 @@ impl Thread {
         match (self.now(), &event.what) {
             (State::Running(_), _) => {}
             // It turns round until the holder lets go, whatever handlers run meanwhile.
-            (State::Off(Off::Lock { .. }), what) if !matches!(what, What::Return { .. }) => {}
+            (State::Off(Off::Lock { .. }), what) if !matches!(what, EventKind::Return { .. }) => {}
             _ => self.state.push(t, State::Running(event.cpu)),
         }
         match &event.what {
-            What::TimerStart { timer, function, soft_ns, hard_ns } => {
+            EventKind::TimerStart { timer, function, soft_ns, hard_ns } => {
                 let is_budget = *function == f.replenish;
                 let is_own = match is_budget {
                     // In a handler, it is the tick that finds the budget used up.
@@ -264,15 +266,15 @@ impl Thread {
                     self.has_faulted = false;
                 }
             }
-            What::PageFault => {
+            EventKind::PageFault => {
                 self.faults.push_back(t);
                 self.has_faulted = true;
             }
-            What::Call { call, .. } => {
+            EventKind::Call { call, .. } => {
                 (self.open, self.has_called, self.has_faulted) = (Some(*call), true, false);
             }
-            What::Return { .. } => (self.open, self.has_faulted) = (None, false),
-            What::Lends { to, name }
+            EventKind::Return { .. } => (self.open, self.has_faulted) = (None, false),
+            EventKind::Lends { to, name }
                 if *to != self.pid && self.open == Some(Call::Lock { inherits: true }) =>
             {
                 self.holders.push_back(Deed { t_ns: t, who: Some(*name) });

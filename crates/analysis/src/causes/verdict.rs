@@ -7,7 +7,7 @@ use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 use super::event::{HandlerKind, Name, Names, same_clock};
 use super::machine::{Below, Limits, Machine};
 use super::periods::Periods;
-use super::processor::{ORDINARY, Occupant, Processor, Seen};
+use super::processor::{ORDINARY, ObservedThread, Occupant, Processor};
 use super::split::Fragment;
 use super::thread::{Armed, State, Thread, Wake, Waker};
 
@@ -267,7 +267,7 @@ impl Around<'_> {
             Occupant::Handler(handler) => Some(handler.name),
             _ => None,
         };
-        if matches!(fragment.occupant, Occupant::Thread(Seen { pid: 0, .. })) {
+        if matches!(fragment.occupant, Occupant::Thread(ObservedThread { pid: 0, .. })) {
             return excess(Step::Timer, Class::Idle, Evidence::WasIdle);
         }
         let wake = wake.and_then(|wake| Some((wake, self.of(wake.cpu)?)));
@@ -310,7 +310,7 @@ impl Around<'_> {
     }
 
     /// From the wake-up, or from losing the processor, until it has it.
-    fn ready(&self, fragment: &Fragment, thread: Seen) -> Verdict {
+    fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
         let who = thread.name;
         let own = self.thread.priority;
         let named = |class| Named { class, who };
@@ -364,7 +364,7 @@ impl Around<'_> {
     }
 
     /// The kernel held the task off although it could run: by a limit on real-time threads, or by a quota.
-    fn limited(&self, fragment: &Fragment, thread: Seen, wake: Option<&Wake>) -> Option<Verdict> {
+    fn limited(&self, fragment: &Fragment, thread: ObservedThread, wake: Option<&Wake>) -> Option<Verdict> {
         let on = self.of(fragment.cpu)?;
         let own = self.thread.priority;
         let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);

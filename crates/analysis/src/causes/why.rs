@@ -153,7 +153,7 @@ pub struct RanBeside {
 
 /// Which activations are told one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum ListedEvents {
     /// So many of the latest.
     Latest(usize),
     /// The one of this place among the latest, from 1.
@@ -165,11 +165,11 @@ pub enum Told {
 impl RunWhy {
     /// What the causes of a run say; `run` has the tasks that are told, of these numbers.
     #[must_use]
-    pub fn of(file: String, causes: &RunCauses, run: RunInfo, tasks: &[usize], told: Told) -> Self {
+    pub fn new(file: String, causes: &RunCauses, run: RunInfo, tasks: &[usize], told: ListedEvents) -> Self {
         let known = tasks.iter().map(|number| causes.tasks.get(*number).cloned().unwrap_or_default());
         let tasks = run.tasks.iter().zip(known);
-        let tasks = tasks.map(|(task, causes)| TaskWhy::of(&task.spec.name, &causes, told)).collect();
-        let one_event = !matches!(told, Told::Latest(_));
+        let tasks = tasks.map(|(task, causes)| TaskWhy::new(&task.spec.name, &causes, told)).collect();
+        let one_event = !matches!(told, ListedEvents::Latest(_));
         RunWhy { file, tasks, tracer: causes.tracer.clone(), one_event, run }
     }
 }
@@ -177,7 +177,7 @@ impl RunWhy {
 impl TaskWhy {
     /// What the causes of a task say.
     #[must_use]
-    pub fn of(task: &str, causes: &TaskCauses, told: Told) -> Self {
+    pub fn new(task: &str, causes: &TaskCauses, told: ListedEvents) -> Self {
         let mut of_latest = vec![0i64; causes.causes.len()];
         for part in causes.latest.iter().flat_map(|late| &late.parts) {
             if let Some(sum) = of_latest.get_mut(part.cause) {
@@ -217,9 +217,9 @@ impl TaskWhy {
         interruptions.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
         let ranked = (1..).zip(&causes.latest);
         let events = ranked.filter(|(rank, late)| match told {
-            Told::Latest(n) => *rank <= n,
-            Told::Rank(wanted) => *rank == wanted,
-            Told::Index(index) => late.index == index,
+            ListedEvents::Latest(n) => *rank <= n,
+            ListedEvents::Rank(wanted) => *rank == wanted,
+            ListedEvents::Index(index) => late.index == index,
         });
         TaskWhy {
             task: task.into(),
@@ -235,7 +235,7 @@ impl TaskWhy {
             causes: rows,
             usual: causes.usual.clone(),
             interruptions,
-            events: events.map(|(rank, late)| LateEvent::of(rank as u64, late, causes)).collect(),
+            events: events.map(|(rank, late)| LateEvent::new(rank as u64, late, causes)).collect(),
         }
     }
 
@@ -255,7 +255,7 @@ impl TaskWhy {
 impl LateEvent {
     /// A kept activation with its names.
     #[must_use]
-    pub fn of(rank: u64, late: &LateStart, causes: &TaskCauses) -> Self {
+    pub fn new(rank: u64, late: &LateStart, causes: &TaskCauses) -> Self {
         let cause = |number: usize| {
             causes.causes.get(number).map_or(Cause::from(CauseClass::Lost), |sum| sum.cause.clone())
         };

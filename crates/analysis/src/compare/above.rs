@@ -23,7 +23,7 @@ pub struct AboveBoth {
 
 impl AboveBoth {
     /// `None` where no run has a value above its histogram, or where these end elsewhere.
-    pub(super) fn of(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
+    pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let [a, b] = [first, here].map(|run| &run.scan.timing.latency);
         let from_ns = a.beyond().or(b.beyond())?.from_ns;
         let above = |values: &jitterlab_model::distribution::Distribution| match values.beyond() {

@@ -57,7 +57,7 @@ pub enum Fate {
 impl CausesCompared {
     /// The causes of runs of these names; `None` where no cause beside the usual way is known of any.
     #[must_use]
-    pub fn of(runs: &[(String, &TaskCauses)]) -> Option<Self> {
+    pub fn from_runs(runs: &[(String, &TaskCauses)]) -> Option<Self> {
         let mut causes: Vec<&Cause> = Vec::new();
         for sum in runs.iter().flat_map(|(_, of)| &of.causes).filter(|sum| is_unusual(sum.cause.class)) {
             if !causes.contains(&&sum.cause) {
@@ -120,15 +120,15 @@ mod tests {
             [(Preempted, "hog", 100, 300_000), (Interrupt, "36 disk", 4, 9_000), (Usual, "", 900, 1)];
         let after = [(Softirq, "NET_RX", 500, 20_000), (Usual, "", 900, 1)];
         let (a, b) = (causes(1_000, &before), causes(2_000, &after));
-        let found = CausesCompared::of(&[("a".into(), &a), ("b".into(), &b)]).unwrap();
+        let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &b)]).unwrap();
         let of: Vec<_> = found.causes.iter().map(|of| (of.cause.who.as_deref().unwrap(), of.fate)).collect();
         assert_eq!(of, [("hog", Fate::Gone), ("NET_RX", Fate::New), ("36 disk", Fate::Stayed)]);
         let hog = found.causes[0].in_runs[0];
         assert_eq!((hog.times, hog.mean_ns, hog.worst_ns), (100, 30_000.0, 300_000));
         // In a run too short to see it, nothing is said.
         let short = causes(100, &[]);
-        let found = CausesCompared::of(&[("a".into(), &a), ("b".into(), &short)]).unwrap();
+        let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &short)]).unwrap();
         assert_eq!(found.causes[0].fate, Fate::Stayed, "10 were expected: {found:?}");
-        assert_eq!(CausesCompared::of(&[("b".into(), &short), ("c".into(), &short)]), None);
+        assert_eq!(CausesCompared::from_runs(&[("b".into(), &short), ("c".into(), &short)]), None);
     }
 }

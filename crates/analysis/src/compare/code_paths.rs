@@ -132,7 +132,7 @@ impl StepMoved {
 impl PathsCompared {
     /// Compares the latencies of a task in two runs, and its causes where they are known of both.
     #[must_use]
-    pub fn of([mut old_ns, mut new_ns]: [Vec<i64>; 2], causes: Option<[&TaskCauses; 2]>) -> Self {
+    pub fn new([mut old_ns, mut new_ns]: [Vec<i64>; 2], causes: Option<[&TaskCauses; 2]>) -> Self {
         let median = |of: &TaskCauses, step: Step| {
             of.usual.iter().find(|usual| usual.step == step).map_or(0, |usual| usual.median_ns)
         };

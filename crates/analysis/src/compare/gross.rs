@@ -39,7 +39,7 @@ pub struct Gross {
 
 impl Gross {
     /// That of a run against the first; `None` where the rule does not decide.
-    pub(super) fn of(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
+    pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let both = [first, here];
         let missed = both.iter().any(|run| run.sample.whole.missed >= MISSED).then(|| {
             let of = |rate: fn(u64, u64) -> f64| both.map(|run| Side::of_missed(run, rate));

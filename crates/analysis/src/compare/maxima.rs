@@ -38,7 +38,7 @@ pub enum Larger {
 
 impl Maxima {
     /// Those of two runs; either is called larger with this chance of being wrong.
-    pub(super) fn of(scans: [&TaskScan; 2], bases: [Basis; 2], level: f64) -> Option<Self> {
+    pub(super) fn new(scans: [&TaskScan; 2], bases: [Basis; 2], level: f64) -> Option<Self> {
         let degrees = bases.map(|basis| match basis {
             Basis::Dependence { degrees, .. } => degrees,
             _ => 0,

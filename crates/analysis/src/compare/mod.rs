@@ -292,8 +292,8 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn of((name, scan): &'a (String, &'a TaskScan)) -> Self {
-        Run { name, scan, sample: Sample::of(scan) }
+    fn from_scan((name, scan): &'a (String, &'a TaskScan)) -> Self {
+        Run { name, scan, sample: Sample::from_scan(scan) }
     }
 
     /// The quantile, where ten values lie beyond it.
@@ -360,7 +360,7 @@ impl<'a> Run<'a> {
 
 /// Compares runs by name; the first is what the others are compared with.
 pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
-    let runs: Vec<Run<'_>> = runs.iter().map(Run::of).collect();
+    let runs: Vec<Run<'_>> = runs.iter().map(Run::from_scan).collect();
     Comparison {
         runs: runs.iter().map(Run::compared).collect(),
         against_first: runs.iter().skip(1).map(|here| against(&runs[0], here)).collect(),
@@ -369,8 +369,9 @@ pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
 
 fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     let excludes_0 = |[low, high]: [f64; 2]| low > 0.0 || high < 0.0;
-    let maxima = Maxima::of([first.scan, here.scan], [first.sample.basis, here.sample.basis], LEVEL / TESTED);
-    let gross = Gross::of(first, here);
+    let maxima =
+        Maxima::new([first.scan, here.scan], [first.sample.basis, here.sample.basis], LEVEL / TESTED);
+    let gross = Gross::new(first, here);
     let difference = |statistic: Statistic| {
         let (a, b) = (statistic.of(first)?, statistic.of(here)?);
         let found = here.difference(first, statistic.figure(), [a, b]);
@@ -405,7 +406,7 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
         hedges_g: hedges_g(&first.sample.whole, &here.sample.whole).filter(|_| !is_within_bins),
         shifts: SHIFTS.into_iter().filter_map(shift).collect(),
         gross,
-        above: AboveBoth::of(first, here),
+        above: AboveBoth::new(first, here),
         maxima,
     }
 }

@@ -34,7 +34,7 @@ impl RunsCompared {
     pub fn tolerating(mut self, tolerance: Option<f64>) -> Self {
         let tasks =
             self.tasks.iter().map(|of| (of.task.as_str(), of.comparison.as_ref(), of.settings.as_ref()));
-        self.tolerated = tolerance.map(|tolerance| Tolerated::of(tasks, tolerance));
+        self.tolerated = tolerance.map(|tolerance| Tolerated::new(tasks, tolerance));
         self
     }
 

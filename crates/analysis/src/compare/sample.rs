@@ -51,7 +51,7 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    pub fn of(scan: &TaskScan) -> Self {
+    pub fn from_scan(scan: &TaskScan) -> Self {
         let (length, parts) = scan.parts();
         let mut whole = Part::default();
         parts.iter().for_each(|(_, part)| whole.merge(part));
@@ -85,7 +85,7 @@ impl Sample {
             _ => {}
         }
         let series = LEADING.iter().filter_map(|figure| self.residuals(*figure));
-        let longest = series.map(|y| CorrelationTime::of(&y)).reduce(CorrelationTime::or_longer);
+        let longest = series.map(|y| CorrelationTime::from_series(&y)).reduce(CorrelationTime::or_longer);
         let Some(time) = longest else { return Basis::TooShort };
         let correlation_ns = time.parts * part_ns;
         let Some(degrees) = time.degrees(self.parts.len()) else {
@@ -176,7 +176,7 @@ impl Sample {
         self.may_be_told()?;
         let mean = self.whole.mean_execution_ns().unwrap_or_default();
         let sums = self.parts.iter().map(|part| part.execution_sum_ns as f64 - mean * part.count as f64);
-        let time = CorrelationTime::of(&sums.collect::<Vec<f64>>());
+        let time = CorrelationTime::from_series(&sums.collect::<Vec<f64>>());
         let degrees = time.degrees(self.parts.len()).ok_or(Refusal::TooDependent)?;
         let reach = student(level, degrees) * 0.5 / (self.parts.len() as f64 / time.at_most).sqrt();
         if reach >= 0.5 {

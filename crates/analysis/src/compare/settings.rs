@@ -84,7 +84,7 @@ const SPREAD: f64 = 0.8;
 
 impl Power {
     /// From the spread of a figure with these degrees of freedom, where differences are tested at this level.
-    fn of(found: &SettingDifference, degrees: usize, level: f64) -> Option<Self> {
+    fn new(found: &SettingDifference, degrees: usize, level: f64) -> Option<Self> {
         if !found.relative || found.spread <= 0.0 {
             return None;
         }
@@ -107,7 +107,7 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
         return None;
     }
     let setting = |runs: &[(String, &TaskScan)]| Setting { runs: runs.iter().map(|r| r.0.clone()).collect() };
-    let runs = [first, other].map(|runs| runs.iter().map(Run::of).collect::<Vec<_>>());
+    let runs = [first, other].map(|runs| runs.iter().map(Run::from_scan).collect::<Vec<_>>());
     let all = || runs.iter().flatten();
     let lengths = all().map(|run| run.scan.timing.executed() as f64);
     let (shortest, longest) = lengths.fold((f64::MAX, 0.0f64), |(s, l), n| (s.min(n), l.max(n)));
@@ -130,7 +130,7 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
         values.into_iter().map(|(s, first, other)| difference(s, first, other, reach)).collect();
     let p99 = differences.iter().find(|of| of.statistic == Statistic::P99);
     Some(SettingsCompared {
-        power: p99.and_then(|of| Power::of(of, degrees, level)),
+        power: p99.and_then(|of| Power::new(of, degrees, level)),
         first: setting(first),
         other: setting(other),
         in_turns: in_turns(began),
@@ -184,11 +184,11 @@ mod tests {
     fn a_plan_shows_what_students_law_says() {
         let found = difference(Statistic::P99, vec![1.0, 1.1], vec![1.0, 1.1], 1.0);
         let of = SettingDifference { spread: 0.1, ..found };
-        let power = Power::of(&of, 8, 0.05).unwrap();
+        let power = Power::new(&of, 8, 0.05).unwrap();
         let rounded: Vec<(usize, f64)> =
             power.shows.iter().map(|(r, by)| (*r, (100.0 * by).round())).collect();
         assert_eq!(rounded, [(3, 42.0), (5, 26.0), (8, 19.0)]);
         assert!((power.spread_at_most / power.spread - 1.32).abs() < 0.01, "{power:?}");
-        assert_eq!(Power::of(&SettingDifference { relative: false, ..of }, 8, 0.05), None);
+        assert_eq!(Power::new(&SettingDifference { relative: false, ..of }, 8, 0.05), None);
     }
 }

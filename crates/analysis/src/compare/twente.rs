@@ -31,10 +31,10 @@ pub struct TwenteRun {
 
 /// The runs side by side.
 pub fn twente(runs: &[(String, &TaskScan)]) -> Vec<TwenteRun> {
-    runs.iter().map(|(name, scan)| of(name, scan)).collect()
+    runs.iter().map(|(name, scan)| twente_run(name, scan)).collect()
 }
 
-fn of(name: &str, scan: &TaskScan) -> TwenteRun {
+fn twente_run(name: &str, scan: &TaskScan) -> TwenteRun {
     let errors = &scan.timing.period_error;
     let period_ns = scan.timing.period_ns();
     TwenteRun {

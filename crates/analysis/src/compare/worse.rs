@@ -48,7 +48,7 @@ pub type TaskJudged<'a> = (&'a str, Option<&'a Comparison>, Option<&'a SettingsC
 impl Tolerated {
     /// Judges every task's comparison.
     #[must_use]
-    pub fn of<'a>(tasks: impl Iterator<Item = TaskJudged<'a>>, tolerance: f64) -> Self {
+    pub fn new<'a>(tasks: impl Iterator<Item = TaskJudged<'a>>, tolerance: f64) -> Self {
         let mut figures: Vec<JudgedFigure> = tasks.flat_map(|task| judged(task, tolerance)).collect();
         let height = |of: &JudgedFigure| of.change.unwrap_or(f64::INFINITY);
         figures.sort_by(|a, b| b.fitness.cmp(&a.fitness).then(height(b).total_cmp(&height(a))));
@@ -88,7 +88,7 @@ fn of_runs(task: &str, compared: &Comparison, tolerance: f64) -> Vec<JudgedFigur
             false => (gross.factor > 1.0 + tolerance).then_some(Fitness::Unfit),
         });
         let real = of.real && gross.is_none();
-        let seen = Seen { silent, higher: of.difference > 0.0, real, is_none };
+        let seen = FigureJudgement { silent, higher: of.difference > 0.0, real, is_none };
         Some(JudgedFigure {
             task: task.to_owned(),
             run: run.name.clone(),
@@ -114,7 +114,7 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
         };
         let limits = Option::zip(share(of.interval[0]), share(of.interval[1])).map(|(low, high)| [low, high]);
         let higher = of.change > if of.relative { 1.0 } else { 0.0 };
-        let seen = Seen { silent: false, higher, real: of.real, is_none: false };
+        let seen = FigureJudgement { silent: false, higher, real: of.real, is_none: false };
         Some(JudgedFigure {
             task: task.to_owned(),
             run: run.clone(),
@@ -130,7 +130,7 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
 }
 
 /// What a comparison says of a figure.
-struct Seen {
+struct FigureJudgement {
     /// Nothing: it is 0 in both, or there is no method for it and nothing is shown, as of most maxima.
     silent: bool,
     higher: bool,
@@ -139,7 +139,7 @@ struct Seen {
     is_none: bool,
 }
 
-impl Seen {
+impl FigureJudgement {
     /// `None` where there is nothing to judge.
     fn judge(&self, change: Option<f64>, limits: Option<[f64; 2]>, tolerance: f64) -> Option<Fitness> {
         let more = change.is_none_or(|change| change > tolerance);
@@ -189,7 +189,7 @@ mod tests {
 
     fn judge(first: &TaskScan, other: &TaskScan, tolerance: f64) -> Tolerated {
         let compared = compare(&[("before".into(), first), ("after".into(), other)]);
-        Tolerated::of([("main", Some(&compared), None)].into_iter(), tolerance)
+        Tolerated::new([("main", Some(&compared), None)].into_iter(), tolerance)
     }
 
     fn fitness_of(judged: &Tolerated, statistic: Statistic) -> Option<Fitness> {
@@ -239,7 +239,7 @@ mod tests {
         let none = [const { String::new() }; 3];
         let judged = |a, b| {
             let compared = settings([&named(a), &named(b)], [&none, &none]);
-            Tolerated::of([("main", None, compared.as_ref())].into_iter(), 0.1).fitness
+            Tolerated::new([("main", None, compared.as_ref())].into_iter(), 0.1).fitness
         };
         assert_eq!(judged(&runs, &others), Fitness::Unfit);
         assert_eq!(judged(&others, &runs), Fitness::Good);

@@ -109,7 +109,7 @@ pub struct MatrixResult {
 impl MatrixResult {
     /// What an index shows; `facts` are those of the machine it was measured on, where they are known.
     #[must_use]
-    pub fn of(index: MatrixIndex, facts: Option<&SystemFacts>) -> Self {
+    pub fn new(index: MatrixIndex, facts: Option<&SystemFacts>) -> Self {
         let matrix = index.matrix();
         MatrixResult { recommendation: recommend(&matrix, facts), matrix, index }
     }

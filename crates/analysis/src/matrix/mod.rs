@@ -63,7 +63,7 @@ pub enum CellStatistic {
 impl CellTiming {
     /// What a matrix keeps of a task.
     #[must_use]
-    pub fn of(task: &MeasuredTask) -> Self {
+    pub fn from_task(task: &MeasuredTask) -> Self {
         let Summary { latency, period_error, missed, .. } = &task.summary;
         let errors = [period_error.min_ns, period_error.max_ns].into_iter().flatten();
         CellTiming {

@@ -92,7 +92,7 @@ pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recomme
         worst: cells[worst].0.clone(),
         statistic,
         worst_condition_ns: worst_of_conditions(matrix, chosen, statistic),
-        facts: facts.map(|facts| PlacementFacts::of(chosen, facts)),
+        facts: facts.map(|facts| PlacementFacts::new(chosen, facts)),
     })
 }
 
@@ -140,7 +140,7 @@ fn worst_of_conditions(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) 
 }
 
 impl PlacementFacts {
-    fn of(cpus: &[u16], facts: &SystemFacts) -> Self {
+    fn new(cpus: &[u16], facts: &SystemFacts) -> Self {
         let chosen: CpuSet = cpus.iter().copied().collect();
         let siblings = chosen.iter().filter_map(|cpu| facts.cpu(cpu)).flat_map(|cpu| cpu.siblings.iter());
         PlacementFacts {

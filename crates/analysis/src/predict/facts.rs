@@ -48,7 +48,7 @@ pub struct QuantileLimit {
 
 impl Facts {
     /// The facts of a run for a horizon after it.
-    pub fn of(tail: &Tail, horizon_ns: f64) -> Self {
+    pub fn new(tail: &Tail, horizon_ns: f64) -> Self {
         let n = tail.count() as f64;
         let further = horizon_ns / tail.period_ns;
         let quantiles = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6].map(|share_above| {
@@ -125,7 +125,7 @@ mod tests {
             has_long_memory: false,
             migrations: 0,
         };
-        let facts = Facts::of(&tail, 86_400e9);
+        let facts = Facts::new(&tail, 86_400e9);
         agrees(facts.p_max_holds, 0.00139, 5);
         agrees(facts.expected_exceedances, 720.0, 1);
         agrees(facts.unseen_rate_per_s, 0.0249644, 7);
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!((limit(1e-5).limit_ns, limit(1e-5).needs), (None, 299_572));
         assert_eq!(limit(1e-2).limit_ns, Some(10_000 - 1_143));
         // Without the single values the histogram's bin has to do.
-        let facts = Facts::of(&Tail { peaks: vec![], ..tail }, 86_400e9);
+        let facts = Facts::new(&Tail { peaks: vec![], ..tail }, 86_400e9);
         let limit = facts.quantiles.iter().find(|q| q.share_above == 1e-3).unwrap().limit_ns.unwrap();
         assert!((9_899..=9_899 + 9_899 / 127).contains(&limit) && facts.observed_max_ns == 10_000);
     }

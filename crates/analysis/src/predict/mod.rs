@@ -78,7 +78,7 @@ impl Prediction {
     /// given); `None` where nothing was measured, or the source does not tell latencies of a periodic task, how many
     /// there were and how often they come.
     #[must_use]
-    pub fn of(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
+    pub fn new(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
         let needed = [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count];
         if needed.into_iter().chain(Gap::EVERYTHING).any(|gap| !task.knows(gap)) {
             return None;
@@ -93,7 +93,7 @@ impl Prediction {
 /// meanwhile and rule an extrapolation out (SMIs, throttling, a changed clock source).
 #[must_use]
 pub fn predict(tail: &Tail, horizon_ns: f64, events: &[Caveat]) -> Prediction {
-    let facts = Facts::of(tail, horizon_ns);
+    let facts = Facts::new(tail, horizon_ns);
     let prepared = gates::prepare(tail);
     let mut gates = gates::check(tail, prepared.as_ref());
     gates.push(gates::events(events));

@@ -165,7 +165,7 @@ impl<'a> BreachCounter<'a> {
     /// Counts the next activation.
     pub fn push(&mut self, a: &Activation) {
         let mut found = Evidence::default();
-        let mut see = |value_ns: i64| found.merge(&self.requirement.seen(value_ns));
+        let mut see = |value_ns: i64| found.merge(&self.requirement.evidence_of(value_ns));
         match self.requirement.subject {
             Required::Latency => {
                 see(a.latency_ns());
@@ -208,7 +208,7 @@ impl<'a> BreachCounter<'a> {
     /// Adds what was counted of the part of the run that follows.
     pub fn merge(&mut self, next: &Self) {
         if let (Some(last_ns), Some((index, start_ns))) = (self.last_start_ns, next.first_start_ns) {
-            let across = self.requirement.seen(self.error_ns(last_ns, start_ns));
+            let across = self.requirement.evidence_of(self.error_ns(last_ns, start_ns));
             self.breaches.push(index, 1, &across);
         }
         self.first_start_ns =

@@ -52,7 +52,7 @@ impl Evidence {
 
     /// What figures show, as far as their histograms tell. `None` for the response time, which they do not hold. Of latencies
     /// each due time counts, or each wake-up where the source does not tell which due times were missed.
-    pub fn of(timing: &TimingStats, requirement: &Requirement) -> Option<Self> {
+    pub fn new(timing: &TimingStats, requirement: &Requirement) -> Option<Self> {
         Some(match requirement.subject {
             Required::Latency => {
                 Self::from_distribution(timing.corrected().as_ref().unwrap_or(&timing.latency), requirement)

@@ -34,7 +34,7 @@ const OF_UNEQUAL: f64 = 0.75;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
-pub enum Footing {
+pub enum LimitBasis {
     /// On how the breaches come in the run.
     Bursts {
         /// As many independent ones say as much.
@@ -57,12 +57,12 @@ pub enum Footing {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
     pub share: [f64; 2],
-    pub footing: Footing,
+    pub footing: LimitBasis,
 }
 
 impl Limits {
     /// Of what a run showed, where no more than `burst_at_most` come together if that is known.
-    pub fn of(breaches: &Breaches, burst_at_most: Option<u64>) -> Self {
+    pub fn new(breaches: &Breaches, burst_at_most: Option<u64>) -> Self {
         let seen = breaches.evidence;
         let n = (seen.values as f64).max(1.0);
         let [may, certain] = [seen.may_have_broken as f64, seen.broke as f64];
@@ -71,7 +71,10 @@ impl Limits {
             let (low, of_low) = lower(&of_certain);
             if effective >= FEWEST_BURSTS {
                 let low = if of_low >= FEWEST_BURSTS { low / n } else { 0.0 };
-                return Limits { share: [low, (high / n).min(1.0)], footing: Footing::Bursts { effective } };
+                return Limits {
+                    share: [low, (high / n).min(1.0)],
+                    footing: LimitBasis::Bursts { effective },
+                };
             }
         }
         match burst_at_most {
@@ -79,11 +82,12 @@ impl Limits {
                 let size = together.max(1) as f64;
                 let high = size * poisson_upper(may / size, CONFIDENCE) / n;
                 let low = size * poisson_lower(certain / size, CONFIDENCE) / n;
-                Limits { share: [low, high.min(1.0)], footing: Footing::AtMost { together } }
+                Limits { share: [low, high.min(1.0)], footing: LimitBasis::AtMost { together } }
             }
             None => {
                 let share = [binomial_lower(certain, n, CONFIDENCE), binomial_upper(may, n, CONFIDENCE)];
-                let footing = if breaches.has_long_memory { Footing::LongMemory } else { Footing::Singly };
+                let footing =
+                    if breaches.has_long_memory { LimitBasis::LongMemory } else { LimitBasis::Singly };
                 Limits { share, footing }
             }
         }

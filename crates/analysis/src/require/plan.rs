@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Breaches, Footing, Judgement, Requirement};
+use super::{Breaches, Judgement, LimitBasis, Requirement};
 use crate::exact::poisson_upper;
 use crate::predict::CONFIDENCE;
 
@@ -41,9 +41,9 @@ impl Requirement {
         let now = self.judge(breaches, burst_at_most);
         let (n, broke) = (now.evidence.values as f64, now.evidence.may_have_broken as f64);
         let together = match now.footing {
-            Footing::Bursts { effective } => (broke / effective).max(1.0),
-            Footing::AtMost { together } => together.max(1) as f64,
-            Footing::Singly | Footing::LongMemory => 1.0,
+            LimitBasis::Bursts { effective } => (broke / effective).max(1.0),
+            LimitBasis::AtMost { together } => together.max(1) as f64,
+            LimitBasis::Singly | LimitBasis::LongMemory => 1.0,
         };
         let upper = |broke: f64| together * poisson_upper(broke / together, CONFIDENCE);
         let of = |values: f64| PlannedRun {

@@ -69,7 +69,7 @@ fn a_share_is_decided_by_what_broke_it() {
 fn what_came_too_rarely_shows_no_bursts_and_passes_only_with_what_is_known_of_them() {
     let r = requirement("p99.99 < 80us");
     let judged = r.judge(&singly(1_000_000, 0), None);
-    assert_eq!((judged.outcome, judged.footing), (Outcome::NotEnoughData, Footing::Singly));
+    assert_eq!((judged.outcome, judged.footing), (Outcome::NotEnoughData, LimitBasis::Singly));
     assert!((judged.share_limits[1] - 2.995_7e-6).abs() < 1e-9, "{judged:?}");
     // 33 times 2.9957 in a million is below 1e-4, 34 times is not.
     assert_eq!(judged.passes_if_at_most, Some(33));
@@ -123,7 +123,7 @@ fn bursts_say_less() {
     assert_eq!(r.judge(&bursts(1), None).outcome, Outcome::Fail);
     let many = r.judge(&bursts(100), None);
     assert_eq!(many.outcome, Outcome::NotEnoughData, "{many:?}");
-    assert!(matches!(many.footing, Footing::Bursts { effective } if effective < 12.0), "{many:?}");
+    assert!(matches!(many.footing, LimitBasis::Bursts { effective } if effective < 12.0), "{many:?}");
     assert!(many.share_limits[0] < 0.013 && many.share_limits[1] > 0.03, "{many:?}");
 }
 
@@ -199,7 +199,7 @@ proptest! {
             Outcome::Unknown => prop_assert!(false, "all is known here"),
             Outcome::Pass => prop_assert!(high <= share * (1.0 + 1e-6)),
             Outcome::Fail => prop_assert!(low >= share * (1.0 - 1e-6)),
-            Outcome::NotEnoughData => prop_assert!(judged.footing == Footing::Singly || low <= share && share <= high),
+            Outcome::NotEnoughData => prop_assert!(judged.footing == LimitBasis::Singly || low <= share && share <= high),
         }
     }
 }

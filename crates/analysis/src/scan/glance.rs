@@ -9,7 +9,7 @@ pub const FEW: usize = 64;
 
 /// What a few activations are like.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Glance {
+pub struct BlockSketch {
     /// Their latencies and missed due times.
     pub span: Span,
     /// Longest response time (end - due).
@@ -20,9 +20,9 @@ pub struct Glance {
     pub migrations: u64,
 }
 
-impl Glance {
+impl BlockSketch {
     /// Glances at activations whose predecessor ran on the processor `cpu`.
-    pub fn of(activations: &[Activation], mut cpu: u16) -> Self {
+    pub fn new(activations: &[Activation], mut cpu: u16) -> Self {
         let mut span = Span { count: activations.len() as u64, ..Span::EMPTY };
         let (mut longest_response_ns, mut migrations, mut flags) = (i64::MIN, 0, 0);
         for a in activations {
@@ -36,6 +36,11 @@ impl Glance {
             migrations += u64::from(a.cpu != cpu);
             cpu = a.cpu;
         }
-        Glance { span, longest_response_ns, has_gap: Flags(flags).contains(Flags::AFTER_GAP), migrations }
+        BlockSketch {
+            span,
+            longest_response_ns,
+            has_gap: Flags(flags).contains(Flags::AFTER_GAP),
+            migrations,
+        }
     }
 }

@@ -46,7 +46,7 @@ impl Part {
     }
 
     /// All that was counted.
-    pub fn of(stats: &TimingStats) -> Self {
+    pub fn from_stats(stats: &TimingStats) -> Self {
         let moments = stats.latency.moments();
         Part {
             bins: stats.latency.bins().collect(),
@@ -101,13 +101,13 @@ impl Part {
     }
 
     /// Where the quantile `p` is.
-    pub fn place(&self, p: f64) -> Option<Place> {
+    pub fn place(&self, p: f64) -> Option<BinPosition> {
         let wanted = p * self.count as f64;
         let mut seen = 0.0;
         for (bin, Bin { count, .. }) in self.bins.iter().enumerate() {
             let count = *count as f64;
             if seen + count >= wanted {
-                return Some(Place { bin, within: (wanted - seen) / count });
+                return Some(BinPosition { bin, within: (wanted - seen) / count });
             }
             seen += count;
         }
@@ -148,7 +148,7 @@ impl Part {
 
 /// A place in a [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct BinPosition {
     /// The number of the bin.
     pub bin: usize,
     /// How much of the bin's values lie below it, 0 to 1.
@@ -200,7 +200,7 @@ impl PartHistograms {
 
     /// Ends the present part; the next one begins with what is counted from here on.
     pub fn store(&mut self, so_far: &TimingStats) {
-        let standing = Part::of(so_far);
+        let standing = Part::from_stats(so_far);
         let part = standing.clone().since(&self.before);
         if part.count > 0 {
             self.parts.entry(self.number).or_default().merge(&part);
@@ -243,7 +243,7 @@ impl PartHistograms {
             self.parts.entry(*number).or_default().merge(part);
         }
         self.shrink();
-        self.restart(Part::of(so_far));
+        self.restart(Part::from_stats(so_far));
     }
 
     /// The parts' length in due times, and all parts in order of time with their numbers; the last may be shorter.
@@ -317,7 +317,7 @@ mod tests {
             let mut stats = TimingStats::new(1_000);
             let rows = (0..200).map(|k| Activation { start_ns: values(k), ..Activation::default() });
             rows.for_each(|a| stats.push(&a));
-            Part::of(&stats).level_ns().unwrap()
+            Part::from_stats(&stats).level_ns().unwrap()
         };
         // Bins are 4096 ns wide here.
         let at = |ns: i64| level(&|k| ns + k);

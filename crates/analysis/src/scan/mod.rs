@@ -9,8 +9,8 @@ mod task;
 mod ticks;
 mod windows;
 
-pub use glance::{FEW, Glance};
-pub use histograms::{Part, PartHistograms, Place};
+pub use glance::{BlockSketch, FEW};
+pub use histograms::{BinPosition, Part, PartHistograms};
 pub(crate) use peaks::scattered;
 pub use peaks::{Peak, Peaks};
 pub use spans::{Span, Spans};

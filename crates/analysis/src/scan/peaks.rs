@@ -3,7 +3,7 @@
 use jitterlab_model::Activation;
 use serde::Serialize;
 
-use super::Glance;
+use super::BlockSketch;
 
 /// A latency and its place on the task's grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -51,7 +51,7 @@ impl Peaks {
     }
 
     /// Sees the next few activations, as [`Peaks::push`] for each.
-    pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
+    pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
         if glance.span.max_ns >= self.floor_ns {
             few.iter().for_each(|a| self.push(a.index, a.latency_ns()));
         }

@@ -41,7 +41,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    fn of(values_ns: impl Iterator<Item = Option<i64>>) -> Self {
+    fn from_values(values_ns: impl Iterator<Item = Option<i64>>) -> Self {
         let mut extent = Extent { min_ns: i64::MAX, max_ns: i64::MIN, ..Extent::default() };
         for value_ns in values_ns.flatten() {
             extent.count += 1;
@@ -90,8 +90,8 @@ pub struct Step {
 
 impl Step {
     /// Of consecutive activations, one at least.
-    fn of(rows: &[ExactRow]) -> Self {
-        let extent = |quantity: usize| Extent::of(rows.iter().map(|row| row.values_ns[quantity]));
+    fn from_rows(rows: &[ExactRow]) -> Self {
+        let extent = |quantity: usize| Extent::from_values(rows.iter().map(|row| row.values_ns[quantity]));
         Step {
             due_ns: rows.first().map_or(0, |row| row.due_ns),
             executed: rows.len() as u64,
@@ -300,7 +300,7 @@ impl SeriesBuilder {
         let mut whole = Step::default();
         // Steps and blocks are powers of two: the one that is shorter divides the other.
         for rows in block.chunks(BLOCK.min(self.per_step as usize)) {
-            let part = Step::of(rows);
+            let part = Step::from_rows(rows);
             whole.merge(&part);
             if !self.complete && !self.sliced {
                 self.push_part(&part, rows.len() as u64);
@@ -398,7 +398,7 @@ impl SeriesBuilder {
 
     /// Says how far its first period was off, which the part before had to tell.
     fn begin_with(&mut self, error_ns: i64) {
-        let extent = Extent::of([Some(error_ns)].into_iter());
+        let extent = Extent::from_values([Some(error_ns)].into_iter());
         if let Some(step) = self.steps.first_mut().filter(|_| !self.sliced) {
             step.extents[2].merge(&extent);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::Activation;
 use serde::Serialize;
 
-use super::Glance;
+use super::BlockSketch;
 
 /// What one span's latencies were like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -73,7 +73,7 @@ impl Spans {
     }
 
     /// Sees the next few activations, as [`Spans::push`] for each.
-    pub fn push_few(&mut self, few: &[Activation], glance: &Glance) {
+    pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
         if [few.first(), few.last()].iter().flatten().all(|a| a.index >> self.shift == self.current.0) {
             self.current.1.merge(&glance.span);
         } else {
@@ -195,7 +195,7 @@ mod tests {
             }
             early.merge(&late);
             prop_assert_eq!(early.all(), whole.all());
-            rows.chunks(7).for_each(|few| at_once.push_few(few, &Glance::of(few, 0)));
+            rows.chunks(7).for_each(|few| at_once.push_few(few, &BlockSketch::new(few, 0)));
             prop_assert_eq!(at_once.all(), whole.all());
             let (length, spans) = whole.all();
             prop_assert!(spans.len() <= limit && length.is_power_of_two());

@@ -2,7 +2,7 @@
 
 use jitterlab_model::{Activation, Gap, TimingStats};
 
-use super::{FEW, Glance, Part, PartHistograms, Peaks, Span, Spans, Ticks, Windows};
+use super::{BlockSketch, FEW, Part, PartHistograms, Peaks, Span, Spans, Ticks, Windows};
 use crate::long_memory;
 use crate::misses::{MissCounter, Misses};
 use crate::predict::{TAIL_SIZE, Tail};
@@ -70,7 +70,7 @@ impl TaskScan {
         }
         let mut cpu = self.cpus.map_or(first.cpu, |(_, last)| last);
         for few in activations.chunks(FEW) {
-            let glance = Glance::of(few, cpu);
+            let glance = BlockSketch::new(few, cpu);
             self.misses.push_few(few, &glance);
             self.peaks.push_few(few, &glance);
             self.spans.push_few(few, &glance);
@@ -175,7 +175,7 @@ impl TaskScan {
 
     /// The grid of the latencies, as far as the windows tell.
     pub fn ticks(&self) -> Ticks {
-        Ticks::of(self.windows.latencies_ns())
+        Ticks::from_values(self.windows.latencies_ns())
     }
 
     /// The first and the last due time of the trace, as numbers on the task's grid.

@@ -12,7 +12,7 @@ pub struct Ticks {
 
 impl Ticks {
     /// Those of values in whole nanoseconds: the greatest common divisor of their differences.
-    pub fn of(values_ns: impl IntoIterator<Item = i64>) -> Self {
+    pub fn from_values(values_ns: impl IntoIterator<Item = i64>) -> Self {
         let mut values = values_ns.into_iter();
         let offset_ns = values.next().unwrap_or(0);
         let mut step = 0;
@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn the_step_is_what_all_differences_are_multiples_of() {
-        let step = |values: &[i64]| Ticks::of(values.iter().copied()).step_ns;
+        let step = |values: &[i64]| Ticks::from_values(values.iter().copied()).step_ns;
         assert_eq!((step(&[5_000, 3_000, 12_000]), step(&[7_250, 250, 1_250])), (1_000, 1_000));
         assert_eq!((step(&[1, 2, 9]), step(&[7, 7, 7]), step(&[])), (1, 1, 1));
     }
 
     #[test]
     fn a_narrow_bin_holds_one_value() {
-        let ticks = Ticks::of([250, 1_250, 9_250]);
+        let ticks = Ticks::from_values([250, 1_250, 9_250]);
         let bin = |low_ns, high_ns| Bin { low_ns, high_ns, count: 1 };
         assert_eq!(ticks.within(&bin(2_240, 2_255)), Some(2_250.0));
         assert_eq!(ticks.within(&bin(-760, -745)), Some(-750.0));

@@ -33,7 +33,7 @@ pub struct Round {
 
 /// Rounds over one base.
 #[derive(Debug, Clone)]
-struct Stage {
+struct Rounds {
     base: Vec<bool>,
     planned: usize,
     rounds: Vec<(Round, Vec<BlockFigures>)>,
@@ -42,7 +42,7 @@ struct Stage {
     over: bool,
 }
 
-impl Stage {
+impl Rounds {
     /// After how many rounds it is looked at.
     fn looks(&self) -> [usize; LOOKS] {
         let end = self.planned;
@@ -67,7 +67,7 @@ impl Stage {
         if figure == Figure::Missed && blocks.all(|block| block.missed == 0) {
             return None;
         }
-        Fit::of(&self.arms(settings, figure), RESOLUTION)
+        Fit::new(&self.arms(settings, figure), RESOLUTION)
     }
 }
 
@@ -102,7 +102,7 @@ pub struct Experiment {
     figure: Figure,
     /// Blocks that may still be measured.
     left: usize,
-    stages: Vec<Stage>,
+    stages: Vec<Rounds>,
     settings: Vec<SettingFound>,
 }
 
@@ -121,7 +121,7 @@ impl Experiment {
 
     /// The blocks to measure next; `None` at the end, or when everything is decided.
     pub fn next_round(&mut self) -> Option<Round> {
-        let goes_on = |stage: &Stage| !stage.over && stage.rounds.len() < stage.planned;
+        let goes_on = |stage: &Rounds| !stage.over && stage.rounds.len() < stage.planned;
         let mut open: Vec<usize> =
             (0..self.settings.len()).filter(|at| self.settings[*at].decided.is_none()).collect();
         match self.stages.last() {
@@ -142,7 +142,7 @@ impl Experiment {
                 let planned = self.left / (open.len() + 1);
                 let base = self.settings.iter().map(|of| of.decided == Some(Judgement::Helps)).collect();
                 let rounds = Vec::new();
-                self.stages.push(Stage { base, planned, rounds, looked: 0, over: false });
+                self.stages.push(Rounds { base, planned, rounds, looked: 0, over: false });
             }
         }
         if open.is_empty() {
@@ -221,12 +221,12 @@ impl Experiment {
         let mut helping: Vec<usize> = Vec::new();
         for (at, effect, _) in open {
             let Some(interval) = fit.interval(at, LOOKS * left) else { continue };
-            let found = told(figure, effect, interval);
+            let found = effect_between(figure, effect, interval);
             // What is not decided keeps the level for those behind it.
             left -= usize::from(found.real && left > 1);
             let of = |other: Figure| {
                 let fit = fit_of(other).filter(|_| other != figure)?;
-                Some(told(other, fit.effects[at]?.0, fit.interval(at, 1)?))
+                Some(effect_between(other, fit.effects[at]?.0, fit.interval(at, 1)?))
             };
             let others: Vec<Effect> = Figure::ALL.into_iter().filter_map(of).collect();
             // Harm needs less evidence than help: what may make another figure worse is not kept.
@@ -273,7 +273,7 @@ impl Experiment {
 }
 
 /// An effect with its interval, as it is told.
-pub(super) fn told(figure: Figure, effect: f64, [low, high]: [f64; 2]) -> Effect {
+pub(super) fn effect_between(figure: Figure, effect: f64, [low, high]: [f64; 2]) -> Effect {
     let real = low > 0.0 || high < 0.0;
     Effect { figure, change: effect.exp(), interval: [low.exp(), high.exp()], real }
 }

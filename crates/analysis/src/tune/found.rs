@@ -191,7 +191,7 @@ pub struct Proven {
 impl Proven {
     /// From blocks without these knobs and with all of them, in turns; `None` where not a pair of them was measured.
     #[must_use]
-    pub fn of(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
+    pub fn new(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
         let of_start = median_of(&proof.blocks(false))?;
         let of_tuned = median_of(&proof.blocks(true))?;
         let found = proof.found().first()?;

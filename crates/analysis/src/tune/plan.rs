@@ -45,7 +45,7 @@ pub struct Pilot {
 impl Pilot {
     /// From blocks of the start. Where one missed many due times, their share decides.
     #[must_use]
-    pub fn of(blocks: &[BlockFigures]) -> Pilot {
+    pub fn from_blocks(blocks: &[BlockFigures]) -> Pilot {
         let missed = blocks.iter().any(|block| block.missed >= MANY_MISSED);
         let figure = if missed { Figure::Missed } else { Figure::Tail };
         let values: Vec<f64> = blocks.iter().map(|block| block.value(figure)).collect();
@@ -85,7 +85,7 @@ impl TunePlan {
     /// For so many knobs, each block of which takes `overhead_ns` longer than it measures; of fewer, if the time does not allow
     /// all of them, or decides no change by a factor of 3 of as many. `None` where it does not allow one.
     #[must_use]
-    pub fn of(
+    pub fn new(
         knobs: usize,
         budget_ns: i64,
         period_ns: i64,

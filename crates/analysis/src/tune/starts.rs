@@ -7,7 +7,7 @@
 use jitterlab_model::Watched;
 use serde::{Deserialize, Serialize};
 
-use super::experiment::{RESOLUTION, told};
+use super::experiment::{RESOLUTION, effect_between};
 use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, median_of};
 use crate::long_run::student;
 
@@ -95,7 +95,7 @@ pub struct StartsResult {
 
 /// Starts of one way in a row, as one value of each figure.
 #[derive(Debug, Clone, Copy)]
-struct Turn {
+struct StartsInRow {
     way: usize,
     starts: usize,
     values: [f64; 3],
@@ -104,10 +104,10 @@ struct Turn {
 impl StartsResult {
     /// What these starts of one or two ways say.
     #[must_use]
-    pub fn of(task: String, loads: Vec<String>, tail: String, starts: &[Start]) -> StartsResult {
+    pub fn new(task: String, loads: Vec<String>, tail: String, starts: &[Start]) -> StartsResult {
         let mut ways: Vec<Way> = Vec::new();
         let mut seen = Vec::new();
-        let mut turns: Vec<Turn> = Vec::new();
+        let mut turns: Vec<StartsInRow> = Vec::new();
         for start in starts {
             let Some(figures) = median_of(&start.blocks.iter().collect::<Vec<_>>()) else { continue };
             let way = ways.iter().position(|way| *way == start.way).unwrap_or_else(|| {
@@ -154,7 +154,7 @@ fn values(blocks: &[BlockFigures]) -> [f64; 3] {
     })
 }
 
-fn add(turns: &mut Vec<Turn>, way: usize, values: [f64; 3]) {
+fn add(turns: &mut Vec<StartsInRow>, way: usize, values: [f64; 3]) {
     match turns.last_mut() {
         Some(last) if last.way == way => {
             last.starts += 1;
@@ -162,7 +162,7 @@ fn add(turns: &mut Vec<Turn>, way: usize, values: [f64; 3]) {
                 *mean += (value - *mean) / last.starts as f64;
             }
         }
-        _ => turns.push(Turn { way, starts: 1, values }),
+        _ => turns.push(StartsInRow { way, starts: 1, values }),
     }
 }
 
@@ -201,7 +201,7 @@ fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<
         // What never varied, such as misses that never came, is no effect.
         if variance > RESOLUTION * RESOLUTION / 12.0 {
             let reach = student(level, degrees) * error;
-            effects.push(told(figure, effect, [effect - reach, effect + reach]));
+            effects.push(effect_between(figure, effect, [effect - reach, effect + reach]));
         }
         // Harm needs less evidence than help.
         worse |= figure != Figure::Tail && effect - student(LEVEL, degrees) * error > 0.0;
@@ -227,7 +227,7 @@ mod tests {
     }
 
     fn judged(starts: &[Start]) -> StartsResult {
-        StartsResult::of("task".into(), Vec::new(), "p99".into(), starts)
+        StartsResult::new("task".into(), Vec::new(), "p99".into(), starts)
     }
 
     /// Starts of two ways in turns, with this much beside the usual 50 us, and 5 % from start to start.

@@ -77,13 +77,13 @@ fn what_helps_the_tail_and_harms_the_maximum_is_not_kept() {
 fn misses_decide_where_the_start_misses_and_a_block_without_any_is_compared_too() {
     let machine = |on: &[bool], noise: f64| block(9e6, 20e6, if on[0] { 0 } else { (900.0 * noise) as u64 });
     let pilots: Vec<BlockFigures> = (0..PILOTS).map(|_| machine(&[false], 1.0)).collect();
-    let pilot = Pilot::of(&pilots);
+    let pilot = Pilot::from_blocks(&pilots);
     assert_eq!((pilot.figure, pilot.spread), (Figure::Missed, 0.0));
     let found = played(Experiment::new(2, 60, pilot.figure, 4), 3, machine);
     let judged = judgements(&found);
     assert_eq!(judged[0], Judgement::Helps, "{found:?}");
     assert!(found.found()[0].effects[0].change < 1e-3, "{found:?}");
-    assert_eq!(Pilot::of(&[block(1e3, 2e3, 19)]).figure, Figure::Tail);
+    assert_eq!(Pilot::from_blocks(&[block(1e3, 2e3, 19)]).figure, Figure::Tail);
 }
 
 #[test]
@@ -118,20 +118,20 @@ fn a_plan_keeps_to_its_budget_and_says_when_it_cannot() {
     for (knobs, budget_s, period_ns) in
         [(1, 60, 1_000_000), (12, 1_800, 1_000_000), (19, 600, 25_000), (8, 28_800, 10_000_000)]
     {
-        let plan = TunePlan::of(knobs, budget_s * S, period_ns, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap();
+        let plan = TunePlan::new(knobs, budget_s * S, period_ns, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap();
         let blocks = (plan.blocks() + 2 * plan.pairs) as i64;
         assert!(blocks * (plan.block_ns + BLOCK_OVERHEAD_NS) <= budget_s * S, "{plan:?}");
         assert!(plan.knobs >= 1 && plan.rounds >= FEWEST_ROUNDS && plan.pairs >= 4, "{plan:?}");
         assert!(plan.shows(0.1) > plan.shows(0.05) && plan.shows(0.1) < 2.0, "{plan:?}");
     }
-    assert_eq!(TunePlan::of(5, 5 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)), None);
-    assert!(TunePlan::of(40, 120 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap().knobs < 40);
-    assert_eq!(TunePlan::of(12, 1_800 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap().knobs, 12);
+    assert_eq!(TunePlan::new(5, 5 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)), None);
+    assert!(TunePlan::new(40, 120 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap().knobs < 40);
+    assert_eq!(TunePlan::new(12, 1_800 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap().knobs, 12);
 }
 
 #[test]
 fn six_minutes_decide_a_factor_of_three_of_as_many_settings_as_that_allows() {
-    let of = |spread: f64| TunePlan::of(12, 360 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(spread)).unwrap();
+    let of = |spread: f64| TunePlan::new(12, 360 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(spread)).unwrap();
     for spread in [0.1, 0.3, 0.6, 0.9] {
         assert!(of(spread).shows(spread) <= 2.0, "{:?}", of(spread));
     }
@@ -150,7 +150,7 @@ fn the_plan_is_that_of_the_reference() {
 
 #[test]
 fn what_a_plan_says_it_shows_it_shows() {
-    let plan = TunePlan::of(10, 1_800 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap();
+    let plan = TunePlan::new(10, 1_800 * S, 1_000_000, BLOCK_OVERHEAD_NS, pilot(0.1)).unwrap();
     let factor = 1.0 / (1.0 + plan.shows(0.05));
     let found = (0..100).filter(|seed| {
         let machine = |on: &[bool], noise: f64| {

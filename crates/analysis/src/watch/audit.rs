@@ -6,7 +6,7 @@ use jitterlab_model::causes::Bins;
 use jitterlab_model::watched::CallCount;
 
 use super::pass::Pass;
-use crate::causes::{Event, What};
+use crate::causes::{Event, EventKind};
 
 /// Calls that are named, those that took longest.
 const NAMED: usize = 12;
@@ -32,8 +32,8 @@ impl Audit {
     /// Takes the next event of the thread's own context.
     pub fn event(&mut self, event: &Event) {
         match &event.what {
-            What::Call { number, .. } => self.open = Some((*number, event.t_ns)),
-            What::Return { .. } => {
+            EventKind::Call { number, .. } => self.open = Some((*number, event.t_ns)),
+            EventKind::Return { .. } => {
                 if let Some((number, since_ns)) = self.open.take() {
                     let (times, ns) = self.since.entry(number).or_default();
                     *times += 1;

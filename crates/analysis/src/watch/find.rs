@@ -121,7 +121,7 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
         true => vec![ahead, asked],
         false => vec![passes.iter().map(|pass| pass.ended_ns).collect()],
     };
-    let tried = times.iter().filter_map(|times| Grid::of(times));
+    let tried = times.iter().filter_map(|times| Grid::from_times(times));
     // One that asks for times that passed asks for all of its grid, where others show every few periods only.
     let grid =
         tried.reduce(
@@ -164,7 +164,7 @@ struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    fn of(times: &'a [i64]) -> Option<Self> {
+    fn from_times(times: &'a [i64]) -> Option<Self> {
         let intervals = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|ns| *ns > 0);
         let mut intervals: Vec<i64> = intervals.collect();
         if times.len() < LEAST_PASSES || intervals.len() < LEAST_PASSES - 1 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jitterlab_model::watched::Waits;
 
-use crate::causes::{Call, Event, HandlerKind, Leaves, Name, Names, What, same_clock};
+use crate::causes::{Call, Event, EventKind, HandlerKind, Leaves, Name, Names, same_clock};
 
 /// Waits that belong together: the same call for the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -112,33 +112,33 @@ impl Passes {
     /// Takes the next event of any processor; the answer is a wait that it ends.
     pub fn event(&mut self, event: &Event) -> Option<Pass> {
         match &event.what {
-            What::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
-            What::Exit(handler) => {
+            EventKind::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
+            EventKind::Exit(handler) => {
                 let nest = self.nest.entry(event.cpu).or_default();
                 if let Some(place) = nest.iter().rposition(|kind| *kind == handler.kind) {
                     nest.truncate(place);
                 }
             }
-            What::Waking { pid, .. } if *pid == self.pid => {
+            EventKind::Waking { pid, .. } if *pid == self.pid => {
                 let ended = self.waker(event);
                 if let Some(open) = &mut self.open {
                     open.ended = Some(ended);
                 }
             }
-            What::Switch { from, leaves, .. } if *from == self.pid => {
+            EventKind::Switch { from, leaves, .. } if *from == self.pid => {
                 if let Some(open) = &mut self.open {
                     open.slept |= *leaves != Leaves::Ready || open.call == Call::Yield;
                 }
             }
-            What::Switch { .. } => {
+            EventKind::Switch { .. } => {
                 self.nest.remove(&event.cpu);
             }
-            What::CallsLost => self.restart(),
+            EventKind::CallsLost => self.restart(),
             _ if event.pid != self.pid => {}
-            What::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
+            EventKind::TimerStart { timer, function, soft_ns, .. } if !event.in_interrupt => {
                 self.set(*timer, *function, *soft_ns, event.t_ns);
             }
-            What::Call { call, arguments, .. } => {
+            EventKind::Call { call, arguments, .. } => {
                 self.open = Some(Open {
                     call: *call,
                     arguments: *arguments,
@@ -148,7 +148,7 @@ impl Passes {
                 });
                 self.taken = None;
             }
-            What::Return { .. } => return self.returned(event),
+            EventKind::Return { .. } => return self.returned(event),
             _ => {}
         }
         None

@@ -4,7 +4,7 @@ use jitterlab_model::Activation;
 use jitterlab_model::watched::{DueTimes, Waits};
 
 use super::*;
-use crate::causes::{Call, Event, Handler, HandlerKind, Leaves, Name, Names, What};
+use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, Leaves, Name, Names};
 
 const THREAD: i32 = 7;
 const PERIOD_NS: i64 = 1_000_000;
@@ -24,7 +24,7 @@ impl Script {
         Script { names, passes, waits: Vec::new() }
     }
 
-    fn send(&mut self, t_ns: i64, pid: i32, in_interrupt: bool, what: What) {
+    fn send(&mut self, t_ns: i64, pid: i32, in_interrupt: bool, what: EventKind) {
         let event = Event { t_ns, cpu: 2, pid, in_interrupt, interrupts_off: in_interrupt, what };
         self.waits.extend(self.passes.event(&event));
     }
@@ -34,16 +34,16 @@ impl Script {
             Call::Other(number) => number,
             _ => 230,
         };
-        self.send(t_ns, THREAD, false, What::Call { call, number, arguments });
+        self.send(t_ns, THREAD, false, EventKind::Call { call, number, arguments });
     }
 
     fn back(&mut self, t_ns: i64) {
-        self.send(t_ns, THREAD, false, What::Return { answer: 0 });
+        self.send(t_ns, THREAD, false, EventKind::Return { answer: 0 });
     }
 
     fn timer(&mut self, t_ns: i64, timer: u64, function: &str, soft_ns: i64) {
         let function = self.names.number(function);
-        self.send(t_ns, THREAD, false, What::TimerStart { timer, function, soft_ns, hard_ns: soft_ns });
+        self.send(t_ns, THREAD, false, EventKind::TimerStart { timer, function, soft_ns, hard_ns: soft_ns });
     }
 
     /// Out of the processor, and woken in a handler of this kind, or by another thread.
@@ -52,12 +52,12 @@ impl Script {
         self.send(from_ns, THREAD, false, switch(THREAD, Leaves::Sleeps, 0));
         let handler = by.map(|kind| Handler { kind, number: 1, name });
         if let Some(handler) = handler {
-            self.send(woken_ns - 500, 0, false, What::Enter(handler));
+            self.send(woken_ns - 500, 0, false, EventKind::Enter(handler));
         }
         let waker = if by.is_some() { 0 } else { 9 };
-        self.send(woken_ns, waker, by.is_some(), What::Waking { pid: THREAD, cpu: 2 });
+        self.send(woken_ns, waker, by.is_some(), EventKind::Waking { pid: THREAD, cpu: 2 });
         if let Some(handler) = handler {
-            self.send(woken_ns + 500, 0, false, What::Exit(handler));
+            self.send(woken_ns + 500, 0, false, EventKind::Exit(handler));
         }
         self.send(woken_ns + 1_000, 0, false, switch(0, Leaves::Ready, THREAD));
     }
@@ -72,10 +72,18 @@ impl Script {
     }
 }
 
-fn switch(from: i32, leaves: Leaves, to: i32) -> What {
+fn switch(from: i32, leaves: Leaves, to: i32) -> EventKind {
     let priority = |pid| if pid == THREAD { 19 } else { 120 };
     let (from_name, name) = (Name(0), Name(0));
-    What::Switch { from, from_name, from_priority: priority(from), leaves, to, name, priority: priority(to) }
+    EventKind::Switch {
+        from,
+        from_name,
+        from_priority: priority(from),
+        leaves,
+        to,
+        name,
+        priority: priority(to),
+    }
 }
 
 /// How late the k-th wake-up is.
@@ -342,8 +350,8 @@ fn what_the_loop_asks_of_the_kernel_in_its_work_has_a_cost() {
                 interrupts_off: false,
                 what,
             };
-            audit.event(&event(at, What::Call { call, number, arguments: [0; 3] }));
-            audit.event(&event(at + lasts, What::Return { answer: 0 }));
+            audit.event(&event(at, EventKind::Call { call, number, arguments: [0; 3] }));
+            audit.event(&event(at + lasts, EventKind::Return { answer: 0 }));
         }
         audit.waited(script.waits.last().unwrap(), 230);
     }

@@ -20,7 +20,7 @@ fn patterns(seed: u64, count: u64, mut latency_ns: impl FnMut(&mut Random, u64) 
         .collect();
     let mut scan = TaskScan::new(PERIOD_NS, count);
     scan.push_all(&rows);
-    Patterns::of(&scan)
+    Patterns::from_scan(&scan)
 }
 
 /// A latency without any pattern.

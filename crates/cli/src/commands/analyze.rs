@@ -64,7 +64,7 @@ pub fn execute(args: &Args) -> Ending {
             let gap = if number > 0 { "\n" } else { "" };
             output::print(&format!("{gap}{}:\n", path.display()))?;
         }
-        statuses.push(Status::of(args.output.show(&analysis)?));
+        statuses.push(Status::from_fitness(args.output.show(&analysis)?));
     }
     Ok(Status::worst(statuses))
 }

@@ -37,7 +37,7 @@ pub fn execute(args: &Args) -> Ending {
     }
     let report = check(&facts, &cpus);
     if args.script {
-        let script = script::of(&report).ok_or_else(|| {
+        let script = script::build(&report).ok_or_else(|| {
             Error::not_measured("nothing here is put right by a change that can be taken back")
                 .remedy("see jitterlab check --details")
         })?;

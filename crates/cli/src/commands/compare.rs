@@ -86,9 +86,9 @@ pub fn execute(args: &Args) -> Ending {
     }
     if args.markdown {
         output::print(&comparison::markdown(&compared))?;
-        return Ok(Status::of(compared.asked()));
+        return Ok(Status::from_fitness(compared.asked()));
     }
-    Ok(Status::of(args.output.show(&compared)?))
+    Ok(Status::from_fitness(args.output.show(&compared)?))
 }
 
 fn aligned(args: &Args) -> Ending {
@@ -100,5 +100,5 @@ fn aligned(args: &Args) -> Ending {
     };
     let (run, witness) = (args.run.open(run)?, args.run.open_edges(witness)?);
     let aligned = align(&run, args.run.task.as_deref(), &witness)?;
-    Ok(Status::of(args.output.show(&aligned)?))
+    Ok(Status::from_fitness(args.output.show(&aligned)?))
 }

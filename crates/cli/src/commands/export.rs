@@ -63,7 +63,7 @@ pub fn execute(args: &Args) -> Ending {
         judged = exported.judged;
         Ok::<_, Error>(export::text(*format, &exported, &warnings))
     })?;
-    Ok(Status::of(judged))
+    Ok(Status::from_fitness(judged))
 }
 
 impl Args {

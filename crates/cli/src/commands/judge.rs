@@ -24,5 +24,5 @@ pub struct Args {
 /// Judges the number.
 pub fn execute(args: &Args) -> Ending {
     let judged = JudgedNumber::new(args.late, args.purpose.purpose)?;
-    Ok(Status::of(args.output.show(&judged)?))
+    Ok(Status::from_fitness(args.output.show(&judged)?))
 }

@@ -124,7 +124,7 @@ pub fn execute(args: &Args) -> Ending {
         if !args.show && index.left() > 0 {
             matrix::measure_cells(&mut index, &args.output, experiment)?;
         }
-        Ok(Some(MatrixResult::of(index, Some(&facts))))
+        Ok(Some(MatrixResult::new(index, Some(&facts))))
     };
     // What is measured is kept by the index.
     conduct(Parts::nowhere, false, measure, |result: MatrixResult| {

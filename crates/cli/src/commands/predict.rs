@@ -56,7 +56,7 @@ pub fn execute(args: &Args) -> Ending {
     let mut statuses = Vec::new();
     for path in &args.files {
         let outlook = args.run.open(path)?.outlook(args.run.task.as_deref(), &ahead)?;
-        statuses.push(Status::of(args.output.show(&outlook)?));
+        statuses.push(Status::from_fitness(args.output.show(&outlook)?));
     }
     Ok(Status::worst(statuses))
 }

@@ -45,7 +45,7 @@ pub fn execute(args: &Args) -> Ending {
         match recovered {
             Ok(run) => {
                 whole &= run.skipped.is_empty();
-                output::print(&said(&run))?;
+                output::print(&describe(&run))?;
             }
             Err(error) => {
                 if let Some(before) = failed.replace(error) {
@@ -61,7 +61,7 @@ pub fn execute(args: &Args) -> Ending {
     }
 }
 
-fn said(run: &FinishedRun) -> String {
+fn describe(run: &FinishedRun) -> String {
     let damaged: Vec<Warning> = run.skipped.iter().map(|part| part.warning()).collect();
     recovery::text(&run.path, run.rows, run.bytes, &damaged, run.journal.as_deref())
 }

@@ -68,7 +68,7 @@ pub fn execute(args: &Args) -> Ending {
     let Recorded { run, closed } = args.measure(measurement, writer, &interrupted)?;
     let result = MeasuredRun { without_isolation, ..run.judged_for(args.wanted.purpose) };
     let (stop, tasks) = (result.run.stop.clone(), result.run.tasks.clone());
-    let status = Status::of(args.record.show.show(&result)?);
+    let status = Status::from_fitness(args.record.show.show(&result)?);
     let saved = args.record.saved(&result);
     closed.and(saved)?;
     match stop {

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use jitterlab_analysis::causes::Told;
+use jitterlab_analysis::causes::ListedEvents;
 use jitterlab_report::export::{self, Asked, Format};
 
 use crate::exit::{Ending, Status};
@@ -50,7 +50,7 @@ pub fn execute(args: &Args) -> Ending {
         output::note(&export::text(format, &exported, &warnings));
         return Ok(Status::Fine);
     }
-    let told = args.event.map_or(Told::Latest(LATEST), |rank| Told::Rank(rank as usize));
+    let told = args.event.map_or(ListedEvents::Latest(LATEST), |rank| ListedEvents::Rank(rank as usize));
     let why = run.why(args.run.task.as_deref(), told)?;
     args.output.show(&why)?;
     Ok(Status::Fine)

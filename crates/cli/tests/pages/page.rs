@@ -58,7 +58,7 @@ fn write_run(path: &Path, count: u64, more_ns: i64) -> Value {
     };
     let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
     info.command = ["jitterlab", "run", "--task", "name=it's,period=100us"].map(String::from).to_vec();
-    info.load = jitterlab_model::Load::of(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
+    info.load = jitterlab_model::Load::from_specs(["cpu:4".parse().unwrap(), "disk:1+36%".parse().unwrap()]);
     info.stop = Some(StopReason::Count);
     info.facts_before = Some(SystemFacts::default());
     info.tasks[0].result = Some(TaskResult {

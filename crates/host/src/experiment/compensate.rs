@@ -93,7 +93,7 @@ impl CompensationPlan {
     pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, SessionError> {
         let period_ns = bench.spec.period_ns;
         bench.experiment.plan(self.planned_ns(period_ns));
-        let clock_floor = Statistics::of(&bench.clock_floor()?);
+        let clock_floor = Statistics::from_values(&bench.clock_floor()?);
         let tolerance_ns = late_ns(&clock_floor);
         let samples = self.sample(bench)?;
         bench.begin(TrialStep::WakeUpCost);
@@ -112,7 +112,7 @@ impl CompensationPlan {
         let after = bench.facts_now();
         let proof = (!proven[0].is_empty()).then(|| {
             let [plain, compensated] = [0, 1].map(|way| Block::views(period_ns, &proven[way]));
-            Proof::of(&plain, &compensated, tolerance_ns)
+            Proof::new(&plain, &compensated, tolerance_ns)
         });
 
         let mut notes = notes(bench, missing, &samples, &proven[1]);
@@ -155,7 +155,7 @@ impl CompensationPlan {
         service: &ServiceTime,
     ) -> Result<(usize, Vec<Candidate>), SessionError> {
         let candidate = |Sample { spec, blocks }: &Sample| {
-            Candidate::of(spec.wake, &Block::views(spec.period_ns, blocks), self.wish, service)
+            Candidate::new(spec.wake, &Block::views(spec.period_ns, blocks), self.wish, service)
         };
         let candidates: Option<Vec<Candidate>> = samples.iter().map(candidate).collect();
         let candidates = candidates.ok_or(SessionError::NothingMeasured)?;
@@ -185,7 +185,7 @@ pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<Service
     let often = TaskSpec { period_ns: often_every_ns, ..bench.spec.clone() };
     let often = bench.block(&often, POINT_NS)?;
     let views = Block::views(period_ns, plain);
-    ServiceTime::of(&views, &often.view(often_every_ns)).ok_or(SessionError::NoProcessorTime)
+    ServiceTime::new(&views, &often.view(often_every_ns)).ok_or(SessionError::NoProcessorTime)
 }
 
 /// Periods A of early wake-ups for the load curve.
@@ -212,7 +212,7 @@ pub fn load_curve(
         match block.overload {
             Some(overload) => missing.push(TrialNote::NoLoadPoint { every_ns, overload }),
             None => {
-                points.extend(LoadPoint::of(
+                points.extend(LoadPoint::new(
                     every_ns,
                     &block.view(period_ns),
                     uncompensated,
@@ -233,7 +233,7 @@ fn polling(bench: &mut TaskBench<'_, '_>, tolerance_ns: i64) -> Result<Vec<Margi
     let turns = bench.whole_turns(&ways, MARGIN_TURNS, TURN_NS)?;
     let latencies = latency_law(&Block::views(period_ns, &turns[0]));
     let point = |(margin_ns, blocks): (i64, &Vec<Block>)| {
-        MarginPoint::of(margin_ns, &Block::views(period_ns, blocks), &latencies, tolerance_ns)
+        MarginPoint::new(margin_ns, &Block::views(period_ns, blocks), &latencies, tolerance_ns)
     };
     Ok(margins(period_ns).zip(&turns[1..]).filter_map(point).collect())
 }

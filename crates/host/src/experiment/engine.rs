@@ -150,7 +150,7 @@ mod tests {
         let measured = |ask: &[(u8, bool)]| -> Vec<Option<u8>> {
             interrupted.store(false, Ordering::Relaxed);
             let mut tell = |_: &Progress| ();
-            let parts = Parts::of(folder.path(), "try", &()).unwrap();
+            let parts = Parts::new(folder.path(), "try", &()).unwrap();
             let mut experiment = Experiment::new(parts, &mut tell, &interrupted);
             let mut part = |(value, interrupt): &(u8, bool)| {
                 let measure = || {
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(measured(&[(1, false), (2, false), (3, true)]), [Some(1), Some(2), None]);
         assert_eq!(measured(&[(7, false), (8, false), (9, false)]), [Some(1), Some(2), Some(9)]);
         let mut tell = |_: &Progress| ();
-        let parts = Parts::of(folder.path(), "try", &()).unwrap();
+        let parts = Parts::new(folder.path(), "try", &()).unwrap();
         assert_eq!(Experiment::new(parts, &mut tell, &interrupted).end().close(true).unwrap(), 0);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

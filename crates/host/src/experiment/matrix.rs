@@ -195,7 +195,7 @@ fn measure(
         duration_ns: Some(index.duration_ns),
         loads: setting.loads.clone(),
         isolate: setting.isolate.clone(),
-        ..Request::of(placed.collect())
+        ..Request::for_tasks(placed.collect())
     };
     let MeasuredRun { run: info, tasks, .. } = record_to(request, &path, interrupted)?;
     Ok(DoneCell {
@@ -204,6 +204,6 @@ fn measure(
         loads: info.loads,
         warnings: info.warnings,
         stop: info.stop,
-        tasks: tasks.iter().map(CellTiming::of).collect(),
+        tasks: tasks.iter().map(CellTiming::from_task).collect(),
     })
 }

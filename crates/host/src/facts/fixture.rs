@@ -24,11 +24,11 @@ impl Machine {
     pub(crate) fn named(name: &str) -> Machine {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/machines/{name}.txt"));
         let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        Machine::of(&text)
+        Machine::from_text(&text)
     }
 
     /// Makes the tree a text describes.
-    pub(crate) fn of(text: &str) -> Machine {
+    pub(crate) fn from_text(text: &str) -> Machine {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
         machine.add(text);
         machine

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jitterlab_model::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 
-use super::others::{Turn, journals, journals_of, orphans};
+use super::others::{ChangeLock, journals, journals_of, orphans};
 use super::thread::Thread;
 use crate::facts::Root;
 
@@ -51,14 +51,14 @@ impl Change {
 
 /// The journal of another process that lives.
 #[derive(Debug)]
-pub(super) struct Living {
+pub(super) struct OtherJournal {
     pub(super) process: Thread,
     /// The CPUs it isolates.
     pub(super) cpus: CpuSet,
     changes: Vec<Change>,
 }
 
-impl Living {
+impl OtherJournal {
     /// The control groups that it made.
     pub(super) fn groups(&self) -> impl Iterator<Item = &Path> {
         self.changes.iter().filter_map(|change| match change {
@@ -69,14 +69,14 @@ impl Living {
 }
 
 /// The isolations of a machine that go on right now.
-fn living(root: &Root) -> Vec<Living> {
+fn living(root: &Root) -> Vec<OtherJournal> {
     let read = journals_of(root).into_iter().filter_map(|path| read(&path));
     let alive = read.filter(|(process, ..)| process.is_alive());
-    alive.map(|(process, cpus, changes)| Living { process, cpus, changes }).collect()
+    alive.map(|(process, cpus, changes)| OtherJournal { process, cpus, changes }).collect()
 }
 
 /// Those of other processes.
-pub(super) fn living_others(root: &Root) -> Vec<Living> {
+pub(super) fn living_others(root: &Root) -> Vec<OtherJournal> {
     let own = Thread::own();
     living(root).into_iter().filter(|one| one.process != own).collect()
 }
@@ -98,11 +98,15 @@ pub(super) struct Journal {
     path: PathBuf,
     file: File,
     changes: Vec<Change>,
-    others: Vec<Living>,
+    others: Vec<OtherJournal>,
 }
 
 impl Journal {
-    pub(super) fn create(turn: &Turn, root: &Root, cpus: &CpuSet) -> Result<Self, (PathBuf, io::Error)> {
+    pub(super) fn create(
+        turn: &ChangeLock,
+        root: &Root,
+        cpus: &CpuSet,
+    ) -> Result<Self, (PathBuf, io::Error)> {
         let path = turn.folder().join(format!("isolation-{}.journal", std::process::id()));
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|error| (path.clone(), error))?;
@@ -119,7 +123,7 @@ impl Journal {
     }
 
     /// The other isolations that went on when this one began.
-    pub(super) fn others(&self) -> &[Living] {
+    pub(super) fn others(&self) -> &[OtherJournal] {
         &self.others
     }
 
@@ -222,7 +226,7 @@ impl Journal {
         if self.changes.is_empty() {
             return Vec::new();
         }
-        let turn = Turn::take(&self.root);
+        let turn = ChangeLock::take(&self.root);
         let problems = undo_all(std::mem::take(&mut self.changes), &living_others(&self.root));
         // Taken away even with problems, since trying again would not solve them.
         let _ = fs::remove_file(&self.path);
@@ -243,7 +247,7 @@ fn write(file: &Path, value: &str) -> io::Result<()> {
     OpenOptions::new().write(true).truncate(true).open(file)?.write_all(text.as_bytes())
 }
 
-fn undo_all(changes: Vec<Change>, others: &[Living]) -> Vec<String> {
+fn undo_all(changes: Vec<Change>, others: &[OtherJournal]) -> Vec<String> {
     let needed = |change: &Change| {
         others.iter().flat_map(|other| &other.changes).any(|other| other.is_of_the_same(change))
     };
@@ -337,14 +341,14 @@ pub struct Restored {
 /// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
 pub fn restore(root: &Root) -> Vec<Restored> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
-    if !Turn::has_a_place(root) && left_behind(root).is_empty() {
+    if !ChangeLock::has_a_place(root) && left_behind(root).is_empty() {
         return Vec::new();
     }
-    Turn::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
+    ChangeLock::take(root).map_or(Vec::new(), |turn| restore_in(&turn, root))
 }
 
 /// The same for who has the turn.
-pub(super) fn restore_in(turn: &Turn, root: &Root) -> Vec<Restored> {
+pub(super) fn restore_in(turn: &ChangeLock, root: &Root) -> Vec<Restored> {
     let mut restored = Vec::new();
     for path in journals(turn.folder()) {
         let found = read(&path);

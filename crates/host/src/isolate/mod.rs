@@ -6,7 +6,7 @@ use jitterlab_model::{CpuSet, Error};
 
 use super::facts::Root;
 use journal::Journal;
-use others::{Measuring, Turn};
+use others::{ChangeLock, Measuring};
 
 mod alteration;
 mod cpuset;
@@ -93,13 +93,14 @@ impl Drop for Isolation {
 
 /// The turn to change something for these CPUs and a journal for it, after what a crashed run left is restored. No `wanted`
 /// process is another jitterlab that measures there.
-fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(Turn, Journal), Error> {
+fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(ChangeLock, Journal), Error> {
     let no_journal = |path: String, error: std::io::Error| {
         Error::refused(format!("isolation needs root, and a place to note what it changes ({path})"))
             .because(error)
             .remedy("run with sudo")
     };
-    let turn = Turn::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
+    let turn =
+        ChangeLock::take(root).map_err(|error| no_journal(root.path("run").display().to_string(), error))?;
     journal::restore_in(&turn, root);
     if let Some(other) = journal::living_others(root).into_iter().find(|other| other.cpus.overlaps(cpus)) {
         return Err(Error::refused(format!(

@@ -20,15 +20,15 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The right to change the machine: only one jitterlab at a time has it, for as long as that takes.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct ChangeLock {
     file: PathBuf,
     folder: PathBuf,
     _lock: File,
 }
 
-impl Turn {
+impl ChangeLock {
     /// Waits for it, and makes the folder of journals.
-    pub(super) fn take(root: &Root) -> io::Result<Turn> {
+    pub(super) fn take(root: &Root) -> io::Result<ChangeLock> {
         let folder = root.path(FOLDER);
         let file = folder.join(TURN);
         loop {
@@ -49,7 +49,7 @@ impl Turn {
             // Whoever had it before may have taken the file away with the folder.
             let same = |there: fs::Metadata| lock.metadata().is_ok_and(|here| here.ino() == there.ino());
             if fs::metadata(&file).is_ok_and(same) {
-                return Ok(Turn { file, folder, _lock: lock });
+                return Ok(ChangeLock { file, folder, _lock: lock });
             }
         }
     }
@@ -64,7 +64,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ChangeLock {
     /// Leaves nothing where there is no journal.
     fn drop(&mut self) {
         if journals(&self.folder).is_empty() {

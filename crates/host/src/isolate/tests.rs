@@ -168,9 +168,9 @@ fn threads_are_moved_and_put_back() {
     let all = thread.cpus().unwrap();
     let Some(last) = all.iter().next_back().filter(|_| all.len() > 1) else { return };
     let isolated: CpuSet = [last].into_iter().collect();
-    let machine = Machine::of("");
+    let machine = Machine::from_text("");
     let root = machine.root();
-    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &isolated).unwrap();
+    let mut journal = Journal::create(&ChangeLock::take(&root).unwrap(), &root, &isolated).unwrap();
     let mut report = Isolated { cpus: isolated.clone(), ..Isolated::default() };
     let only = sleeper.0.id();
     threads::move_away(&mut journal, &all.without(&isolated), &|pid| pid == only, 0, &mut report);
@@ -184,10 +184,10 @@ fn threads_are_moved_and_put_back() {
 fn a_thread_that_ended_needs_nothing() {
     let sleeper = Sleeper::start();
     let thread = sleeper.thread();
-    let machine = Machine::of("");
+    let machine = Machine::from_text("");
     let root = machine.root();
     let cpus = thread.cpus().unwrap();
-    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &cpus).unwrap();
+    let mut journal = Journal::create(&ChangeLock::take(&root).unwrap(), &root, &cpus).unwrap();
     journal.bind(&thread, cpus.clone(), &cpus).unwrap();
     assert!(thread.is_alive());
     drop(sleeper);
@@ -200,10 +200,10 @@ fn a_thread_that_the_kernel_binds_needs_nothing() {
     // As a kill leaves it between a refusal and the note of it.
     let bound = processes(&|_| true).into_iter().filter_map(Thread::find).find(Thread::is_bound);
     let Some(thread) = bound else { return eprintln!("skipped: no thread of the kernel is seen here") };
-    let machine = Machine::of("");
+    let machine = Machine::from_text("");
     let root = machine.root();
     let cpus = thread.cpus().unwrap();
-    let mut journal = Journal::create(&Turn::take(&root).unwrap(), &root, &cpus).unwrap();
+    let mut journal = Journal::create(&ChangeLock::take(&root).unwrap(), &root, &cpus).unwrap();
     journal.note_cpus(thread, cpus).unwrap();
     assert_eq!(journal.undo(), Vec::<String>::new());
 }

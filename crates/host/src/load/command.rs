@@ -14,7 +14,7 @@ use nix::sys::wait::{WaitPidFlag, waitpid};
 
 use super::error::Ended;
 use super::{Kind, Share, Work};
-use crate::child::{EndsWithUs, end_descendants};
+use crate::child::{EndsWithParent, end_descendants};
 use crate::scratch::Scratch;
 
 pub(super) const STRESS_NG: Kind = Kind {

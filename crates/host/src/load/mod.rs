@@ -54,13 +54,13 @@ pub(super) struct Kind {
     /// What it counts.
     unit: Option<LoadUnit>,
     /// How many workers its arguments ask for, and what each of them is told.
-    share: fn(&str, &Place<'_>) -> Result<Share, Error>,
+    share: fn(&str, &LoadSite<'_>) -> Result<Share, Error>,
     /// Makes a worker ready; `told` is what [`Share::told`] says.
     begin: fn(told: &str) -> std::io::Result<Box<dyn Work>>,
 }
 
 /// Where a load will run.
-pub(super) struct Place<'a> {
+pub(super) struct LoadSite<'a> {
     cpus: &'a CpuSet,
     facts: &'a SystemFacts,
 }
@@ -149,7 +149,7 @@ struct Running {
 
 impl Loads {
     pub fn asked(&self) -> Load {
-        Load::of(self.loads.iter().map(|load| load.spec.clone()))
+        Load::from_specs(self.loads.iter().map(|load| load.spec.clone()))
     }
 
     /// Starts a process for every worker and waits until each is ready to begin.
@@ -168,9 +168,10 @@ impl Loads {
         for spec in specs {
             let kind = kind(spec)?;
             let cpus = cpus_of(spec, facts, measured, housekeeping)?;
-            let share = (kind.share)(&spec.arguments, &Place { cpus: &cpus, facts }).map_err(|problem| {
-                problem.within(format!("load {spec}")).remedy(format!("write {}", kind.usage))
-            })?;
+            let share =
+                (kind.share)(&spec.arguments, &LoadSite { cpus: &cpus, facts }).map_err(|problem| {
+                    problem.within(format!("load {spec}")).remedy(format!("write {}", kind.usage))
+                })?;
             let start_after = match (spec.start_percent, duration) {
                 (0, _) => Duration::ZERO,
                 (percent, Some(duration)) => duration * u32::from(percent) / 100,

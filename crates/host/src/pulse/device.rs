@@ -132,7 +132,7 @@ impl Pin {
         let flags = libc::O_NONBLOCK | libc::O_NOCTTY;
         let opened = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&path);
         let low = opened.and_then(take).and_then(|mut pin| pin.set(false, 0).map(|()| pin));
-        low.map_err(|error| remedies.told(&path, error))
+        low.map_err(|error| remedies.explain(&path, error))
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Dump {
 impl Dump {
     /// Begins a dump in a new file.
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        let refused = |error| Remedies::FILE.told(path, error);
+        let refused = |error| Remedies::FILE.explain(path, error);
         let mut file = place(path).map_err(refused)?;
         file.write_all(OURS).and_then(|()| file.write_all(HEAD.join("\n").as_bytes())).map_err(refused)?;
         Ok(Dump { file, first_ns: None, high: false, last_ns: 0 })

@@ -45,7 +45,7 @@ impl Remedies {
     pub(super) const NOT_HELD: &str = "take another pin for the direction";
 
     /// What the system refused, and what helps.
-    pub(super) fn told(&self, path: &Path, error: io::Error) -> Error {
+    pub(super) fn explain(&self, path: &Path, error: io::Error) -> Error {
         let remedy = match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT | Errno::ENXIO | Errno::ENODEV) => {
                 return Error::refused(format!("there is no {} for pulses", path.display()))

@@ -101,7 +101,7 @@ pub fn name(number: i64) -> String {
 }
 
 /// The system call of this number, with its first four arguments.
-pub(super) fn of(number: i64, arguments: [u64; 4]) -> Call {
+pub(super) fn decode(number: i64, arguments: [u64; 4]) -> Call {
     match (named(number), arguments) {
         (Call::Futex, [_, way, WAITED_FOR, 0]) if way & WAY == WAIT => Call::Lock { inherits: false },
         (Call::Futex, [_, way, _, 0]) if matches!(way & WAY, LOCK_PI | LOCK_PI2) => {

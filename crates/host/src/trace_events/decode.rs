@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use jitterlab_analysis::causes::{Event, Handler, HandlerKind, Leaves, Name, Names, What, same_clock};
+use jitterlab_analysis::causes::{Event, EventKind, Handler, HandlerKind, Leaves, Name, Names, same_clock};
 use jitterlab_model::Error;
 
 use super::calls;
@@ -171,7 +171,7 @@ impl Decoder {
     pub(super) fn event(&mut self, t_ns: i64, cpu: u16, record: &[u8], names: &mut Names) -> Option<Event> {
         let id = self.type_.number(record) as u16;
         let mut what = self.what(id, record, names)?;
-        if let What::TimerStart { soft_ns, hard_ns, .. } = &mut what
+        if let EventKind::TimerStart { soft_ns, hard_ns, .. } = &mut what
             && same_clock(*soft_ns, t_ns)
         {
             (*soft_ns, *hard_ns) = (self.here(*soft_ns), self.here(*hard_ns));
@@ -188,12 +188,12 @@ impl Decoder {
         t_ns.saturating_add(self.offset_ns)
     }
 
-    fn what(&mut self, id: u16, record: &[u8], names: &mut Names) -> Option<What> {
+    fn what(&mut self, id: u16, record: &[u8], names: &mut Names) -> Option<EventKind> {
         let number = |field: &Field| field.number(record);
         let what = match self.records.get(&id)? {
             Record::Switch { from: [from, from_name, from_priority, state], to: [to, name, priority] } => {
                 let mut name_of = |field: &Field| thread(&mut self.threads, field.text(record), names);
-                What::Switch {
+                EventKind::Switch {
                     from: number(from) as i32,
                     from_name: name_of(from_name),
                     from_priority: number(from_priority) as i16,
@@ -203,34 +203,39 @@ impl Decoder {
                     priority: number(priority) as i16,
                 }
             }
-            Record::Signal { number: signal, to, name } => What::Signal {
+            Record::Signal { number: signal, to, name } => EventKind::Signal {
                 number: number(signal) as i32,
                 to: number(to) as i32,
                 name: thread(&mut self.threads, name.text(record), names),
             },
-            Record::Lends { to, name } => What::Lends {
+            Record::Lends { to, name } => EventKind::Lends {
                 to: number(to) as i32,
                 name: thread(&mut self.threads, name.text(record), names),
             },
-            Record::Freeze { group, on } => {
-                What::Freeze { group: names.number(&String::from_utf8_lossy(group.text(record))), on: *on }
+            Record::Freeze { group, on } => EventKind::Freeze {
+                group: names.number(&String::from_utf8_lossy(group.text(record))),
+                on: *on,
+            },
+            Record::Waking { pid, cpu } => {
+                EventKind::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 }
             }
-            Record::Waking { pid, cpu } => What::Waking { pid: number(pid) as i32, cpu: number(cpu) as u16 },
-            Record::Migrate { pid, to } => What::Migrate { pid: number(pid) as i32, to: number(to) as u16 },
-            Record::Ran { pid, ns } => What::Ran { pid: number(pid) as i32, ns: number(ns) },
-            Record::TimerStart { timer, function, soft, hard } => What::TimerStart {
+            Record::Migrate { pid, to } => {
+                EventKind::Migrate { pid: number(pid) as i32, to: number(to) as u16 }
+            }
+            Record::Ran { pid, ns } => EventKind::Ran { pid: number(pid) as i32, ns: number(ns) },
+            Record::TimerStart { timer, function, soft, hard } => EventKind::TimerStart {
                 timer: number(timer) as u64,
                 function: self.symbols.name(number(function) as u64, names),
                 soft_ns: number(soft),
                 hard_ns: number(hard),
             },
-            Record::Expire { timer, function } => What::Expire {
+            Record::Expire { timer, function } => EventKind::Expire {
                 timer: number(timer) as u64,
                 function: self.symbols.name(number(function) as u64, names),
             },
-            Record::ExpireEnd => What::ExpireEnd,
-            Record::Vector { handler, enters: true } => What::Enter(*handler),
-            Record::Vector { handler, enters: false } => What::Exit(*handler),
+            Record::ExpireEnd => EventKind::ExpireEnd,
+            Record::Vector { handler, enters: true } => EventKind::Enter(*handler),
+            Record::Vector { handler, enters: false } => EventKind::Exit(*handler),
             Record::Device { number: irq, name } => {
                 let irq = number(irq) as u32;
                 let name = name.map(|name| String::from_utf8_lossy(name.text(record)).into_owned());
@@ -241,37 +246,37 @@ impl Decoder {
                 let mut of =
                     |name: &str| Handler { kind, number: irq, name: names.number(&format!("{irq} {name}")) };
                 match name {
-                    Some(name) => What::Enter(of(&name)),
-                    None => What::Exit(Handler { kind, number: irq, name: Name(0) }),
+                    Some(name) => EventKind::Enter(of(&name)),
+                    None => EventKind::Exit(Handler { kind, number: irq, name: Name(0) }),
                 }
             }
             Record::Softirq { number: vec, enters } => {
                 let number = number(vec) as u32;
                 let name = self.softirqs.get(number as usize).copied()?;
                 let handler = Handler { kind: HandlerKind::Softirq, number, name };
-                if *enters { What::Enter(handler) } else { What::Exit(handler) }
+                if *enters { EventKind::Enter(handler) } else { EventKind::Exit(handler) }
             }
             Record::Stack { frames } => {
                 let addresses = self.layout.longs(frames.rest(record));
                 let addresses: Vec<u64> =
                     addresses.filter(|address| ![u64::MAX, u32::MAX.into()].contains(address)).collect();
-                What::Interrupted(self.below_interrupt(&addresses, names)?)
+                EventKind::Interrupted(self.below_interrupt(&addresses, names)?)
             }
-            Record::PageFault => What::PageFault,
+            Record::PageFault => EventKind::PageFault,
             Record::Call { number: call, arguments } => {
                 let mut words = self.layout.longs(arguments.bytes(record));
                 let arguments = [(); 4].map(|()| words.next().unwrap_or(0));
                 let [first, second, third, _] = arguments;
-                What::Call {
-                    call: calls::of(number(call), arguments),
+                EventKind::Call {
+                    call: calls::decode(number(call), arguments),
                     number: number(call),
                     arguments: [first, second, third],
                 }
             }
-            Record::Return { answer } => What::Return { answer: number(answer) },
+            Record::Return { answer } => EventKind::Return { answer: number(answer) },
             Record::Idle { state } => match number(state) as u32 {
                 NOT_IDLE => return None,
-                state => What::Idle(state),
+                state => EventKind::Idle(state),
             },
         };
         Some(what)

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 use std::time::Instant;
 
-use jitterlab_analysis::causes::{Event, Names, What};
+use jitterlab_analysis::causes::{Event, EventKind, Names};
 use jitterlab_model::causes::Tracer;
 use jitterlab_model::{CpuSet, Error};
 use jitterlab_rt::sys::{sched, usage};
@@ -231,8 +231,8 @@ impl TraceEvents {
                 let begin_ns = decoder.here(records.begin_ns());
                 if records.missed {
                     let what = match detail {
-                        Detail::Everything => What::Lost,
-                        Detail::Threads | Detail::Calls => What::CallsLost,
+                        Detail::Everything => EventKind::Lost,
+                        Detail::Threads | Detail::Calls => EventKind::CallsLost,
                     };
                     if detail == Detail::Everything {
                         holes.push((*cpu, *last_ns, begin_ns));
@@ -267,8 +267,9 @@ impl TraceEvents {
         let is_lost = |event: &Event| {
             holes.iter().any(|(cpu, from, to)| *cpu == event.cpu && (*from..*to).contains(&event.t_ns))
         };
-        let is_twice =
-            |event: &Event| event.what != What::PageFault && recorded.contains(&event.cpu) && !is_lost(event);
+        let is_twice = |event: &Event| {
+            event.what != EventKind::PageFault && recorded.contains(&event.cpu) && !is_lost(event)
+        };
         let once = complete.filter(|(event, followed)| !followed || !is_twice(event));
         let events = once.map(|(event, _)| event).collect();
         tracer.cpu_time_ns += usage::of_this_thread().since(before).cpu_time_ns;

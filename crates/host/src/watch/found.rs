@@ -97,7 +97,7 @@ pub(super) struct Used {
 }
 
 impl Used {
-    pub(super) fn of(thread: &ThreadOf) -> Self {
+    pub(super) fn from_thread(thread: &ThreadOf) -> Self {
         let folder = folder(thread.process, thread.thread);
         let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
         let (schedstat, stat, status) = (text("schedstat"), text("stat"), text("status"));
@@ -118,7 +118,7 @@ impl Used {
 
     /// A task's figures with what it has used since; what ended meanwhile tells nothing.
     pub(super) fn since(self, result: TaskResult, thread: &ThreadOf) -> TaskResult {
-        let now = Used::of(thread);
+        let now = Used::from_thread(thread);
         let pair = |now: Option<(u64, u64)>, before: Option<(u64, u64)>| {
             now.zip(before)
                 .map(|(now, before)| (now.0.saturating_sub(before.0), now.1.saturating_sub(before.1)))

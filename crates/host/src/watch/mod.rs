@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use error::NotWatched;
 use error::irregular_thread;
-use jitterlab_analysis::causes::{Event, Explainer, Names, What};
+use jitterlab_analysis::causes::{Event, EventKind, Explainer, Names};
 use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, find};
 
 use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
@@ -206,7 +206,7 @@ impl Watch {
         // What happened while everything was not recorded yet explains nothing.
         let _ = self.events.read(self.explainer.names());
         for of in &mut self.loops {
-            of.before = found::Used::of(&of.thread);
+            of.before = found::Used::from_thread(&of.thread);
             of.passes.restart();
         }
         let stop = loop {
@@ -269,18 +269,18 @@ impl Watch {
 
 impl Loop {
     fn event(&mut self, event: &Event) -> Option<Activation> {
-        if matches!(event.what, What::Migrate { pid, .. } if pid == self.thread.thread) {
+        if matches!(event.what, EventKind::Migrate { pid, .. } if pid == self.thread.thread) {
             self.moves += 1;
         }
         // Waits need the events of either kind.
-        if matches!(event.what, What::Lost | What::CallsLost) {
+        if matches!(event.what, EventKind::Lost | EventKind::CallsLost) {
             self.passes.restart();
             self.audit.restart();
             self.follower.lost();
         }
         if event.pid == self.thread.thread {
             self.audit.event(event);
-            if let What::Call { number, .. } = event.what {
+            if let EventKind::Call { number, .. } = event.what {
                 self.call = number;
             }
         }
@@ -310,7 +310,7 @@ impl Loop {
 }
 
 /// What was seen while looking.
-struct Seen {
+struct Observations {
     threads: BTreeMap<i32, SeenThread>,
     /// Processors that waits came back on.
     cpus: CpuSet,
@@ -330,9 +330,9 @@ fn look(
     command: &mut Started,
     cpus: &CpuSet,
     interrupted: &AtomicBool,
-) -> Result<Seen, Error> {
+) -> Result<Observations, Error> {
     let to_monotonic_ns = -epoch_offset_ns();
-    let mut seen = Seen { threads: BTreeMap::new(), cpus: CpuSet::new() };
+    let mut seen = Observations { threads: BTreeMap::new(), cpus: CpuSet::new() };
     let begun = Instant::now();
     let length = Duration::from_nanos(request.find_ns.unsigned_abs());
     while begun.elapsed() < length && !command.has_ended() {

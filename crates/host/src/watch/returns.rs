@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_analysis::causes::{Event, Names, What};
+use jitterlab_analysis::causes::{Event, EventKind, Names};
 use jitterlab_model::{CpuSet, Returns, SleepClock};
 use jitterlab_rt::sys::{restartable, sched};
 use jitterlab_rt::system::Sleep;
@@ -57,7 +57,8 @@ pub(super) fn measure(events: &mut TraceEvents, names: &mut Names, cpus: &CpuSet
 
 /// The times from each last return before a stamp to the stamp.
 fn returns(number: i32, stamps: &[i64], events: &[Event]) -> Option<Returns> {
-    let own = events.iter().filter(|event| event.pid == number && matches!(event.what, What::Return { .. }));
+    let own =
+        events.iter().filter(|event| event.pid == number && matches!(event.what, EventKind::Return { .. }));
     let returned: Vec<i64> = own.map(|event| event.t_ns).collect();
     let since = |stamp: &i64| {
         let before = returned[..returned.partition_point(|t| t <= stamp)].last()?;
@@ -90,7 +91,7 @@ mod tests {
             pid,
             in_interrupt: false,
             interrupts_off: false,
-            what: What::Return { answer: 0 },
+            what: EventKind::Return { answer: 0 },
         }
     }
 

@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 
 use super::error::named;
 use super::target::Target;
-use crate::child::{EndsWithUs, family};
+use crate::child::{EndsWithParent, family};
 use crate::programs::of_system;
 
 /// A thread of the machine.

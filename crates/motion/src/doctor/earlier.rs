@@ -30,7 +30,7 @@ pub struct Earlier {
 impl Earlier {
     /// What an examination leaves.
     #[must_use]
-    pub fn of(
+    pub fn new(
         asked: &DoctorAsked,
         found: &DoctorResult,
         boot: Option<String>,
@@ -63,7 +63,7 @@ pub struct Since {
 
 impl Since {
     /// What an examination says beside an earlier one.
-    pub(super) fn of(earlier: &Earlier, found: &DoctorResult, boot: Option<&String>) -> Since {
+    pub(super) fn new(earlier: &Earlier, found: &DoctorResult, boot: Option<&String>) -> Since {
         let open = open_steps(found);
         let done = earlier.open.iter().filter(|id| !open.contains(id)).cloned().collect();
         let restarted = earlier.boot.as_ref().zip(boot).map(|(then, now)| then != now);

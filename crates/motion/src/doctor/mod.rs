@@ -175,13 +175,13 @@ impl DoctorResult {
     /// The same beside an earlier examination; `boot` is the kernel's number of this start.
     #[must_use]
     pub fn since(mut self, earlier: Option<&Earlier>, boot: Option<&String>) -> Self {
-        self.since = earlier.map(|earlier| Since::of(earlier, &self, boot));
+        self.since = earlier.map(|earlier| Since::new(earlier, &self, boot));
         self
     }
 
     /// Decides.
     #[must_use]
-    pub fn of(asked: &DoctorAsked, found: DoctorFindings) -> Self {
+    pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
         // Without the right to a real-time priority even what came far too late says nothing of the computer.
         let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());

@@ -32,7 +32,7 @@ pub struct DoctorPlan {
 impl DoctorPlan {
     /// For so much time; `None` where that is too little for any answer.
     #[must_use]
-    pub fn of(budget_ns: i64) -> Option<DoctorPlan> {
+    pub fn for_budget(budget_ns: i64) -> Option<DoctorPlan> {
         if budget_ns < LEAST_NS {
             return None;
         }
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn any_time_is_divided_and_never_exceeded() {
-        assert_eq!(DoctorPlan::of(LEAST_NS - 1), None);
+        assert_eq!(DoctorPlan::for_budget(LEAST_NS - 1), None);
         for seconds in (15..36_000).step_by(7) {
-            let plan = DoctorPlan::of(seconds * S).unwrap();
+            let plan = DoctorPlan::for_budget(seconds * S).unwrap();
             let prove_ns = if plan.tune_ns.is_some() { plan.measure_ns } else { 0 };
             let all = plan.measure_ns + prove_ns + plan.why_ns.unwrap_or(0) + plan.tune_ns.unwrap_or(0);
             assert!(all < plan.budget_ns && plan.measure_ns >= 5 * S, "{plan:?}");
@@ -76,14 +76,14 @@ mod tests {
 
     #[test]
     fn a_minute_measures_some_minutes_have_all_steps_and_a_night_measures_for_hours() {
-        let minute = DoctorPlan::of(60 * S).unwrap();
+        let minute = DoctorPlan::for_budget(60 * S).unwrap();
         assert!(minute.why_ns.is_some() && minute.measure_ns > 45 * S, "{minute:?}");
-        assert_eq!(DoctorPlan::of(TUNES_FROM_NS - S).unwrap().tune_ns, None);
-        let tuned = DoctorPlan::of(TUNES_FROM_NS).unwrap();
+        assert_eq!(DoctorPlan::for_budget(TUNES_FROM_NS - S).unwrap().tune_ns, None);
+        let tuned = DoctorPlan::for_budget(TUNES_FROM_NS).unwrap();
         // Eight settings at a millisecond, where blocks differ by half.
         let pilot = Pilot { figure: Figure::Tail, spread: 0.4, blocks: PILOTS };
-        let plan = TunePlan::of(8, tuned.tune_ns.unwrap(), 1_000_000, BLOCK_OVERHEAD_NS, pilot);
+        let plan = TunePlan::new(8, tuned.tune_ns.unwrap(), 1_000_000, BLOCK_OVERHEAD_NS, pilot);
         assert!(plan.is_some_and(|plan| plan.knobs == 8 && plan.shows(0.4) <= 2.0), "{plan:?}");
-        assert!(DoctorPlan::of(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);
+        assert!(DoctorPlan::for_budget(8 * 3_600 * S).unwrap().measure_ns > 2 * 3_600 * S);
     }
 }

@@ -38,7 +38,7 @@ fn check(is_virtual: bool) -> CheckReport {
 fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privileged: bool) -> DoctorResult {
     let job = Job::named("cnc").unwrap();
     let way = job.way(way).unwrap();
-    let plan = DoctorPlan::of(600_000_000_000).unwrap();
+    let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
     let asked = DoctorAsked { job, way, plan, privileged };
     let found = DoctorFindings {
         check: check(is_virtual),
@@ -50,7 +50,7 @@ fn examined(way: &str, late_ns: i64, policy: Policy, is_virtual: bool, privilege
         after: None,
         steps: Vec::new(),
     };
-    DoctorResult::of(&asked, found)
+    DoctorResult::new(&asked, found)
 }
 
 const FIFO: Policy = Policy::Fifo(80);
@@ -144,14 +144,14 @@ fn in_a_container_rights_come_from_who_starts_it() {
 
 #[test]
 fn after_a_restart_it_is_said_which_first_steps_are_done_and_what_the_purposes_were() {
-    let plan = DoctorPlan::of(600_000_000_000).unwrap();
+    let plan = DoctorPlan::for_budget(600_000_000_000).unwrap();
     let job = Job::named("cnc").unwrap();
     let asked = DoctorAsked { job, way: job.way("card").unwrap(), plan, privileged: true };
     let mut first = examined("card", 300_000, FIFO, false, true);
     first.found.check.checks =
         ["isolated-cpus", "smi", "preempt-rt", "load"].map(|id| fault(id, RemedyKind::Lasting)).into();
     let boot = |text: &str| Some(text.to_owned());
-    let earlier = Earlier::of(&asked, &first, boot("a"), Vec::new());
+    let earlier = Earlier::new(&asked, &first, boot("a"), Vec::new());
     assert_eq!(earlier.open, ["smi", "isolated-cpus", "preempt-rt"]);
     let mut second = examined("card", 30_000, FIFO, false, true);
     second.found.check.checks = vec![fault("smi", RemedyKind::Machine)];

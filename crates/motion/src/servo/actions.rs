@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::along_trace::{AlongTrace, Interval};
 use super::chain::Stationary;
+use super::closed_loop::{Act, Loop};
 use super::course::{Warmed, along_cycles, parts_of, spread};
 use super::cycles::{Cycles, FEW_KEPT, Together};
 use super::evaluate::Evaluation;
 use super::execution::Execution;
 use super::jobs::GivenTask;
-use super::looped::{Act, Loop};
 use super::overrun::{Late, OverrunAction, Without};
 use super::question::Question;
 use super::several::Several;
@@ -73,7 +73,7 @@ struct Parts {
 
 impl Parts {
     /// Of a run of which so many periods would have to be followed; `None` for all of it.
-    fn of(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<Parts> {
+    fn new(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<Parts> {
         let enough = (periods / SHARE).max(FEWEST);
         (followed > 2 * enough).then(|| {
             let spacing_ns = (periods as i64 / PARTS).max(1).saturating_mul(period_ns);
@@ -171,7 +171,7 @@ impl Several {
         let actions: Vec<OverrunAction> = actions().collect();
         let periods = now.timing.periods;
         let followed = (now.timing.missed.max(1) as f64 * (remembered + 1.0)).min(periods as f64) as u64;
-        let parts = Parts::of(periods, followed, self.period_ns(), 0);
+        let parts = Parts::new(periods, followed, self.period_ns(), 0);
         let own = self.tasks.first().map(|task| task.overrun);
         let own = own.filter(|own| self.tasks.iter().all(|task| task.overrun == *own));
         let mut found: Vec<(ActionCost, AlongTrace)> = Vec::new();

@@ -6,8 +6,8 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::fold::flow_by;
-use super::looped::{Act, Loop};
+use super::closed_loop::{Act, Loop};
+use super::row_updates::flow_by;
 use super::timing::Moment;
 
 /// Between these two values, with a confidence of 95 %.
@@ -71,7 +71,7 @@ pub enum TimeBase {
 }
 
 /// A covariance on its way along a trace. Feed it [`Moment`]s in order.
-pub struct Walk {
+pub struct CovarianceAlongTrace {
     closed: Loop,
     interval: TimeBase,
     /// P, row by row.
@@ -91,10 +91,15 @@ pub struct Walk {
 /// Most stretches of the curve along a trace; of more, two each become one.
 const MOST_STRETCHES: usize = 1_000;
 
-impl Walk {
+impl CovarianceAlongTrace {
     /// Starts from a covariance of the lasting part of the loop's state (such as the stationary one; zero if `None`),
     /// keeping the mean cost of stretches of `curve_step_ns` (0: none) or of twice that again and again.
-    pub fn new(closed: &Loop, interval: TimeBase, begin: Option<&DMatrix<f64>>, curve_step_ns: i64) -> Walk {
+    pub fn new(
+        closed: &Loop,
+        interval: TimeBase,
+        begin: Option<&DMatrix<f64>>,
+        curve_step_ns: i64,
+    ) -> CovarianceAlongTrace {
         let size = closed.order();
         let mut p = vec![0.0; size * size];
         if let Some(begin) = begin {
@@ -103,7 +108,7 @@ impl Walk {
             }
         }
         let controllers = closed.closings().len();
-        Walk {
+        CovarianceAlongTrace {
             closed: closed.clone(),
             interval,
             p,

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::ServoError;
 use super::actions::ActionCost;
 use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
+use super::design_margins::Margins;
 use super::evaluate::{Evaluated, Evaluation};
 use super::execution::Execution;
 use super::follow::FollowedReference;
@@ -17,7 +18,6 @@ use super::record::Record;
 use super::redesign::Redesign;
 use super::remedies::Remedy;
 use super::response::Reference;
-use super::stands::Margins;
 use super::verdict::{self, Verdict};
 use super::weakly_hard::{Aim, Guarantee, Step, Steps, UnderMisses};
 use crate::error::MotionError;
@@ -100,7 +100,7 @@ impl LoopAssessment {
         let jobs = cycles.steps(&mut question.closed()?);
         let timing = &evaluation.timing;
         let (wait_ns, execution_ns) = (timing.wait_ns.round() as i64, timing.execution_ns.round() as i64);
-        let margins = Margins::of(question, question.output_delay_ns(wait_ns, execution_ns))?;
+        let margins = Margins::new(question, question.output_delay_ns(wait_ns, execution_ns))?;
         let crossover = margins.crossover_rad_per_s(period_ns);
         let responses = several.responses(&sources, &question.closed()?, crossover, timings, wishes)?;
         let window =

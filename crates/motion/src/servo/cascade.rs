@@ -3,8 +3,8 @@
 use nalgebra::DMatrix;
 
 use super::PlantFault;
+use super::closed_loop::Closing;
 use super::controller::Controller;
-use super::looped::Closing;
 use super::plant::Plant;
 use super::plant_loop::Writes;
 use crate::error::MotionError;
@@ -35,7 +35,7 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
         .iter()
         .map(|i| of(*i).design.by_its_numbers(period_ns, 0.0))
         .collect::<Option<_>>()
-        .ok_or_else(|| PlantFault::LoopOfStates.of(&plant.name))?;
+        .ok_or_else(|| PlantFault::LoopOfStates.for_plant(&plant.name))?;
     let writer = |i: usize| plant.loops.iter().position(|l| l.writes == Writes::Loop(i));
     // References that another task holds.
     let held: Vec<usize> =

@@ -46,7 +46,7 @@ impl Stretches {
     }
 
     /// One kind of stretch alone.
-    pub fn of(passage: &Flow, time_s: f64) -> Stretches {
+    pub fn from_flow(passage: &Flow, time_s: f64) -> Stretches {
         let mut alone = Stretches::new(passage.phi.nrows());
         alone.add(passage, time_s, 1.0);
         alone

@@ -24,7 +24,7 @@ impl Design {
     ) -> Result<Controller, MotionError> {
         let (_, m, p) = plant.sizes();
         if m != p {
-            return Err(PlantFault::NotSquare { inputs: m, outputs: p }.of(&plant.name));
+            return Err(PlantFault::NotSquare { inputs: m, outputs: p }.for_plant(&plant.name));
         }
         if period_ns > LONGEST_PERIOD_NS {
             return Err(ServoError::LongPeriod(period_ns / LONGEST_PERIOD_NS).into());
@@ -33,12 +33,12 @@ impl Design {
             return Err(ServoError::DesignDelay { period_ns, delay_ns }.into());
         }
         if delay_ns > 0 && !self.knows_delay() {
-            return Err(PlantFault::GivenByNumbers(delay_ns).of(&plant.name));
+            return Err(PlantFault::GivenByNumbers(delay_ns).for_plant(&plant.name));
         }
         let mut table = FlowTable::new(&plant.a, &plant.b, &plant.process_noise, &plant.cost());
         let whole = table.flow(period_ns);
         if ![&whole.phi, &whole.noise, &whole.cost].into_iter().all(is_finite) {
-            return Err(PlantFault::Overflow(period_ns).of(&plant.name));
+            return Err(PlantFault::Overflow(period_ns).for_plant(&plant.name));
         }
         match self {
             Design::StateFeedback => {
@@ -56,7 +56,7 @@ impl Design {
             }
             Design::Unnamed | Design::Pd { .. } | Design::Pid { .. } | Design::Discrete { .. } => self
                 .by_its_numbers(period_ns, delay_ns as f64 * 1e-9)
-                .ok_or_else(|| PlantFault::NoController.of(&plant.name)),
+                .ok_or_else(|| PlantFault::NoController.for_plant(&plant.name)),
         }
     }
 
@@ -260,7 +260,7 @@ impl Sampled {
         let (lx, lu) = (gain.columns(0, n).into_owned(), gain.columns(n, m).into_owned());
         let d_reference = self.reference_gain(plant, gain);
         if plant.measurement_noise.diagonal().iter().any(|v| *v <= 0.0) {
-            return Err(PlantFault::NoMeasurementNoise.of(&plant.name));
+            return Err(PlantFault::NoMeasurementNoise.for_plant(&plant.name));
         }
         let phi = whole.phi.view((0, 0), (n, n)).into_owned();
         let noise = whole.noise.view((0, 0), (n, n)).into_owned();
@@ -272,7 +272,7 @@ impl Sampled {
         let kalman = innovation
             .cholesky()
             .map(|s| s.solve(&(c * &covariance)).transpose())
-            .ok_or_else(|| PlantFault::NoKalmanGain.of(&plant.name))?;
+            .ok_or_else(|| PlantFault::NoKalmanGain.for_plant(&plant.name))?;
 
         // xc = [prediction of x; u_prev]. v = -Lx (xp + K (y - C xp)) - Lu u_prev.
         let keep = DMatrix::identity(n, n) - &kalman * c;

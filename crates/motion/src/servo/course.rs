@@ -1,9 +1,9 @@
 //! A loop followed through the course of its tasks: its covariance is carried along it, and its cycles are counted.
 
-use super::along_trace::{AlongTrace, CostStretch, Interval, TimeBase, Walk};
+use super::along_trace::{AlongTrace, CostStretch, CovarianceAlongTrace, Interval, TimeBase};
 use super::chain::Stationary;
+use super::closed_loop::Loop;
 use super::cycles::{Cycles, JudgedCycles, Together};
-use super::looped::Loop;
 use super::timing::Moment;
 
 /// Parts into which a course is cut for its interval.
@@ -19,7 +19,7 @@ const MOST_WARM: f64 = 60_000.0;
 
 /// A covariance along a course, from what the course's own first part leaves on.
 pub(super) struct Warmed {
-    walk: Walk,
+    walk: CovarianceAlongTrace,
     first: Vec<Moment>,
     most: usize,
 }
@@ -29,7 +29,12 @@ impl Warmed {
     pub fn new(closed: &Loop, begin: &Stationary, period_ns: i64) -> Warmed {
         let memory = 1.0 / (1.0 - begin.radius_per_period).max(f64::MIN_POSITIVE);
         Warmed {
-            walk: Walk::new(closed, TimeBase::Nominal, begin.covariance.as_ref(), STRETCH * period_ns),
+            walk: CovarianceAlongTrace::new(
+                closed,
+                TimeBase::Nominal,
+                begin.covariance.as_ref(),
+                STRETCH * period_ns,
+            ),
             first: Vec::new(),
             most: (WARM * memory).clamp(LEAST_WARM, MOST_WARM) as usize,
         }

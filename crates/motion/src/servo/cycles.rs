@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::chain::{Chain, Stationary, Stretches};
-use super::looped::{Act, Event, Loop};
+use super::closed_loop::{Act, Event, Loop};
 use super::memory::{Rows, Stability};
 use super::misses::{AtMost, Misses};
 use super::overrun::Without;

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::PlantFault;
 use super::discrete::continuous;
 use super::numeric::is_finite;
+use super::plant_file::matrix;
 use super::realisation::{Realisation, parse_complex, polynomial, transfer_function};
-use super::sheet::matrix;
 use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};
 
@@ -111,13 +111,13 @@ impl Description {
                 }
                 ((a, b, c), &ss.period)
             }
-            _ => return Err(PlantFault::DescribedOnce.of(name)),
+            _ => return Err(PlantFault::DescribedOnce.for_plant(name)),
         };
         let (a, b, c) = found;
         fitting(name, &a, &b, &c)?;
         let Some(period) = period else { return Ok((a, b, c)) };
         let period_s = period.seconds(name)?;
-        let (a, b) = continuous(&a, &b, period_s).ok_or_else(|| PlantFault::NotSampled.of(name))?;
+        let (a, b) = continuous(&a, &b, period_s).ok_or_else(|| PlantFault::NotSampled.for_plant(name))?;
         Ok((a, b, c))
     }
 }
@@ -127,25 +127,25 @@ fn roots(name: &str, roots: &[Root]) -> Result<Vec<Complex<f64>>, MotionError> {
         Root::Real(value) => parse_complex(&value.to_string()),
         Root::Complex(text) => parse_complex(text),
     };
-    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| PlantFault::Roots.of(name))
+    roots.iter().map(read).collect::<Option<_>>().ok_or_else(|| PlantFault::Roots.for_plant(name))
 }
 
 /// A plant's output does not follow its input at once.
 fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), MotionError> {
     if d.shape() != shape {
-        return Err(PlantFault::Through { given: d.shape(), wanted: shape }.of(name));
+        return Err(PlantFault::Through { given: d.shape(), wanted: shape }.for_plant(name));
     }
-    if d.iter().all(|v| *v == 0.0) { Ok(()) } else { Err(PlantFault::DirectThrough.of(name)) }
+    if d.iter().all(|v| *v == 0.0) { Ok(()) } else { Err(PlantFault::DirectThrough.for_plant(name)) }
 }
 
 /// Whether the matrices make a plant.
 fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
     if ![a, b, c].into_iter().all(is_finite) {
-        return Err(PlantFault::NotANumber.of(name));
+        return Err(PlantFault::NotANumber.for_plant(name));
     }
     let n = a.nrows();
     if (a.ncols(), b.nrows(), c.ncols()) != (n, n, n) {
-        return Err(PlantFault::Misfit { a: a.shape(), b: b.shape(), c: c.shape() }.of(name));
+        return Err(PlantFault::Misfit { a: a.shape(), b: b.shape(), c: c.shape() }.for_plant(name));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
-use super::sheet::{PerChannel, matrix};
+use super::plant_file::{PerChannel, matrix};
 use super::{PlantFault, ServoError};
 use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};
@@ -164,12 +164,12 @@ impl Design {
                 if gain.nrows() == m && (gain.ncols() == n || gain.ncols() == n + m) {
                     return Ok(Design::GivenFeedback(gain));
                 }
-                Err(PlantFault::GivenGain { gain: gain.shape(), inputs: m, states: n }.of(name))
+                Err(PlantFault::GivenGain { gain: gain.shape(), inputs: m, states: n }.for_plant(name))
             }
             DesignSheet::Lqg {} => Ok(Design::Lqg),
             DesignSheet::TransferFunction { numerator, denominator } => {
                 if (m, p) != (1, 1) {
-                    return Err(PlantFault::OneChannel.of(name));
+                    return Err(PlantFault::OneChannel.for_plant(name));
                 }
                 transfer_function(name, &numerator, &denominator)
             }
@@ -180,7 +180,7 @@ impl Design {
                 if a.ncols() == k && b.shape() == (k, p) && c.shape() == (m, k) && d.shape() == (m, p) {
                     return Ok(Design::Discrete { a, b, c, d });
                 }
-                Err(PlantFault::ControllerMisfit { states: k, inputs: m, outputs: p }.of(name))
+                Err(PlantFault::ControllerMisfit { states: k, inputs: m, outputs: p }.for_plant(name))
             }
         }
     }
@@ -253,7 +253,7 @@ fn finite(name: &str, values: Vec<f64>) -> Result<Vec<f64>, MotionError> {
     if values.iter().all(|v| v.is_finite()) {
         return Ok(values);
     }
-    Err(PlantFault::InfiniteGain.of(name))
+    Err(PlantFault::InfiniteGain.for_plant(name))
 }
 
 fn numbers(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
@@ -267,7 +267,7 @@ fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<Design, Mot
     let strip = |p: &[f64]| p.iter().skip_while(|c| **c == 0.0).copied().collect::<Vec<_>>();
     let (num, den) = (strip(num), strip(den));
     if num.is_empty() || den.is_empty() || num.len() > den.len() {
-        return Err(PlantFault::NotCausal.of(name));
+        return Err(PlantFault::NotCausal.for_plant(name));
     }
     let k = den.len() - 1;
     let lead = den[0];

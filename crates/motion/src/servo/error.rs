@@ -215,7 +215,7 @@ pub enum ServoError {
 
 impl PlantFault {
     /// The error of the file, preset or option called `name`.
-    pub(crate) fn of(self, name: &str) -> MotionError {
+    pub(crate) fn for_plant(self, name: &str) -> MotionError {
         ServoError::Plant { name: name.into(), fault: self }.into()
     }
 }

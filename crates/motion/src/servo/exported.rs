@@ -59,7 +59,7 @@ fn text(path: &Path) -> Result<String, MotionError> {
 fn of_json(path: &Path) -> Result<Description, MotionError> {
     let name = path.display().to_string();
     let json: Json = serde_json::from_slice(text(path)?.as_bytes())
-        .map_err(|error| PlantFault::NotJson(error.to_string().replace('\n', " ")).of(&name))?;
+        .map_err(|error| PlantFault::NotJson(error.to_string().replace('\n', " ")).for_plant(&name))?;
     let period = period(&name, json.dt.as_ref())?;
     let system = match json {
         Json { a: Some(a), b: Some(b), c: Some(c), d, .. } => {
@@ -80,10 +80,10 @@ fn of_json(path: &Path) -> Result<Description, MotionError> {
         Json { poles: Some(poles), gain: Some(gain), zeros, .. } => {
             let zeros = zeros.map_or(Ok(Vec::new()), |zeros| roots(&name, &zeros))?;
             let poles = roots(&name, &poles)?;
-            let gain = gain.as_f64().ok_or_else(|| PlantFault::NotNumbers("k".into()).of(&name))?;
+            let gain = gain.as_f64().ok_or_else(|| PlantFault::NotNumbers("k".into()).for_plant(&name))?;
             Description { zpk: Some(Zpk { zeros, poles, gain, period }), ..Description::default() }
         }
-        _ => return Err(PlantFault::NothingExported.of(&name)),
+        _ => return Err(PlantFault::NothingExported.for_plant(&name)),
     };
     Ok(system)
 }
@@ -97,7 +97,7 @@ fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, MotionError>
             Some(0.0) => Ok(None),
             Some(seconds) if seconds > 0.0 => Ok(Some(Period::Seconds(seconds))),
             // True (python-control) and -1 (MATLAB) stand for a period that nobody named.
-            _ => Err(PlantFault::NoSamplePeriod.of(name)),
+            _ => Err(PlantFault::NoSamplePeriod.for_plant(name)),
         },
     }
 }
@@ -114,7 +114,7 @@ fn innermost(value: &Value) -> &Value {
 }
 
 fn coefficients(name: &str, what: &str, value: &Value) -> Result<Vec<f64>, MotionError> {
-    numbers(innermost(value)).ok_or_else(|| PlantFault::NotNumbers(what.into()).of(name))
+    numbers(innermost(value)).ok_or_else(|| PlantFault::NotNumbers(what.into()).for_plant(name))
 }
 
 fn numbers(value: &Value) -> Option<Vec<f64>> {
@@ -133,7 +133,7 @@ fn roots(name: &str, value: &Value) -> Result<Vec<Root>, MotionError> {
         Value::Array(all) => all.iter().map(root).collect(),
         value => root(value).map(|root| vec![root]),
     };
-    read.ok_or_else(|| PlantFault::Roots.of(name))
+    read.ok_or_else(|| PlantFault::Roots.for_plant(name))
 }
 
 /// A matrix. MATLAB writes a row, a column and a single number without their brackets: which it was is told by the number of rows
@@ -144,7 +144,7 @@ fn rows(
     value: &Value,
     shape: Option<(usize, Option<usize>)>,
 ) -> Result<Vec<Vec<f64>>, MotionError> {
-    let fault = || PlantFault::NotNumbers(what.into()).of(name);
+    let fault = || PlantFault::NotNumbers(what.into()).for_plant(name);
     let nested = match value {
         Value::Array(all) => all.iter().any(Value::is_array),
         _ => false,
@@ -168,7 +168,7 @@ fn of_directory(path: &Path) -> Result<Description, MotionError> {
     };
     let needed = |name: &str| match file(name) {
         Some(file) => table(&file),
-        None => Err(PlantFault::NoMatrixFile(format!("{name}.csv")).of(&path.display().to_string())),
+        None => Err(PlantFault::NoMatrixFile(format!("{name}.csv")).for_plant(&path.display().to_string())),
     };
     let (a, b, c) = (needed("A")?, needed("B")?, needed("C")?);
     let d = file("D").map(|file| table(&file)).transpose()?;
@@ -190,7 +190,7 @@ fn table(path: &Path) -> Result<Vec<Vec<f64>>, MotionError> {
     for (n, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let words = line.split([',', ';', '\t', ' ']).map(str::trim).filter(|word| !word.is_empty());
         let row: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
-        rows.push(row.ok_or_else(|| PlantFault::NotATable { line: n + 1 }.of(&name))?);
+        rows.push(row.ok_or_else(|| PlantFault::NotATable { line: n + 1 }.for_plant(&name))?);
     }
     Ok(rows)
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::along_trace::TimeBase;
-use super::looped::Loop;
+use super::closed_loop::Loop;
 use super::response::{DrivenLoop, Point, Reference, Tracking, tracking};
 use super::timing::Moment;
 
@@ -52,7 +52,7 @@ pub(super) struct Window {
 
 impl Window {
     /// So that the worst event falls into a step's rise, or into a quarter of two cycles.
-    pub fn of(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
+    pub fn new(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
         let rise_s = 1.0 / crossover_rad_per_s;
         let (before_s, length_s) = match reference {
             Reference::Sine { frequency_hz, .. } => (0.5 / frequency_hz, 2.0 / frequency_hz),

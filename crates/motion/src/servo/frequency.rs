@@ -162,7 +162,7 @@ pub(super) struct Rational {
 
 impl Rational {
     /// From one input to one output (Faddeev and LeVerrier's recursion).
-    pub fn of(plant: &Plant, input: usize, output: usize) -> Rational {
+    pub fn new(plant: &Plant, input: usize, output: usize) -> Rational {
         let n = plant.a.nrows();
         let (b, c) = (plant.b.columns(input, 1), plant.c.rows(output, 1));
         let mut m = DMatrix::identity(n, n);

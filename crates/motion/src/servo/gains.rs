@@ -65,7 +65,7 @@ pub struct PidGains {
 
 impl Gains {
     /// The numbers of a controller; of a PD or PID those of its design.
-    pub(super) fn of(plant: &Plant, design: &Design, controller: &Controller, period_ns: i64) -> Gains {
+    pub(super) fn new(plant: &Plant, design: &Design, controller: &Controller, period_ns: i64) -> Gains {
         let period_s = period_ns as f64 * 1e-9;
         let pid = |gain: &f64, ti: Option<&f64>, td: &f64| PidGains {
             gain: *gain,
@@ -143,9 +143,9 @@ mod tests {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
         let [f0, f1, f2] = feedforward(&plant).unwrap();
         assert!(f0.abs() < 1e-15 && (f1 - 1e-3).abs() < 1e-12 && (f2 - 1e-3).abs() < 1e-12);
-        let question = crate::servo::Question::of(plant.clone(), 1_000_000);
+        let question = crate::servo::Question::new(plant.clone(), 1_000_000);
         let Gains::Pid { loops, .. } =
-            Gains::of(&plant, &plant.design, &question.controller().unwrap(), 1_000_000)
+            Gains::new(&plant, &plant.design, &question.controller().unwrap(), 1_000_000)
         else {
             panic!("a PD")
         };

@@ -1,8 +1,8 @@
 //! Guarantees about jobs that may be missed: the miss itself is added to the jobs that are given or were seen.
 
+use super::closed_loop::Loop;
 use super::execution::Execution;
 use super::jobs::GivenTask;
-use super::looped::Loop;
 use super::misses::AtMost;
 use super::overrun::Late;
 use super::question::Question;

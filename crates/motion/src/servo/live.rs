@@ -27,7 +27,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(m: &DMatrix<f64>) -> Rows {
+    fn new(m: &DMatrix<f64>) -> Rows {
         Rows { columns: m.ncols(), values: m.transpose().iter().copied().collect() }
     }
 
@@ -89,15 +89,15 @@ impl LiveLoop {
         let reference = |i: usize| references.get(i).or(references.last()).copied();
         LiveLoop {
             powers: (0..=LONGEST_POWER)
-                .map(|k| Rows::of(&table.flow(1 << k).phi.rows(0, n).into_owned()))
+                .map(|k| Rows::new(&table.flow(1 << k).phi.rows(0, n).into_owned()))
                 .collect(),
-            output: Rows::of(&plant.c),
-            a: Rows::of(&controller.a),
-            b: Rows::of(&controller.b),
-            b_reference: Rows::of(&controller.b_reference),
-            c: Rows::of(&controller.c),
-            d: Rows::of(&controller.d),
-            d_reference: Rows::of(&controller.d_reference),
+            output: Rows::new(&plant.c),
+            a: Rows::new(&controller.a),
+            b: Rows::new(&controller.b),
+            b_reference: Rows::new(&controller.b_reference),
+            c: Rows::new(&controller.c),
+            d: Rows::new(&controller.d),
+            d_reference: Rows::new(&controller.d_reference),
             reads_states: controller.reads_states,
             references: (0..p).map(|i| reference(i).unwrap_or(Reference::Step(1.0))).collect(),
             look_every_ns: (period_ns / 4).max(1),

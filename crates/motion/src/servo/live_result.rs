@@ -5,12 +5,12 @@ use jitterlab_model::{Compensation, WakeMethod};
 use serde::{Deserialize, Serialize};
 
 use super::ServoError;
+use super::design_margins::Margins;
 use super::follow::usual_references;
 use super::live::{LiveLoop, TrackingError};
 use super::question::Question;
 use super::response::Reference;
 use super::result::LoopDescription;
-use super::stands::Margins;
 use crate::error::MotionError;
 
 /// Everything that was seen.
@@ -131,7 +131,7 @@ impl ServoLive {
         }
         let references = match references {
             [] => {
-                let crossover = Margins::of(question, 0)?.crossover_rad_per_s(question.period_ns);
+                let crossover = Margins::new(question, 0)?.crossover_rad_per_s(question.period_ns);
                 usual_references(crossover)[1..].to_vec()
             }
             given => given.to_vec(),

@@ -41,7 +41,7 @@ pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMar
             return None;
         }
     };
-    let rational = Rational::of(plant, channel, channel);
+    let rational = Rational::new(plant, channel, channel);
     let loop_gain = |w: f64| {
         let s = Complex::new(0.0, w);
         rational.at(w) * (Complex::new(1.0, 0.0) + s * *td + s.inv() * inverse_ti) * *gain
@@ -181,7 +181,7 @@ impl<'a> JitterMargin<'a> {
         if plant.sizes() != (plant.sizes().0, 1, 1) || controller.reads_states {
             return None;
         }
-        let rational = Rational::of(plant, 0, 0);
+        let rational = Rational::new(plant, 0, 0);
         if !rational.is_strictly_proper() {
             return None;
         }

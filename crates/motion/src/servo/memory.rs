@@ -245,14 +245,14 @@ mod tests {
     /// they follow each other.
     fn regimes(period_ns: i64, action: &str, row: &str, q: f64) -> (Vec<Stretches>, Rows) {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
-        let question = Question { overrun: action.parse().unwrap(), ..Question::of(plant, period_ns) };
+        let question = Question { overrun: action.parse().unwrap(), ..Question::new(plant, period_ns) };
         let mut closed = question.closed().unwrap();
         let late = if action == "skip" { 2.5 } else { 1.5 };
         let mut of = |share: f64| {
             let time = (share * period_ns as f64).round();
             let task = GivenTask { ..question.task(Execution::constant(time)) };
             let passed = if action == "skip" { share.floor() + 1.0 } else { 1.0 };
-            Stretches::of(&task.passage(&mut closed, time), passed * period_ns as f64 * 1e-9)
+            Stretches::from_flow(&task.passage(&mut closed, time), passed * period_ns as f64 * 1e-9)
         };
         let once = [of(0.5), of(late)];
         let mut counts = [0.0; 2];

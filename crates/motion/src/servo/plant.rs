@@ -9,8 +9,8 @@ use super::PlantFault;
 use super::description::{Description, StateSpace, TransferFunction, Zpk};
 use super::design::{Design, DesignSheet};
 use super::exported;
+use super::plant_file::{PerChannel, StateMatrix};
 use super::plant_loop::{self, LoopSheet, PlantLoop};
-use super::sheet::{OfStates, PerChannel};
 use crate::catalog::{self, Device};
 use crate::error::MotionError;
 
@@ -45,7 +45,7 @@ pub struct Plant {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct Sheet {
+struct PlantFile {
     name: String,
     #[serde(default)]
     source: String,
@@ -69,7 +69,7 @@ struct Sheet {
 #[serde(deny_unknown_fields, default)]
 struct Noise {
     input: Option<PerChannel<f64>>,
-    state: Option<OfStates>,
+    state: Option<StateMatrix>,
     measurement: Option<PerChannel<f64>>,
 }
 
@@ -78,7 +78,7 @@ struct Noise {
 #[serde(deny_unknown_fields, default)]
 struct Cost {
     output: Option<PerChannel<f64>>,
-    state: Option<OfStates>,
+    state: Option<StateMatrix>,
     input: Option<PerChannel<f64>>,
 }
 
@@ -116,7 +116,7 @@ impl Device for Plant {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::PLANTS;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
-        let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
+        let sheet: PlantFile = catalog::layout(Self::KIND, name, text)?;
         sheet.plant(name)
     }
 
@@ -125,13 +125,13 @@ impl Device for Plant {
         is_export.then(|| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             // Beside itself: its own path is the whole of it.
-            let sheet = Sheet { name, file: Some(path.into()), ..Sheet::default() };
+            let sheet = PlantFile { name, file: Some(path.into()), ..PlantFile::default() };
             sheet.plant("")
         })
     }
 }
 
-impl Sheet {
+impl PlantFile {
     /// The plant of a file of this name.
     fn plant(mut self, name: &str) -> Result<Plant, MotionError> {
         let own = Description {
@@ -141,7 +141,7 @@ impl Sheet {
         };
         let (description, name) = match &self.file {
             None => (own, name.to_owned()),
-            Some(_) if !own.is_empty() => return Err(PlantFault::DescribedOnce.of(name)),
+            Some(_) if !own.is_empty() => return Err(PlantFault::DescribedOnce.for_plant(name)),
             Some(file) => {
                 let path = Path::new(name).with_file_name(file);
                 (exported::description(&path)?, path.display().to_string())
@@ -150,17 +150,18 @@ impl Sheet {
         let name = name.as_str();
         let (a, b, c) = description.realised(name)?;
         if !description.names_states() && (self.noise.state.is_some() || self.cost.state.is_some()) {
-            return Err(PlantFault::NamelessStates.of(name));
+            return Err(PlantFault::NamelessStates.for_plant(name));
         }
         let (n, m, p) = (a.nrows(), b.ncols(), c.nrows());
         let each = |what: &'static str, values: Option<PerChannel<f64>>, unnamed: f64, channels: usize| {
             let values = values.unwrap_or(PerChannel::One(unnamed)).spread(name, what, channels)?;
             if values.iter().any(|v| !(*v >= 0.0 && v.is_finite())) {
-                return Err(PlantFault::Negative(what).of(name));
+                return Err(PlantFault::Negative(what).for_plant(name));
             }
             Ok(DMatrix::from_diagonal(&values.into()))
         };
-        let of_states = |what, values: &Option<OfStates>| OfStates::matrix(values.as_ref(), name, what, n);
+        let of_states =
+            |what, values: &Option<StateMatrix>| StateMatrix::matrix(values.as_ref(), name, what, n);
         let (noise, cost) = (self.noise, self.cost);
         let unnamed_noise = if noise.state.is_some() { 0.0 } else { 1.0 };
         let unnamed_weight = if cost.state.is_some() { 0.0 } else { 1.0 };
@@ -172,7 +173,7 @@ impl Sheet {
             p => (1..=p).map(|n| format!("output {n}")).collect(),
         });
         if design.is_some() && !self.loops.is_empty() {
-            return Err(PlantFault::TwiceControlled.of(name));
+            return Err(PlantFault::TwiceControlled.for_plant(name));
         }
         Plant {
             loops: plant_loop::loops(name, self.loops, &outputs, m)?,
@@ -202,7 +203,7 @@ impl Plant {
     /// The first thing that cannot be.
     pub fn checked(self) -> Result<Self, MotionError> {
         let (n, _, p) = self.sizes();
-        let fail = |fault: PlantFault| Err(fault.of(&self.name));
+        let fail = |fault: PlantFault| Err(fault.for_plant(&self.name));
         if n > MOST_STATES {
             return fail(PlantFault::TooManyStates { states: n, most: MOST_STATES });
         }

@@ -50,7 +50,7 @@ pub(super) fn loops(
     inputs: usize,
 ) -> Result<Vec<PlantLoop>, MotionError> {
     let names: Vec<String> = sheets.iter().map(|sheet| sheet.name.clone()).collect();
-    let fail = |fault: PlantFault| Err(fault.of(name));
+    let fail = |fault: PlantFault| Err(fault.for_plant(name));
     let mut all = Vec::new();
     for (place, sheet) in sheets.into_iter().enumerate() {
         if names[..place].contains(&sheet.name) {

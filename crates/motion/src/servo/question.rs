@@ -2,10 +2,10 @@
 
 use super::ServoError;
 use super::chain::Stationary;
+use super::closed_loop::{Closing, Loop};
 use super::controller::Controller;
 use super::execution::Execution;
 use super::jobs::GivenTask;
-use super::looped::{Closing, Loop};
 use super::overrun::{Late, OverrunAction};
 use super::plant::Plant;
 use super::several::{LoopTask, Several};
@@ -29,7 +29,7 @@ pub struct Question {
 
 impl Question {
     /// A plant under its own design, sampled at the start of a task that skips what it misses and written at its end.
-    pub fn of(plant: Plant, period_ns: i64) -> Question {
+    pub fn new(plant: Plant, period_ns: i64) -> Question {
         let (timing, overrun) = (TaskTiming::default(), OverrunAction::default());
         Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }
     }
@@ -53,7 +53,7 @@ impl Question {
     /// The plant closed by another controller.
     pub fn closed_by(&self, controller: &Controller) -> Loop {
         let defers = matches!(self.timing.actuation, Actuation::AtNextStart | Actuation::AtNextDue);
-        Loop::of(&self.plant, vec![Closing::whole(&self.plant, controller)], defers)
+        Loop::with_closings(&self.plant, vec![Closing::whole(&self.plant, controller)], defers)
     }
 
     /// The stationary loop of a task with these execution times, under the question's overrun action.

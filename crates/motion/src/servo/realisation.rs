@@ -19,13 +19,13 @@ pub(super) fn transfer_function(name: &str, num: &[f64], den: &[f64]) -> Result<
     let (num, den) = (strip(num), strip(den));
     let n = den.len().saturating_sub(1);
     if num.iter().chain(&den).any(|c| !c.is_finite()) {
-        return Err(PlantFault::NotANumber.of(name));
+        return Err(PlantFault::NotANumber.for_plant(name));
     }
     if n == 0 || num.is_empty() {
-        return Err(PlantFault::NoTransferFunction.of(name));
+        return Err(PlantFault::NoTransferFunction.for_plant(name));
     }
     if num.len() > n {
-        return Err(PlantFault::Improper { numerator: num.len() - 1, denominator: n }.of(name));
+        return Err(PlantFault::Improper { numerator: num.len() - 1, denominator: n }.for_plant(name));
     }
     let mut a = DMatrix::zeros(n, n);
     for (j, c) in den[1..].iter().enumerate() {
@@ -64,7 +64,7 @@ pub(super) fn polynomial(name: &str, roots: &[Complex<f64>]) -> Result<Vec<f64>,
     }
     let largest = coefficients.iter().map(|c| c.norm()).fold(0.0, f64::max);
     if coefficients.iter().any(|c| c.im.abs() > 1e-9 * largest) {
-        return Err(PlantFault::Unpaired.of(name));
+        return Err(PlantFault::Unpaired.for_plant(name));
     }
     Ok(coefficients.into_iter().map(|c| c.re).collect())
 }

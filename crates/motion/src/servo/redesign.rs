@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::along_trace::{AlongTrace, Interval};
 use super::chain::Chain;
+use super::closed_loop::Loop;
 use super::controller::Controller;
 use super::course::{Warmed, along_cycles, parts_of, spread};
 use super::crossings::LoopMargins;
@@ -11,7 +12,6 @@ use super::cycles::{Cycle, under};
 use super::design::Design;
 use super::evaluate::{Evaluated, Evaluation};
 use super::gains::Gains;
-use super::looped::Loop;
 use super::margins::{DelayMargin, delay_margin};
 use super::overrun::Without;
 use super::plant::Plant;
@@ -117,7 +117,7 @@ impl Several {
                 recovered: now.cost_interval.and_then(|_| recovered(&along, &now.along)),
                 delay: delay_margin(&question.plant, &controller, question.period_ns),
                 peak: largest_peak(&question.plant, &controller, question.period_ns),
-                gains: Gains::of(&question.plant, &design, &controller, question.period_ns),
+                gains: Gains::new(&question.plant, &design, &controller, question.period_ns),
             }
         };
         Ok(done.map(of).collect())

@@ -3,11 +3,11 @@
 use jitterlab_model::Activation;
 use serde::Serialize;
 
-use super::along_trace::{AlongTrace, TimeBase, Walk};
+use super::along_trace::{AlongTrace, CovarianceAlongTrace, TimeBase};
 use super::chain::Chain;
+use super::closed_loop::Loop;
 use super::cycles::{Cycle, Cycles, under};
 use super::evaluate::Evaluation;
-use super::looped::Loop;
 use super::overrun::Late;
 use super::question::Question;
 use super::timing::{Job, Moments};
@@ -112,7 +112,7 @@ impl Question {
         interval: TimeBase,
         now: &Evaluation,
     ) -> AlongTrace {
-        let mut walk = Walk::new(closed, interval, now.ideal.covariance.as_ref(), 0);
+        let mut walk = CovarianceAlongTrace::new(closed, interval, now.ideal.covariance.as_ref(), 0);
         let mut moments = Moments::new(self.timing, self.period_ns, 0);
         window.iter().for_each(|a| moments.job(&Job::from(a), |moment| walk.pass(moment)));
         walk.finish()

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ServoError;
 use super::along_trace::TimeBase;
-use super::looped::{Act, Event, Loop};
+use super::closed_loop::{Act, Event, Loop};
 use super::timing::Moment;
 use crate::error::MotionError;
 

@@ -10,12 +10,12 @@ use super::along_trace::Interval;
 use super::assessment::{LoopAssessment, Wishes};
 use super::chain::Stationary;
 use super::curves::{DelayCost, over_delays};
+use super::design_margins::Margins;
 use super::execution::Execution;
 use super::misses::AtMost;
 use super::overrun::OverrunAction;
 use super::question::Question;
 use super::record::Record;
-use super::stands::Margins;
 use super::verdict::{Verdict, asked_side, cost_side};
 use super::weakly_hard::UnderMisses;
 use crate::error::MotionError;
@@ -170,7 +170,7 @@ impl ServoResult {
         let [misses, misses_as_given] = question.under_misses(&execution, misses)?;
         let sides = std::iter::once(side).chain(misses.iter().map(asked_side)).collect();
         let under = LoopUnderExecution {
-            verdict: Verdict::of(sides),
+            verdict: Verdict::new(sides),
             execution: text.into(),
             overrun: question.overrun,
             utilisation: execution.mean_ns() / question.period_ns as f64,
@@ -181,7 +181,8 @@ impl ServoResult {
             misses,
             misses_as_given,
         };
-        let margins = Margins::of(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
+        let margins =
+            Margins::new(question, question.output_delay_ns(0, execution.mean_ns().round() as i64))?;
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
     }
 
@@ -190,7 +191,7 @@ impl ServoResult {
     /// # Errors
     /// As [`super::Design::controller`].
     pub fn alone(question: &Question) -> Result<ServoResult, MotionError> {
-        let margins = Margins::of(question, 0)?;
+        let margins = Margins::new(question, 0)?;
         let judged = Judged::ConstantDelays { costs: over_delays(question) };
         Ok(ServoResult { closed: question.into(), margins, judged })
     }

@@ -8,9 +8,9 @@ use jitterlab_model::units::parse_duration_ns;
 use serde::Serialize;
 
 use super::ServoError;
-use super::bound::PlantAsked;
+use super::closings::PlantAsked;
 use super::execution::Execution;
-use super::merged::common_multiple;
+use super::job_sequence::common_multiple;
 use super::overrun::Late;
 use super::timing::Job;
 use crate::error::MotionError;

@@ -7,13 +7,13 @@
 use super::ServoError;
 use super::cascade::closings;
 use super::chain::{Chain, Stationary, Stretches};
+use super::closed_loop::{Act, Closing, Loop};
 use super::course::Course;
 use super::cycles::{Cycles, Owed, Together};
 use super::execution::Execution;
+use super::job_sequence::{Merged, common_multiple};
 use super::jobs::GivenTask;
-use super::looped::{Act, Closing, Loop};
 use super::mean_timing::Timings;
-use super::merged::{Merged, common_multiple};
 use super::overrun::{Late, OverrunAction, Without};
 use super::plant::Plant;
 use super::replay::Replay;
@@ -96,7 +96,7 @@ impl Several {
                 self.tasks.iter().map(|task| (task.period_ns, task.loops.clone())).collect();
             closings(&self.plant, &tasks)?
         };
-        Ok(Loop::of(&self.plant, closings, defers))
+        Ok(Loop::with_closings(&self.plant, closings, defers))
     }
 
     /// No cycles yet. Long bursts of one task are cut where its jobs start.
@@ -209,7 +209,7 @@ impl Several {
                 Some(begin) => {
                     let length = (together.time_ns - begin) as f64;
                     let passage = closed.passage(&events, length);
-                    found = Some(Stretches::of(&passage, length * 1e-9));
+                    found = Some(Stretches::from_flow(&passage, length * 1e-9));
                     false
                 }
                 None => true,

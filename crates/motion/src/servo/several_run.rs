@@ -1,17 +1,17 @@
 //! What timing does to several loops: of a run, or of given execution times put through a schedule.
 
-use super::along_trace::{TimeBase, Walk};
+use super::along_trace::{CovarianceAlongTrace, TimeBase};
 use super::assessment::{Wishes, proved_of_seen};
 use super::chain::Stationary;
+use super::closed_loop::Loop;
 use super::evaluate::Evaluated;
 use super::execution::Execution;
 use super::follow::{FollowedReference, POINTS, Window, compared, usual_references};
+use super::job_sequence::{Jobs, Merged};
 use super::jobs::GivenTask;
 use super::late_jobs::under_recorded;
-use super::looped::Loop;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
 use super::mean_timing::JobTiming;
-use super::merged::{Jobs, Merged};
 use super::overrun::{Late, OverrunAction};
 use super::record::Record;
 use super::response::Reference;
@@ -148,7 +148,7 @@ impl Several {
         let own = self.tasks.len();
         let mut alone = Vec::new();
         for i in 0..if own > 1 { own } else { 0 } {
-            let mut walk = Walk::new(closed, TimeBase::Nominal, ideal.covariance.as_ref(), 0);
+            let mut walk = CovarianceAlongTrace::new(closed, TimeBase::Nominal, ideal.covariance.as_ref(), 0);
             self.merged_but(sources, i)?.run(|moment| {
                 match moment {
                     Ok(Moment::At(time, event)) => {
@@ -186,7 +186,7 @@ impl Several {
         let windows: Vec<(Reference, i64, i64)> = references
             .iter()
             .map(|reference| {
-                let window = Window::of(*reference, rate, self.period_ns());
+                let window = Window::new(*reference, rate, self.period_ns());
                 (*reference, worst_ns.saturating_sub(window.before_ns), window.length_ns)
             })
             .collect();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::ServoError;
-use super::merged::Jobs;
+use super::job_sequence::Jobs;
 use super::overrun::Late;
 use super::record::Record;
 use super::replay::Replay;

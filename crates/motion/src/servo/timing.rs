@@ -5,7 +5,7 @@ use std::str::FromStr;
 use jitterlab_model::{Activation, Flags};
 
 use super::ServoError;
-use super::looped::{Act, Event};
+use super::closed_loop::{Act, Event};
 use super::overrun::Without;
 use crate::error::MotionError;
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::along_trace::Interval;
 use super::chain::Stationary;
+use super::design_margins::Margins;
 use super::evaluate::Evaluation;
 use super::follow::FollowedReference;
 use super::margins::DelayMargin;
@@ -13,7 +14,6 @@ use super::mean_timing::MeanTiming;
 use super::memory::Stability;
 use super::misses::AtMost;
 use super::response::Reference;
-use super::stands::Margins;
 use super::weakly_hard::{Guarantee, UnderMisses};
 
 /// A loss up to which a loop is good: what nobody knows of a plant is as much.
@@ -118,7 +118,7 @@ pub struct Verdict {
 
 impl Verdict {
     /// Of sides in the order of their weight.
-    pub(super) fn of(mut sides: Vec<Side>) -> Verdict {
+    pub(super) fn new(mut sides: Vec<Side>) -> Verdict {
         sides.sort_by_key(|side| std::cmp::Reverse(side.fitness));
         Verdict { fitness: sides.first().map_or(Fitness::CannotTell, |side| side.fitness), sides }
     }
@@ -199,7 +199,7 @@ pub(super) fn of_loops<'a>(
     sides.extend(delays.max_by(|a, b| a.fitness.cmp(&b.fitness)));
     sides.extend(asked.iter().map(asked_side));
     sides.extend(event_side(responses));
-    Verdict::of(sides)
+    Verdict::new(sides)
 }
 
 /// The time from the due time to the output against the longest constant delay that the loop stands.
@@ -252,5 +252,5 @@ pub(super) fn of_run(
     }
     sides.extend(asked.iter().map(asked_side));
     sides.extend(event_side(responses));
-    Verdict::of(sides)
+    Verdict::new(sides)
 }

@@ -34,7 +34,7 @@ impl StepTiming {
     /// The timing of a run's task; `None` where nothing ran, or its source does not tell the largest latency.
     ///
     /// Where only period errors are known, the largest of these stands for the jitter, as LinuxCNC takes it.
-    pub fn of(stats: &TimingStats) -> Option<StepTiming> {
+    pub fn from_stats(stats: &TimingStats) -> Option<StepTiming> {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let magnitude = errors.min_ns().zip(errors.max_ns());
         let magnitude = magnitude.map(|(min, max)| min.saturating_abs().max(max.saturating_abs()));
@@ -185,7 +185,7 @@ impl AxisAssessment {
                 exact_steps_per_s: axis.speed_at_share(share, jitter_s)?,
             })
         };
-        let of = |period| errors.and_then(|e| TimingRisk::of(e, &axis.drive, stepconf.mode, period));
+        let of = |period| errors.and_then(|e| TimingRisk::new(e, &axis.drive, stepconf.mode, period));
         Ok(AxisAssessment {
             timing,
             base_period_ns,
@@ -196,7 +196,7 @@ impl AxisAssessment {
             unviolated: errors.and_then(|e| TimingRisk::shortest(e, &axis.drive, stepconf.mode, 0.0)),
             risk_at_stepconf: of(stepconf.min_period_ns),
             risk_at_base: of(base_period_ns),
-            reversal: Reversal::of(&axis.drive, base_period_ns, timing.jitter_ns),
+            reversal: Reversal::new(&axis.drive, base_period_ns, timing.jitter_ns),
             stepconf,
             stepconf_other: StepConf::in_mode(stepconf.mode.other(), timing.period_error_ns, &axis.drive),
             rows: speeds
@@ -291,8 +291,8 @@ mod tests {
     #[test]
     fn one_command_s_worth_of_knowledge_gives_an_answer() {
         let (axis, stats) = (axis(), run());
-        let timing = StepTiming::of(&stats).unwrap();
-        let errors = IntervalErrors::of(&stats);
+        let timing = StepTiming::from_stats(&stats).unwrap();
+        let errors = IntervalErrors::from_stats(&stats);
         let speeds = AxisAssessment::usual_speeds(&axis).unwrap();
         let found = AxisAssessment::new(&axis, timing, Some(errors), None, &speeds).unwrap();
         assert_eq!((timing.jitter_ns, found.base_period_ns), (38_000, 50_000));

@@ -25,7 +25,7 @@ pub struct Drive {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sheet {
+struct DriveFile {
     name: String,
     #[serde(default)]
     source: String,
@@ -41,7 +41,7 @@ impl Device for Drive {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::DRIVES;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
-        let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
+        let sheet: DriveFile = catalog::layout(Self::KIND, name, text)?;
         let read = |key: &str, text: &str| {
             parse_duration_ns(text).map_err(|error| MotionError::Layout {
                 kind: Self::KIND,

@@ -38,7 +38,7 @@ pub struct Motor {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sheet {
+struct MotorFile {
     name: String,
     #[serde(default)]
     source: String,
@@ -59,7 +59,7 @@ impl Device for Motor {
     const SHIPPED: &'static [(&'static str, &'static str)] = catalog::shipped::MOTORS;
 
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError> {
-        let sheet: Sheet = catalog::layout(Self::KIND, name, text)?;
+        let sheet: MotorFile = catalog::layout(Self::KIND, name, text)?;
         let read = |dimension, field, text: &str| {
             parse(dimension, field, text).map_err(|error| MotionError::Quantity { name: name.into(), error })
         };

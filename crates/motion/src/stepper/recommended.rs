@@ -67,7 +67,7 @@ pub struct StepperVerdict {
 
 impl StepperVerdict {
     /// The verdict on an axis.
-    pub fn of(axis: &Axis, found: &AxisAssessment, asked_base_ns: Option<i64>) -> Self {
+    pub fn new(axis: &Axis, found: &AxisAssessment, asked_base_ns: Option<i64>) -> Self {
         let timing = &found.timing;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
         let conf = StepConf::in_mode(found.stepconf.mode, jitter_ns, &axis.drive);
@@ -174,10 +174,10 @@ impl BaseThread {
     ///
     /// # Errors
     /// Why it says nothing, or that no software should step.
-    pub fn of(run: &OneTask, drive: &Drive) -> Result<Self, NoSteps> {
-        let timing = StepTiming::of(&run.stats).ok_or(NoSteps::Untold)?;
+    pub fn new(run: &OneTask, drive: &Drive) -> Result<Self, NoSteps> {
+        let timing = StepTiming::from_stats(&run.stats).ok_or(NoSteps::Untold)?;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
-        match NoSteps::open(&timing, Some(&JudgedRun::of(run))) {
+        match NoSteps::open(&timing, Some(&JudgedRun::from_task(run))) {
             Some(NoSteps::Policy) => Err(NoSteps::Policy),
             _ if jitter_ns > TOO_LATE_NS => Err(NoSteps::TooLate { jitter_ns }),
             Some(why) => Err(why),

@@ -172,8 +172,8 @@ impl StepperQuestion {
     /// # Errors
     /// An axis that lacks figures, a run whose source does not tell its largest latency.
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
-        let timing = StepTiming::of(stats).ok_or(StepperError::NoLargest)?;
-        self.judged(timing, Some(IntervalErrors::of(stats)), Some(run))
+        let timing = StepTiming::from_stats(stats).ok_or(StepperError::NoLargest)?;
+        self.judged(timing, Some(IntervalErrors::from_stats(stats)), Some(run))
     }
 
     fn judged(
@@ -183,7 +183,7 @@ impl StepperQuestion {
         run: Option<JudgedRun>,
     ) -> Result<StepperResult, MotionError> {
         let assessment = AxisAssessment::new(&self.axis, timing, errors, self.base_period_ns, &self.speeds)?;
-        let verdict = StepperVerdict::of(&self.axis, &assessment, self.base_period_ns);
+        let verdict = StepperVerdict::new(&self.axis, &assessment, self.base_period_ns);
         let verdict = verdict.as_far_as_tested(&timing, run.as_ref());
         let independent = matches!(errors, Some(IntervalErrors::FromLatency(_)));
         let mut result = StepperResult {

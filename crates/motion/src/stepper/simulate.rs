@@ -86,7 +86,7 @@ pub fn simulate(
     }
     let mut motor = TwoPhase::running(axis, full_steps_per_s)?;
     let wanted = axis.load_torque_nm + axis.friction * axis.shaft_rad_per_s(full_steps_per_s);
-    let mut seen = Seen::new(torque, wanted, watch, &motor);
+    let mut seen = RotorFigures::new(torque, wanted, watch, &motor);
     let mut pulses = pulses_ns.into_iter();
     let mut last_ns = pulses.next().ok_or(StepperError::NoPulses)?;
     motor.command(1);
@@ -104,7 +104,7 @@ pub fn simulate(
 }
 
 /// Gathers the figures while time passes.
-struct Seen {
+struct RotorFigures {
     watch: Watch,
     /// Torque of the motor at its speed, and what load and friction take of it, in N m.
     torque: f64,
@@ -138,10 +138,10 @@ struct Kept {
 /// Weight of the newest value in the running mean that tells where the rotor is for good, per second.
 const RECENT_PER_S: f64 = 100.0;
 
-impl Seen {
+impl RotorFigures {
     fn new(torque: f64, wanted: f64, watch: Watch, motor: &TwoPhase) -> Self {
         let rest = motor.load_angle_steps();
-        Seen {
+        RotorFigures {
             watch,
             torque,
             wanted,

@@ -104,7 +104,7 @@ pub enum IntervalErrors<'a> {
 
 impl<'a> IntervalErrors<'a> {
     /// What a run knows of its intervals.
-    pub fn of(stats: &'a TimingStats) -> Self {
+    pub fn from_stats(stats: &'a TimingStats) -> Self {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let a_period_late = latency.peak_to_peak_ns().is_some_and(|range| range >= stats.period_ns());
         match () {
@@ -207,7 +207,7 @@ pub struct TimingRisk {
 impl TimingRisk {
     /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, or of which only bounds of these are known,
     /// or a period that is not positive.
-    pub fn of(
+    pub fn new(
         errors: IntervalErrors,
         drive: &Drive,
         mode: StepMode,
@@ -252,12 +252,12 @@ impl TimingRisk {
         let (mut low, mut high) = (need - 1, need - worst);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            match Self::of(errors, drive, mode, middle) {
+            match Self::new(errors, drive, mode, middle) {
                 Some(risk) if risk.expected_per_hour <= per_hour => high = middle,
                 _ => low = middle,
             }
         }
-        Self::of(errors, drive, mode, high)
+        Self::new(errors, drive, mode, high)
     }
 }
 
@@ -280,7 +280,7 @@ impl Reversal {
     /// A reversal on a base period, under a release jitter. Two ticks any number of periods apart come closer than
     /// nominal by at most the release jitter. LinuxCNC's StepConf adds its jitter figure to both times for that
     /// reason.
-    pub fn of(drive: &Drive, base_period_ns: i64, jitter_ns: i64) -> Reversal {
+    pub fn new(drive: &Drive, base_period_ns: i64, jitter_ns: i64) -> Reversal {
         let base_period_ns = base_period_ns.max(1);
         let ticks = |time_ns: i64| (time_ns + base_period_ns - 1) / base_period_ns;
         let (hold_ticks, setup_ticks) = (ticks(drive.direction_hold_ns), ticks(drive.direction_setup_ns));
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
     use crate::catalog;
     use jitterlab_model::Activation;
-    use jitterlab_model::distribution::{Lacks, Moments};
+    use jitterlab_model::distribution::{Moments, SourceGaps};
 
     fn drive(time: i64, space: i64) -> Drive {
         let stepconf: Drive = catalog::find("stepconf", None).unwrap();
@@ -381,11 +381,11 @@ mod tests {
     #[test]
     fn a_reversal_takes_whole_ticks_and_jitter_eats_what_they_leave() {
         let drive = Drive { direction_hold_ns: 10_000, direction_setup_ns: 35_000, ..drive(5_000, 5_000) };
-        let steady = Reversal::of(&drive, 20_000, 4_000);
+        let steady = Reversal::new(&drive, 20_000, 4_000);
         assert_eq!((steady.hold_ticks, steady.setup_ticks, steady.spare_ns), (1, 2, 5_000));
-        assert!(!steady.broken_by_jitter && Reversal::of(&drive, 20_000, 5_001).broken_by_jitter);
+        assert!(!steady.broken_by_jitter && Reversal::new(&drive, 20_000, 5_001).broken_by_jitter);
         let free = Drive { direction_hold_ns: 0, direction_setup_ns: 0, ..drive };
-        assert!(!Reversal::of(&free, 20_000, 1_000_000).broken_by_jitter);
+        assert!(!Reversal::new(&free, 20_000, 1_000_000).broken_by_jitter);
     }
 
     #[test]
@@ -405,7 +405,7 @@ mod tests {
         errors.record(-20_000);
         let drive = drive(5_000, 5_000);
         let measured = IntervalErrors::Measured(&errors);
-        let risk = TimingRisk::of(measured, &drive, StepMode::SingleStep, 20_000).unwrap();
+        let risk = TimingRisk::new(measured, &drive, StepMode::SingleStep, 20_000).unwrap();
         assert_eq!((risk.seen, risk.of), (1.0, 10_000));
         assert!((risk.expected_per_hour - 1e-4 * 3600.0 / 20e-6).abs() < 1e-6);
         let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
@@ -433,10 +433,10 @@ mod tests {
             });
             due_ns += 25_000 * (1 + i64::from(missed));
         }
-        let errors = IntervalErrors::of(&stats);
+        let errors = IntervalErrors::from_stats(&stats);
         assert!(matches!(errors, IntervalErrors::LateTicks(_)));
         let drive = drive(5_000, 5_000);
-        let risk = |period| TimingRisk::of(errors, &drive, StepMode::SingleStep, period).unwrap().seen;
+        let risk = |period| TimingRisk::new(errors, &drive, StepMode::SingleStep, period).unwrap().seen;
         assert_eq!((risk(30_000), risk(64_999), risk(65_000)), (1_000.0, 1_000.0, 0.0));
         let safe = TimingRisk::shortest(errors, &drive, StepMode::SingleStep, 0.0).unwrap();
         assert_eq!(safe.base_period_ns, 65_000);
@@ -446,11 +446,11 @@ mod tests {
     fn extremes_alone_give_no_risk_but_the_period_that_is_never_broken() {
         let open = Beyond { count: 80_000, from_ns: -8_000, to_ns: Some(10_000) };
         let moments = Moments { count: 80_000, min_ns: -8_000, max_ns: 10_000, sum: 0, sum_of_squares: 0 };
-        let errors =
-            Distribution::from_parts(moments, []).lacking(Lacks { beyond: Some(open), ..Lacks::default() });
+        let errors = Distribution::from_parts(moments, [])
+            .lacking(SourceGaps { beyond: Some(open), ..SourceGaps::default() });
         let measured = IntervalErrors::Measured(&errors);
         let drive = drive(5_000, 5_000);
-        assert!(TimingRisk::of(measured, &drive, StepMode::SingleStep, 12_000).is_none());
+        assert!(TimingRisk::new(measured, &drive, StepMode::SingleStep, 12_000).is_none());
         let safe = TimingRisk::shortest(measured, &drive, StepMode::SingleStep, 0.0).unwrap();
         assert_eq!((safe.seen, safe.base_period_ns), (0.0, 13_000));
     }
@@ -463,7 +463,7 @@ mod tests {
         let drive = drive(5_000, 5_000);
         // An interval shrinks by 90 ns when a late activation is followed by a punctual one: 0.1 x 0.9.
         let risk = |period| {
-            TimingRisk::of(IntervalErrors::FromLatency(&latency), &drive, StepMode::SingleStep, period)
+            TimingRisk::new(IntervalErrors::FromLatency(&latency), &drive, StepMode::SingleStep, period)
                 .unwrap()
         };
         assert!((risk(5_089).seen - 90.0).abs() < 1e-9);

@@ -31,7 +31,7 @@ fn trace(periods: u64, h: i64, jitter: f64, missed: f64, seed: u64) -> Vec<Activ
 
 /// (stationary cost, cost along the trace, half the interval of that)
 fn both(plant: &Plant, h: i64, trace: &[Activation]) -> Option<(f64, f64, f64)> {
-    let found = Question::of(plant.clone(), h).evaluate(trace).ok()?;
+    let found = Question::new(plant.clone(), h).evaluate(trace).ok()?;
     // Slower loops would need longer traces for their parts to be independent.
     if found.independent.radius_per_period > 0.99 {
         return None;

@@ -3,7 +3,7 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Act, Chain, Design, Event, Loop, Moment, Plant, Stationary, Stretches, TimeBase, Walk,
+    Act, Chain, CovarianceAlongTrace, Design, Event, Loop, Moment, Plant, Stationary, Stretches, TimeBase,
 };
 use nalgebra::DMatrix;
 
@@ -150,7 +150,7 @@ fn a_loop_that_starts_late_costs_what_jittertime_computes() {
     for (seconds, accumulated) in
         [(1, 0.5), (3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
     {
-        let mut walk = Walk::new(&closed, TimeBase::Nominal, None, 0);
+        let mut walk = CovarianceAlongTrace::new(&closed, TimeBase::Nominal, None, 0);
         walk.pass(Moment::Cut(0));
         for second in 3..=seconds.max(3) {
             walk.pass(Moment::At(second.min(seconds) * h, Act::Sample.alone()));
@@ -268,7 +268,8 @@ fn along_a_chain(
     begin: &Stationary,
 ) -> (f64, f64) {
     const PERIODS: i64 = 100_000;
-    let mut walk = Walk::new(closed, TimeBase::Nominal, begin.covariance.as_ref(), PERIODS / 50 * h);
+    let mut walk =
+        CovarianceAlongTrace::new(closed, TimeBase::Nominal, begin.covariance.as_ref(), PERIODS / 50 * h);
     let (mut state, mut random) = (0, 20_011_116_u64);
     walk.pass(Moment::Cut(0));
     for period in 0..PERIODS {

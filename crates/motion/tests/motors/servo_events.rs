@@ -16,7 +16,7 @@ fn worst_event(period_ns: i64, late: f64) -> FollowedReference {
     };
     let run: Vec<Activation> =
         (0..count).filter(|k| *k <= place || k * period_ns > free_ns).map(job).collect();
-    let question = Question::of(catalog::find("dc-servo", None).unwrap(), period_ns);
+    let question = Question::new(catalog::find("dc-servo", None).unwrap(), period_ns);
     let mut found = LoopAssessment::new(&question, run.as_slice(), &Wishes::default()).unwrap().0;
     found.responses.remove(0)
 }

@@ -86,7 +86,7 @@ fn run(latencies: &[f64]) -> Vec<Activation> {
 fn intervals_hold_the_cost_of_long_runs_however_the_timing_hangs_together() {
     const RUNS: u64 = 40;
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
-    let question = Question::of(plant, H);
+    let question = Question::new(plant, H);
     let all: [(&str, Process); 6] = [
         ("white", white),
         ("dependent", dependent),

@@ -10,7 +10,7 @@ fn question(file: &str, controller: &str) -> Question {
     let path = format!("{}/tests/data/python-control/{file}", env!("CARGO_MANIFEST_DIR"));
     let mut plant: Plant = catalog::find(&path, None).unwrap();
     plant.design = Design::parse(controller, 1).unwrap();
-    Question::of(plant, PERIOD_NS)
+    Question::new(plant, PERIOD_NS)
 }
 
 fn figure(key: &str) -> f64 {
@@ -26,7 +26,7 @@ fn near(found: f64, expected: f64, share: f64) {
 #[test]
 fn margins_are_python_control_s_of_a_continuous_and_of_a_sampled_transfer_function() {
     for file in ["motor-tf.json", "motor-sampled-tf.json"] {
-        let found = Margins::of(&question(file, "pd:0.12:10ms"), 0).unwrap().channels.remove(0);
+        let found = Margins::new(&question(file, "pd:0.12:10ms"), 0).unwrap().channels.remove(0);
         let nearest = found.punctual.unwrap().nearest().unwrap();
         near(nearest.degrees, figure("motor degrees"), 1e-6);
         near(nearest.crossover_rad_per_s, figure("motor crossover"), 1e-6);
@@ -58,7 +58,7 @@ fn a_design_that_is_unstable_is_refused_with_the_reason() {
     );
     let path = format!("{}/tests/data/python-control/axis-ss.json", env!("CARGO_MANIFEST_DIR"));
     let plant: Plant = catalog::find(&path, None).unwrap();
-    let message = Question::of(plant, PERIOD_NS).ideal().unwrap_err().to_string();
+    let message = Question::new(plant, PERIOD_NS).ideal().unwrap_err().to_string();
     assert!(message.contains("--controller"), "{message}");
 }
 
@@ -100,7 +100,7 @@ fn what_is_no_plant_is_refused_with_the_reason() {
         std::fs::write(&path, text).unwrap();
         let refused = catalog::find(&path, None).and_then(|mut plant: Plant| {
             plant.design = Design::parse("pd:1:1ms", 1)?;
-            Question::of(plant, PERIOD_NS).ideal()
+            Question::new(plant, PERIOD_NS).ideal()
         });
         let message = refused.unwrap_err().to_string();
         let told: String = text.chars().take(60).collect();

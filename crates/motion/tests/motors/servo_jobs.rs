@@ -54,7 +54,7 @@ fn execution(text: &str, period_ns: i64) -> Execution {
 }
 
 fn solved(plant: &Plant, period_ns: i64, execution: &Execution, action: OverrunAction) -> Stationary {
-    Question { overrun: action, ..Question::of(plant.clone(), period_ns) }.under(execution).unwrap()
+    Question { overrun: action, ..Question::new(plant.clone(), period_ns) }.under(execution).unwrap()
 }
 
 /// Cells whose backlog makes a job depend on those before: followed along a sequence that is drawn.
@@ -116,7 +116,7 @@ fn every_bound_of_the_check_table_under_misses() {
             let plant = plant(name);
             let action: OverrunAction = policy.parse().unwrap();
             let map = |x: f64| {
-                let question = Question { overrun: action, ..Question::of(plant.clone(), period_ns) };
+                let question = Question { overrun: action, ..Question::new(plant.clone(), period_ns) };
                 let task = question.task(Execution::constant((x * period_ns as f64).round()));
                 let mut closed = question.closed().unwrap();
                 task.passage(&mut closed, task.execution.longest_ns()).phi
@@ -166,7 +166,7 @@ fn jitterbug_s_example_of_killed_jobs_and_an_observer_without_data() {
         let kinds = times.map(|ns| Kind { share: 1.0, low_ns: ns, high_ns: ns }).collect();
         let design_delay_ns = m * h / 40;
         let overrun = "kill/predict".parse().unwrap();
-        let question = Question { overrun, design_delay_ns, ..Question::of(plant("osc-lqg"), h) };
+        let question = Question { overrun, design_delay_ns, ..Question::new(plant("osc-lqg"), h) };
         let found = question.under(&Execution::independent(kinds)).unwrap().cost;
         assert!(found == cost || (found - cost).abs() < 6e-7, "{m}: {found}");
     }
@@ -191,7 +191,7 @@ fn the_same_run_gives_the_same_figures_each_time() {
             })
         })
         .collect();
-    let question = Question::of(plant("dc-servo"), period_ns);
+    let question = Question::new(plant("dc-servo"), period_ns);
     let judged = || LoopAssessment::new(&question, run.as_slice(), &Wishes::default()).unwrap().0;
     let (first, second) = (judged(), judged());
     assert_eq!(first.misses, second.misses);

@@ -36,7 +36,7 @@ fn cells() -> Vec<Cell> {
         };
         let period_ns = jitterlab_model::units::parse_duration_ns(period).unwrap();
         Cell {
-            question: Question { overrun: action.parse().unwrap(), ..Question::of(plant, period_ns) },
+            question: Question { overrun: action.parse().unwrap(), ..Question::new(plant, period_ns) },
             hit: number(hit),
             late: late.split('+').map(number).collect(),
             at_most: AtMost { misses: m.parse().unwrap(), of: k.parse().unwrap() },
@@ -166,7 +166,7 @@ fn the_miss_is_in_the_proof_though_no_job_misses() {
 fn a_task_that_catches_up_is_not_proved_by_jobs_that_never_miss() {
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
     let overrun: OverrunAction = "catch-up".parse().unwrap();
-    let question = Question { overrun, ..Question::of(plant, 4_000_000) };
+    let question = Question { overrun, ..Question::new(plant, 4_000_000) };
     let at_most = AtMost { misses: 2, of: 3 };
     let result = ServoResult::under_execution(&question, "0.5h", &[at_most]).unwrap();
     assert_eq!(result.verdict().unwrap().fitness, jitterlab_model::Fitness::CannotTell);

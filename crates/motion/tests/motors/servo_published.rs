@@ -3,8 +3,8 @@
 
 use jitterlab_motion::catalog::Device;
 use jitterlab_motion::servo::{
-    Act, Chain, DelayMargin, Execution, Kind, Loop, Moment, Plant, Question, Stationary, Stretches, TimeBase,
-    Walk, delay_margin, phase_margin,
+    Act, Chain, CovarianceAlongTrace, DelayMargin, Execution, Kind, Loop, Moment, Plant, Question,
+    Stationary, Stretches, TimeBase, delay_margin, phase_margin,
 };
 use nalgebra::DMatrix;
 
@@ -25,7 +25,7 @@ fn delayed(plant: &Plant, period_ns: i64, share: f64) -> Stationary {
 fn periods(closed: &mut Loop, period_ns: i64, share: f64) -> Stretches {
     let h = period_ns as f64;
     let events = [(0.0, Act::Sample.alone()), ((share * h).round(), Act::Finish.alone())];
-    Stretches::of(&closed.passage(&events, h), h * 1e-9)
+    Stretches::from_flow(&closed.passage(&events, h), h * 1e-9)
 }
 
 /// Zhang, Branicky and Phillips, "Stability of Networked Control Systems", IEEE Control Systems Magazine 21 (2001):
@@ -187,7 +187,7 @@ fn an_integrator_whose_first_outputs_are_missed_costs_what_jittertime_prints() {
     let closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
     for (end, expected) in [(3, 4.5), (4, 5.803847577293369), (5, 6.629510429125013), (6, 7.420841162336913)]
     {
-        let mut walk = Walk::new(&closed, TimeBase::Nominal, None, 0);
+        let mut walk = CovarianceAlongTrace::new(&closed, TimeBase::Nominal, None, 0);
         walk.pass(Moment::Cut(0));
         for period in 3..=end {
             walk.pass(Moment::At(period * h, Act::Sample.alone()));
@@ -218,7 +218,7 @@ fn an_observer_needs_36_percent_of_its_data() {
         let kind = |ns: f64, share| Kind { share, low_ns: ns, high_ns: ns };
         let execution = Execution::independent(vec![kind(h - 1.0, data), kind(h, 1.0 - data)]);
         let (overrun, design_delay_ns) = ("kill/predict".parse().unwrap(), h as i64);
-        let question = Question { overrun, design_delay_ns, ..Question::of(plant.clone(), h as i64) };
+        let question = Question { overrun, design_delay_ns, ..Question::new(plant.clone(), h as i64) };
         question.under(&execution).unwrap().is_stable()
     };
     assert!(stable(0.361) && !stable(0.359));

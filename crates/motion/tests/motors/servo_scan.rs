@@ -27,7 +27,7 @@ struct Cell {
 }
 
 impl Cell {
-    fn of(parts: &[(i64, i64, f64)], action: &'static str) -> Cell {
+    fn new(parts: &[(i64, i64, f64)], action: &'static str) -> Cell {
         let parts = parts.to_vec();
         Cell { parts, more_ns: 0, rows: None, action, wait: 0, actuation: Actuation::AtEnd }
     }
@@ -51,7 +51,7 @@ impl Cell {
         };
         let overrun: OverrunAction = self.action.parse().unwrap();
         let timing = TaskTiming { sampling: Sampling::AtStart, actuation: self.actuation };
-        let question = Question { overrun, timing, ..Question::of(plant.clone(), h) };
+        let question = Question { overrun, timing, ..Question::new(plant.clone(), h) };
         let task = GivenTask { wait_ns: (self.wait * h / 1_000) as f64, ..question.task(execution) };
         let found = task.stationary(&mut question.closed().unwrap()).unwrap();
         (found.cost, found.radius_per_period, found.interval_periods)
@@ -196,7 +196,7 @@ impl Apart {
 const ACTIONS: [&str; 6] = ["skip", "skip/zero", "catch-up", "re-phase", "kill", "kill/zero"];
 
 fn with_actions(parts: &[(i64, i64, f64)]) -> impl Iterator<Item = Cell> {
-    ACTIONS.into_iter().map(move |action| Cell::of(parts, action))
+    ACTIONS.into_iter().map(move |action| Cell::new(parts, action))
 }
 
 /// Execution times from 0.1 to 2 periods under every action: constant, of two values (the second each tenth, second or twentieth time),
@@ -237,14 +237,14 @@ fn borders() -> Vec<Cell> {
 /// Ranges beside other times, where a backlog can be any time.
 fn ranges() -> Vec<Cell> {
     vec![
-        Cell::of(&[(600, 800, 0.85), (2_000, 2_000, 0.15)], "catch-up"),
-        Cell::of(&[(500, 1_100, 1.0)], "catch-up"),
-        Cell::of(&[(500, 1_300, 1.0)], "catch-up"),
-        Cell::of(&[(100, 500, 0.9), (1_000, 1_600, 0.1)], "catch-up"),
-        Cell::of(&[(100, 500, 0.9), (1_000, 1_600, 0.1)], "skip"),
-        Cell::of(&[(100, 500, 0.9), (1_000, 1_600, 0.1)], "kill/zero"),
-        Cell::of(&[(800, 1_200, 1.0)], "skip"),
-        Cell::of(&[(800, 1_200, 1.0)], "kill"),
+        Cell::new(&[(600, 800, 0.85), (2_000, 2_000, 0.15)], "catch-up"),
+        Cell::new(&[(500, 1_100, 1.0)], "catch-up"),
+        Cell::new(&[(500, 1_300, 1.0)], "catch-up"),
+        Cell::new(&[(100, 500, 0.9), (1_000, 1_600, 0.1)], "catch-up"),
+        Cell::new(&[(100, 500, 0.9), (1_000, 1_600, 0.1)], "skip"),
+        Cell::new(&[(100, 500, 0.9), (1_000, 1_600, 0.1)], "kill/zero"),
+        Cell::new(&[(800, 1_200, 1.0)], "skip"),
+        Cell::new(&[(800, 1_200, 1.0)], "kill"),
     ]
 }
 

@@ -456,7 +456,7 @@ fn controllers_designed_anew_recover_what_they_say() {
     let run = bursty();
     let wishes = Wishes { redesign: true, ..Wishes::default() };
     let judged = |plant: &Plant, wishes: &Wishes| {
-        LoopAssessment::new(&Question::of(plant.clone(), 4 * MS), run.as_slice(), wishes).unwrap().0
+        LoopAssessment::new(&Question::new(plant.clone(), 4 * MS), run.as_slice(), wishes).unwrap().0
     };
     let found = judged(&noisy, &wishes).redesigns;
     assert_eq!(found.len(), 3, "{found:?}");

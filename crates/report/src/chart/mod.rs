@@ -88,19 +88,19 @@ pub enum Scale {
 impl Axis {
     /// An axis on which values lie evenly.
     pub fn linear(title: impl Into<String>) -> Self {
-        Axis::of(title, Scale::Linear)
+        Axis::new(title, Scale::Linear)
     }
 
     /// An axis on which values lie by their logarithm.
     pub fn log(title: impl Into<String>) -> Self {
-        Axis::of(title, Scale::Log)
+        Axis::new(title, Scale::Log)
     }
 
     pub fn names<S: Into<String>>(title: impl Into<String>, names: impl IntoIterator<Item = S>) -> Self {
-        Axis::of(title, Scale::Names(names.into_iter().map(Into::into).collect()))
+        Axis::new(title, Scale::Names(names.into_iter().map(Into::into).collect()))
     }
 
-    pub fn of(title: impl Into<String>, scale: Scale) -> Self {
+    pub fn new(title: impl Into<String>, scale: Scale) -> Self {
         Axis { title: title.into(), scale, time: false, other: None, holds: None }
     }
 
@@ -127,7 +127,7 @@ impl Axis {
     pub fn span(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
-        Axis::of(title, scale).time().or(other)
+        Axis::new(title, scale).time().or(other)
     }
 
     pub(crate) fn value(&self, place: f64) -> f64 {

@@ -54,18 +54,18 @@ impl Chart {
         }
         let cells = self.layers.iter().any(|l| matches!(l.shape, Shape::Cells(_)));
         let margin = if cells { 0.0 } else { MARGIN };
-        let mut y_range = self.y.reach(&y, margin);
+        let mut y_range = self.y.range(&y, margin);
         if foot {
             // A bar of one count on a logarithmic axis must be seen; others stand on zero.
             y_range.0 =
                 if self.y.is_log() { y_range.0.min(-0.3) } else { y.iter().copied().fold(0.0, f64::min) };
         }
-        [self.x.reach(&x, margin), y_range]
+        [self.x.range(&x, margin), y_range]
     }
 }
 
 impl Axis {
-    fn reach(&self, values: &[f64], margin: f64) -> (f64, f64) {
+    fn range(&self, values: &[f64], margin: f64) -> (f64, f64) {
         if let Scale::Names(names) = &self.scale {
             return (-0.5, names.len() as f64 - 0.5);
         }

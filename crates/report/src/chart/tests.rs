@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn ticks_lie_on_their_axis(low in -1e6..1e6f64, length in 1e-3..1e9f64, count in 1usize..12) {
-        for axis in [Axis::linear(""), Axis::log(""), Axis::linear("").time(), Axis::log("").time(), Axis::of("", Scale::SignedLog).time()] {
+        for axis in [Axis::linear(""), Axis::log(""), Axis::linear("").time(), Axis::log("").time(), Axis::new("", Scale::SignedLog).time()] {
             let range = if axis.scale != Scale::Linear { (low / 1e5, low / 1e5 + length.log10().abs().min(20.0) + 0.01) } else { (low, low + length) };
             let ticks = axis.ticks(range, count);
             prop_assert!(ticks.iter().all(|(place, words)| *place >= range.0 && *place <= range.1 && !words.is_empty()));

@@ -61,7 +61,7 @@ impl Terminal {
     pub fn figure(self, chart: &Chart) -> String {
         if chart.is_counted() {
             // A line for each occupied bin says more than so few columns could.
-            return self.spelled(self.counts(chart));
+            return self.printable(self.counts(chart));
         }
         let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
         self.figure_of(chart, lines)
@@ -69,17 +69,17 @@ impl Terminal {
 
     /// The chart without its caption, its figure so many lines high; axes and titles take four more.
     pub(crate) fn figure_of(self, chart: &Chart, lines: usize) -> String {
-        self.spelled(text(chart, self.columns.max(40), lines, self.ascii))
+        self.printable(text(chart, self.columns.max(40), lines, self.ascii))
     }
 
     /// What stands below a figure.
     pub(crate) fn caption(self, caption: &str) -> String {
-        self.spelled(lines(caption, self.columns.max(40)).join("\n") + "\n")
+        self.printable(lines(caption, self.columns.max(40)).join("\n") + "\n")
     }
 
     /// A text in the characters that may be used.
     #[must_use]
-    pub fn spelled(self, text: String) -> String {
+    pub fn printable(self, text: String) -> String {
         if self.ascii { printable::ascii(&text) } else { text }
     }
 }

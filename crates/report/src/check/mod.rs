@@ -70,7 +70,7 @@ fn head(report: &CheckReport) -> Head {
         }
         _ => format!("{} checks passed, none failed.", report.count(Status::Pass)),
     };
-    let first = match (failed, script::of(report).is_some()) {
+    let first = match (failed, script::build(report).is_some()) {
         (0, _) => "",
         (_, true) => "jitterlab check --script > fix.sh, read it, sudo bash fix.sh, then ",
         (_, false) => "what is below, then ",
@@ -109,7 +109,7 @@ fn first_of_all(report: &CheckReport) -> Option<Table> {
             status(check.status),
             before(words::title(check).into(), " (").into(),
             (before(words::found(check), ": ") + &up_to(check)).into(),
-            Cell::of(done, |done| before(done, " (").into()),
+            Cell::new(done, |done| before(done, " (").into()),
         ]
     };
     let faults = first(report);
@@ -118,7 +118,7 @@ fn first_of_all(report: &CheckReport) -> Option<Table> {
 
 /// Every check, and every remedy in a form to be copied.
 pub(crate) fn details(report: &CheckReport) -> Vec<Piece> {
-    let mut pieces = vec![Piece::said(machine_line(&report.machine)), Piece::Table(all(report))];
+    let mut pieces = vec![Piece::text(machine_line(&report.machine)), Piece::Table(all(report))];
     pieces.extend(commands(report));
     if !report.kernel_parameters.is_empty() {
         let facts = vec![

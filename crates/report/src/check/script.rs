@@ -40,7 +40,7 @@ change() {
 
 /// The script, if there is anything that can be taken back.
 #[must_use]
-pub fn of(report: &CheckReport) -> Option<String> {
+pub fn build(report: &CheckReport) -> Option<String> {
     let mut seen = BTreeSet::new();
     let mut steps = String::new();
     for check in report.faults() {

@@ -14,7 +14,7 @@ fn relative(difference: &Difference) -> Option<[f64; 3]> {
     all.iter().all(|v| v.is_finite()).then_some(all)
 }
 
-pub(super) fn of(task: &str, comparison: &Comparison) -> Option<Chart> {
+pub(super) fn build(task: &str, comparison: &Comparison) -> Option<Chart> {
     // What is no latency stands in the table.
     let of_latency = |s: &&Statistic| !matches!(s, Statistic::MissedShare | Statistic::MedianExecution);
     let shown = || Statistic::ALL.iter().filter(of_latency);

@@ -50,7 +50,7 @@ pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Ve
     let header = ["median in ns", "first", "other", "moved", "share first", "share other"];
     let rows = paths.changes.iter().map(|change| path_row(change, tolerance_ns));
     let mut pieces = vec![Piece::table(format!("{task}: code paths of the kernel"), &header, rows)];
-    pieces.push(Piece::said(match paths.different(tolerance_ns) {
+    pieces.push(Piece::text(match paths.different(tolerance_ns) {
         0 => format!("No path that 1 % of the activations take appeared, vanished or moved by more than {tolerance_ns} ns."),
         different => format!("{} that 1 % of the activations take differ.", plural(different as u64, "path")),
     }));
@@ -65,7 +65,7 @@ pub(super) fn pieces(task: &str, paths: &PathsCompared, tolerance_ns: i64) -> Ve
         };
         let caption = format!("{task}: steps of a wake-up, median in ns");
         pieces.push(Piece::table(caption, &["", "first", "other", "moved"], paths.steps.iter().map(row)));
-        pieces.push(Piece::said(grown(&paths.steps, tolerance_ns)));
+        pieces.push(Piece::text(grown(&paths.steps, tolerance_ns)));
     }
     pieces
 }

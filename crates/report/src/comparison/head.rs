@@ -18,7 +18,7 @@ use crate::words::{MANY, count, list, list_some, plural, sentence, share, time};
 const NAMED: [usize; 2] = [3, 1];
 
 /// The head; `None` of a comparison that draws no conclusion.
-pub(crate) fn of(compared: &RunsCompared) -> Option<Head> {
+pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     if let Some(tolerated) = &compared.tolerated {
         return Some(tolerating(compared, tolerated));
     }
@@ -30,7 +30,7 @@ pub(crate) fn of(compared: &RunsCompared) -> Option<Head> {
     // In virtual time the same programs give the same run: what is not shown by intervals is decided by the paths.
     let decided_by_paths = compared.move_tolerance_ns.is_some() || found.fitness == Fitness::CannotTell;
     let of_paths = decided_by_paths.then(|| {
-        let worst = largest(&runs).unwrap_or_else(|| format!("As seen, {}.", seen(&runs)));
+        let worst = largest(&runs).unwrap_or_else(|| format!("As seen, {}.", primary_figures(&runs)));
         code_paths::head(compared, worst)
     });
     if compared.different_paths().is_some() {
@@ -45,14 +45,14 @@ pub(crate) fn of(compared: &RunsCompared) -> Option<Head> {
 pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let first = tasks.first()?.1.runs.first()?;
     let others: Vec<&str> = tasks.first()?.1.against_first.iter().map(|run| run.name.as_str()).collect();
-    let each: Vec<Changes> = others.iter().map(|name| Changes::of(tasks, name)).collect();
+    let each: Vec<Changes> = others.iter().map(|name| Changes::new(tasks, name)).collect();
     let fitness = each.iter().map(Changes::fitness).reduce(together)?;
     let against = &first.name;
     let verdict = match each.as_slice() {
         [_] if fitness == Fitness::CannotTell => format!(
             "SEEN: {} against {against}: {}. One run of each does not decide whether this comes again.",
             others[0],
-            seen(tasks)
+            primary_figures(tasks)
         ),
         [only] => {
             let pooled = pooled(tasks).map(|pooled| format!(": {pooled}"));
@@ -198,7 +198,7 @@ struct Changes {
 }
 
 impl Changes {
-    fn of(tasks: &[(&str, &Comparison)], run: &str) -> Self {
+    fn new(tasks: &[(&str, &Comparison)], run: &str) -> Self {
         let of_task = |(task, compared): &(&str, &Comparison)| {
             let prefix = if tasks.len() > 1 { format!("{task}'s ") } else { String::new() };
             let against = compared.against_first.iter().find(|against| against.name == run);
@@ -258,7 +258,7 @@ fn facts(compared: &Comparison, run: &str, of: &Difference) -> String {
 }
 
 /// The figures that a purpose needs first, as seen in both of two runs, whatever they prove.
-fn seen(tasks: &[(&str, &Comparison)]) -> String {
+fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
     const PRIMARY: [Statistic; 3] = [Statistic::MissedShare, Statistic::P99, Statistic::Maximum];
     let of_task = |(task, compared): &(&str, &Comparison)| {
         let against = compared.against_first.first()?;

@@ -24,7 +24,7 @@ pub fn junit(judged: &Tolerated) -> String {
 #[must_use]
 pub fn markdown(compared: &RunsCompared) -> String {
     let mut text = String::new();
-    if let Some(head) = head::of(compared) {
+    if let Some(head) = head::build(compared) {
         let _ = writeln!(text, "**{}** {}\n", plain(&head.verdict), plain(&head.number));
     }
     for task in &compared.tasks {

@@ -17,7 +17,7 @@ pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
         Piece::Table(table(task, compared)),
         Piece::details(format!("{task}: the runs of each setting"), details),
         Piece::note(spread),
-        Piece::said(compared.power.as_ref().map_or_else(
+        Piece::text(compared.power.as_ref().map_or_else(
             || {
                 "How many runs would show which change is unknown: no spread from run to run of p99 is seen."
                     .into()

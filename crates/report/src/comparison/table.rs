@@ -59,7 +59,7 @@ pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
     let row = |n: usize| {
         let run = &runs[n];
         let mut cells = vec![Cell::from(run.name.as_str())];
-        cells.extend(shown.iter().map(|of| Cell::of(value(run, *of), |value| figure(*of, value))));
+        cells.extend(shown.iter().map(|of| Cell::new(value(run, *of), |value| figure(*of, value))));
         cells.push(
             difference(compared, n, rank)
                 .map_or_else(|| "the first".into(), |of| change(of, of.difference).into()),

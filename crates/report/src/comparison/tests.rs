@@ -72,7 +72,7 @@ fn a_comparison_is_a_test() {
     let (a, b) = (scan(5_000), scan(6_000));
     let compared = of_runs(&[("before", &a), ("a<b", &b)]);
     let judged = compared.tolerating(Some(0.1));
-    let head = head::of(&judged).unwrap();
+    let head = head::build(&judged).unwrap();
     assert!(head.asked && head.verdict.starts_with("WORSE than before by more than 10 % in"), "{head:?}");
     let xml = junit(judged.tolerated.as_ref().unwrap());
     assert!(xml.contains("classname=\"a&lt;b\" name=\"p50 of main\"><failure message=\"p50"), "{xml}");
@@ -175,7 +175,7 @@ fn code_paths_decide_where_that_is_asked_or_nothing_else_does() {
         let paths = Some(PathsCompared { changes, steps: Vec::new() });
         let comparison = of_runs(&[("a", &scan), ("b", &scan)]).tasks.remove(0).comparison;
         let compared = of_task(TaskCompared { comparison, paths, ..nothing() });
-        head::of(&RunsCompared { move_tolerance_ns, ..compared }).unwrap()
+        head::build(&RunsCompared { move_tolerance_ns, ..compared }).unwrap()
     };
     let asked = head(vec![PathChange::Appeared { new: path }], Some(100));
     assert_eq!((asked.fitness, asked.asked), (Fitness::Unfit, true));

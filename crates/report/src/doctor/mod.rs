@@ -158,7 +158,7 @@ fn late(result: &DoctorResult) -> Option<Section> {
     };
     let pieces = run.why.iter().filter(|of| !own(of)).flat_map(|of| {
         let said = why::head(of, &run.run).into_iter();
-        let said = said.map(|sentence| Piece::said(format!("{}: {sentence}", of.task)));
+        let said = said.map(|sentence| Piece::text(format!("{}: {sentence}", of.task)));
         let causes =
             why::piece(of).map(|table| Piece::details(format!("Causes of {}", of.task), vec![table]));
         said.chain(causes).collect::<Vec<_>>()
@@ -182,7 +182,7 @@ fn changed(result: &DoctorResult) -> Section {
         (capital(tune::words::does(found.offered.knob)), effect)
     });
     let facts: Vec<(String, String)> = worth.collect();
-    let mut pieces = vec![Piece::said(said)];
+    let mut pieces = vec![Piece::text(said)];
     if !facts.is_empty() {
         pieces.push(Piece::Facts { caption: String::new(), facts });
     }
@@ -276,7 +276,7 @@ fn again(result: &DoctorResult, since: &Since) -> Section {
     );
     let note = "One start of each decides nothing: jitterlab tune --continue compares two ways to start it over several.";
     let pieces =
-        vec![Piece::said(restarted), Piece::Facts { caption: String::new(), facts }, Piece::note(note)];
+        vec![Piece::text(restarted), Piece::Facts { caption: String::new(), facts }, Piece::note(note)];
     section("since", "What changed since the last time?", "The same examination, before and now.", pieces)
 }
 
@@ -297,7 +297,7 @@ fn undo(result: &DoctorResult) -> Option<Section> {
         said += " If you copied the settings below / and want them gone: sudo jitterlab restore --kept, then restart.";
     }
     let lead = "Settings are put back by a journal, after a kill too.";
-    Some(section("undo", "How to undo it", lead, vec![Piece::said(said)]))
+    Some(section("undo", "How to undo it", lead, vec![Piece::text(said)]))
 }
 
 /// Steps and settings that were left out, and why.

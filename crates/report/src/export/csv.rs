@@ -4,13 +4,13 @@
 use std::io::Write;
 
 use jitterlab_model::{Activation, Error};
-use jitterlab_runs::{Run, Told};
+use jitterlab_runs::{Run, SourceFields};
 
 use super::{Exported, rows};
 use crate::printable::printable_name;
 
 /// A column: its name, whether a source tells it, its cell.
-type Column = (&'static str, fn(&Told) -> bool, fn(&Activation) -> i64);
+type Column = (&'static str, fn(&SourceFields) -> bool, fn(&Activation) -> i64);
 
 const COLUMNS: [Column; 7] = [
     ("index", |_| true, |a| a.index as i64),
@@ -23,7 +23,7 @@ const COLUMNS: [Column; 7] = [
 ];
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
-    let told: Vec<Told> = (0..run.info().tasks.len()).map(|task| run.told(task)).collect();
+    let told: Vec<SourceFields> = (0..run.info().tasks.len()).map(|task| run.source_fields(task)).collect();
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();
     let losses = rows::losses(run, tasks)?;

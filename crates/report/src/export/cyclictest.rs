@@ -15,7 +15,7 @@ const LIMIT_US: i64 = 1_000_000;
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut exported = Exported::default();
-    let of = Latencies::of(run, tasks, &mut exported)?;
+    let of = Latencies::new(run, tasks, &mut exported)?;
     let column = |task: usize| of.iter().position(|one| one.task == task).unwrap_or(0);
     let mut rows: Vec<Vec<u64>> = Vec::new();
     let mut overflows: Vec<u64> =

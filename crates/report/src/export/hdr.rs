@@ -12,7 +12,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
-use super::latencies::{Latencies, Seen, each};
+use super::latencies::{Latencies, LatencyCount, each};
 use super::started::started;
 use super::{Exported, Loss};
 
@@ -35,7 +35,7 @@ struct Log {
 }
 
 impl Log {
-    fn count(&mut self, seen: &Seen) -> Result<(), String> {
+    fn count(&mut self, seen: &LatencyCount) -> Result<(), String> {
         let second = seen.at_ns.map(|ns| ns.div_euclid(SECOND_NS));
         if self.open.get(&seen.task).is_some_and(|(open, _)| *open != second) {
             self.close(seen.task)?;
@@ -83,7 +83,7 @@ fn tags(run: &Run, tasks: &[usize], exported: &mut Exported) -> BTreeMap<usize, 
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut exported = Exported::default();
-    let of = Latencies::of(run, tasks, &mut exported)?;
+    let of = Latencies::new(run, tasks, &mut exported)?;
     let mut log = Log::default();
     let (mut negative, mut outcome) = (0, Ok(()));
     each(run, &of, |seen| {

@@ -19,13 +19,13 @@ pub(super) struct Latencies {
 
 impl Latencies {
     /// Those of each of these tasks, as far as their histograms are known.
-    pub(super) fn of(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
+    pub(super) fn new(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
         // The warnings of the run go with what was exported.
         let (stats, _) = run.timing()?.into_parts();
         let mut known = Vec::new();
         for &task in tasks {
             let of = &run.info().tasks[task];
-            let summary = Summary::of(of, &stats[task]);
+            let summary = Summary::new(of, &stats[task]);
             let all = stats[task].latency.clone();
             let figures = &summary.latency;
             let whole = figures.min_ns.is_some() && figures.max_ns.is_some() && figures.mean_ns.is_some();
@@ -50,7 +50,7 @@ impl Latencies {
 }
 
 /// A latency, how often it was seen, and the time of that in ns of the run's clock, where it is known to the second.
-pub(super) struct Seen {
+pub(super) struct LatencyCount {
     pub task: usize,
     pub at_ns: Option<i64>,
     pub latency_ns: i64,
@@ -59,12 +59,12 @@ pub(super) struct Seen {
 
 /// Hands every latency of these tasks to `see`, each task's in order of time: exact where activations are kept, else the upper
 /// edge of its bin, as for percentiles.
-pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Result<(), Error> {
+pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(LatencyCount)) -> Result<(), Error> {
     let wanted = |task: usize| of.iter().any(|one| one.task == task);
     let kept = |task: usize| wanted(task) && run.keeps_all(task);
     run.for_each_batch(Columns::TIMING, |task, rows| {
         for a in rows.iter().filter(|_| kept(task)) {
-            see(Seen { task, at_ns: Some(a.due_ns), latency_ns: a.latency_ns(), count: 1 });
+            see(LatencyCount { task, at_ns: Some(a.due_ns), latency_ns: a.latency_ns(), count: 1 });
         }
     })?;
     let mut sliced = false;
@@ -74,7 +74,7 @@ pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Re
         let Some(stored) = slice.of(Quantity::Latency).filter(|_| wanted(task)) else { return };
         for &(high_ns, count) in &stored.bins {
             let latency_ns = high_ns.clamp(stored.moments.min_ns, stored.moments.max_ns);
-            see(Seen { task, at_ns, latency_ns, count });
+            see(LatencyCount { task, at_ns, latency_ns, count });
         }
     })?;
     for Latencies { task, summary, all } in of.iter().filter(|one| !sliced && !run.keeps_all(one.task)) {
@@ -86,7 +86,7 @@ pub(super) fn each(run: &Run, of: &[Latencies], mut see: impl FnMut(Seen)) -> Re
             let high_ns =
                 if is_whole { (bin.high_ns + 1).div_euclid(US_NS) * US_NS - 1 } else { bin.high_ns };
             let latency_ns = high_ns.clamp(min_ns, max_ns);
-            see(Seen { task: *task, at_ns: None, latency_ns, count: bin.count });
+            see(LatencyCount { task: *task, at_ns: None, latency_ns, count: bin.count });
         }
     }
     Ok(())

@@ -78,8 +78,8 @@ fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, 
         Err(why) => return Ok(Err(why)),
     };
     let name = task.spec.name.clone();
-    let one = OneTask::of(run.clone(), Some(&name), |spec| spec.period_ns)?;
-    Ok(BaseThread::of(&one, drive).map_err(|why| words::no_steps(&name, why)))
+    let one = OneTask::new(run.clone(), Some(&name), |spec| spec.period_ns)?;
+    Ok(BaseThread::new(&one, drive).map_err(|why| words::no_steps(&name, why)))
 }
 
 /// The period of the thread that moves the axes and what speaks for it, or why the run has none.

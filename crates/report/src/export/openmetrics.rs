@@ -50,7 +50,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     let text = &mut Text { out, at: ended.map_or_else(String::new, |end| format!(" {end:.3}")) };
     let of: Vec<(Summary, &Distribution)> = tasks
         .iter()
-        .map(|task| (Summary::of(&info.tasks[*task], &stats[*task]), &stats[*task].latency))
+        .map(|task| (Summary::new(&info.tasks[*task], &stats[*task]), &stats[*task].latency))
         .collect();
 
     text.family("jitterlab_run", "info", "What was measured.")?;

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use jitterlab_model::causes::{Lane, TaskCauses};
 use jitterlab_model::{Activation, Error};
-use jitterlab_runs::{Missing, Run, Told};
+use jitterlab_runs::{Missing, Run, SourceFields};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn activations(run: &Run, tasks: &[usize], events: &mut Events<'_>) -> Result<Ex
     let curves: Vec<String> =
         run.info().tasks.iter().map(|task| format!("{} latency", task.spec.name)).collect();
     rows::each(run, tasks, losses, |task, rows| {
-        let told = run.told(task);
+        let told = run.source_fields(task);
         Ok(rows.iter().try_for_each(|row| activation(events, task, &curves[task], row, &told))?)
     })
 }
@@ -170,7 +170,7 @@ fn activation(
     task: usize,
     latency: &str,
     row: &Activation,
-    told: &Told,
+    told: &SourceFields,
 ) -> io::Result<()> {
     let track = FIRST_TRACK + 2 * task as u64;
     let about = Some(About {

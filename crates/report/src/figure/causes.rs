@@ -28,9 +28,9 @@ fn pieces(run: &PageRun, why: &RunWhy, many_runs: bool) -> Vec<Piece> {
 
 fn of_task(run: &PageRun, why: &RunWhy, of: &TaskWhy, task: &TaskRun, many_runs: bool) -> Vec<Piece> {
     let name = if many_runs { format!("{}, {}", run.label, of.task) } else { of.task.clone() };
-    let mut pieces = vec![Piece::said(format!("{name}: {}", why::head(of, &why.run).join(" ")))];
+    let mut pieces = vec![Piece::text(format!("{name}: {}", why::head(of, &why.run).join(" ")))];
     pieces.extend(chart(run, of, &name).map(Piece::Figure));
-    let lanes = lanes::of(&of.events, |late| (late.due_ns - run.origin_ns()) as f64);
+    let lanes = lanes::build(&of.events, |late| (late.due_ns - run.origin_ns()) as f64);
     if !lanes.is_empty() {
         pieces.push(Piece::Choice { label: format!("{name}: what ran around start"), figures: lanes });
     }
@@ -88,7 +88,7 @@ fn chart(run: &PageRun, of: &TaskWhy, name: &str) -> Option<Chart> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::causes::Told;
+    use jitterlab_analysis::causes::ListedEvents;
     use jitterlab_analysis::scan::TaskScan;
     use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, LateStart, Part, TaskCauses};
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
@@ -129,7 +129,7 @@ mod tests {
             latest: vec![late(7, 0), late(8, 1), late(9, 2)],
             ..TaskCauses::default()
         };
-        let of = TaskWhy::of("main", &causes, Told::Latest(9));
+        let of = TaskWhy::new("main", &causes, ListedEvents::Latest(9));
         let why = RunWhy {
             file: String::new(),
             tasks: vec![of],

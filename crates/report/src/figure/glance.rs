@@ -76,7 +76,7 @@ mod tests {
             .collect();
         scan.push_all(&rows);
         let info = RunInfo::new(jitterlab_model::Bench::Host, "monotonic", [spec]);
-        let analysis = TaskAnalysis::of(&scan, &info.tasks[0], &info);
+        let analysis = TaskAnalysis::new(&scan, &info.tasks[0], &info);
         let text = Terminal { columns: 80, ascii: true, colour: false }.figures(&charts(&[analysis]));
         let (over_time, percentiles) = text.split_once("is drawn.").unwrap();
         let top = over_time.lines().nth(1).unwrap();

@@ -14,7 +14,7 @@ pub(super) const MOST: usize = 32;
 const SPANS: usize = 150;
 
 /// The lanes of the latest starts of which it is known what ran; `x` is where each stands in the chart of all.
-pub(super) fn of(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
+pub(super) fn build(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
     let known = events.iter().filter(|late| !late.ran.is_empty()).take(MOST);
     known
         .map(|late| {

@@ -34,7 +34,7 @@ fn chart(name: &str, pairs: &[(i64, i64)]) -> Option<Chart> {
         return None;
     }
     // Equal axes, on which both a microsecond and a millisecond show.
-    let axis = |title: &str| Axis::of(title, Scale::SignedLog).time();
+    let axis = |title: &str| Axis::new(title, Scale::SignedLog).time();
     let (x, y) = (axis("period error"), axis("the next one"));
     let place = |ns: i64| x.place(ns as f64).unwrap_or(0.0);
     let far = pairs.iter().flat_map(|(a, b)| [a, b]).map(|ns| place(*ns).abs()).fold(1.0, f64::max);

@@ -63,7 +63,7 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
     Some(Chart {
         name: "percentiles".into(),
         caption,
-        x: Axis::of("share of values that are not above", Scale::NamedLog(shares.collect())),
+        x: Axis::new("share of values that are not above", Scale::NamedLog(shares.collect())),
         y: Axis::span(quantity::name(quantity), low_ns, low_ns > 0 && high_ns > 30 * low_ns),
         layers: layers.collect(),
         height: 460,

@@ -42,7 +42,7 @@ pub(crate) const STATUS: Status = Status {
 
 /// The series of each task, to choose from; for these the page carries finer detail.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
-    let spans = QUANTITIES.map(|quantity| Span::of(&with_values(quantity, runs)));
+    let spans = QUANTITIES.map(|quantity| Span::new(&with_values(quantity, runs)));
     let most = (FIRST_COLUMNS / runs.len().max(1)).max(LEAST_COLUMNS);
     let shown = |task: Task<'_>| {
         let rows = QUANTITIES.iter().zip(&spans).enumerate();
@@ -127,7 +127,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let Some(row) = QUANTITIES.iter().position(|q| *q == quantity) else { return Vec::new() };
     let tasks = with_values(quantity, runs);
     let many = tasks.len() > 1;
-    let Some(span) = Span::of(&tasks) else { return Vec::new() };
+    let Some(span) = Span::new(&tasks) else { return Vec::new() };
     let chart = |(task, values): &(Task<'_>, Distribution)| {
         let mut chart = chart(task, values, row, quantity, &span, COLUMNS)?;
         // Beside the band a second line over the whole width would only be in the way.
@@ -160,7 +160,7 @@ struct Span {
 }
 
 impl Span {
-    fn of(tasks: &[(Task<'_>, Distribution)]) -> Option<Self> {
+    fn new(tasks: &[(Task<'_>, Distribution)]) -> Option<Self> {
         let all = || tasks.iter().map(|(_, values)| values);
         let low_ns = all().filter_map(Distribution::min_ns).min()?;
         let high_ns = all().filter_map(Distribution::max_ns).max()?;

@@ -10,7 +10,7 @@ use crate::requirement::{self, fitness};
 use crate::words::{count, list, share, time};
 
 /// The head; `None` where neither a requirement was to be decided nor anything is foretold.
-pub(crate) fn of(outlook: &Outlook) -> Option<Head> {
+pub(crate) fn build(outlook: &Outlook) -> Option<Head> {
     let head = decided(outlook).or_else(|| foretold(outlook))?;
     Some(Head { next: super::after_keeping(head.next, &outlook.file), ..head })
 }

@@ -80,7 +80,7 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
     let written = |values: &Vec<f64>| values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join("/");
     let cell = |(values, shade): (&Option<Vec<f64>>, Option<f64>)| {
         let shaded = values.as_ref().zip(shade);
-        Cell::of(shaded, |(values, shade)| Cell::Shaded { shade, text: written(values) })
+        Cell::new(shaded, |(values, shade)| Cell::Shaded { shade, text: written(values) })
     };
     let cells: Vec<Cell> = cells.iter().zip(scale(&cells)).map(cell).collect();
     let repetitions = matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);

@@ -23,7 +23,7 @@ use crate::words;
 use crate::wrap::remarks;
 
 /// What to bear in mind, on the terminal.
-fn minded(caveats: &[String]) -> String {
+fn caveats_text(caveats: &[String]) -> String {
     remarks("Bear in mind", caveats)
 }
 
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn question() -> Question {
-        Question::of(catalog::find("dc-servo", None).unwrap(), H)
+        Question::new(catalog::find("dc-servo", None).unwrap(), H)
     }
 
     /// A loop under a run that stalls over 30 periods again and again: unstable by its bursts.

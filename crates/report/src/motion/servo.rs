@@ -23,7 +23,7 @@ pub(crate) fn answer(result: &ServoResult) -> Option<String> {
     if !found.redesigns.is_empty() {
         parts.push(servo_redesign::text(&found.redesigns));
     }
-    Some(parts.join("\n") + &super::minded(&super::of_run(&under.run)))
+    Some(parts.join("\n") + &super::caveats_text(&super::of_run(&under.run)))
 }
 
 /// Everything below the head, readable at 80 columns.
@@ -31,7 +31,7 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
     let margins = tables::margins(&result.margins);
     match &result.judged {
         Judged::ConstantDelays { costs } => {
-            let answer = wrap(&stands(result));
+            let answer = wrap(&margins_sentence(result));
             format!("{answer}\n{margins}\n{}", tables::delays(costs)) + &terminal.figures(&figures(result))
         }
         Judged::Execution(under) => of_execution(result, under, &margins),
@@ -56,7 +56,7 @@ pub fn text(result: &ServoResult, terminal: Terminal) -> String {
                 parts.push(heading + &found.responses.iter().map(tables::followed).collect::<String>());
             }
             parts.join("\n")
-                + &super::minded(&super::of_run(&under.run))
+                + &super::caveats_text(&super::of_run(&under.run))
                 + "\n"
                 + &terminal.figures(&figures(result))
         }
@@ -94,7 +94,7 @@ pub(crate) fn section(result: &ServoResult) -> Section {
     let text = |text: String| Piece::Text { text };
     let mut pieces = vec![text(described(&result.closed) + ".")];
     if let Judged::ConstantDelays { .. } = &result.judged {
-        pieces.push(text(stands(result)));
+        pieces.push(text(margins_sentence(result)));
     }
     pieces.extend(servo_charts::all(result).into_iter().map(Piece::Figure));
     if let Judged::Run(under) = &result.judged {
@@ -138,7 +138,7 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
 }
 
 /// What a loop stands, in a sentence, for a loop without a run.
-fn stands(result: &ServoResult) -> String {
+fn margins_sentence(result: &ServoResult) -> String {
     let closed = described(&result.closed);
     let delay = match result.margins.delay {
         DelayMargin::Never => {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn margins_are_said_for_loops_that_stand_none_some_and_any_delay() {
-        let question = Question::of(catalog::find("dc-servo", None).unwrap(), 6_000_000);
+        let question = Question::new(catalog::find("dc-servo", None).unwrap(), 6_000_000);
         let mut result = ServoResult::alone(&question).unwrap();
         let terminal = Terminal { columns: 80, ascii: true, colour: false };
         let mut told = |delay, with_delay_ns| {
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn given_execution_times_are_answered_with_the_action_that_would_be_best() {
-        let question = Question::of(catalog::find("dc-servo", None).unwrap(), 4_000_000);
+        let question = Question::new(catalog::find("dc-servo", None).unwrap(), 4_000_000);
         let result = ServoResult::under_execution(&question, "0.8h:0.5,1.2h:0.5", &[]).unwrap();
         let head = super::super::servo_verdict::head(&result).unwrap();
         let terminal = Terminal { columns: 80, ascii: true, colour: false };

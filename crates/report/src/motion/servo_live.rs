@@ -143,7 +143,7 @@ pub fn text(live: &ServoLive) -> String {
     text.push('\n');
     text += &wrap(EXPLAINED);
     text.extend(notes(live).iter().map(|note| wrap(note)));
-    text + &super::minded(&caveats(live))
+    text + &super::caveats_text(&caveats(live))
 }
 
 /// The same for a page.

@@ -79,7 +79,7 @@ pub(crate) fn text(result: &ServoLoops, terminal: Terminal) -> String {
     }
     parts.extend(result.plants.iter().map(of_plant));
     if let Some(run) = &result.run {
-        parts.push(super::minded(&super::of_run(run)).trim_start_matches('\n').to_owned());
+        parts.push(super::caveats_text(&super::of_run(run)).trim_start_matches('\n').to_owned());
     }
     parts.push(terminal.figures(&servo_charts::of_loops(result)));
     parts.retain(|part| !part.is_empty());

@@ -116,7 +116,7 @@ fn lost_steps(axis: &Axis, simulations: &Simulations) -> Option<Piece> {
     let of_run = simulations.of.iter().filter(|simulated| simulated.ticks == Ticks::Run);
     let worst = of_run.max_by_key(|simulated| simulated.response.lost_steps.unsigned_abs())?;
     let at = super::stepper_head::speed(axis, simulations.steps_per_s);
-    Some(Piece::said(match (worst.response.lost_steps, worst.response.lost_at_s) {
+    Some(Piece::text(match (worst.response.lost_steps, worst.response.lost_at_s) {
         (0, None) => format!("Simulated at {at}: no step lost."),
         (lost, _) => format!("Simulated at {at}: {} full steps LOST.", lost.unsigned_abs()),
     }))
@@ -250,10 +250,10 @@ fn speed_row(axis: &Axis, row: &SpeedRow, most_pulses_per_s: f64) -> Vec<Cell> {
         revolutions(axis, row.steps_per_s),
         if second < 10.0 { Cell::Text(digits(second, 0)) } else { Cell::Count(second.round() as u64) },
         Cell::Text(format!("{:.3}", row.torque_nm)),
-        Cell::of(row.jitter, |jitter| Cell::Text(format!("{:.4}", jitter.linear_nm))),
+        Cell::new(row.jitter, |jitter| Cell::Text(format!("{:.4}", jitter.linear_nm))),
         lost(row.linear_share),
         lost(row.exact_share),
-        Cell::of(row.step_loss_s, |s| Cell::time(s * 1e9)),
+        Cell::new(row.step_loss_s, |s| Cell::time(s * 1e9)),
         if too_fast { "too fast".into() } else { Cell::time(row.quantisation.max_error_s * 1e9) },
         Cell::Text(format!("{:.0}{resonant}", row.beat.frequency_hz)),
     ]
@@ -264,7 +264,7 @@ fn resonances(axis: &Axis, found: &AxisAssessment) -> Option<Piece> {
     let resonant: Vec<String> =
         resonant.map(|row| format!("{:.2} rev/s", axis.revolutions_per_s(row.steps_per_s))).collect();
     (!resonant.is_empty()).then(|| {
-        Piece::said(format!(
+        Piece::text(format!(
             "On a base period of {} the intervals beat near the resonance of {:.0} Hz at {} (marked !): the rotor swings more \
              there; change the speed or the base period a little.",
             exact(found.base_period_ns),
@@ -323,10 +323,10 @@ fn violations(risk: Option<&TimingRisk>) -> [Cell; 4] {
         }
     };
     [
-        Cell::of(risk, |risk| Cell::Count(risk.seen.ceil() as u64)),
-        Cell::of(risk, |risk| rate(risk.expected_per_hour)),
-        Cell::of(risk, |risk| rate(risk.at_most_per_hour)),
-        Cell::of(risk, |risk| Cell::Share(risk.probability_per_hour())),
+        Cell::new(risk, |risk| Cell::Count(risk.seen.ceil() as u64)),
+        Cell::new(risk, |risk| rate(risk.expected_per_hour)),
+        Cell::new(risk, |risk| rate(risk.at_most_per_hour)),
+        Cell::new(risk, |risk| Cell::Share(risk.probability_per_hour())),
     ]
 }
 
@@ -371,7 +371,7 @@ fn simulated(axis: &Axis, simulations: &Simulations) -> Piece {
                 r.lost_at_s
                     .map_or_else(|| r.lost_steps.to_string(), |at| format!("{} at {at:.2} s", r.lost_steps)),
             ),
-            Cell::of(s.loses_from_steps_per_s, |speed| revolutions(axis, speed)),
+            Cell::new(s.loses_from_steps_per_s, |speed| revolutions(axis, speed)),
         ]
     });
     Piece::table(caption, &["", "ripple", "largest", "reserve N m", "lost steps", "loses from"], rows)

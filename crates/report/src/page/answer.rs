@@ -20,10 +20,10 @@ pub const FEW: usize = 6;
 
 /// The first screen: verdict, tiles and series of one run; of several runs their verdicts, and all of them as rows. `found` are
 /// the answers of further results.
-pub fn of(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: &Html) -> Html {
+pub fn build(runs: &[PageRun], words: &[RunWords], conclusion: Option<&Head>, found: &Html) -> Html {
     let verdicts: Vec<Option<Verdict>> = runs.iter().map(|run| run.measured().verdict).collect();
     let subjects = rows::subjects(runs, &verdicts);
-    let scale = Scale::of(&subjects);
+    let scale = Scale::for_subjects(&subjects);
     let drawn = scale.as_ref().filter(|_| !subjects.is_empty());
     let many = rows::head(&subjects, runs.len()).filter(|_| runs.len() > FEW);
     let conclusion = many.as_ref().or(conclusion);

@@ -6,7 +6,7 @@ use super::PageRun;
 use super::html::{Html, html};
 
 /// All facts of a run, before and after, by their top-level group. What was not readable is left out.
-pub fn of(run: &PageRun) -> Vec<Html> {
+pub fn build(run: &PageRun) -> Vec<Html> {
     let sides = [("before", &run.info.facts_before), ("after", &run.info.facts_after)];
     sides
         .into_iter()

@@ -105,14 +105,14 @@ fn piece(title: &str, id: String, piece: &Piece) -> Html {
         ),
         Piece::Figure(chart) => {
             let charts = std::slice::from_ref(chart);
-            Place { id, title, label: "", options: &[], charts, series: false }.html()
+            FigureSlot { id, title, label: "", options: &[], charts, series: false }.html()
         }
         Piece::Choice { label, figures } => {
             let options: Vec<&str> = figures.iter().map(|shown| shown.label.as_str()).collect();
             let first = figures.first();
             let charts = first.map_or(&[][..], |shown| &shown.charts);
             let series = first.is_some_and(|shown| shown.detail.is_some());
-            Place { id, title, label, options: &options, charts, series }.html()
+            FigureSlot { id, title, label, options: &options, charts, series }.html()
         }
     }
 }
@@ -157,7 +157,7 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
 }
 
 /// Where the figures of a piece stand. The script puts the charts there.
-struct Place<'a> {
+struct FigureSlot<'a> {
     id: String,
     title: &'a str,
     /// What there is to choose, and its names.
@@ -169,7 +169,7 @@ struct Place<'a> {
     series: bool,
 }
 
-impl Place<'_> {
+impl FigureSlot<'_> {
     fn html(&self) -> Html {
         let status = html!("<span class=\"status\" role=\"status\"></span> ").only_if(self.series);
         html!(

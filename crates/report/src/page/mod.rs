@@ -107,7 +107,7 @@ pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error>
             .map(|(number, section)| frame::section(section, first_head.filter(|_| number == 0)))
             .collect::<Html>(),
         answer_title = if first.is_empty() { "The answer" } else { "What was measured" },
-        answer = answer::of(runs, &words, conclusion.as_ref(), &found),
+        answer = answer::build(runs, &words, conclusion.as_ref(), &found),
         sections = frame::sections(&sections),
         caveats = answer::caveats(runs),
         measured = answer::measured(runs, &words),
@@ -156,7 +156,7 @@ fn machine(runs: &[PageRun]) -> Html {
         let elsewhere = "Of many runs the page shows no facts of machines: a page of a run by itself does, and the data of this page hold them.";
         return html!("<p>{elsewhere}</p>\n", elsewhere = elsewhere);
     }
-    let facts: Html = runs.iter().flat_map(facts::of).collect();
+    let facts: Html = runs.iter().flat_map(facts::build).collect();
     let none = html!("<p>The run file describes no machine.</p>").only_if(facts.as_str().is_empty());
     let checks = |(number, run): (usize, &PageRun)| {
         let details = check::details(run.checks.as_ref()?);

@@ -24,7 +24,7 @@ pub fn subjects<'a>(runs: &'a [PageRun], verdicts: &[Option<Verdict>]) -> Vec<Su
     let each = |purpose: Option<&str>| -> Vec<Subject<'a>> {
         let both = runs.iter().zip(verdicts);
         let mut all: Vec<Subject<'a>> =
-            both.filter_map(|(run, verdict)| Subject::of(run, verdict.as_ref(), purpose)).collect();
+            both.filter_map(|(run, verdict)| Subject::new(run, verdict.as_ref(), purpose)).collect();
         all.sort_by_key(|of| Reverse((of.judged.as_ref().map(|judged| judged.fitness), of.worst_ns)));
         all
     };

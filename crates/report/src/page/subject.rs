@@ -30,7 +30,7 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// The task and quantity that the verdict on the run speaks of, or its verdict on this purpose; `None` where nothing was
     /// timed.
-    pub fn of(run: &'a PageRun, verdict: Option<&Verdict>, purpose: Option<&str>) -> Option<Self> {
+    pub fn new(run: &'a PageRun, verdict: Option<&Verdict>, purpose: Option<&str>) -> Option<Self> {
         let judged = match purpose {
             Some(name) => verdict.and_then(|verdict| verdict.purposes.iter().find(|of| of.purpose == name)),
             None => verdict.and_then(spoken_of),
@@ -139,7 +139,7 @@ pub struct Scale {
 const FAR: f64 = 10.0;
 
 impl Scale {
-    pub fn of(subjects: &[Subject<'_>]) -> Option<Self> {
+    pub fn for_subjects(subjects: &[Subject<'_>]) -> Option<Self> {
         let middle = |of: &Subject<'_>| {
             let mut below = 0;
             let found = of.sizes.iter().find(|(_, _, count)| {

@@ -27,7 +27,7 @@ pub struct RunWords {
 }
 
 pub fn runs(runs: &[PageRun]) -> Vec<RunWords> {
-    let mut all: Vec<RunWords> = runs.iter().map(RunWords::of).collect();
+    let mut all: Vec<RunWords> = runs.iter().map(RunWords::from_run).collect();
     let next: Vec<Option<String>> = all.iter().map(|run| run.next.clone()).collect();
     for (run, before) in all.iter_mut().skip(1).zip(next) {
         run.next = run.next.take().filter(|next| Some(next) != before.as_ref());
@@ -36,7 +36,7 @@ pub fn runs(runs: &[PageRun]) -> Vec<RunWords> {
 }
 
 impl RunWords {
-    fn of(run: &PageRun) -> Self {
+    fn from_run(run: &PageRun) -> Self {
         let info = &run.info;
         let statements = run
             .tasks

@@ -306,7 +306,7 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let found = sentences(&Patterns::of(&scan), 1_000_000);
+        let found = sentences(&Patterns::from_scan(&scan), 1_000_000);
         let said = found.join(" ");
         assert!(!said.contains("Locked") && !said.contains("periodic part"), "{said}");
         assert!(said.contains("2 modes, as of 2 code paths: 99.9 % at 3.51 µs, 0.10 % at 153 µs."), "{said}");
@@ -326,7 +326,7 @@ mod tests {
             })
             .collect();
         scan.push_all(&rows);
-        let found = sentences(&Patterns::of(&scan), 1_000_000);
+        let found = sentences(&Patterns::from_scan(&scan), 1_000_000);
         assert!(found.len() == 1 && found[0].starts_with("Start times gain 20.0 ppm"), "{found:?}");
         assert!(found[0].contains("the clock is 20.0 ppm fast"), "{found:?}");
     }

@@ -69,9 +69,9 @@ impl PageRun {
 impl PageTask {
     /// A task of the run that `info` describes, with what its scan says.
     pub fn new(number: usize, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
-        let patterns = Patterns::of(&scan);
-        let measured = MeasuredTask::of(&info.tasks[number], &scan.timing, info);
-        let prediction = Prediction::of(&scan, &info.tasks[number], info, None);
+        let patterns = Patterns::from_scan(&scan);
+        let measured = MeasuredTask::new(&info.tasks[number], &scan.timing, info);
+        let prediction = Prediction::new(&scan, &info.tasks[number], info, None);
         PageTask { number, measured, series, scan, patterns, prediction }
     }
 }

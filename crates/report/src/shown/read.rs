@@ -1,6 +1,6 @@
 //! Runs as a page or a figure shows them: every question answered from one pass over each file.
 
-use jitterlab_analysis::causes::Told;
+use jitterlab_analysis::causes::ListedEvents;
 use jitterlab_model::Error;
 use jitterlab_runs::{Missing, Run};
 
@@ -32,7 +32,7 @@ fn page_run(run: &Run, total: u64, task: Option<&str>) -> Result<PageRun, Error>
         task
     });
     let tasks = tasks.collect();
-    let why = match run.why(task, Told::Latest(usize::MAX)) {
+    let why = match run.why(task, ListedEvents::Latest(usize::MAX)) {
         Ok(why) => Some(why),
         Err(error) if error.is(Missing::Causes) => None,
         Err(error) => return Err(error),

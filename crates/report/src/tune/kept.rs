@@ -129,7 +129,7 @@ pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
     let files = files(result);
     let by_hand = by_hand(result).into_iter().map(|what| Piece::note(capital(&what) + "."));
     let how = (!files.is_empty()).then(|| {
-        Piece::said(
+        Piece::text(
             "These files keep it over a restart: the same command with --keep / writes them, jitterlab restore --kept takes \
              them back.",
         )

@@ -212,7 +212,7 @@ fn section(result: &TuneResult) -> Section {
     ));
     pieces.extend(table(result));
     pieces.extend(result.notes.iter().map(|note| Piece::note(self::note(result, note))));
-    let mut folded = vec![Piece::said(format!(
+    let mut folded = vec![Piece::text(format!(
         "Each setting was compared with blocks without it, in turns. The intervals of {} hold all at once with 95 %; max and missed \
          are listed without a verdict.",
         name(result, result.figure())
@@ -222,7 +222,7 @@ fn section(result: &TuneResult) -> Section {
     folded.extend(chart(result).map(Piece::Figure));
     folded.extend(result.why.iter().flat_map(|why| {
         let what = format!("What made {} late before anything was set:", why.task);
-        std::iter::once(Piece::said(what)).chain(crate::why::piece(why))
+        std::iter::once(Piece::text(what)).chain(crate::why::piece(why))
     }));
     let left = result.left.iter().map(|left| (left.knob.to_string(), words::left(&left.why)));
     folded.extend(facts("Not tried", left));
@@ -249,11 +249,11 @@ fn table(result: &TuneResult) -> Option<Piece> {
     let with_base = result.knobs.iter().any(|found| !found.beside.is_empty());
     header.extend(with_base.then_some("beside"));
     let rows = result.knobs.iter().map(|found| {
-        let cell = |of: Figure| Cell::of(found.effect(of), |effect| Cell::Text(change(effect.change)));
+        let cell = |of: Figure| Cell::new(found.effect(of), |effect| Cell::Text(change(effect.change)));
         let mut row = vec![
             Cell::Text(found.offered.knob.to_string()),
             cell(figure),
-            Cell::of(found.effect(figure), |effect| Cell::Text(interval(effect))),
+            Cell::new(found.effect(figure), |effect| Cell::Text(interval(effect))),
         ];
         row.extend(others.iter().map(|other| cell(*other)));
         row.push(words::judgement(found.judgement));
@@ -288,8 +288,8 @@ fn proof(result: &TuneResult, proven: &Proven) -> Vec<Piece> {
             Cell::from(name(result, of.figure)),
             value(of.start),
             value(of.tuned),
-            Cell::of(effect, |effect| Cell::Text(change(effect.change))),
-            Cell::of(effect, |effect| Cell::Text(interval(effect))),
+            Cell::new(effect, |effect| Cell::Text(change(effect.change))),
+            Cell::new(effect, |effect| Cell::Text(interval(effect))),
         ]
     });
     let caption = format!(

@@ -232,7 +232,7 @@ mod tests {
             Start { boot: n.to_string(), measured, way, blocks: vec![block; 6] }
         };
         let starts: Vec<Start> = (0..count).map(start).collect();
-        StartsResult::of("task,period=1ms".into(), Vec::new(), "p99.9".into(), &starts)
+        StartsResult::new("task,period=1ms".into(), Vec::new(), "p99.9".into(), &starts)
     }
 
     #[test]

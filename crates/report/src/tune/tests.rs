@@ -30,7 +30,7 @@ fn result() -> TuneResult {
         loads: vec!["cpu:2".into()],
         purpose: None,
         tail: "p99.9".into(),
-        plan: TunePlan::of(3, 1_800_000_000_000, 1_000_000, 500_000_000, pilot),
+        plan: TunePlan::new(3, 1_800_000_000_000, 1_000_000, 500_000_000, pilot),
         rounds: 6,
         blocks: 42,
         scatter: Some(0.1),

@@ -44,10 +44,10 @@ pub(super) fn pieces(of: &TaskWhy, task: &TaskRun, run: &RunInfo) -> Vec<Piece> 
 
 fn table(caption: String, habits: &[Habit]) -> Piece {
     let rows = habits.iter().map(|habit| {
-        let time = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+        let time = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
         vec![
             habit.what.as_str().into(),
-            Cell::of(habit.times, Cell::Count),
+            Cell::new(habit.times, Cell::Count),
             time(habit.p99_ns),
             time(habit.worst_ns),
             habit.remedy.as_str().into(),
@@ -139,7 +139,7 @@ fn settings(task: &TaskRun) -> Vec<Habit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::causes::Told;
+    use jitterlab_analysis::causes::ListedEvents;
     use jitterlab_model::causes::{Cause, TaskCauses};
     use jitterlab_model::watched::{DueTimes, Watched};
     use jitterlab_model::{Bench, Granted, Policy, TaskSpec};
@@ -163,7 +163,7 @@ mod tests {
             p99_ns: Some(254_000),
         };
         let causes = TaskCauses { explained: 1, interruptions: vec![sum], ..TaskCauses::default() };
-        let of = TaskWhy::of("loop", &causes, Told::Latest(1));
+        let of = TaskWhy::new("loop", &causes, ListedEvents::Latest(1));
         let watched = Watched {
             program: "loop".into(),
             process: 7,

@@ -49,18 +49,18 @@ impl Present for RunWhy {
             true => only_event(of, self, task),
             false => {
                 let sentences = if is_answered(of) { gaps(of) } else { head(of, &self.run) };
-                sentences.into_iter().map(Piece::said).chain(pieces(of, self, task)).collect()
+                sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
             }
         };
         let mut pieces: Vec<Piece> = self.tasks.iter().zip(&self.run.tasks).flat_map(of_task).collect();
         let clues = if self.tasks.is_empty() { clues::pieces(&self.run) } else { Vec::new() };
         pieces.extend(clues);
         if pieces.is_empty() {
-            pieces.push(Piece::said("It holds no task whose causes were kept."));
+            pieces.push(Piece::text("It holds no task whose causes were kept."));
         }
         if !self.one_event && !self.tasks.is_empty() {
             let file = crate::head::shown(&self.file);
-            pieces.push(Piece::said(format!("One start in full: jitterlab why --event 1 {file}")));
+            pieces.push(Piece::text(format!("One start in full: jitterlab why --event 1 {file}")));
         }
         vec![section(pieces)]
     }
@@ -79,11 +79,11 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
 /// The causes of a task's late starts, the latest of them, what helps, and folded behind that everything else.
 pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
-    let mut details = vec![Piece::said(task_line(&why.run, task))];
+    let mut details = vec![Piece::text(task_line(&why.run, task))];
     details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
-    details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::said));
+    details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::text));
     details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, &why.run, true)));
-    details.push(Piece::said(tracer(&why.tracer)));
+    details.push(Piece::text(tracer(&why.tracer)));
     let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
@@ -95,10 +95,10 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 /// One activation in full.
 fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
-    let mut pieces = vec![Piece::said(task_line(&why.run, task))];
+    let mut pieces = vec![Piece::text(task_line(&why.run, task))];
     pieces.extend(of.events.iter().flat_map(|late| event(late, first_due_ns, &why.run, true)));
     if of.events.is_empty() {
-        pieces.push(Piece::said("No such activation is among those that are kept."));
+        pieces.push(Piece::text("No such activation is among those that are kept."));
     }
     pieces
 }
@@ -106,7 +106,7 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 /// The causes of a task after its run.
 #[must_use]
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
-    let sentences = head(of, run).into_iter().map(|sentence| Piece::said(format!("{}: {sentence}", of.task)));
+    let sentences = head(of, run).into_iter().map(|sentence| Piece::text(format!("{}: {sentence}", of.task)));
     let task = run.tasks.iter().find(|task| task.spec.name == of.task);
     let audit = task.into_iter().flat_map(|task| audit::pieces(of, task, run));
     sentences.chain(piece(of)).chain(audit).collect()
@@ -266,7 +266,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
             format!("{letter} {}", cause(&row.cause)).into(),
             Cell::Share(row.latest_share),
             Cell::time(row.worst_ns as f64),
-            Cell::of(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
+            Cell::new(row.max_without_class_ns, |ns| Cell::time(ns as f64)),
             sureness(row).into(),
         ]
     };
@@ -289,7 +289,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
 
 /// Every cause with all that is known of it.
 fn every_cause(of: &TaskWhy) -> Table {
-    let optional = |ns: Option<i64>| Cell::of(ns, |ns| Cell::time(ns as f64));
+    let optional = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
         vec![
             cause(&row.cause).into(),
@@ -431,7 +431,7 @@ mod tests {
     use crate::chart::Terminal;
     use crate::document;
     use crate::terminal::Extent;
-    use jitterlab_analysis::causes::Told;
+    use jitterlab_analysis::causes::ListedEvents;
     use jitterlab_model::causes::{CauseSum, Evidence, LateStart, Part, TaskCauses};
     use jitterlab_model::{Bench, TaskSpec};
 
@@ -441,7 +441,7 @@ mod tests {
             let spec: TaskSpec = format!("name=servo,period=1ms,wake={wake}").parse().unwrap();
             let run = RunInfo::new(Bench::Host, "monotonic", [spec]);
             let nothing = TaskCauses::default();
-            head(&TaskWhy::of("servo", &nothing, Told::Latest(1)), &run).concat()
+            head(&TaskWhy::new("servo", &nothing, ListedEvents::Latest(1)), &run).concat()
         };
         assert!(of("cobalt").contains("tasks of cobalt run beside Linux"), "{}", of("cobalt"));
         assert!(of("nanosleep").contains("none ended while events were recorded"));
@@ -462,7 +462,7 @@ mod tests {
         let mut causes = TaskCauses { explained: 1, max_ns: 80_000, gaps: 1, ..TaskCauses::default() };
         (causes.causes, causes.latest) = (vec![lost], vec![late]);
         causes.latencies.record(80_000);
-        let of = TaskWhy::of("main", &causes, Told::Latest(1));
+        let of = TaskWhy::new("main", &causes, ListedEvents::Latest(1));
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         let said = head(&of, &run).concat();
         assert!(
@@ -511,7 +511,7 @@ mod tests {
         for ns in [190_000, 90_000, 80_000] {
             causes.latencies.record(ns);
         }
-        let tasks = vec![TaskWhy::of("main", &causes, Told::Latest(9))];
+        let tasks = vec![TaskWhy::new("main", &causes, ListedEvents::Latest(9))];
         let run = RunInfo::new(Bench::Host, "monotonic", [TaskSpec::default()]);
         RunWhy { file: "why.parquet".into(), tasks, tracer: Tracer::default(), one_event: false, run }
     }

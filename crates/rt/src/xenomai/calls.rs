@@ -48,7 +48,7 @@ pub(super) fn prepare_below(root: &Path, core: Core) -> Result<(), Error> {
 }
 
 /// A core's library, if it was prepared.
-pub(super) fn of(core: Core) -> Result<Calls, Error> {
+pub(super) fn load(core: Core) -> Result<Calls, Error> {
     let calls = match core {
         Core::Cobalt => COBALT.get().map(Calls::Cobalt),
         Core::Evl => EVL.get().map(Calls::Evl),

@@ -19,7 +19,7 @@ impl Core {
     pub const ALL: [Core; 2] = [Core::Cobalt, Core::Evl];
 
     /// The core that a wake-up method runs on, if it is one of Xenomai's.
-    pub fn of(wake: WakeMethod) -> Option<Core> {
+    pub fn for_wake(wake: WakeMethod) -> Option<Core> {
         match wake {
             WakeMethod::Cobalt => Some(Core::Cobalt),
             WakeMethod::Evl => Some(Core::Evl),

@@ -48,7 +48,7 @@ fn ns(time: libc::timespec) -> i64 {
 /// # Errors
 /// A core that was not [`calls::prepare`]d, a policy it does not have, or its own refusal.
 pub fn attach(core: Core, policy: Policy, name: &str) -> Result<OnCore, Error> {
-    let calls = calls::of(core)?;
+    let calls = calls::load(core)?;
     match calls {
         Calls::Cobalt(calls) => calls.attach(policy, name)?,
         Calls::Evl(calls) => calls.attach(policy, name)?,

@@ -88,7 +88,7 @@ const COUNT: u64 = 20;
 fn child() {
     let Some(root) = env::var_os("FAKE_ROOT") else { return };
     let wake: WakeMethod = env::var("FAKE_CORE").unwrap().parse().unwrap();
-    let core = Core::of(wake).unwrap();
+    let core = Core::for_wake(wake).unwrap();
     let report = match prepare_below(Path::new(&root), core) {
         Err(error) => error.to_string(),
         Ok(()) => run_task(wake).unwrap_or_else(|error| error.to_string()),

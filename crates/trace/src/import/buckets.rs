@@ -9,7 +9,7 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::statement::Statements;
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "bcc, bpftrace", recognise, parse };
@@ -96,7 +96,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             stated.bin(ns(low, unit_ns), ns(high.saturating_add(1), unit_ns) - 1, count);
         }
         let name = if name.is_empty() { String::from("histogram") } else { name };
-        import.latencies(Told::new(name, Period::None), &stated);
+        import.latencies(TaskDetails::new(name, Period::None), &stated);
     }
     let measures = if is_run_queue { Aperiodic::RunQueue } else { Aperiodic::Durations };
     import.warn(Warning::NoPeriod { tool: import.info.tool.clone(), measures });

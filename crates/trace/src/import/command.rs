@@ -25,12 +25,12 @@ impl<'a> Command<'a> {
             let is_command = before.is_none_or(|c| c.is_whitespace() || "/`'\"$#>".contains(c))
                 && words.starts_with(' ')
                 && words.trim_start().starts_with('-');
-            is_command.then(|| Self::of(words, valued))
+            is_command.then(|| Self::new(words, valued))
         })
     }
 
     /// The options in a command line.
-    pub(super) fn of(words: &'a str, valued: &str) -> Self {
+    pub(super) fn new(words: &'a str, valued: &str) -> Self {
         let words = words.split(['|', ';', '>', '&']).next().unwrap_or_default();
         let mut words = words.split_whitespace().map(|word| word.trim_matches(['`', '\'', '"'])).peekable();
         let mut options = Vec::new();

@@ -10,7 +10,7 @@ use memchr::memchr;
 
 use super::starts::{self, Known, Span};
 use super::text::{decimal_ns, lines, pieces};
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, capture, rttest};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, capture, rttest};
 use crate::error::{Counted, Unreadable, Wanted};
 use crate::role::{Role, role_of};
 
@@ -18,7 +18,7 @@ pub(super) const PEER: Peer = Peer { name: "tables (CSV)", recognise, parse };
 
 /// Where a role stands in a table.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct RoleColumn {
     column: usize,
     unit_ns: i64,
 }
@@ -107,7 +107,7 @@ fn recognise(input: &Input) -> bool {
 }
 
 /// Which column holds what, by the user's word or the head line's.
-fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, Place>, Mistake> {
+fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mistake> {
     let head = head(input.text).unwrap_or_default();
     let mut places = BTreeMap::new();
     let place = |role, column: usize, unit_ns: Option<i64>| {
@@ -116,7 +116,7 @@ fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, Place>, Mistake
             _ => unit_ns.or(hints.unit_ns),
         };
         let unit_ns = unit_ns.ok_or_else(|| Unreadable::NoUnit { column: column + 1, role })?;
-        Ok::<_, Mistake>(Place { column, unit_ns })
+        Ok::<_, Mistake>(RoleColumn { column, unit_ns })
     };
     for given in &hints.columns {
         let named = head.iter().position(|name| *name == given.name);
@@ -197,12 +197,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut import = Import::new("the table", "unknown");
     let roles: Vec<Role> = places.into_keys().collect();
     // Each is given up once it is told.
-    tasks.into_iter().try_for_each(|task| told(&mut import, &task, &roles, hints))?;
+    tasks.into_iter().try_for_each(|task| task_details(&mut import, &task, &roles, hints))?;
     import.complete()
 }
 
 /// What these roles of a task tell together.
-fn told(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), Mistake> {
+fn task_details(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), Mistake> {
     let has = |role| roles.contains(&role);
     if task.without_time > 0 {
         import.warn(Warning::NotInRows { task: task.name.clone(), count: task.without_time });
@@ -239,7 +239,7 @@ pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -
     }
     let mut import = Import::new("arrays", "unknown");
     if length > 0 {
-        told(&mut import, &task, &roles, hints)?;
+        task_details(&mut import, &task, &roles, hints)?;
     }
     import.complete()
 }
@@ -282,8 +282,8 @@ impl Task {
     }
 
     /// What is told of it, execution times too if the ends are.
-    fn told(&self, period: Period) -> Told {
-        let told = Told::new(self.name.clone(), period);
+    fn task_details(&self, period: Period) -> TaskDetails {
+        let told = TaskDetails::new(self.name.clone(), period);
         if self.of(Role::End).is_some() { told.with_ends() } else { told }
     }
 }
@@ -297,7 +297,7 @@ fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
         Activation { index, due_ns, start_ns, end_ns: start_ns, ..Activation::default() }
     };
     let rows = (0..).zip(task.of(Role::Latency).unwrap_or_default()).map(row).collect();
-    let told = Told::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
+    let told = TaskDetails::new(task.name.clone(), period).lacks(Gap::Missed).lacks(Gap::DueTimes);
     import.task(told, Measured::Rows(rows));
     import.warn(Warning::DueTimesAssumed { tool: import.info.tool.clone() });
 }
@@ -350,7 +350,7 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
         let end_ns = end_ns.unwrap_or(start_ns);
         rows.push(Activation { index, due_ns, start_ns, end_ns, flags, ..Activation::default() });
     }
-    let told = task.told(period);
+    let told = task.task_details(period);
     let told = match apart_ns {
         Some(apart_ns) => {
             import.warn(Warning::ClocksApart { task: task.name.clone(), apart_ns });
@@ -389,7 +389,7 @@ fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), M
     if said.is_none() {
         import.warn(Warning::MeanPeriod { period_ns });
     }
-    let told = task.told(import.period(Some(period_ns), hints, period_ns));
+    let told = task.task_details(import.period(Some(period_ns), hints, period_ns));
     match starts::on_grid(&spans, period_ns, task.has_holes()) {
         Known::Grid(measured) => {
             import.task(told.lacks(Gap::Phase), measured);

@@ -15,7 +15,7 @@ use jitterlab_model::{Activation, Flags, Gap, Warning};
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{expect_numbers, lines, ns, number_after, numbers, pieces};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::{Counted, Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "cyclictest", recognise, parse };
@@ -167,7 +167,7 @@ struct Output {
 }
 
 impl Output {
-    fn of(text: &str) -> Result<Self, Mistake> {
+    fn from_text(text: &str) -> Result<Self, Mistake> {
         let mut output = Output::default();
         for (number, line) in lines(text) {
             // Nearly all lines of a long output.
@@ -373,7 +373,7 @@ impl Output {
 const USUAL_US: i64 = 1_000;
 
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
-    let output = Output::of(input.text)?;
+    let output = Output::from_text(input.text)?;
     let command = Command::find(input.text, "cyclictest", RT_TESTS);
     let tool = match output.statuses().next() {
         Some(Status { interval: None, cpu: Some(_), .. }) => "jitterdebugger",
@@ -399,7 +399,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             "signaltest" => Period::None,
             _ => import.one_period(&name, &output.periods(thread, command.as_ref()), hints, USUAL_US * 1_000),
         };
-        let told = Told::new(name, period)
+        let told = TaskDetails::new(name, period)
             .on(status.and_then(|status| status.cpu).or(cpu(command.as_ref(), thread)));
         let told = match tool {
             "cyclictest" => told.skips_when_late(),
@@ -488,7 +488,7 @@ impl Output {
     }
 
     /// Adds a thread as a task.
-    fn task(&self, import: &mut Import, told: Told, thread: usize, unit_ns: i64, block: Option<u64>) {
+    fn task(&self, import: &mut Import, told: TaskDetails, thread: usize, unit_ns: i64, block: Option<u64>) {
         let mut stated = self.statements(thread, unit_ns);
         let one = self.threads.get(&thread);
         let samples = one.map_or(&[][..], |one| &one.samples);

@@ -9,7 +9,7 @@ use jitterlab_model::{Activation, Flags, Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{decimal_ns, lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, Told, starts};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails, starts};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "trace-cmd report, ftrace", recognise, parse };
@@ -186,7 +186,8 @@ fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
             ..Activation::default()
         });
     }
-    let told = Told::new(name.clone(), period).on(Some(thread.cpu)).lacks(Gap::Phase).lacks(Gap::Missed);
+    let told =
+        TaskDetails::new(name.clone(), period).on(Some(thread.cpu)).lacks(Gap::Phase).lacks(Gap::Missed);
     let told = if thread.spans.iter().all(|(.., end)| end.is_some()) { told.with_ends() } else { told };
     let marked = thread.marked.iter().copied().max();
     let mut stated = Statements::exact();

@@ -10,7 +10,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "LinuxCNC halcmd show", recognise, parse };
@@ -103,7 +103,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         let error = |time_ns: i64| time_ns.saturating_sub(period.ns());
         let mut errors = Statements::exact();
         errors.state([Statement::Count(1), Statement::Min(error(shortest)), Statement::Max(error(longest))]);
-        let told = Told::new(component, period).catches_up().lacks(Gap::Count);
+        let told = TaskDetails::new(component, period).catches_up().lacks(Gap::Count);
         import.period_errors(told, &errors);
     }
     if !import.tasks.is_empty() {
@@ -115,7 +115,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for (name, stated) in longest {
         let period = import.period(periods.get(name).copied(), hints, 1_000_000);
         import.executions(
-            Told::new(name, period).lacks(Gap::Missed).lacks(Gap::Count).lacks(Gap::Latency),
+            TaskDetails::new(name, period).lacks(Gap::Missed).lacks(Gap::Count).lacks(Gap::Latency),
             &stated,
         );
     }

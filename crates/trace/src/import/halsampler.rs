@@ -8,7 +8,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::starts::{self, Known, Span};
 use super::text::{lines, numbers};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "LinuxCNC halsampler -t of timedelta", recognise, parse };
@@ -27,7 +27,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(line: &str) -> Option<Self> {
+    fn from_scan(line: &str) -> Option<Self> {
         match numbers::<i64>(line)?[..] {
             [number, error_ns, time_ns] => Some(Sample { number, error_ns, time_ns }),
             _ => None,
@@ -41,7 +41,8 @@ impl Sample {
 
 fn recognise(input: &Input) -> bool {
     let lines = lines(input.text).map(|(_, line)| line).filter(|line| !line.is_empty() && *line != LOST);
-    let Some(samples) = lines.take(BEFORE + FEWEST).map(Sample::of).collect::<Option<Vec<Sample>>>() else {
+    let Some(samples) = lines.take(BEFORE + FEWEST).map(Sample::from_scan).collect::<Option<Vec<Sample>>>()
+    else {
         return false;
     };
     let told = samples.get(BEFORE..).unwrap_or_default();
@@ -59,7 +60,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             lost = true;
             continue;
         }
-        let sample = Sample::of(line).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(at))?;
+        let sample = Sample::from_scan(line).ok_or_else(|| Unreadable::not(line, Wanted::Row).at(at))?;
         if let Some(last) = samples.last() {
             lost |= sample.number > last.number.saturating_add(1);
             if sample.number <= last.number {
@@ -78,7 +79,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let starts = std::iter::once(0).chain(later);
     let spans: Vec<Span> = starts.map(|start_ns| Span { start_ns, end_ns: None }).collect();
     let mut import = Import::new("LinuxCNC halsampler", "RTAPI");
-    let told = Told::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
+    let told = TaskDetails::new("timedelta", import.period(Some(period_ns), hints, period_ns)).catches_up();
     match starts::on_grid(&spans, period_ns, lost) {
         Known::Grid(measured) => {
             import.task(told.lacks(Gap::Phase), measured);

@@ -7,7 +7,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "hwlatdetect", recognise, parse };
@@ -60,7 +60,7 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
         stated.bin(0, us(threshold) - 1, below.max(0.0) as u64);
         import.warn(Warning::OnlyAbove { above_ns: us(threshold) });
     }
-    import.latencies(Told::new("hwlat", Period::None).lacks(Gap::Count), &stated);
+    import.latencies(TaskDetails::new("hwlat", Period::None).lacks(Gap::Count), &stated);
     import.warn(Warning::NoPeriod { tool: "hwlatdetect".into(), measures: Aperiodic::Gaps });
     import.complete()
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::{Activation, Flags, Warning};
 use serde::Deserialize;
 
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, Told, rt_tests, text};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, Period, TaskDetails, rt_tests, text};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const RESULTS: Peer =
@@ -50,13 +50,13 @@ fn is_results(input: &Input) -> bool {
 }
 
 /// A thread, of so many in all.
-fn told(input: &Input, (thread, threads): (usize, usize), period: Period) -> Told {
+fn task_details(input: &Input, (thread, threads): (usize, usize), period: Period) -> TaskDetails {
     let online: Option<Vec<u16>> = input.beside("cpuinfo").map(|copy| {
         let processors = copy.lines().filter(|line| line.starts_with("processor"));
         processors.filter_map(|line| line.split_once(':')?.1.trim().parse().ok()).collect()
     });
     let cpu = online.filter(|cpus| cpus.len() == threads).and_then(|cpus| cpus.get(thread).copied());
-    Told::new(format!("thread{thread}"), period).on(cpu).catches_up()
+    TaskDetails::new(format!("thread{thread}"), period).on(cpu).catches_up()
 }
 
 fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
@@ -70,7 +70,7 @@ fn parse_results(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for (number, (_, thread)) in threads.into_iter().enumerate() {
         let extremes = [thread.min, thread.avg, thread.max];
         let stated = rt_tests::statements(extremes, thread.count, &thread.histogram, unit_ns)?;
-        import.latencies(told(input, (number, of), period), &stated);
+        import.latencies(task_details(input, (number, of), period), &stated);
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     import.complete()
@@ -188,7 +188,7 @@ fn of_samples(input: &Input, hints: &Hints, samples: Vec<Sample>) -> Result<Impo
             Activation { index, due_ns, start_ns, end_ns: start_ns, flags, ..Activation::default() }
         });
         let rows = rows.collect();
-        import.task(told(input, (thread, of), period), Measured::Rows(rows));
+        import.task(task_details(input, (thread, of), period), Measured::Rows(rows));
     }
     import.warn(Warning::CatchesUp { tool: "jitterdebugger".into() });
     if unit_ns > 1 {

@@ -7,7 +7,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const NOX: Peer =
@@ -53,7 +53,7 @@ fn parse_nox(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         // Its squares are summed in 32 bits, and overflow from 46.34 us on.
         let fits = min.abs().max(max.abs()) < 46.34;
         errors.state(fits.then_some(Statement::Deviation(deviation * 1_000.0)));
-        let told = Told::new(thread, period).catches_up().lacks(Gap::Count);
+        let told = TaskDetails::new(thread, period).catches_up().lacks(Gap::Count);
         import.period_errors(told, &errors);
     }
     finish(import)
@@ -73,7 +73,7 @@ fn parse_dot_latency(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         Statement::Overflow { from: jitter_ns.saturating_neg(), count: 1 },
         Statement::Max(jitter_ns),
     ]);
-    let told = Told::new("base", period).catches_up().lacks(Gap::Count);
+    let told = TaskDetails::new("base", period).catches_up().lacks(Gap::Count);
     import.period_errors(told, &errors);
     import.warn(Warning::LargestOfAllTests);
     finish(import)

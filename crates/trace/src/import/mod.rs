@@ -1,7 +1,7 @@
 //! Reading what other tools measured.
 //!
 //! Few of them keep single activations; most print a histogram, some only extremes. What an output leaves open is unknown in
-//! what is read (see [`Gap`] and [`Lacks`](jitterlab_model::distribution::Lacks)) and said in the run's warnings. A value of
+//! what is read (see [`Gap`] and [`SourceGaps`](jitterlab_model::distribution::SourceGaps)) and said in the run's warnings. A value of
 //! a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
 mod buckets;
@@ -26,8 +26,8 @@ mod starts;
 mod statement;
 mod stress_ng;
 mod summaries;
+mod task_details;
 mod text;
-mod told;
 mod unpack;
 mod wakers;
 mod xenomai;
@@ -43,8 +43,8 @@ use jitterlab_model::bounds::{self, LINE};
 use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
+use self::task_details::{Period, TaskDetails};
 use self::text::whole_lines;
-use self::told::{Period, Told};
 use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long, unknown_output};
 use crate::role::{Column, Role};
 use crate::table::{FinishedRun, RunFileWriter};

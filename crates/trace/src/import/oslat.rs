@@ -8,7 +8,7 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, numbers, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "oslat", recognise, parse };
@@ -63,7 +63,7 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
             return Err(Unreadable::Cut.into());
         };
         let of_core = bins.iter().map(|(edge, counts)| (*edge, counts[column])).collect();
-        let told = Told::new(format!("cpu{cpu}"), Period::None).on(Some(cpu));
+        let told = TaskDetails::new(format!("cpu{cpu}"), Period::None).on(Some(cpu));
         import.latencies(told, &statements([min, avg, max], of_core));
     }
     import.warn(Warning::NoPeriod { tool: "oslat".into(), measures: Aperiodic::Gaps });

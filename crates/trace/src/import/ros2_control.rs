@@ -13,7 +13,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "ros2_control", recognise, parse };
@@ -110,7 +110,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         import.warn(Warning::MeanPeriod { period_ns });
     }
     let period = import.one_period("controller_manager", &periods, hints, 10_000_000);
-    let told = |name: &str| Told::new(name, period).skips().lacks(Gap::Count);
+    let told = |name: &str| TaskDetails::new(name, period).skips().lacks(Gap::Count);
     if !overruns.is_empty() {
         let mut stated = Statements::exact();
         let times = || overruns.iter().map(|(_, ms, _)| us(ms * 1_000.0));

@@ -13,7 +13,7 @@ use jitterlab_model::warning::Aperiodic;
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{json, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told, oslat};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails, oslat};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rt-tests --json", recognise, parse };
@@ -91,7 +91,7 @@ fn recognise(input: &Input) -> bool {
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let report: Report = json(input.text)?;
     let (program, aperiodic) = program(input.text).ok_or(Unreadable::Nothing)?;
-    let command = Command::of(&report.command, RT_TESTS);
+    let command = Command::new(&report.command, RT_TESTS);
     let clock = match program {
         "oslat" => "TSC",
         _ if command.number(["c", "clock"]) == Some(1) => "realtime",
@@ -121,7 +121,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         };
         let cpu = figures.cpu.and_then(|cpu| u16::try_from(cpu).ok());
         let named = cpu.filter(|_| program == "oslat").map(|cpu| format!("cpu{cpu}"));
-        let told = Told::new(
+        let told = TaskDetails::new(
             named.unwrap_or_else(|| format!("thread{name}")),
             base.longer_by(distance_ns.saturating_mul(number)),
         );

@@ -9,7 +9,7 @@ use jitterlab_model::warning::Aperiodic;
 use super::command::Command;
 use super::statement::{Statement, Statements};
 use super::text::{self, lines, once, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told, rtla_analysis};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails, rtla_analysis};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat hist", recognise, parse };
@@ -106,7 +106,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         stated.state(at(&max, column).map(|max| Statement::Max(ns(max))));
         let cpu = name.rsplit('-').next().and_then(|n| n.parse().ok());
         rtla_analysis::state_stop(&traced, name, cpu, &mut stated);
-        let told = Told::new(name.clone(), period).on(cpu);
+        let told = TaskDetails::new(name.clone(), period).on(cpu);
         let told = told.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, cpu));
         let told = if osnoise { told } else { told.skips() };
         import.latencies(told, &stated);

@@ -6,7 +6,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat's auto-analysis", recognise, parse };
@@ -93,7 +93,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             let mut stated = Statements::exact();
             stated.state([Statement::Max(latency_ns), Statement::Overflow { from: latency_ns, count: 1 }]);
             let name = one.cpu.map_or(stage.into(), |cpu| format!("{stage}-{cpu:03}"));
-            let told = Told::new(name, period).on(one.cpu).skips().lacks(Gap::Count);
+            let told = TaskDetails::new(name, period).on(one.cpu).skips().lacks(Gap::Count);
             import.latencies(told, &stated);
         }
         import.warn(Warning::Traced(one));

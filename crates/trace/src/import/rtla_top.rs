@@ -6,7 +6,7 @@ use jitterlab_model::Warning;
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns};
-use super::{Hints, Import, Input, Mistake, Peer, Told, rtla, rtla_analysis};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails, rtla, rtla_analysis};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "rtla timerlat top", recognise, parse };
@@ -66,7 +66,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     for Row { cpu, count, stages } in rows.into_values() {
         for (stage, figures) in STAGES.iter().zip(stages) {
             let Some(figures) = figures else { continue };
-            let told = Told::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
+            let told = TaskDetails::new(format!("{stage}-{cpu:03}"), period).on(Some(cpu)).skips();
             let mut stated = Statements::of_extremes(figures, count, unit_ns);
             rtla_analysis::state_stop(&traced, stage, Some(cpu), &mut stated);
             let told = told.with_end(&mut import, !rtla_analysis::lacks_stop(input.text, &traced, Some(cpu)));

@@ -3,7 +3,7 @@
 use jitterlab_model::Activation;
 
 use super::text::{expect_numbers, lines, ns, once};
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, TaskDetails};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rttest", recognise, parse };
@@ -36,7 +36,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let told = rows.windows(2).map(|p| p[1].due_ns.saturating_sub(p[0].due_ns)).find(|p| *p > 0);
     let period = import.period(told, hints, 1_000_000);
     if !rows.is_empty() {
-        import.task(Told::new("rttest", period).skips(), Measured::Rows(rows));
+        import.task(TaskDetails::new("rttest", period).skips(), Measured::Rows(rows));
         if let Some(result) = import.info.tasks[0].result.as_mut() {
             result.minor_faults = u64::try_from(minor).ok();
             result.major_faults = u64::try_from(major).ok();

@@ -5,7 +5,7 @@
 //! all be true are contradictions.
 
 use jitterlab_model::Distribution;
-use jitterlab_model::distribution::{Beyond, Lacks, Moments};
+use jitterlab_model::distribution::{Beyond, Moments, SourceGaps};
 use jitterlab_model::warning::Stated;
 
 use super::text::us;
@@ -368,7 +368,7 @@ impl Statements {
         let open = beyond.is_some();
         let width = |(low, high, _): (i64, i64, u64)| if high > low { high - low + 1 } else { 0 };
         let bin_ns = if self.wide { 0 } else { occupied().map(width).max().unwrap_or(0) };
-        let lacks = Lacks {
+        let lacks = SourceGaps {
             beyond,
             min: min.is_none(),
             mean: mean.is_none() && open,

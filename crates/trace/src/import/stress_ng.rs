@@ -9,7 +9,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns, number_after, once};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "stress-ng --cyclic", recognise, parse };
@@ -63,7 +63,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         import.warn(Warning::OnlyPercentiles);
     }
     // A relative sleep has no grid that due times could be missed on.
-    let told = Told::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
+    let told = TaskDetails::new("cyclic", period).lacks(Gap::Missed).lacks(Gap::DueTimes);
     import.latencies(told, &stated);
     import.warn(Warning::RelativeSleep { tool: "stress-ng".into() });
     import.complete()

@@ -8,7 +8,7 @@ use jitterlab_model::warning::Aperiodic;
 use super::command::{Command, RT_TESTS};
 use super::statement::{Statement, Statements};
 use super::text::{lines, number_after, us};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const OSNOISE_TOP: Peer = Peer {
@@ -48,7 +48,7 @@ fn each(
         }
     }
     for Line { name, cpu, stated, .. } in all.into_values() {
-        import.latencies(Told::new(name, Period::None).on(cpu), &stated);
+        import.latencies(TaskDetails::new(name, Period::None).on(cpu), &stated);
     }
     import.warn(Warning::NoPeriod { tool: tool.into(), measures });
     import.complete()
@@ -120,7 +120,10 @@ fn parse_rteval(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
         stated.state(figure("Std.dev:").map(|deviation| Statement::Deviation(deviation * 1_000.0)));
     }
     for (core, stated) in cores {
-        import.latencies(Told::new(format!("core{core}"), period).on(Some(core)).skips_when_late(), &stated);
+        import.latencies(
+            TaskDetails::new(format!("core{core}"), period).on(Some(core)).skips_when_late(),
+            &stated,
+        );
     }
     import.all_of("all cores", &system, |_| true);
     import.warn_uncounted_misses("cyclictest");

@@ -8,7 +8,7 @@ use jitterlab_model::warning::Aperiodic;
 
 use super::statement::Statements;
 use super::text::{lines, number_after};
-use super::{Hints, Import, Input, Mistake, Peer, Period, Told};
+use super::{Hints, Import, Input, Mistake, Peer, Period, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "ptsematest and relatives", recognise, parse };
@@ -55,7 +55,7 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     for (receiver, extremes) in figures {
         let Some(Woken { cpu, cycles, .. }) = threads.get(&receiver).copied() else { continue };
         let cpu = u16::try_from(cpu).ok();
-        let told = Told::new(format!("thread{}", receiver / 2), Period::None).on(cpu);
+        let told = TaskDetails::new(format!("thread{}", receiver / 2), Period::None).on(cpu);
         import.latencies(told, &Statements::of_extremes(extremes, cycles, 1_000));
     }
     import.warn(Warning::NoPeriod { tool: "it".into(), measures: Aperiodic::Wakers });

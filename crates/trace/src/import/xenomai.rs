@@ -8,7 +8,7 @@ use jitterlab_model::{Gap, Warning};
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, ns, numbers, once, us};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
 use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency, EVL latmus", recognise, parse };
@@ -291,7 +291,7 @@ impl Output {
         if self.seconds > 0 {
             self.stated.state([Statement::CutMean(self.sum_of_means / self.seconds as f64)]);
         }
-        let told = Told::new(name, period).on(self.cpu).missed(self.overruns);
+        let told = TaskDetails::new(name, period).on(self.cpu).missed(self.overruns);
         let told = if self.is_counted { told } else { told.lacks(Gap::Count) };
         let told = told.with_end(&mut import, !(self.is_cut && self.seconds > 0));
         import.latencies(told, &self.stated);

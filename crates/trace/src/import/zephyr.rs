@@ -6,7 +6,7 @@ use jitterlab_model::Gap;
 
 use super::statement::{Statement, Statements};
 use super::text::{lines, us};
-use super::{Hints, Import, Input, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Mistake, Peer, TaskDetails};
 use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "Zephyr timer_behavior", recognise, parse };
@@ -44,7 +44,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
             Statement::Deviation(record.stddev_us * 1_000.0),
         ]);
         let name = format!("{} {}", record.testcase, record.mechanism);
-        let told = Told::new(name.trim(), period).lacks(Gap::Missed);
+        let told = TaskDetails::new(name.trim(), period).lacks(Gap::Missed);
         if import.info.tasks.iter().any(|task| task.spec.name == told.name()) {
             return Err(Unreadable::Second.at(number));
         }

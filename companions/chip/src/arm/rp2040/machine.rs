@@ -246,7 +246,7 @@ impl Machine {
     }
 
     /// The levels that it sees, from its first pin on.
-    fn seen(&self, around: &Around) -> u32 {
+    fn pin_levels(&self, around: &Around) -> u32 {
         around.input.rotate_right(self.pins >> 15 & 31)
     }
 
@@ -309,7 +309,7 @@ impl Machine {
         let (wanted, low) = (word & 0x80 != 0, word & 31);
         let is = match word >> 5 & 3 {
             0 => around.input >> low & 1 != 0,
-            1 => self.seen(around) >> low & 1 != 0,
+            1 => self.pin_levels(around) >> low & 1 != 0,
             2 => {
                 let flag = self.flag(low);
                 let is = around.flags & flag != 0;
@@ -334,7 +334,7 @@ impl Machine {
             self.push();
         }
         let value = match from {
-            0 => self.seen(around),
+            0 => self.pin_levels(around),
             1 => self.x,
             2 => self.y,
             6 => self.input.0,
@@ -428,7 +428,7 @@ impl Machine {
     /// MOV.
     fn copy(&mut self, word: u32, around: &mut Around) -> Went {
         let value = match word & 7 {
-            0 => self.seen(around),
+            0 => self.pin_levels(around),
             1 => self.x,
             2 => self.y,
             5 => {

@@ -119,7 +119,7 @@ pub fn run_and_look(setup: &Setup) -> (Log, [u32; 16], u32, Vec<u8>) {
 /// The clock that a firmware sets while it starts: from the crystal of 12 MHz that all boards have; `None` if it leaves the processor on the
 /// ring oscillator.
 pub fn clock_of(image: &Image) -> Option<u32> {
-    let setup = Setup { clock_hz: CLOCK_HZ, cycles: START_UP, ..Setup::of(image.clone()) };
+    let setup = Setup { clock_hz: CLOCK_HZ, cycles: START_UP, ..Setup::from_image(image.clone()) };
     let (bus, start) = begin(&setup);
     let (.., bus) = Core::new(bus, start, &setup).run();
     bus.clocks.sys_hz()

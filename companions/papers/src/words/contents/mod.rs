@@ -181,7 +181,7 @@ type Row = (&'static str, &'static str, Stands, &'static str, &'static str);
 
 impl PaperContents {
     #[must_use]
-    pub fn of(document: Option<Paper>) -> Self {
+    pub fn for_document(document: Option<Paper>) -> Self {
         let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));
         let items = wanted.flat_map(|paper| {
             paper.rows().iter().map(move |(part, says, stands, why, command)| PaperItem {
@@ -432,7 +432,7 @@ mod tests {
 
     #[test]
     fn each_item_has_a_name_of_its_own_a_reason_and_a_command_where_one_is_due() {
-        let all = PaperContents::of(None).items;
+        let all = PaperContents::for_document(None).items;
         let ids: BTreeSet<&str> = all.iter().map(|item| item.id.as_str()).collect();
         assert_eq!(ids.len(), all.len());
         for item in &all {
@@ -443,12 +443,12 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(PaperContents::of(Some(Paper::Nist)).items.len(), nist::ROWS.len());
+        assert_eq!(PaperContents::for_document(Some(Paper::Nist)).items.len(), nist::ROWS.len());
     }
 
     #[test]
     fn the_list_keeps_to_80_columns() {
-        let long = text(&PaperContents::of(None));
+        let long = text(&PaperContents::for_document(None));
         let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }
@@ -456,7 +456,7 @@ mod tests {
     #[test]
     fn the_list_in_the_documents_is_this_one() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence/contents.md");
-        let now = markdown(&PaperContents::of(None));
+        let now = markdown(&PaperContents::for_document(None));
         if fs::read_to_string(&file).ok().as_ref() != Some(&now) {
             let anew = std::env::temp_dir().join("contents.md");
             fs::write(&anew, now).unwrap();
@@ -467,7 +467,7 @@ mod tests {
     #[test]
     fn no_state_is_older_than_its_result() {
         let folder = tempfile::tempdir().unwrap();
-        let listed = || PaperContents::of(Some(Paper::Twente)).with_results(folder.path());
+        let listed = || PaperContents::for_document(Some(Paper::Twente)).with_results(folder.path());
         let state = |contents: &PaperContents, part: &str| {
             contents.items.iter().find(|item| item.part() == part).unwrap().state()
         };

@@ -8,7 +8,7 @@ const THREAD: bool = false;
 
 impl Scene {
     /// Events of the next activation, each with whether it is in an interrupt; the task starts then, and sleeps again.
-    fn scripted(&mut self, events: Vec<(i64, i32, bool, What)>, start: i64) {
+    fn scripted(&mut self, events: Vec<(i64, i32, bool, EventKind)>, start: i64) {
         for (at, pid, in_interrupt, what) in events {
             self.send_in(at, pid, in_interrupt, what);
         }
@@ -24,31 +24,31 @@ impl Scene {
     }
 
     /// The timer interrupt that wakes the task, over this thread.
-    fn timer(&mut self, at: i64, over: i32) -> Vec<(i64, i32, bool, What)> {
+    fn timer(&mut self, at: i64, over: i32) -> Vec<(i64, i32, bool, EventKind)> {
         let timer = self.handler(HandlerKind::Timer, "local_timer");
         let function = self.name("hrtimer_wakeup");
         vec![
-            (at, over, THREAD, What::Enter(timer)),
-            (at + 800, over, THREAD, What::Interrupted(Box::default())),
-            (at + 1_000, over, TIMER, What::Expire { timer: 1, function }),
-            (at + 1_300, over, TIMER, What::Waking { pid: TASK, cpu: CPU }),
-            (at + 1_500, over, TIMER, What::ExpireEnd),
-            (at + 2_000, over, THREAD, What::Exit(timer)),
+            (at, over, THREAD, EventKind::Enter(timer)),
+            (at + 800, over, THREAD, EventKind::Interrupted(Box::default())),
+            (at + 1_000, over, TIMER, EventKind::Expire { timer: 1, function }),
+            (at + 1_300, over, TIMER, EventKind::Waking { pid: TASK, cpu: CPU }),
+            (at + 1_500, over, TIMER, EventKind::ExpireEnd),
+            (at + 2_000, over, THREAD, EventKind::Exit(timer)),
         ]
     }
 
-    fn expiry(&mut self, at: i64, over: i32, function: &str) -> Vec<(i64, i32, bool, What)> {
+    fn expiry(&mut self, at: i64, over: i32, function: &str) -> Vec<(i64, i32, bool, EventKind)> {
         let function = self.name(function);
         vec![
-            (at, over, TIMER, What::Expire { timer: 77, function }),
-            (at + 500, over, TIMER, What::ExpireEnd),
+            (at, over, TIMER, EventKind::Expire { timer: 77, function }),
+            (at + 500, over, TIMER, EventKind::ExpireEnd),
         ]
     }
 
-    fn leaving(&mut self, from: i32, leaves: Leaves, to: i32) -> What {
+    fn leaving(&mut self, from: i32, leaves: Leaves, to: i32) -> EventKind {
         match self.switch(from, to) {
-            What::Switch { from, from_name, from_priority, to, name, priority, .. } => {
-                What::Switch { from, from_name, from_priority, leaves, to, name, priority }
+            EventKind::Switch { from, from_name, from_priority, to, name, priority, .. } => {
+                EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
             }
             other => other,
         }
@@ -63,13 +63,13 @@ fn main(causes: &TaskCauses) -> (Class, Option<&str>, Certainty, i64) {
 }
 
 /// Stopped before it is due, by `other`, until 2 ms after.
-fn stopped(scene: &mut Scene, leaves: Leaves, signal: What) -> Vec<(i64, i32, bool, What)> {
+fn stopped(scene: &mut Scene, leaves: Leaves, signal: EventKind) -> Vec<(i64, i32, bool, EventKind)> {
     let (to_task, stops, back) =
         (scene.switch(OTHER, TASK), scene.leaving(TASK, leaves, OTHER), scene.switch(OTHER, TASK));
     let (function, due) = (scene.name("hrtimer_wakeup"), scene.due());
-    let wakes = What::Waking { pid: TASK, cpu: CPU };
-    let sets = What::TimerStart { timer: 1, function, soft_ns: due, hard_ns: due };
-    let by = if matches!(signal, What::Signal { number: 17, .. }) { TASK } else { OTHER };
+    let wakes = EventKind::Waking { pid: TASK, cpu: CPU };
+    let sets = EventKind::TimerStart { timer: 1, function, soft_ns: due, hard_ns: due };
+    let by = if matches!(signal, EventKind::Signal { number: 17, .. }) { TASK } else { OTHER };
     let mut events = vec![
         (-300_000, OTHER, THREAD, wakes.clone()),
         (-299_000, OTHER, THREAD, to_task),
@@ -88,14 +88,14 @@ fn stopped(scene: &mut Scene, leaves: Leaves, signal: What) -> Vec<(i64, i32, bo
 fn a_stopped_task_is_stopped_whatever_its_processor_does() {
     let mut scene = Scene::new();
     let name = scene.name("task");
-    let events = stopped(&mut scene, Leaves::Stopped, What::Signal { number: 19, to: TASK, name });
+    let events = stopped(&mut scene, Leaves::Stopped, EventKind::Signal { number: 19, to: TASK, name });
     scene.scripted(events, 2_007_000);
     let causes = scene.causes();
     assert_eq!(main(&causes), (Class::Stopped, Some("other"), Certainty::Proven, 2_000_000));
 
     let mut scene = Scene::new();
     let name = scene.name("strace");
-    let events = stopped(&mut scene, Leaves::Traced, What::Signal { number: 17, to: OTHER, name });
+    let events = stopped(&mut scene, Leaves::Traced, EventKind::Signal { number: 17, to: OTHER, name });
     scene.scripted(events, 2_007_000);
     assert_eq!(main(&scene.causes()), (Class::Traced, Some("strace"), Certainty::Proven, 2_000_000));
 }
@@ -104,8 +104,8 @@ fn a_stopped_task_is_stopped_whatever_its_processor_does() {
 fn what_happens_to_a_stopped_task_stays_known_where_events_of_its_processor_are_lost() {
     let mut scene = Scene::new();
     let name = scene.name("task");
-    let mut events = stopped(&mut scene, Leaves::Stopped, What::Signal { number: 19, to: TASK, name });
-    events.insert(4, (1_000_000, -1, THREAD, What::Lost));
+    let mut events = stopped(&mut scene, Leaves::Stopped, EventKind::Signal { number: 19, to: TASK, name });
+    events.insert(4, (1_000_000, -1, THREAD, EventKind::Lost));
     scene.scripted(events, 2_007_000);
     assert_eq!(main(&scene.causes()).0, Class::Stopped);
 }
@@ -117,10 +117,10 @@ fn a_frozen_task_is_frozen() {
     scene.explainer.process(0, vec![TASK], Some("/robot/loop".into()));
     let (group, elsewhere) = (scene.name("/robot"), scene.name("/rob"));
     let name = scene.name("task");
-    let mut events = stopped(&mut scene, Leaves::Sleeps, What::Signal { number: 10, to: TASK, name });
-    events.insert(0, (-310_000, OTHER, THREAD, What::Freeze { group, on: true }));
-    events.insert(0, (-320_000, OTHER, THREAD, What::Freeze { group: elsewhere, on: false }));
-    events.insert(6, (1_999_000, OTHER, THREAD, What::Freeze { group, on: false }));
+    let mut events = stopped(&mut scene, Leaves::Sleeps, EventKind::Signal { number: 10, to: TASK, name });
+    events.insert(0, (-310_000, OTHER, THREAD, EventKind::Freeze { group, on: true }));
+    events.insert(0, (-320_000, OTHER, THREAD, EventKind::Freeze { group: elsewhere, on: false }));
+    events.insert(6, (1_999_000, OTHER, THREAD, EventKind::Freeze { group, on: false }));
     scene.scripted(events, 2_007_000);
     let causes = scene.causes();
     let (class, who, sure, ns) = main(&causes);
@@ -133,9 +133,9 @@ fn a_frozen_task_is_frozen() {
     let back = scene.switch(OTHER, TASK);
     scene.scripted(
         vec![
-            (5_000, OTHER, TIMER, What::Expire { timer: 1, function }),
-            (5_500, OTHER, TIMER, What::ExpireEnd),
-            (2_000_000, OTHER, THREAD, What::Waking { pid: TASK, cpu: CPU }),
+            (5_000, OTHER, TIMER, EventKind::Expire { timer: 1, function }),
+            (5_500, OTHER, TIMER, EventKind::ExpireEnd),
+            (2_000_000, OTHER, THREAD, EventKind::Waking { pid: TASK, cpu: CPU }),
             (2_001_000, OTHER, THREAD, back),
         ],
         2_003_000,
@@ -145,19 +145,19 @@ fn a_frozen_task_is_frozen() {
 }
 
 /// The task waits for a lock in its work before, from before it is due until 800 us after; `during` happens meanwhile.
-fn locked(scene: &mut Scene, call: Call, during: Vec<(i64, i32, bool, What)>, last: i32) {
+fn locked(scene: &mut Scene, call: Call, during: Vec<(i64, i32, bool, EventKind)>, last: i32) {
     let before = scene.timer(-990_000, OTHER);
     let (to_task, away, back) =
         (scene.switch(OTHER, TASK), scene.leaving(TASK, Leaves::Sleeps, OTHER), scene.switch(last, TASK));
     // The due time before is served in time; its work lasts into this one.
     let mut events = before;
     events.push((-985_000, OTHER, THREAD, to_task));
-    events.push((-500_000, TASK, THREAD, What::Call { call, number: 202, arguments: [0; 3] }));
+    events.push((-500_000, TASK, THREAD, EventKind::Call { call, number: 202, arguments: [0; 3] }));
     events.push((-499_000, TASK, THREAD, away));
     events.extend(during);
-    events.push((800_000, last, THREAD, What::Waking { pid: TASK, cpu: CPU }));
+    events.push((800_000, last, THREAD, EventKind::Waking { pid: TASK, cpu: CPU }));
     events.push((802_000, last, THREAD, back));
-    events.push((803_000, TASK, THREAD, What::Return { answer: 0 }));
+    events.push((803_000, TASK, THREAD, EventKind::Return { answer: 0 }));
     scene.scripted(events, 805_000);
 }
 
@@ -191,12 +191,12 @@ fn a_task_that_waits_for_a_lock_waits_for_its_holder() {
             -500_000,
             TASK,
             THREAD,
-            What::Call { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] },
+            EventKind::Call { call: Call::Lock { inherits: true }, number: 202, arguments: [0; 3] },
         ),
-        (-499_000, TASK, THREAD, What::Lends { to: 23, name }),
-        (300_000, TASK, THREAD, What::Enter(timer)),
-        (301_000, TASK, THREAD, What::Exit(timer)),
-        (803_000, TASK, THREAD, What::Return { answer: 0 }),
+        (-499_000, TASK, THREAD, EventKind::Lends { to: 23, name }),
+        (300_000, TASK, THREAD, EventKind::Enter(timer)),
+        (301_000, TASK, THREAD, EventKind::Exit(timer)),
+        (803_000, TASK, THREAD, EventKind::Return { answer: 0 }),
     ]);
     scene.scripted(events, 805_000);
     let causes = scene.causes();
@@ -240,7 +240,7 @@ fn a_thread_that_was_moved_away_was_not_held_off() {
     let (to_hog, gone, back) =
         (scene.switch(OTHER, HOG), scene.switch(HOG, OTHER), scene.switch(OTHER, TASK));
     let mut events = vec![(-600_000, OTHER, THREAD, to_hog), (-10_000, HOG, THREAD, gone)];
-    events.push((-9_000, OTHER, THREAD, What::Migrate { pid: HOG, to: 3 }));
+    events.push((-9_000, OTHER, THREAD, EventKind::Migrate { pid: HOG, to: 3 }));
     events.extend(scene.timer(4_000, OTHER));
     events.push((900_000, OTHER, THREAD, back));
     scene.scripted(events, 903_000);
@@ -286,14 +286,18 @@ fn a_budget_that_is_used_up_is_the_budget() {
     let (to_task, gone, back) =
         (scene.switch(OTHER, TASK), scene.leaving(TASK, Leaves::Ready, OTHER), scene.switch(OTHER, TASK));
     let mut events = scene.timer(-990_000, OTHER);
-    let sets =
-        What::TimerStart { timer: 5, function: replenish, soft_ns: due + 500_000, hard_ns: due + 500_000 };
+    let sets = EventKind::TimerStart {
+        timer: 5,
+        function: replenish,
+        soft_ns: due + 500_000,
+        hard_ns: due + 500_000,
+    };
     events.extend([
         (-985_000, OTHER, THREAD, to_task),
         (-100_000, TASK, TIMER, sets),
         (-99_000, TASK, THREAD, gone),
-        (500_500, OTHER, TIMER, What::Expire { timer: 5, function: replenish }),
-        (501_000, OTHER, TIMER, What::ExpireEnd),
+        (500_500, OTHER, TIMER, EventKind::Expire { timer: 5, function: replenish }),
+        (501_000, OTHER, TIMER, EventKind::ExpireEnd),
         (503_000, OTHER, THREAD, back),
     ]);
     scene.scripted(events, 505_000);
@@ -309,7 +313,7 @@ fn page_faults_of_the_task_s_own_memory_are_no_work() {
     let to_task = scene.switch(OTHER, TASK);
     let mut events = scene.timer(-990_000, OTHER);
     events.push((-985_000, OTHER, THREAD, to_task));
-    events.extend((0..200).map(|k| (-100_000 + k * 4_000, TASK, THREAD, What::PageFault)));
+    events.extend((0..200).map(|k| (-100_000 + k * 4_000, TASK, THREAD, EventKind::PageFault)));
     // The activation before works until then.
     let (index, due_ns) = (scene.k - 1, scene.due() - PERIOD_NS);
     let (start_ns, end_ns) = (due_ns + 17_000, due_ns + PERIOD_NS + 719_000);
@@ -335,9 +339,9 @@ fn a_thread_that_comes_out_of_idle_without_an_event_of_it_is_named() {
     let mut events =
         vec![(-800_000, OTHER, THREAD, seen), (-790_000, HOG, THREAD, gone), (-500_000, OTHER, THREAD, idle)];
     let mut timer = scene.timer(4_000, 0);
-    timer.insert(3, (5_200, 0, TIMER, What::Waking { pid: HOG, cpu: CPU }));
+    timer.insert(3, (5_200, 0, TIMER, EventKind::Waking { pid: HOG, cpu: CPU }));
     events.extend(timer);
-    events.push((412_000, HOG, THREAD, What::Ran { pid: HOG, ns: 405_000 }));
+    events.push((412_000, HOG, THREAD, EventKind::Ran { pid: HOG, ns: 405_000 }));
     events.push((413_000, HOG, THREAD, back));
     scene.scripted(events, 415_000);
     let causes = scene.causes();
@@ -356,7 +360,7 @@ fn interrupts_were_not_off_before_the_last_event_that_shows_them_let_in() {
     let mut scene = Scene::new();
     let disk = scene.handler(HandlerKind::Device, "24 disk");
     let found = &["_raw_spin_unlock_irqrestore", "do_nanosleep"];
-    let before = [(250_000, OTHER, What::Enter(disk)), (251_000, OTHER, What::Exit(disk))];
+    let before = [(250_000, OTHER, EventKind::Enter(disk)), (251_000, OTHER, EventKind::Exit(disk))];
     scene.activation(&Twist { before: &before, interrupt_at: Some(310_000), found, ..Twist::default() });
     let causes = scene.causes();
     let of = |class| causes.causes.iter().find(|sum| sum.cause.class == class).map_or(0, |sum| sum.max_ns);
@@ -371,8 +375,8 @@ fn of_many_parts_the_longest_are_kept_and_all_add_up() {
     let disk = scene.handler(HandlerKind::Device, "24 disk");
     let mut before = Vec::new();
     for k in 0..2_000 {
-        before.push((1_000 + k * 400, OTHER, What::Enter(disk)));
-        before.push((1_000 + k * 400 + 100 + k % 50, OTHER, What::Exit(disk)));
+        before.push((1_000 + k * 400, OTHER, EventKind::Enter(disk)));
+        before.push((1_000 + k * 400 + 100 + k % 50, OTHER, EventKind::Exit(disk)));
     }
     scene.activation(&Twist { before: &before, interrupt_at: Some(810_000), ..Twist::default() });
     let causes = scene.causes();

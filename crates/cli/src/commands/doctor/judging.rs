@@ -30,7 +30,7 @@ pub fn judge(
     let Some(file) = &run.file else { return Ok((None, None)) };
     for purpose in way.served() {
         let task = Way::task(purpose).name;
-        let open = |path: &Path| OneTask::of(Run::open(path, &Hints::default())?, Some(&task), |_| 0);
+        let open = |path: &Path| OneTask::new(Run::open(path, &Hints::default())?, Some(&task), |_| 0);
         if purpose.name.starts_with("step-") && steps.is_none() {
             let question = StepperQuestion::new(usual(axis)?, None, None)?;
             steps = Some(stepper::under_run(question, &open, (file, None), SIMULATE_NS)?);
@@ -38,10 +38,10 @@ pub fn judge(
         if purpose.name.starts_with("robot-") && turns.is_none() {
             let run: OneTask = open(file)?;
             let plant: Plant = catalog::known("dc-servo")?;
-            let question = Question::of(plant, run.stats.period_ns());
+            let question = Question::new(plant, run.stats.period_ns());
             let question = Question { overrun: run.spec().overrun.into(), ..question };
             let wishes = Wishes::default();
-            turns = Some(ServoResult::under_run(&question, JudgedRun::of(&run), &run, &wishes)?);
+            turns = Some(ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &wishes)?);
         }
     }
     Ok((steps, turns))

@@ -89,15 +89,15 @@ pub fn execute(args: &Args) -> Ending {
         let found = examination.examine(&facts, experiment)?;
         let boot = boot();
         let result =
-            found.map(|found| DoctorResult::of(&asked, found).since(earlier.as_ref(), boot.as_ref()));
-        Ok(result.map(|result| (Earlier::of(&asked, &result, boot, loads), result, folder)))
+            found.map(|found| DoctorResult::new(&asked, found).since(earlier.as_ref(), boot.as_ref()));
+        Ok(result.map(|result| (Earlier::new(&asked, &result, boot, loads), result, folder)))
     };
     // Each step shows its own progress.
     let open = || kept_parts::open("doctor", &());
     conduct(open, true, measure, |(left, result, folder): (Earlier, DoctorResult, PathBuf)| {
         let page = args.output.clone().unwrap_or_else(|| folder.join("jitterlab-doctor.html"));
         // The answer is not lost where a disk is full.
-        let status = Status::of(args.show.show(&result)?);
+        let status = Status::from_fitness(args.show.show(&result)?);
         let settings = files::settings(&page, &result)?;
         files::page(&page, args.force.force, &result)?;
         files::keep(&folder, &left)?;

@@ -56,7 +56,7 @@ fn same(earlier: &Earlier) -> Result<Answers, Error> {
             earlier.job, earlier.way
         ))
     })?;
-    let plan = DoctorPlan::of(earlier.budget_ns).ok_or_else(|| too_short(earlier.budget_ns))?;
+    let plan = DoctorPlan::for_budget(earlier.budget_ns).ok_or_else(|| too_short(earlier.budget_ns))?;
     Ok(Answers { job, way, loads: measure_args::loads(&earlier.loads)?, plan })
 }
 
@@ -99,7 +99,7 @@ pub(super) fn check(args: &Args) -> Result<(), Error> {
 /// How the given time is divided, or else the chosen one.
 fn plan(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
     let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
-    DoctorPlan::of(budget_ns).ok_or_else(|| too_short(budget_ns))
+    DoctorPlan::for_budget(budget_ns).ok_or_else(|| too_short(budget_ns))
 }
 
 fn too_short(budget_ns: i64) -> Error {

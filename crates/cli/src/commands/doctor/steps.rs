@@ -39,7 +39,7 @@ impl Examination<'_> {
             duration_ns: Some(duration_ns),
             keep: keep_by_default(&self.tasks, Some(duration_ns)),
             loads: self.loads.clone(),
-            ..Request::of(self.tasks.clone())
+            ..Request::for_tasks(self.tasks.clone())
         }
     }
 

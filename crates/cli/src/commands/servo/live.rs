@@ -47,7 +47,11 @@ struct Here {
 
 impl Here {
     fn request(&self, task: &TaskSpec, loads: &[LoadSpec]) -> Request {
-        Request { duration_ns: Some(self.each_ns), loads: loads.to_vec(), ..Request::of(vec![task.clone()]) }
+        Request {
+            duration_ns: Some(self.each_ns),
+            loads: loads.to_vec(),
+            ..Request::for_tasks(vec![task.clone()])
+        }
     }
 }
 
@@ -95,7 +99,7 @@ impl LiveArgs {
         let overrun = question.overrun.try_into()?;
         let usual =
             TaskSpec { name: "servo".into(), period_ns: question.period_ns, overrun, ..TaskSpec::default() };
-        let ways: Vec<TaskSpec> = ways(&self.wait.of(usual), self.wait.wake, &self.ways)?
+        let ways: Vec<TaskSpec> = ways(&self.wait.apply_to(usual), self.wait.wake, &self.ways)?
             .into_iter()
             .map(|(_, task)| task)
             .collect();

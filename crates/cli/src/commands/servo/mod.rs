@@ -116,7 +116,7 @@ pub fn execute(args: &Args) -> Ending {
         args.draw(&motion::servo_charts::responses_of_loops(&result))?;
         let under = result.plants.iter().filter_map(|plant| plant.under.as_ref());
         args.write_gains(&under.map(|under| under.redesigns.as_slice()).collect::<Vec<_>>())?;
-        return Ok(Status::of(args.output.show(&result)?));
+        return Ok(Status::from_fitness(args.output.show(&result)?));
     }
     if args.live.live {
         let question = args.question(args.read.period()?.unwrap_or(live::PERIOD_NS), None)?;
@@ -144,7 +144,7 @@ pub fn execute(args: &Args) -> Ending {
     if let Judged::Run(under) = &result.judged {
         args.write_gains(&[&under.assessment.redesigns])?;
     }
-    Ok(Status::of(args.output.show(&result)?))
+    Ok(Status::from_fitness(args.output.show(&result)?))
 }
 
 impl Args {
@@ -160,7 +160,7 @@ impl Args {
             timing: self.timing(),
             overrun: self.overrun.or(measured).unwrap_or_default(),
             design_delay_ns: self.design_delay,
-            ..Question::of(plant, period_ns)
+            ..Question::new(plant, period_ns)
         };
         question.ideal()?;
         Ok(question)
@@ -175,7 +175,7 @@ impl Args {
         // The task that closes the loop is the one with the longest period.
         let run = self.read.one_task(path, |spec| Reverse(spec.period_ns))?;
         let question = self.question(run.stats.period_ns(), Some(run.spec().overrun.into()))?;
-        Ok(ServoResult::under_run(&question, JudgedRun::of(&run), &run, &self.wishes())?)
+        Ok(ServoResult::under_run(&question, JudgedRun::from_task(&run), &run, &self.wishes())?)
     }
 
     /// Draws responses where that is asked for.

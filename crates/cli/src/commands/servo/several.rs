@@ -51,7 +51,7 @@ pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
     let mut tasks: Vec<OneTask> = Vec::new();
     for name in loops.iter().flat_map(|several| &several.tasks).map(|task| &task.name) {
         if tasks.iter().all(|task| task.name() != name) {
-            tasks.push(OneTask::of(args.read.open(path)?, Some(name), |spec: &TaskSpec| spec.period_ns)?);
+            tasks.push(OneTask::new(args.read.open(path)?, Some(name), |spec: &TaskSpec| spec.period_ns)?);
         }
     }
     let of = |several: &Several| {
@@ -60,7 +60,7 @@ pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
         PlantOfLoops::under_run(several, &records, &args.wishes())
     };
     let plants = loops.iter().map(of).collect::<Result<_, _>>()?;
-    Ok(ServoLoops { run: tasks.first().map(JudgedRun::of), given: Vec::new(), plants })
+    Ok(ServoLoops { run: tasks.first().map(JudgedRun::from_task), given: Vec::new(), plants })
 }
 
 fn without_run(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, MotionError> {

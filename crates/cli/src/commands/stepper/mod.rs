@@ -79,7 +79,7 @@ pub fn execute(args: &Args) -> Ending {
             question.under_jitter(jitter_ns)?
         }
     };
-    Ok(Status::of(args.output.show(&result)?))
+    Ok(Status::from_fitness(args.output.show(&result)?))
 }
 
 /// What a run does to an axis, with a second one beside it if there is one.
@@ -91,7 +91,7 @@ pub fn under_run(
 ) -> Result<StepperResult, Error> {
     let run = open(path)?;
     let beside = beside.map(open).transpose()?;
-    let mut result = question.under_run(JudgedRun::of(&run), &run.stats)?;
+    let mut result = question.under_run(JudgedRun::from_task(&run), &run.stats)?;
     result.simulate(&run, beside.as_ref(), simulate_ns, &mut |name, length_ns, speeds| {
         // Longer stretches take seconds to play at every speed.
         if length_ns > 5_000_000_000 {

@@ -111,7 +111,7 @@ impl Args {
     }
 
     fn show(&self, result: &TuneResult) -> Ending {
-        let status = Status::of(self.output.show(result)?);
+        let status = Status::from_fitness(self.output.show(result)?);
         if let Some(folder) = &self.keep {
             kept_files::keep(folder, &words::kept::files(result))?;
             words::kept::by_hand(result).iter().for_each(|what| output::note(what));

@@ -85,7 +85,7 @@ fn linuxcnc_s_pid_with_the_gains_that_were_written_answers_as_computed() {
             Design::Pd { gain: vec![p], derivative_s: vec![d / p] }
         };
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
-        let question = Question::of(Plant { design, ..plant }, H);
+        let question = Question::new(Plant { design, ..plant }, H);
         let mut drive = DrivenLoop::new(&question.closed().unwrap(), TimeBase::Nominal, Reference::Step(1.0));
         let step = "setp pid.0.FF1 0\nsetp pid.0.FF2 0\nsetp pid.0.command 1\n";
         let mut apart: f64 = 0.0;

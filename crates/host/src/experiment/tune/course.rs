@@ -168,7 +168,7 @@ mod tests {
     fn a_slow_machine_keeps_to_the_budget_says_so_and_finds_what_helps_all_the_same() {
         let budget_ns = 150 * S;
         let pilot = Pilot { figure: Figure::Tail, spread: 0.1, blocks: 4 };
-        let quick = TunePlan::of(3, budget_ns, 1_000_000, S / 2, pilot).unwrap();
+        let quick = TunePlan::new(3, budget_ns, 1_000_000, S / 2, pilot).unwrap();
         // As quick as planned; slow all the time; so slow that not even a round fits; slow from some block on.
         let cases: [(&dyn Fn(usize) -> i64, bool); 4] = [
             (&|_| S / 2, false),
@@ -182,7 +182,7 @@ mod tests {
             assert_eq!(course.slower().is_some(), slower, "{course:?}");
         }
         // What was seen of a block beforehand makes a plan that can be kept to: fewer knobs, but of these something is told.
-        let slow = TunePlan::of(3, budget_ns, 1_000_000, 4 * S, pilot).unwrap();
+        let slow = TunePlan::new(3, budget_ns, 1_000_000, 4 * S, pilot).unwrap();
         assert!(slow.rounds < quick.rounds, "{slow:?}");
         let (clock_ns, _, course, screening, proof) = played(slow, 4 * S, |_| 4 * S);
         assert!(clock_ns <= budget_ns && course.slower().is_none(), "{clock_ns} {course:?}");

@@ -174,7 +174,7 @@ impl Tuning {
         let left_ns = self.request.budget_ns - nanoseconds(self.begun);
         let period_ns = self.task.period_ns;
         let plan = |knobs, budget_ns, overhead_ns| {
-            let plan = TunePlan::of(knobs, budget_ns, period_ns, overhead_ns, pilot)?;
+            let plan = TunePlan::new(knobs, budget_ns, period_ns, overhead_ns, pilot)?;
             Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
         };
         // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
@@ -189,7 +189,7 @@ impl Tuning {
     fn pilot(&mut self, interrupted: &AtomicBool) -> Result<(Pilot, i64), TuneError> {
         let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
-        let usual = TunePlan::of(
+        let usual = TunePlan::new(
             self.offered.len(),
             self.request.budget_ns,
             self.task.period_ns,
@@ -212,7 +212,7 @@ impl Tuning {
         let mean = |of: &[i64]| of.iter().map(|ns| (*ns).max(0)).sum::<i64>() / of.len().max(1) as i64;
         let (without, with) = overheads.split_at(PILOTS);
         let figures: Vec<BlockFigures> = start.into_iter().map(|(figures, _)| figures).collect();
-        Ok((Pilot::of(&figures), mean(without).max(mean(with))))
+        Ok((Pilot::from_blocks(&figures), mean(without).max(mean(with))))
     }
 
     /// The plan of the time; `None` before it is planned, and where nothing can be tried.
@@ -287,7 +287,7 @@ impl Tuning {
             left: self.left,
             keeping: keeping(&self.machine.facts),
             restart: starts::restarts(&self.machine.facts, &self.machine.cpus),
-            proven: proof.and_then(|proof| Proven::of(set, &proof)),
+            proven: proof.and_then(|proof| Proven::new(set, &proof)),
             notes: self.notes,
         })
     }
@@ -324,7 +324,7 @@ impl Tuning {
                 let request = Request {
                     duration_ns: Some(block_ns),
                     loads: self.request.loads.clone(),
-                    ..Request::of(vec![self.task.clone()])
+                    ..Request::for_tasks(vec![self.task.clone()])
                 };
                 let recording = Recording { writer: &mut |_| None, watch: &mut |_| (), interrupted };
                 self.machine.record_with(&set, request, recording)?
@@ -377,7 +377,7 @@ const UNKNOWN: Pilot = Pilot { figure: jitterlab_analysis::tune::Figure::Tail, s
 
 /// Whether a budget allows one knob.
 fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
-    TunePlan::of(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNKNOWN).is_some()
+    TunePlan::new(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNKNOWN).is_some()
 }
 
 /// Time for finding the causes of lateness: a twentieth of all, and between these.
@@ -405,7 +405,7 @@ pub fn find_causes(
         duration_ns: Some(length_ns),
         loads: request.loads.clone(),
         why: true,
-        ..Request::of(vec![request.task.clone()])
+        ..Request::for_tasks(vec![request.task.clone()])
     };
     let measurement = Measurement::prepare(measured)?;
     if !measurement.explains() {

@@ -61,10 +61,10 @@ impl ThisStart {
     /// # Errors
     /// The kernel does not tell.
     pub fn now(name: Option<&str>) -> Result<Self, TuneError> {
-        Self::of(&Root::system(), name)
+        Self::new(&Root::system(), name)
     }
 
-    fn of(root: &Root, name: Option<&str>) -> Result<Self, TuneError> {
+    fn new(root: &Root, name: Option<&str>) -> Result<Self, TuneError> {
         let kernel = facts::read(root).kernel;
         let known = |text: Option<String>, what| text.ok_or(TuneError::UnknownStart { what });
         let release = known(kernel.release, "the kernel's release")?;
@@ -141,7 +141,7 @@ impl Tuning {
             experiment.took(took_ns);
         }
         let task = self.described();
-        let found = StartsResult::of(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
+        let found = StartsResult::new(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
         Ok(StartsResult { watched: self.running.map(|running| running.watched), ..found })
     }
 }
@@ -216,7 +216,7 @@ mod tests {
     /// A start of the machine, with this word on its command line.
     fn started(machine: &Machine, boot: usize, word: &str) -> ThisStart {
         machine.add(&format!("=== {BOOT}\n{boot}\n=== proc/cmdline\nquiet {word}\n"));
-        ThisStart::of(&machine.root(), None).unwrap()
+        ThisStart::new(&machine.root(), None).unwrap()
     }
 
     fn measured(this: &ThisStart, tail_ns: i64) -> Start {
@@ -229,7 +229,7 @@ mod tests {
     fn a_machine_that_is_started_in_turns_is_judged_by_its_starts() {
         let machine = Machine::named("laptop");
         let mut starts = Vec::new();
-        let judged = |starts: &[Start]| StartsResult::of("task".into(), Vec::new(), "p99".into(), starts);
+        let judged = |starts: &[Start]| StartsResult::new("task".into(), Vec::new(), "p99".into(), starts);
         for (boot, tail_ns) in [50_000, 21_000, 54_000, 20_000, 52_000, 19_000].into_iter().enumerate() {
             let word = if boot % 2 == 1 { "isolcpus=7" } else { "" };
             let this = started(&machine, boot, word);

@@ -10,7 +10,7 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 use super::graph::{Arc, Graph};
-use super::norms::{Factors, bound, by_joins, descend, largest_singular};
+use super::norms::{Factors, by_joins, descend, growth_bound, largest_singular};
 use crate::servo::krylov::radius;
 
 /// What proves an upper bound: checked by [`Certificate::holds`] from nothing but the steps.
@@ -91,7 +91,7 @@ const FEW_WALKS: usize = 2_000;
 
 /// A walk that is being made longer.
 #[derive(Clone)]
-struct Walk {
+struct GrowingPath {
     start: usize,
     end: usize,
     arcs: Vec<usize>,
@@ -119,7 +119,7 @@ fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
     let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
     let joined = by_joins(graph);
     // No norm proves what is shown not to be so.
-    let done = bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > SHRINKS;
+    let done = growth_bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > SHRINKS;
     let factors = if done { joined } else { descend(graph, joined, goal) };
     let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
     let (upper, leaves) = search.run();
@@ -171,10 +171,10 @@ impl<'a> Search<'a> {
         Search { graph, factors, inverses, aim, most_walks, word: Word::default() }
     }
 
-    fn start(&self, node: usize) -> Walk {
+    fn start(&self, node: usize) -> GrowingPath {
         let n = self.factors.first().map_or(0, DMatrix::nrows);
         let product = DMatrix::identity(n, n);
-        Walk {
+        GrowingPath {
             start: node,
             end: node,
             arcs: Vec::new(),
@@ -186,7 +186,7 @@ impl<'a> Search<'a> {
     }
 
     /// All walks that are one arc longer.
-    fn longer(&self, walk: &Walk) -> Vec<Walk> {
+    fn longer(&self, walk: &GrowingPath) -> Vec<GrowingPath> {
         let graph = self.graph;
         let mut found = Vec::new();
         for (number, arc) in graph.arcs_from(walk.end) {
@@ -196,13 +196,13 @@ impl<'a> Search<'a> {
             let last = largest_singular(&inner).powf(1.0 / periods as f64);
             let arcs: Vec<usize> = walk.arcs.iter().copied().chain([number]).collect();
             let least = walk.least.min(last);
-            found.push(Walk { start: walk.start, end: arc.to, arcs, periods, product, least, last });
+            found.push(GrowingPath { start: walk.start, end: arc.to, arcs, periods, product, least, last });
         }
         found
     }
 
     /// Closed walks raise the lower bound.
-    fn close(&mut self, walks: &[Walk]) {
+    fn close(&mut self, walks: &[GrowingPath]) {
         for walk in walks.iter().filter(|walk| walk.end == walk.start) {
             if walk.last > self.word.growth {
                 let growth = radius(&walk.product).powf(1.0 / walk.periods as f64);
@@ -228,7 +228,7 @@ impl<'a> Search<'a> {
         for node in begin {
             let mut open = vec![self.start(node)];
             for _ in 0..length {
-                let mut longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
+                let mut longer: Vec<GrowingPath> = open.iter().flat_map(|walk| self.longer(walk)).collect();
                 longer.sort_by(|a, b| b.last.total_cmp(&a.last));
                 longer.truncate(KEPT);
                 self.close(&longer);
@@ -238,15 +238,16 @@ impl<'a> Search<'a> {
     }
 
     fn run(&mut self) -> (f64, Vec<(usize, Vec<usize>)>) {
-        let mut open: Vec<Walk> = (0..self.graph.nodes).map(|node| self.start(node)).collect();
-        let mut leaves: Vec<Walk> = Vec::new();
+        let mut open: Vec<GrowingPath> = (0..self.graph.nodes).map(|node| self.start(node)).collect();
+        let mut leaves: Vec<GrowingPath> = Vec::new();
         let mut looked = 0;
         while !open.is_empty() && looked < self.most_walks {
-            let longer: Vec<Walk> = open.iter().flat_map(|walk| self.longer(walk)).collect();
+            let longer: Vec<GrowingPath> = open.iter().flat_map(|walk| self.longer(walk)).collect();
             self.close(&longer);
             looked += longer.len();
             let enough = enough(self.aim, self.word.growth);
-            let (done, rest): (Vec<Walk>, Vec<Walk>) = longer.into_iter().partition(|w| w.least <= enough);
+            let (done, rest): (Vec<GrowingPath>, Vec<GrowingPath>) =
+                longer.into_iter().partition(|w| w.least <= enough);
             leaves.extend(done);
             open = rest;
         }

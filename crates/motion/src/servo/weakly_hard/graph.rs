@@ -74,12 +74,12 @@ impl Graph {
         }
         let arcs: Vec<Arc> =
             next.into_iter().map(|(memory, step, to)| Arc { from: known[&memory], to, step }).collect();
-        let graph = Graph { nodes: known.len(), arcs, steps }.merged();
+        let graph = Graph { nodes: known.len(), arcs, steps }.merge_equivalent();
         (graph.nodes <= MOST_NODES).then_some(graph)
     }
 
     /// The same with memories that allow the same futures as one (Moore 1956).
-    fn merged(self) -> Graph {
+    fn merge_equivalent(self) -> Graph {
         let mut class = vec![0usize; self.nodes];
         let mut count = 1;
         loop {

@@ -24,7 +24,7 @@ pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
 }
 
 /// The bound that these factors prove.
-pub(super) fn bound(graph: &Graph, factors: &Factors) -> f64 {
+pub(super) fn growth_bound(graph: &Graph, factors: &Factors) -> f64 {
     let inverses: Vec<Option<DMatrix<f64>>> = factors.iter().map(|l| l.clone().try_inverse()).collect();
     let of = |arc: &Arc| {
         let inverse = inverses[arc.from].as_ref();
@@ -97,7 +97,7 @@ const MOST_PRODUCTS: usize = 100_000_000;
 /// Descends from these factors; stops early once they prove a bound below `goal`.
 pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
-    let mut best = bound(graph, &kept);
+    let mut best = growth_bound(graph, &kept);
     // How often a bound may be computed: what is not reached soon is not reached.
     let cost = graph.arcs.len() * kept.first().map_or(1, DMatrix::nrows).pow(3);
     let mut tries = MOST_PRODUCTS / cost.max(1);
@@ -112,7 +112,7 @@ pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
         let begin = kept.iter().map(|factor| factor * &back).collect();
         let found: Factors =
             minimise(&inner, begin, power, goal, &mut tries).iter().map(|factor| factor * &kept[0]).collect();
-        let reached = bound(graph, &found);
+        let reached = growth_bound(graph, &found);
         if reached < best {
             (best, kept) = (reached, found);
         }
@@ -174,7 +174,7 @@ fn smooth(graph: &Graph, factors: &Factors, power: u32, scale: f64) -> Option<(f
 fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut usize) -> Factors {
     const STEPS: usize = 400;
     const MEMORY: usize = 12;
-    let scale = bound(graph, &factors);
+    let scale = growth_bound(graph, &factors);
     let dot = |a: &Factors, b: &Factors| a.iter().zip(b).map(|(a, b)| a.dot(b)).sum::<f64>();
     let plus =
         |a: &Factors, b: &Factors, by: f64| -> Factors { a.iter().zip(b).map(|(a, b)| a + b * by).collect() };
@@ -182,7 +182,7 @@ fn minimise(graph: &Graph, factors: Factors, power: u32, goal: f64, tries: &mut 
     let Some((mut value, mut slope)) = smooth(graph, &at, power, scale) else { return at };
     let mut past: VecDeque<(Factors, Factors, f64)> = VecDeque::new();
     for step in 0..STEPS {
-        if step % 20 == 19 && goal > 0.0 && bound(graph, &at) < goal {
+        if step % 20 == 19 && goal > 0.0 && growth_bound(graph, &at) < goal {
             break;
         }
         let mut direction = slope.clone();
@@ -271,7 +271,8 @@ mod tests {
         let graph = shears();
         let joined = by_joins(&graph);
         let golden = 0.5 * (1.0 + 5f64.sqrt());
-        let (coarse, fine) = (bound(&graph, &joined), bound(&graph, &descend(&graph, joined.clone(), 0.0)));
+        let (coarse, fine) =
+            (growth_bound(&graph, &joined), growth_bound(&graph, &descend(&graph, joined.clone(), 0.0)));
         assert!(coarse >= golden - 1e-9 && fine <= coarse && fine < golden + 1e-4, "{coarse} {fine}");
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::bounds::{Aim, Growth, Guarantee, SHRINKS, Word, growth, growth_by_norms, likely_word};
 use super::graph::{Graph, Step};
-use super::norms::bound;
+use super::norms::growth_bound;
 use crate::servo::chain::balanced_scale;
 use crate::servo::misses::AtMost;
 
@@ -147,7 +147,7 @@ impl Steps {
     fn bound_of_all(&self, at_most: AtMost, found: &Growth) -> Option<f64> {
         let graph = Graph::new(at_most, self.all.clone())?;
         let factors = &found.certificate.factors;
-        (graph.nodes == factors.len()).then(|| bound(&graph, factors))
+        (graph.nodes == factors.len()).then(|| growth_bound(&graph, factors))
     }
 }
 

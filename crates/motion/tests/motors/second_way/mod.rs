@@ -337,7 +337,7 @@ impl<const N: usize> Machine<N> {
         };
         let zero = DVector::zeros(x.len());
         let noise = reached.pack(&self.window(asked, length, reached.open(&zero, shares, &size)).0, &size);
-        let radius = Powers::of(&map, &noise, 200).radius().powf(h as f64 / length as f64);
+        let radius = Powers::new(&map, &noise, 200).radius().powf(h as f64 / length as f64);
         let solution = if radius < 1.0 - 1e-9 { fixed_point(&map, &noise) } else { None };
         let begin = reached.open(solution.as_ref().unwrap_or(&zero), shares, &size);
         let (_, cost, started) = self.window(asked, length, begin);

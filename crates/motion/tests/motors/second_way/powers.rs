@@ -10,7 +10,7 @@ pub struct Powers {
 }
 
 impl Powers {
-    pub fn of(map: &impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVector<f64>, most: usize) -> Powers {
+    pub fn new(map: &impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVector<f64>, most: usize) -> Powers {
         let size = begin.norm();
         let mut basis = vec![begin / size];
         let most = most.min(begin.len());
@@ -71,7 +71,7 @@ impl Powers {
 pub fn fixed_point(map: &impl Fn(&DVector<f64>) -> DVector<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
     let (mut x, mut left) = (DVector::zeros(b.len()), b.clone());
     for _ in 0..40 {
-        x += Powers::of(map, &left, 120).fixed()?;
+        x += Powers::new(map, &left, 120).fixed()?;
         left = b - &x + map(&x);
         if left.norm() < 1e-13 * b.norm() {
             return Some(x);

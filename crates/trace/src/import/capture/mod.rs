@@ -19,7 +19,7 @@ use jitterlab_model::{Activation, Gap};
 use jitterlab_model::{EdgeKind, Flags, Warning};
 
 use super::starts::{self, Span};
-use super::{Hints, Import, Input, Measured, Mistake, Peer, Told};
+use super::{Hints, Import, Input, Measured, Mistake, Peer, TaskDetails};
 use crate::error::{Counted, Unreadable};
 
 pub use packets::PacketFilter;
@@ -168,8 +168,9 @@ fn task(
         .or_else(|| starts::usual_distance_ns(spans.iter().map(|span| span.start_ns), None))
         .ok_or(Unreadable::NoPeriod)?;
     if hints.capture.raw {
-        let told =
-            Told::new(name, import.period(Some(usual), hints, usual)).lacks(Gap::Phase).lacks(Gap::Missed);
+        let told = TaskDetails::new(name, import.period(Some(usual), hints, usual))
+            .lacks(Gap::Phase)
+            .lacks(Gap::Missed);
         import.task(told, Measured::Rows(as_they_came(spans)));
         return Ok(());
     }
@@ -185,7 +186,7 @@ fn task(
         let since_ns = last.start_ns.saturating_sub(first.start_ns);
         import.warn(Warning::SilentToEnd { task: name.clone(), since_ns, silent_ns });
     }
-    let told = Told::new(name, import.period(Some(period_ns), hints, period_ns));
+    let told = TaskDetails::new(name, import.period(Some(period_ns), hints, period_ns));
     let told = if spans.iter().all(|span| span.end_ns.is_some()) { told.with_ends() } else { told };
     match rows {
         Some(rows) => {

@@ -69,7 +69,7 @@ pub(super) struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Behind tags of virtual networks.
-    pub(super) fn of(bytes: &'a [u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &'a [u8]) -> Option<Self> {
         let sender = *bytes.get(6..)?.first_chunk()?;
         let mut rest = bytes.get(12..)?;
         loop {
@@ -131,12 +131,12 @@ mod tests {
     fn short_frames_say_nothing() {
         let whole = [0u8; 64];
         for length in 0..14 {
-            assert_eq!(Frame::of(&whole[..length]), None);
+            assert_eq!(Frame::from_bytes(&whole[..length]), None);
         }
         let mut ip = [0u8; 40];
         ip[12..14].copy_from_slice(&[8, 0]);
         for length in 14..40 {
-            let _ = Frame::of(&ip[..length]).map(|frame| frame.udp());
+            let _ = Frame::from_bytes(&ip[..length]).map(|frame| frame.udp());
         }
     }
 }

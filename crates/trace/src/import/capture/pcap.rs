@@ -146,7 +146,7 @@ impl Streams {
 
 fn streams(packets: &[Packet], hints: &Hints) -> Result<Captured, Mistake> {
     let frames: Vec<(i64, Frame)> =
-        packets.iter().filter_map(|(at, bytes)| Some((*at, Frame::of(bytes)?))).collect();
+        packets.iter().filter_map(|(at, bytes)| Some((*at, Frame::from_bytes(bytes)?))).collect();
     let usual =
         || [ETHERCAT, PROFINET].into_iter().find(|number| frames.iter().any(|(_, f)| f.ethertype == *number));
     let filter = hints.capture.packets.or_else(|| usual().map(PacketFilter::EtherType));

@@ -24,7 +24,7 @@ fn recognise(input: &Input) -> bool {
 }
 
 /// What a variable showed.
-enum Seen {
+enum VariableValues {
     Levels(Channel),
     Volts(String, Samples),
 }
@@ -36,7 +36,7 @@ struct Dump {
     /// The definitions are complete.
     defined: bool,
     places: HashMap<IdCode, usize>,
-    seen: Vec<Seen>,
+    seen: Vec<VariableValues>,
     now: u64,
     now_ns: i64,
 }
@@ -61,8 +61,8 @@ pub(super) fn read(input: &Input, hints: &Hints) -> Result<Captured, Mistake> {
     let mut import = Import::new(&tool, "capture");
     let threshold = hints.capture.threshold;
     let channels = dump.seen.into_iter().map(|seen| match seen {
-        Seen::Levels(channel) => Channel { until: dump.now_ns, ..channel },
-        Seen::Volts(name, samples) => threshold::channel(&mut import, &name, &samples, threshold),
+        VariableValues::Levels(channel) => Channel { until: dump.now_ns, ..channel },
+        VariableValues::Volts(name, samples) => threshold::channel(&mut import, &name, &samples, threshold),
     });
     let channels = channels.collect();
     Captured::of_edges(import, channels, hints)
@@ -94,13 +94,15 @@ impl Dump {
                 see(places, seen, id, *now_ns, bits.get(0).unwrap_or(Value::X));
             }
             Command::ChangeReal(id, volts) => {
-                if let Some(Seen::Volts(_, samples)) = places.get(&id).and_then(|at| seen.get_mut(*at)) {
+                if let Some(VariableValues::Volts(_, samples)) =
+                    places.get(&id).and_then(|at| seen.get_mut(*at))
+                {
                     samples.push((*now_ns as f64, volts));
                 }
             }
             // While a dump is off nothing is known.
             Command::Begin(SimulationCommand::Dumpoff) => seen.iter_mut().for_each(|seen| {
-                if let Seen::Levels(channel) = seen {
+                if let VariableValues::Levels(channel) = seen {
                     channel.see(*now_ns, None);
                 }
             }),
@@ -112,8 +114,8 @@ impl Dump {
     /// Takes a variable of one bit, or a number; another name of one that is known is none.
     fn define(&mut self, kind: VarType, bits: u32, code: IdCode, name: String) {
         let seen = match kind {
-            VarType::Real => Seen::Volts(name, Vec::new()),
-            _ if bits == 1 => Seen::Levels(Channel::new(name)),
+            VarType::Real => VariableValues::Volts(name, Vec::new()),
+            _ if bits == 1 => VariableValues::Levels(Channel::new(name)),
             _ => return,
         };
         if let Entry::Vacant(place) = self.places.entry(code) {
@@ -129,8 +131,8 @@ fn damaged(error: &std::io::Error) -> Mistake {
     Mistake { line, why: Unreadable::Damaged { what: error.to_string() } }
 }
 
-fn see(places: &HashMap<IdCode, usize>, seen: &mut [Seen], id: IdCode, at: i64, value: Value) {
-    if let Some(Seen::Levels(channel)) = places.get(&id).and_then(|place| seen.get_mut(*place)) {
+fn see(places: &HashMap<IdCode, usize>, seen: &mut [VariableValues], id: IdCode, at: i64, value: Value) {
+    if let Some(VariableValues::Levels(channel)) = places.get(&id).and_then(|place| seen.get_mut(*place)) {
         let level = match value {
             Value::V0 => Some(false),
             Value::V1 => Some(true),

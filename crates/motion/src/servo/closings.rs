@@ -49,7 +49,7 @@ pub fn control(asked: &mut [PlantAsked], text: &str) -> Result<(), MotionError> 
         if let Some(l) = plant.loops.iter_mut().find(|l| l.name == name) {
             l.design = Design::parse(controller, 1)?;
             if l.design.of_states() {
-                return Err(PlantFault::LoopOfStates.of(&plant.name));
+                return Err(PlantFault::LoopOfStates.for_plant(&plant.name));
             }
             return Ok(());
         }

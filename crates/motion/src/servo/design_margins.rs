@@ -58,7 +58,7 @@ impl Margins {
     ///
     /// # Errors
     /// As [`super::Design::controller`].
-    pub fn of(question: &Question, with_delay_ns: i64) -> Result<Margins, MotionError> {
+    pub fn new(question: &Question, with_delay_ns: i64) -> Result<Margins, MotionError> {
         let Question { plant, period_ns, .. } = question;
         let controller = question.controller()?;
         let with = |delay, channel| LoopMargins::new(plant, &controller, *period_ns, delay, channel);

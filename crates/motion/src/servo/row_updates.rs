@@ -16,7 +16,7 @@ pub(super) struct Rows {
 
 impl Rows {
     /// These rows become `gain` times the state, with noise of this covariance.
-    pub fn of(rows: &[usize], gain: &DMatrix<f64>, noise: &DMatrix<f64>) -> Rows {
+    pub fn new(rows: &[usize], gain: &DMatrix<f64>, noise: &DMatrix<f64>) -> Rows {
         let terms = gain
             .row_iter()
             .map(|row| row.iter().copied().enumerate().filter(|(_, factor)| *factor != 0.0).collect());

@@ -14,7 +14,7 @@ use crate::error::Unreadable;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Period {
     /// By the output or the user.
-    Told(i64),
+    TaskDetails(i64),
     /// The tool's usual one.
     Assumed(i64),
     /// What was measured is not periodic.
@@ -25,7 +25,7 @@ impl Period {
     /// In nanoseconds; a millisecond that stands for nothing where there is none.
     pub(super) fn ns(self) -> i64 {
         match self {
-            Period::Told(ns) | Period::Assumed(ns) => ns,
+            Period::TaskDetails(ns) | Period::Assumed(ns) => ns,
             Period::None => 1_000_000,
         }
     }
@@ -34,7 +34,7 @@ impl Period {
     pub(super) fn longer_by(self, ns: i64) -> Self {
         let longer = |period: i64| period.saturating_add(ns).max(1);
         match self {
-            Period::Told(period) => Period::Told(longer(period)),
+            Period::TaskDetails(period) => Period::TaskDetails(longer(period)),
             Period::Assumed(period) => Period::Assumed(longer(period)),
             Period::None => Period::None,
         }
@@ -42,7 +42,7 @@ impl Period {
 }
 
 /// What an output tells of a task beside its figures.
-pub(super) struct Told {
+pub(super) struct TaskDetails {
     name: String,
     period: Period,
     cpu: Option<u16>,
@@ -56,10 +56,10 @@ pub(super) struct Told {
     unknown: Vec<Gap>,
 }
 
-impl Told {
+impl TaskDetails {
     pub(super) fn new(name: impl Into<String>, period: Period) -> Self {
         let unknown = vec![Gap::Lost, Gap::Execution, Gap::Settings];
-        Told {
+        TaskDetails {
             name: name.into(),
             period,
             cpu: None,
@@ -77,7 +77,7 @@ impl Told {
     }
 
     pub(super) fn on(self, cpu: Option<u16>) -> Self {
-        Told { cpu, ..self }
+        TaskDetails { cpu, ..self }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -90,23 +90,23 @@ impl Told {
 
     /// It goes on with the next due time, and does not count those it missed.
     pub(super) fn skips(self) -> Self {
-        Told { overrun: Some(Overrun::Skip), ..self }.lacks(Gap::Missed)
+        TaskDetails { overrun: Some(Overrun::Skip), ..self }.lacks(Gap::Missed)
     }
 
     /// Skips due times only behind a start that is later than a period, and does not count them: none where no start is.
     pub(super) fn skips_when_late(self) -> Self {
-        Told { misses_only_late: true, ..self.skips() }
+        TaskDetails { misses_only_late: true, ..self.skips() }
     }
 
     /// It runs every due time, late ones back to back: none is missed.
     pub(super) fn catches_up(self) -> Self {
-        Told { overrun: Some(Overrun::CatchUp), ..self }
+        TaskDetails { overrun: Some(Overrun::CatchUp), ..self }
     }
 
     /// It counts due times that passed; without a number it does not tell how many.
     pub(super) fn missed(self, missed: Option<u64>) -> Self {
         match missed {
-            Some(missed) => Told { missed, ..self },
+            Some(missed) => TaskDetails { missed, ..self },
             None => self.lacks(Gap::Missed),
         }
     }
@@ -129,7 +129,7 @@ impl Told {
     fn gaps(&self) -> Vec<Gap> {
         let mut all = self.unknown.clone();
         match self.period {
-            Period::Told(_) => {}
+            Period::TaskDetails(_) => {}
             Period::Assumed(_) => all.push(Gap::Period),
             Period::None => all.extend([Gap::Grid, Gap::Period, Gap::Missed]),
         }
@@ -151,7 +151,7 @@ impl Import {
     }
 
     /// Adds a task with what is known of it; not one that never ran.
-    pub(super) fn task(&mut self, told: Told, mut measured: Measured) {
+    pub(super) fn task(&mut self, told: TaskDetails, mut measured: Measured) {
         let mut unknown = told.gaps();
         if let Measured::Distributions(stats) = &mut measured {
             if stats.executed() == 0 {
@@ -176,23 +176,23 @@ impl Import {
     }
 
     /// Adds a task of which an output states this about its latencies.
-    pub(super) fn latencies(&mut self, told: Told, stated: &Statements) {
+    pub(super) fn latencies(&mut self, told: TaskDetails, stated: &Statements) {
         self.stated(told, stated, |stats| &mut stats.latency);
     }
 
     /// Adds a task of which an output states this about its period errors.
-    pub(super) fn period_errors(&mut self, told: Told, stated: &Statements) {
+    pub(super) fn period_errors(&mut self, told: TaskDetails, stated: &Statements) {
         self.stated(told, stated, |stats| &mut stats.period_error);
     }
 
     /// Adds a task of which an output states this about its execution times.
-    pub(super) fn executions(&mut self, told: Told, stated: &Statements) {
+    pub(super) fn executions(&mut self, told: TaskDetails, stated: &Statements) {
         self.stated(told.with_ends(), stated, |stats| &mut stats.execution);
     }
 
     fn stated(
         &mut self,
-        told: Told,
+        told: TaskDetails,
         stated: &Statements,
         quantity: impl Fn(&mut TimingStats) -> &mut Distribution,
     ) {
@@ -217,7 +217,7 @@ impl Import {
         *quantity(&mut stats) = found.values;
         stats.add_missed(told.missed);
         let mut told = if contradicts { told.lacks(Gap::Figures) } else { told };
-        let is_sure = matches!(told.period, Period::Told(_)) && !told.unknown.contains(&Gap::Figures);
+        let is_sure = matches!(told.period, Period::TaskDetails(_)) && !told.unknown.contains(&Gap::Figures);
         let is_late = || stats.latency.max_ns().is_none_or(|max| max >= told.period.ns());
         if told.misses_only_late && is_sure && !self.has_assumed_unit() && !is_late() {
             told.unknown.retain(|gap| *gap != Gap::Missed);
@@ -226,7 +226,7 @@ impl Import {
     }
 
     /// Adds a task of which an output lists activations, and states this about all of them.
-    pub(super) fn rows(&mut self, told: Told, rows: Vec<Activation>, stated: &Statements) {
+    pub(super) fn rows(&mut self, told: TaskDetails, rows: Vec<Activation>, stated: &Statements) {
         let (listed, task) = (rows.len() as u64, told.name.clone());
         let largest = rows.iter().map(Activation::latency_ns).max();
         let lost = stated.count().unwrap_or(0).saturating_sub(listed);
@@ -301,7 +301,7 @@ impl Import {
     pub(super) fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
         let each = (hints.periods_ns.len() > 1).then(|| hints.periods_ns.get(self.tasks.len()).copied());
         match said.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
-            Some(period_ns) => Period::Told(period_ns),
+            Some(period_ns) => Period::TaskDetails(period_ns),
             None => {
                 self.warn(Warning::PeriodAssumed { period_ns: default_ns });
                 Period::Assumed(default_ns)
@@ -316,7 +316,7 @@ impl Import {
             Some((least, most)) => {
                 let (figure, values) = (Stated::Period, [least, most]);
                 self.info.warnings.push(Warning::Contradiction { task: task.into(), figure, values });
-                hints.period_ns().map_or(Period::Assumed(least.max(1)), Period::Told)
+                hints.period_ns().map_or(Period::Assumed(least.max(1)), Period::TaskDetails)
             }
             None => self.period(least, hints, default_ns),
         }

@@ -23,7 +23,7 @@ impl<T: Clone> PerChannel<T> {
             PerChannel::Each(values) if values.len() == n => Ok(values.clone()),
             PerChannel::Each(values) => {
                 let fault = PlantFault::Channels { what: what.into(), values: values.len(), channels: n };
-                Err(fault.of(name))
+                Err(fault.for_plant(name))
             }
         }
     }
@@ -32,12 +32,12 @@ impl<T: Clone> PerChannel<T> {
 /// A symmetric matrix on the states, or its diagonal.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "wrong type of values")]
-pub(super) enum OfStates {
+pub(super) enum StateMatrix {
     Diagonal(Vec<f64>),
     Full(Vec<Vec<f64>>),
 }
 
-impl OfStates {
+impl StateMatrix {
     /// The matrix on `n` states; zero where nothing is given.
     pub fn matrix(
         given: Option<&Self>,
@@ -47,16 +47,16 @@ impl OfStates {
     ) -> Result<DMatrix<f64>, MotionError> {
         let matrix = match given {
             None => return Ok(DMatrix::zeros(n, n)),
-            Some(OfStates::Diagonal(values)) => DMatrix::from_diagonal(&values.clone().into()),
-            Some(OfStates::Full(rows)) => matrix(name, what, rows)?,
+            Some(StateMatrix::Diagonal(values)) => DMatrix::from_diagonal(&values.clone().into()),
+            Some(StateMatrix::Full(rows)) => matrix(name, what, rows)?,
         };
         if matrix.shape() != (n, n) {
-            return Err(PlantFault::States { what, given: matrix.nrows(), states: n }.of(name));
+            return Err(PlantFault::States { what, given: matrix.nrows(), states: n }.for_plant(name));
         }
         if matrix != matrix.transpose()
             || smallest_eigenvalue(matrix.clone()).is_none_or(|least| least < -1e-9 * matrix.amax())
         {
-            return Err(PlantFault::NotSemidefinite(what).of(name));
+            return Err(PlantFault::NotSemidefinite(what).for_plant(name));
         }
         Ok(matrix)
     }
@@ -66,7 +66,7 @@ impl OfStates {
 pub(super) fn matrix(name: &str, what: &str, rows: &[Vec<f64>]) -> Result<DMatrix<f64>, MotionError> {
     let columns = rows.first().map_or(0, Vec::len);
     if columns == 0 || rows.iter().any(|r| r.len() != columns) {
-        return Err(PlantFault::Ragged(what.into()).of(name));
+        return Err(PlantFault::Ragged(what.into()).for_plant(name));
     }
     Ok(DMatrix::from_row_iterator(rows.len(), columns, rows.iter().flatten().copied()))
 }

@@ -6,7 +6,7 @@ use crate::Run;
 
 /// What a task's source tells of its activations: what it does not is left open in a table, and never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
+pub struct SourceFields {
     /// When they were due.
     pub due: bool,
     /// When they ended.
@@ -19,9 +19,9 @@ pub struct Told {
 
 impl Run {
     /// What the source tells of the activations of the task of this number.
-    pub fn told(&self, task: usize) -> Told {
+    pub fn source_fields(&self, task: usize) -> SourceFields {
         let knows = |gap| self.info().tasks[task].knows(gap);
-        Told {
+        SourceFields {
             due: knows(Gap::Latency) && knows(Gap::Grid),
             end: knows(Gap::Execution),
             cpu: !self.info().is_imported(),

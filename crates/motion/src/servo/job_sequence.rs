@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::closed_loop::Act;
 use super::cycles::Together;
-use super::looped::Act;
 use super::mean_timing::Timings;
 use super::timing::{Job, Moment, Moments};
 use crate::error::MotionError;

@@ -4,8 +4,8 @@ use nalgebra::DMatrix;
 
 use super::controller::Controller;
 use super::flow::{Flow, FlowTable};
-use super::fold::{Fold, Rows};
 use super::plant::Plant;
+use super::row_updates::{Fold, Rows};
 
 /// What a task does to the loop at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -82,7 +82,7 @@ pub(super) struct Jump {
 
 /// Where the parts of a controller lie in the state.
 #[derive(Debug, Clone, PartialEq)]
-struct Place {
+struct StateLayout {
     states: usize,
     computed: usize,
     sampled: usize,
@@ -97,7 +97,7 @@ pub struct Loop {
     pub(super) table: FlowTable,
     plant: Plant,
     closings: Vec<Closing>,
-    places: Vec<Place>,
+    places: Vec<StateLayout>,
     held: usize,
     /// Outputs are written after the work is done.
     defers: bool,
@@ -109,11 +109,11 @@ pub struct Loop {
 impl Loop {
     /// Closes the loop by one controller that writes when its work is done.
     pub fn new(plant: &Plant, controller: &Controller) -> Loop {
-        Loop::of(plant, vec![Closing::whole(plant, controller)], false)
+        Loop::with_closings(plant, vec![Closing::whole(plant, controller)], false)
     }
 
     /// Closes the loop by several controllers; `defers` keeps a place for outputs that are written later.
-    pub fn of(plant: &Plant, closings: Vec<Closing>, defers: bool) -> Loop {
+    pub fn with_closings(plant: &Plant, closings: Vec<Closing>, defers: bool) -> Loop {
         let (n, m, _) = plant.sizes();
         let held = closings.iter().flat_map(|c| &c.writes).map(|signal| signal + 1).fold(m, usize::max);
         let mut next = n + held;
@@ -125,7 +125,7 @@ impl Loop {
         let computed: Vec<usize> =
             closings.iter().map(|c| take(if defers { c.writes.len() } else { 0 })).collect();
         let sampled: Vec<usize> = closings.iter().map(|c| take(c.sampled(plant))).collect();
-        let place = |i: usize| Place { states: states[i], computed: computed[i], sampled: sampled[i] };
+        let place = |i: usize| StateLayout { states: states[i], computed: computed[i], sampled: sampled[i] };
         let mut input = plant.b.clone().resize_horizontally(held, 0.0);
         input.columns_mut(m, held - m).fill(0.0);
         let mut cost = DMatrix::zeros(n + held, n + held);
@@ -149,7 +149,7 @@ impl Loop {
     #[must_use]
     pub(super) fn closed_anew(self, controller: &Controller) -> Loop {
         let closing = Closing::whole(&self.plant, controller);
-        let other = Loop::of(&self.plant, vec![closing], self.defers);
+        let other = Loop::with_closings(&self.plant, vec![closing], self.defers);
         Loop { table: self.table, ..other }
     }
 
@@ -315,5 +315,5 @@ impl Loop {
 
 /// All acts of a controller in the form that is quick to apply.
 fn rows_of(jumps: &[Option<Jump>; 6]) -> [Option<Rows>; 6] {
-    std::array::from_fn(|act| jumps[act].as_ref().map(|jump| Rows::of(&jump.rows, &jump.gain, &jump.noise)))
+    std::array::from_fn(|act| jumps[act].as_ref().map(|jump| Rows::new(&jump.rows, &jump.gain, &jump.noise)))
 }
