@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What else is known of an activation, as bits of [`Activation::flags`].
+/// Further properties of an activation, as bits of [`Activation::flags`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Flags(pub u16);
@@ -20,7 +20,7 @@ impl Flags {
     /// The task arrived early and polled the clock up to the due time.
     pub const POLLED: Flags = Flags(1 << 4);
 
-    /// Whether all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -54,7 +54,7 @@ pub struct Activation {
     pub missed: u32,
     /// The processor it started on.
     pub cpu: u16,
-    /// What else is known of it.
+    /// Further properties of the activation.
     pub flags: Flags,
 }
 
@@ -118,12 +118,12 @@ pub struct Ages {
     pub first_ns: i64,
     /// By how much each is smaller than the one before it.
     pub step_ns: i64,
-    /// How many there are.
+    /// Number of ages.
     pub count: u64,
 }
 
 impl Ages {
-    /// How many are above a limit.
+    /// Counts the ages above a limit in nanoseconds.
     pub fn above(&self, limit_ns: i64) -> u64 {
         match self.first_ns.saturating_sub(limit_ns) {
             ..=0 => 0,

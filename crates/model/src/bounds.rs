@@ -1,4 +1,4 @@
-//! What a run can hold: bounds that every computation relies on.
+//! Bounds on the contents of a run, on which every computation relies.
 //!
 //! Whatever comes from outside (a run file, a journal, another tool's output) is held against them once, where it is
 //! read. Within them no difference of two times, and no sum over a run, overflows.
@@ -24,19 +24,19 @@ pub const TASKS: usize = 1 << 14;
 pub const LINE: usize = 1 << 20;
 /// Of a table no more columns are read.
 pub const COLUMNS: usize = 1 << 14;
-/// Nothing is drawn for a wider terminal, whatever COLUMNS says.
+/// Widest terminal that is drawn for, in columns, whatever COLUMNS says.
 pub const WIDEST_TERMINAL: usize = 1_000;
 /// Of a capture no more edges are read, over all its channels: 100 s of a pulse every 25 us.
 pub const EDGES: usize = 1 << 23;
 /// Of a capture no more voltages are read: they are in memory until it is known what is high.
 pub const VOLTAGES: usize = 1 << 24;
 
-/// Whether a clock may show this.
+/// Returns true for a time that a clock may show.
 fn is_time(ns: i64) -> bool {
     outside(ns, EARLIEST_NS, LATEST_NS) >= 0
 }
 
-/// Whether something may take this long, or be this early.
+/// Returns true for a duration, or an early start, within the bounds.
 fn is_span(ns: i64) -> bool {
     outside(ns, -SPAN_NS, SPAN_NS) >= 0
 }
@@ -103,7 +103,7 @@ pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     })
 }
 
-/// Whether the numbers of one task's activations rise; `last` is the one before them.
+/// Checks that the numbers of one task's activations rise; `last` is the activation before them.
 ///
 /// # Errors
 /// The first that does not.
@@ -116,7 +116,8 @@ pub fn check_numbers(rows: &[Activation], last: Option<&Activation>) -> Result<(
     }
 }
 
-/// Whether the due times of one task's activations rise, save where its grid begins anew; `last` is the one before them.
+/// Checks that the due times of one task's activations rise, except where its grid begins anew; `last` is the
+/// activation before them.
 ///
 /// # Errors
 /// The first that does not.
@@ -131,7 +132,7 @@ pub fn check_due_times(rows: &[Activation], last: Option<&Activation>) -> Result
     }
 }
 
-/// The first two activations of which the second does not follow the first.
+/// Returns the first two activations in sequence where the second does not follow the first.
 fn first_pair<'a>(
     rows: &'a [Activation],
     last: Option<&'a Activation>,
@@ -167,7 +168,7 @@ mod tests {
     use crate::{Bench, TaskSpec};
     use proptest::prelude::*;
 
-    /// Any number, often one beside a bound.
+    /// Any number, often a bound or a neighbour of one.
     fn numbers() -> impl Strategy<Value = i64> {
         const BOUNDS: [i64; 8] =
             [0, EARLIEST_NS, LATEST_NS, SPAN_NS, -SPAN_NS, INDEX as i64, i64::MIN, i64::MAX];

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::upper_edge;
 
-/// What takes a part of a latency.
+/// Class of a cause that takes part of a latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -15,7 +15,7 @@ use crate::histogram::upper_edge;
 pub enum CauseClass {
     /// The usual way of a wake-up, as long as it usually is in this run.
     Usual,
-    /// The tracer itself, where it stamps what it does.
+    /// The tracer itself, while it records events.
     Tracer,
     /// The task had not begun to wait: its activation before this one took that long.
     OwnWork,
@@ -25,9 +25,9 @@ pub enum CauseClass {
     TimerSlack,
     /// Nothing in this kernel held the processor: its host, its firmware or its hardware did.
     Outside,
-    /// The processor was idle: leaving a deep idle state, or what is outside of this kernel.
+    /// The processor was idle: it left a deep idle state, or the delay came from outside this kernel.
     Idle,
-    /// The timer interrupt came late, and what held it cannot be told.
+    /// The timer interrupt came late for an unknown reason.
     LateInterrupt,
     /// Kernel code ran with interrupts off.
     InterruptsOff,
@@ -45,7 +45,7 @@ pub enum CauseClass {
     Preempted,
     /// A thread of the same priority or, among ordinary threads, any other.
     Shared,
-    /// A thread of lower priority that was in the kernel, which does not let go there.
+    /// A thread of lower priority in kernel code, which cannot be preempted there.
     NotPreemptible,
     /// The kernel held real-time threads off: the limit on real-time computing (`sched_rt_runtime_us`, or of a group).
     Throttled,
@@ -81,11 +81,11 @@ pub enum CauseClass {
     Mixed,
 }
 
-/// What takes a part of a latency, by name.
+/// Named cause of a part of a latency.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cause {
-    /// What kind it is of.
+    /// Class of the cause.
     pub class: CauseClass,
     /// The thread, interrupt, softirq, or function of a timer; `None` where there is none, or it does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ impl From<CauseClass> for Cause {
     }
 }
 
-/// What shows a cause.
+/// Evidence for a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -108,13 +108,13 @@ pub enum Evidence {
     Events,
     /// The same in a virtual machine, where the hypervisor may have taken a part of it without telling.
     EventsOrOutside,
-    /// The kernel was told by the hypervisor that this time was taken from it.
+    /// The hypervisor reported to the kernel that it took this time (steal time).
     Stolen,
-    /// The timer interrupt came in just where this function lets interrupts in again.
+    /// The timer interrupt came in just where this function enables interrupts again.
     LetIn,
     /// The timer interrupt found a program running, which cannot hold interrupts off.
     UserMode,
-    /// The timer interrupt found kernel code of which nothing shows that it held interrupts off.
+    /// The timer interrupt found kernel code, without evidence that it had interrupts disabled.
     Interruptible,
     /// A handler of a timer, of an interrupt between processors, or the tracer ran for longer than any of them takes.
     TooLong,
@@ -132,7 +132,7 @@ pub enum Evidence {
     None,
 }
 
-/// How sure a cause is.
+/// Certainty of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
@@ -145,7 +145,7 @@ pub enum Certainty {
 }
 
 impl Evidence {
-    /// How sure it makes a cause.
+    /// Returns the certainty that this evidence gives a cause.
     #[must_use]
     pub const fn certainty(self) -> Certainty {
         match self {
@@ -175,7 +175,7 @@ pub enum Step {
     Switch,
     /// From there to its first instruction.
     Return,
-    /// The tracer's noting of what the timer interrupt has interrupted, which is its own part and not the usual way's.
+    /// The tracer's record of the code that the timer interrupt interrupted: a part of its own, not of the usual way.
     Noting,
 }
 
@@ -185,15 +185,15 @@ impl Step {
         [Step::Timer, Step::Interrupt, Step::InterruptEnd, Step::Switch, Step::Return, Step::Noting];
 }
 
-/// How long a step of the usual way is in a run.
+/// Usual length of a step of the usual way in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsualStep {
-    /// Which.
+    /// The step.
     pub step: Step,
     /// Its median.
     pub median_ns: i64,
-    /// What is above this is not usual: the upper quartile and 1.5 times the distance of the quartiles (Tukey's fence), at
-    /// least 1 µs above the median.
+    /// Upper limit of a usual value, in nanoseconds: the upper quartile plus 1.5 times the distance of the quartiles
+    /// (Tukey's fence), at least 1 µs above the median.
     pub fence_ns: i64,
 }
 
@@ -202,11 +202,11 @@ pub struct UsualStep {
 pub struct Part {
     /// Its cause, by its number in [`TaskCauses::causes`].
     pub cause: usize,
-    /// When it began, from the due time on.
+    /// Beginning, in nanoseconds after the due time.
     pub at_ns: i64,
-    /// How long it is.
+    /// Length in nanoseconds.
     pub ns: i64,
-    /// What shows it.
+    /// Evidence for the cause.
     #[serde(default)]
     pub evidence: Evidence,
     /// The kernel's function that the timer interrupt found, by its number in [`TaskCauses::names`].
@@ -214,7 +214,7 @@ pub struct Part {
     pub function: Option<usize>,
 }
 
-/// Where something ran.
+/// Context in which something ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Lane {
@@ -228,16 +228,16 @@ pub enum Lane {
     Task,
 }
 
-/// What ran on a processor, and when.
+/// One stretch of execution on a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ran {
-    /// As what.
+    /// Context of the execution.
     pub lane: Lane,
     /// Its name, by its number in [`TaskCauses::names`].
     pub name: usize,
-    /// When it began, from the due time on.
+    /// Beginning, in nanoseconds after the due time.
     pub at_ns: i64,
-    /// How long it ran.
+    /// Length in nanoseconds.
     pub ns: i64,
 }
 
@@ -246,20 +246,20 @@ pub struct Ran {
 pub struct LateStart {
     /// The number of its due time on the task's grid.
     pub index: u64,
-    /// When it should have started.
+    /// Due time, in nanoseconds of the run's clock.
     pub due_ns: i64,
-    /// How late it started.
+    /// Latency of its start, in nanoseconds.
     pub latency_ns: i64,
     /// The processor it started on.
     pub cpu: u16,
     /// Its latency in parts, in order: they add up to it.
     pub parts: Vec<Part>,
-    /// What ran on that processor around it; empty for all but the latest of these.
+    /// Execution on that processor around it; empty for all but the latest of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spans: Vec<Ran>,
 }
 
-/// Counts of values by the bins of a [`LogHistogram`](crate::LogHistogram), of which only the occupied ones take room.
+/// Counts of values by the bins of a [`LogHistogram`](crate::LogHistogram), where only occupied bins take memory.
 /// JSON: a list of `[largest value of the bin, count]`, lowest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(i64, u64)>", into = "Vec<(i64, u64)>")]
@@ -271,12 +271,12 @@ impl Bins {
         self.add(value_ns, 1);
     }
 
-    /// Counts a value so many times.
+    /// Counts a value `count` times.
     pub fn add(&mut self, value_ns: i64, count: u64) {
         *self.0.entry(upper_edge(value_ns)).or_default() += count;
     }
 
-    /// Takes back what was counted of values.
+    /// Subtracts the counts of others.
     pub fn take_away(&mut self, other: &Bins) {
         for (edge, count) in &other.0 {
             if let Some(mine) = self.0.get_mut(edge) {
@@ -298,7 +298,7 @@ impl Bins {
         self.0.iter().map(|(edge, count)| (*edge, *count))
     }
 
-    /// How many values were counted.
+    /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.values().sum()
@@ -328,7 +328,7 @@ impl From<Bins> for Vec<(i64, u64)> {
     }
 }
 
-/// What one cause did to a task.
+/// Effects of one cause on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CauseSum {
     /// The cause.
@@ -339,9 +339,9 @@ pub struct CauseSum {
     pub sum_ns: i64,
     /// By how much at worst in one activation.
     pub max_ns: i64,
-    /// How much of the sum is proven.
+    /// Proven part of the sum, in nanoseconds.
     pub proven_ns: i64,
-    /// How much of the sum is likely; the rest is undecided.
+    /// Likely part of the sum, in nanoseconds; the rest is undecided.
     pub likely_ns: i64,
     /// Functions of the kernel that it was found in, and for how long altogether.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -350,10 +350,10 @@ pub struct CauseSum {
     pub delays: Bins,
     /// Latencies of the activations that it delayed, by bins.
     pub latencies: Bins,
-    /// What these latencies would have been without it, by bins.
+    /// These latencies without its delay, by bins.
     pub without: Bins,
-    /// The largest latencies of which it was the longest part, the largest first, each behind the number of its due time:
-    /// 1 200 at most, and none where there were too few to say how they go on.
+    /// The largest latencies where it was the longest part, largest first, each after the number of its due time: 1 200
+    /// at most, and none where there were too few to extrapolate.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub largest: Vec<(u64, i64)>,
 }
@@ -377,7 +377,8 @@ impl CauseSum {
         }
     }
 
-    /// Counts an activation of this latency that it delayed by this much, of which so much is proven and likely.
+    /// Counts an activation with this latency that it delayed by `delay_ns`, with the proven and the likely part of the
+    /// delay.
     pub fn count(&mut self, latency_ns: i64, delay_ns: i64, proven_ns: i64, likely_ns: i64) {
         self.times += 1;
         self.sum_ns = self.sum_ns.saturating_add(delay_ns);
@@ -390,7 +391,7 @@ impl CauseSum {
     }
 }
 
-/// What interrupted the work of a task's activations.
+/// Interruption of a task's work by one cause.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interruption {
     /// The cause.
@@ -401,7 +402,7 @@ pub struct Interruption {
     pub sum_ns: i64,
     /// For how long at worst in one activation.
     pub max_ns: i64,
-    /// Of 99 % of them for no longer than this; `None` in files that do not tell.
+    /// 99th percentile of the interruption in one activation, in nanoseconds; `None` in files without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<i64>,
 }
@@ -410,14 +411,14 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What a CPU quota did while a task ran, as the kernel counts it (`cpu.stat`).
+/// Effects of a CPU quota while a task ran, as the kernel counts them (`cpu.stat`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QuotaCount {
     /// Periods of the quota.
     pub periods: u64,
     /// Of these, periods in which it was used up.
     pub throttled: u64,
-    /// How long threads of the group were held off, altogether.
+    /// Time for which threads of the group were throttled, in total, in nanoseconds.
     pub ns: i64,
 }
 
@@ -427,7 +428,7 @@ pub struct QuotaCount {
 pub struct TaskCauses {
     /// Activations whose latency is in parts; those that were not late at all included.
     pub explained: u64,
-    /// Activations during which events were lost: what is known of them is in the sums.
+    /// Activations during which events were lost: their known parts are in the sums.
     pub gaps: u64,
     /// Latencies above 0 of all of these, altogether.
     pub lateness_ns: i64,
@@ -437,23 +438,23 @@ pub struct TaskCauses {
     pub max_ns: i64,
     /// The usual way, step by step.
     pub usual: Vec<UsualStep>,
-    /// What each cause did. The last may stand for all that are too many to keep apart: its `who` is `others`.
+    /// Effects of each cause. The last entry may sum up all that are too many to keep apart: its `who` is `others`.
     pub causes: Vec<CauseSum>,
-    /// What interrupted the activations' work.
+    /// Interruptions of the activations' work.
     pub interruptions: Vec<Interruption>,
     /// The latest activations, the latest first.
     pub latest: Vec<LateStart>,
     /// Of these, how many there was no room for in the file.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// What the CPU quota of its control group did to it.
+    /// Effect of the CPU quota of its control group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaCount>,
-    /// Names of what ran, and of functions.
+    /// Names of threads, handlers and functions.
     pub names: Vec<String>,
 }
 
-/// What tracing itself was like.
+/// Properties of the tracing itself.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tracer {
@@ -465,7 +466,7 @@ pub struct Tracer {
     pub buffer_bytes: u64,
     /// Processor time that reading them took.
     pub cpu_time_ns: i64,
-    /// What an event takes of the processor on which it happens, measured before the run.
+    /// Processor time of an event on the CPU where it happens, in nanoseconds, measured before the run.
     pub event_ns: Option<i64>,
     /// Events that this kernel does not have.
     pub absent: Vec<String>,
@@ -477,7 +478,7 @@ pub struct Tracer {
 pub struct RunCauses {
     /// Each task, in the order of the run's description.
     pub tasks: Vec<TaskCauses>,
-    /// What tracing was like.
+    /// Properties of the tracing.
     pub tracer: Tracer,
 }
 

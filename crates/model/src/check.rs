@@ -1,6 +1,6 @@
-//! What `jitterlab check` found: one verdict for each thing about a machine that matters for real time.
+//! Findings of `jitterlab check`: one verdict for each property of a machine that matters for real time.
 //!
-//! A check says by ids and quantities what it found and what puts it right; the report has a sentence for each id.
+//! A check reports ids and quantities of its finding and remedy; the report has a sentence for each id.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::CpuSet;
 use crate::facts::SystemFacts;
 
-/// How a check came out.
+/// Verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It stands in the way of real time.
+    /// It prevents real-time operation.
     Fail,
     /// It can make single activations late.
     Warn,
@@ -24,7 +24,7 @@ pub enum Status {
     NotApplicable,
 }
 
-/// What kind of thing a remedy is.
+/// Kind of a remedy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -47,23 +47,23 @@ pub enum RemedyKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
-    /// What kind of thing it is.
+    /// Kind of the remedy.
     pub kind: RemedyKind,
-    /// What to do.
+    /// Instruction.
     #[serde(flatten)]
     pub action: Action,
 }
 
-/// What to do.
+/// Instruction of a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Exactly this: what a shell, the kernel's command line or jitterlab takes.
+    /// Exact text for a shell, the kernel command line or jitterlab.
     Exact(String),
-    /// Write this into files of the kernel, which read back what they held before: it can be taken back.
+    /// A value to write into files of the kernel that can be read back, so that the change can be undone.
     Set {
-        /// What to write.
+        /// The value.
         value: String,
         /// The file, or several as a shell names them: `/sys/.../cpu{2,3}/...`.
         files: String,
@@ -150,18 +150,18 @@ pub struct Check {
     pub id: String,
     /// The topic it belongs to, such as `kernel`.
     pub topic: String,
-    /// How it came out.
+    /// Verdict.
     pub status: Status,
-    /// What was found, as an id among those of the check.
+    /// Id of the finding, among those of the check.
     pub found: String,
-    /// The quantities of what was found, by name.
+    /// Quantities of the finding, by name.
     #[serde(default)]
     pub values: BTreeMap<String, Value>,
     /// The ways to put it right; empty where there is nothing to do.
     pub remedies: Vec<Remedy>,
 }
 
-/// Where the kernel's command line is set on a machine.
+/// Place where the kernel command line is set on a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -191,12 +191,12 @@ pub struct CheckReport {
     pub checks: Vec<Check>,
     /// All kernel parameters of the remedies in one line; empty where none is needed.
     pub kernel_parameters: String,
-    /// Where kernel parameters are set on this machine.
+    /// Place where kernel parameters are set on this machine.
     pub kernel_parameters_place: CommandLinePlace,
 }
 
 impl Check {
-    /// Longest delay that what was found can cause here, where that is known.
+    /// Longest delay that the finding can cause here, in nanoseconds, if known.
     #[must_use]
     pub fn costs_ns(&self) -> Option<i64> {
         match self.values.get(COSTS) {
@@ -205,7 +205,7 @@ impl Check {
         }
     }
 
-    /// The same, else what it is on usual machines; 0 where that is little.
+    /// Returns the same, or its usual value on other machines; 0 where that is small.
     fn typical_ns(&self) -> i64 {
         let usual = || TYPICAL_NS.iter().find(|(id, _)| *id == self.id).map_or(0, |(_, ns)| *ns);
         self.costs_ns().unwrap_or_else(usual)
@@ -213,19 +213,19 @@ impl Check {
 }
 
 impl CheckReport {
-    /// How many checks came out this way.
+    /// Returns the number of checks with this verdict.
     #[must_use]
     pub fn count(&self, status: Status) -> usize {
         self.checks.iter().filter(|check| check.status == status).count()
     }
 
-    /// Whether nothing stands in the way of real time: no check failed.
+    /// Returns true if nothing prevents real-time operation: no check failed.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.count(Status::Fail) == 0
     }
 
-    /// What found fault: what failed before what warned, of these what costs most here first.
+    /// Returns the checks with a fault: failures before warnings, within each the most costly here first.
     #[must_use]
     pub fn faults(&self) -> Vec<&Check> {
         let mut faults: Vec<&Check> =
@@ -240,9 +240,9 @@ pub const COSTS: &str = "costs_ns";
 
 const MS: i64 = 1_000_000;
 
-/// Orders of magnitude of the delays that settings cause on usual machines, where this one does not tell: without a real-time
-/// priority or with stolen time a start waits for others' turns, without PREEMPT_RT for the longest way through the kernel, out
-/// of idle states for the deepest one.
+/// Orders of magnitude of the delays that settings cause on usual machines, for settings whose delay is unknown here.
+/// Without a real-time priority or with stolen time a start waits for others' turns. Without PREEMPT_RT it waits for
+/// the longest path through the kernel, out of idle states for the deepest one.
 const TYPICAL_NS: [(&str, i64); 18] = [
     ("rtprio", 20 * MS),
     ("rt-group", 15 * MS),

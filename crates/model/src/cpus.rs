@@ -32,12 +32,12 @@ impl CpuSet {
         self.0.len()
     }
 
-    /// Whether it holds no processor.
+    /// Returns true if it holds no processor.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it holds this processor.
+    /// Returns true if it holds this processor.
     pub fn contains(&self, cpu: u16) -> bool {
         self.0.binary_search(&cpu).is_ok()
     }
@@ -70,7 +70,7 @@ impl CpuSet {
         self.iter().chain(other.iter()).collect()
     }
 
-    /// Whether they have a processor in common.
+    /// Returns true if both hold a common processor.
     pub fn overlaps(&self, other: &CpuSet) -> bool {
         self.iter().any(|cpu| other.contains(cpu))
     }
@@ -113,7 +113,7 @@ impl FromIterator<u16> for CpuSet {
 impl FromStr for CpuSet {
     type Err = Error;
 
-    /// Accepts what the kernel writes, the empty list included.
+    /// Accepts lists as the kernel writes them, the empty list included.
     fn from_str(text: &str) -> Result<Self, Error> {
         let bad = || {
             Error::bad_use(format!("{:?} is not a list of CPUs", text.trim()))

@@ -1,11 +1,10 @@
-//! What a quantity's values were: count, extremes, moments, quantiles. Exact where it can be, mergeable always.
+//! Distribution of a quantity's values: count, extremes, moments, quantiles. Exact where it can be, always mergeable.
 
 use crate::activation::Ages;
 use crate::histogram::{Bin, LogHistogram, Slots};
 use crate::known::Known;
 
-/// How many values a block holds, and the magnitude they stay below (134 ms): the sum of their squares is
-/// below 2^62.
+/// Number of values in a block. With a magnitude below [`SMALL`] (134 ms) the sum of their squares is below 2^62.
 pub(crate) const BLOCK: usize = 128;
 /// See [`BLOCK`].
 pub(crate) const SMALL: i32 = 1 << 27;
@@ -34,10 +33,10 @@ pub struct Distribution {
     lacks: SourceGaps,
 }
 
-/// What the source of a distribution does not tell of it; nothing where the values themselves were counted.
+/// Properties of a distribution that its source leaves open; none where the values themselves were counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SourceGaps {
-    /// Values of which only bounds are known. They are in the count, but in no bin.
+    /// Values with known bounds only. They are in the count, but in no bin.
     pub beyond: Option<Beyond>,
     /// The smallest value is not known.
     pub min: bool,
@@ -52,10 +51,10 @@ pub struct SourceGaps {
     pub bin_ns: i64,
 }
 
-/// The largest values of a distribution, where only is known how many they are and between what they lie.
+/// The largest values of a distribution, where only their number and bounds are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Beyond {
-    /// How many; 0 where that is not known either, and every quantile may be larger than it seems.
+    /// Number of values; 0 where it is unknown too, and every quantile may be larger than it seems.
     pub count: u64,
     /// They are this or more.
     pub from_ns: i64,
@@ -107,7 +106,7 @@ impl Distribution {
         const LIMIT: i64 = SMALL as i64;
         let low = if self.count == 0 { LIMIT } else { self.min_ns.clamp(-LIMIT, LIMIT) } as i32;
         let high = if self.count == 0 { -LIMIT } else { self.max_ns.clamp(-LIMIT, LIMIT) } as i32;
-        // Shifted to be positive they need no sign extension; the shift is taken back exactly, since what is left
+        // Shifted to be positive they need no sign extension; the shift is subtracted exactly, since the result
         // fits into 64 bits and all arithmetic is modulo 2^64.
         let (mut sum, mut squares) = (0u64, 0u64);
         for pair in values_ns.as_chunks::<2>().0 {
@@ -186,39 +185,41 @@ impl Distribution {
         all
     }
 
-    /// The same with what is not known of it.
+    /// Returns the distribution with its unknown properties.
     #[must_use]
     pub fn lacking(mut self, lacks: SourceGaps) -> Self {
         self.lacks = lacks;
         self
     }
 
-    /// Whether its bins show how its values are distributed: of some sources only extremes are known, or percentiles.
+    /// Returns true if its bins show the shape of its distribution: for some sources only extremes or percentiles are
+    /// known.
     pub fn has_shape(&self) -> bool {
         self.has_bins() && !self.lacks.shape
     }
 
-    /// Whether most of its values are in bins, and not only between bounds.
+    /// Returns true if most of its values are in bins, and not only between bounds.
     pub fn has_bins(&self) -> bool {
         self.count > 0 && self.lacks.beyond.is_none_or(|beyond| beyond.count <= self.count / 2)
     }
 
-    /// Whether its bins hold the percentiles up to a share: not where an unknown number of values lies above them.
+    /// Returns true if its bins hold the percentiles up to a share: false where an unknown number of values lies above
+    /// them.
     pub fn has_percentiles(&self) -> bool {
         self.has_bins() && self.lacks.beyond.is_none_or(|beyond| beyond.count > 0)
     }
 
-    /// How far a value may lie below the one that stands for it: the width of its source's bins.
+    /// Greatest distance of a value below the one that represents it: the bin width of its source, in nanoseconds.
     pub fn bin_ns(&self) -> i64 {
         self.lacks.bin_ns
     }
 
-    /// Values of which only bounds are known.
+    /// Values with known bounds only.
     pub fn beyond(&self) -> Option<Beyond> {
         self.lacks.beyond
     }
 
-    /// Adds the values of a stored distribution: what [`Distribution::merge`] does with one that is rebuilt by
+    /// Adds the values of a stored distribution: the same as [`Distribution::merge`] with one that is rebuilt by
     /// [`Distribution::from_parts`], at the cost of its occupied bins only.
     pub fn merge_parts(&mut self, moments: Moments, bins: impl IntoIterator<Item = (i64, u64)>) {
         self.merge_moments(moments);
@@ -312,8 +313,8 @@ impl Distribution {
         self.known_at_rank(rank).exactly()
     }
 
-    /// The `rank`-th smallest value (from 1) as far as it is known: exactly as [`Distribution::value_at_rank`], or between
-    /// what the largest values lie.
+    /// The `rank`-th smallest value (from 1) as far as it is known: exact as in [`Distribution::value_at_rank`], or
+    /// between the bounds of the largest values.
     pub fn known_at_rank(&self, rank: u64) -> Known<i64> {
         match self.lacks.beyond {
             Some(Beyond { count: 0, .. }) => {

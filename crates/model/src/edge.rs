@@ -1,4 +1,4 @@
-//! Which edges of a pin begin an activation.
+//! Edges of a pin that begin an activation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, not_a};
 
-/// What of a pin begins an activation.
+/// Kind of edge that begins an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EdgeKind {
@@ -23,9 +23,9 @@ pub enum EdgeKind {
 /// A change of a pin's level, at a time in the unit of its recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LevelChange<T> {
-    /// When.
+    /// Time of the change.
     pub at: T,
-    /// Whether it is high from then on.
+    /// Level from then on: true if high.
     pub high: bool,
 }
 
@@ -33,7 +33,7 @@ impl EdgeKind {
     const NAMES: [(EdgeKind, &str); 3] =
         [(EdgeKind::Rising, "rising"), (EdgeKind::Falling, "falling"), (EdgeKind::Both, "both")];
 
-    /// Whether an activation begins where a pin goes high, or low.
+    /// Returns true if an activation begins with this new level of the pin.
     #[must_use]
     pub const fn begins(self, high: bool) -> bool {
         match self {

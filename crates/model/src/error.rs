@@ -1,4 +1,4 @@
-//! The one error type: what kind of failure, what happened, why, and what to do.
+//! The one error type: kind of failure, event, cause and remedy.
 
 use std::any::Any;
 use std::error;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub enum ErrorKind {
     /// A mistake of the user, such as the name of a file that does not exist.
     BadUse,
-    /// There is nothing to measure, or what was measured does not answer the question.
+    /// There is nothing to measure, or the measurement does not answer the question.
     NotMeasured,
     /// The system refused an operation or a resource.
     Refused,
@@ -21,7 +21,7 @@ pub enum ErrorKind {
 
 type Cause = Box<dyn error::Error + Send + Sync>;
 
-/// A failure as every room reports it. Printed, it is one sentence: what happened, the cause, the remedy.
+/// A failure as every room reports it. Printed, it is one sentence: event, cause, remedy.
 ///
 /// ```
 /// # use jitterlab_model::{Error, error::ErrorKind};
@@ -42,7 +42,7 @@ struct Parts {
 }
 
 impl Error {
-    /// A failure of this kind; `what` happened.
+    /// Creates a failure of this kind; `what` happened.
     pub fn new(kind: ErrorKind, what: impl Into<String>) -> Self {
         Error(Box::new(Parts { kind, what: what.into(), cause: None, remedy: None, case: None }))
     }
@@ -52,7 +52,7 @@ impl Error {
         Error::new(ErrorKind::BadUse, what)
     }
 
-    /// There is nothing to measure, or no answer in what was measured.
+    /// Creates a failure where there is nothing to measure, or no answer in the measurement.
     pub fn not_measured(what: impl Into<String>) -> Self {
         Error::new(ErrorKind::NotMeasured, what)
     }
@@ -109,7 +109,7 @@ impl Error {
         self
     }
 
-    /// The same with what to do about it.
+    /// Adds a remedy.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.0.remedy = Some(remedy.into());
@@ -124,7 +124,7 @@ impl Error {
         self
     }
 
-    /// The same; where only the system's answer is known, this is what was tried.
+    /// Names the attempted action where only the system's answer is known.
     #[must_use]
     pub fn while_at(mut self, what: &str) -> Self {
         if self.0.what.is_empty() {
@@ -133,7 +133,7 @@ impl Error {
         self
     }
 
-    /// The same with a value that callers tell this failure by.
+    /// Adds a value by which callers recognise this failure.
     #[must_use]
     pub fn case(mut self, case: impl Any + Send + Sync) -> Self {
         self.0.case = Some(Box::new(case));
@@ -152,12 +152,12 @@ impl Error {
         self.0.kind
     }
 
-    /// Whether what the user wrote is at fault.
+    /// Returns true if the fault is in the user's input.
     pub fn is_bad_use(&self) -> bool {
         self.0.kind == ErrorKind::BadUse
     }
 
-    /// Whether it was marked as this [`case`](Self::case).
+    /// Returns true if it was marked as this [`case`](Self::case).
     pub fn is<T: Any + PartialEq>(&self, case: T) -> bool {
         let case = Some(case);
         self.case_of() == case.as_ref()
@@ -168,17 +168,17 @@ impl Error {
         self.0.case.as_ref()?.downcast_ref()
     }
 
-    /// What happened and its cause, without the remedy.
+    /// Returns event and cause, without the remedy.
     pub fn why(&self) -> String {
         let Parts { what, cause, .. } = &*self.0;
         let Some(cause) = cause else { return what.clone() };
         let cause = cause.to_string();
-        // The system's number tells a reader nothing.
+        // The system's error number does not help a reader.
         let cause = cause.split(" (os error").next().unwrap_or_default();
         if what.is_empty() { cause.into() } else { format!("{what}: {cause}") }
     }
 
-    /// What to do about it.
+    /// Returns the remedy.
     pub fn advice(&self) -> Option<&str> {
         self.0.remedy.as_deref()
     }
@@ -193,7 +193,7 @@ impl Error {
 }
 
 impl fmt::Display for Error {
-    /// What happened, the cause, the remedy, each once.
+    /// Writes event, cause and remedy, each once.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.why();
         if let Some(remedy) = self.advice() {
@@ -205,7 +205,7 @@ impl fmt::Display for Error {
 }
 
 impl error::Error for Error {
-    /// What is behind the cause, which the sentence has already.
+    /// Returns the source of the cause; the cause itself is in the sentence already.
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         self.0.cause.as_ref().and_then(|cause| cause.source())
     }

@@ -1,4 +1,4 @@
-//! What the machine was while it was measured. Filled in by the bench; every field that could not be read is
+//! State of the machine while it was measured. Filled in by the bench; every field that could not be read is
 //! absent, never guessed.
 
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ pub struct SystemFacts {
     pub uptime_s: Option<f64>,
     /// The kernel and how it preempts.
     pub kernel: Kernel,
-    /// What the kernel keeps time with.
+    /// The kernel's sources of time.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub clock: Clock,
     /// The scheduler's settings.
@@ -46,7 +46,7 @@ pub struct SystemFacts {
     /// Every data or unified cache, and who shares it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub caches: Vec<Cache>,
-    /// Which CPUs are kept free of what.
+    /// CPUs kept free of load balancing, ticks, callbacks and unbound kernel work.
     pub isolation: Isolation,
     /// Power management.
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -57,15 +57,15 @@ pub struct SystemFacts {
     /// Interrupts: counts and where they may go.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub interrupts: Interrupts,
-    /// What this process may do.
+    /// Permissions and limits of this process.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub process: Process,
     /// Threads other than ours with a real-time priority of 50 or more, or a deadline.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub real_time_threads: Vec<RealTimeThread>,
-    /// Whether this is a virtual machine or a container.
+    /// Virtual machine or container.
     pub virtualisation: Virtualisation,
-    /// Real-time cores beside Linux.
+    /// Real-time cores next to Linux.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub real_time_cores: RealTimeCores,
     /// Counters of the machine as a whole.
@@ -74,8 +74,8 @@ pub struct SystemFacts {
 }
 
 impl SystemFacts {
-    /// Whether somebody outside supplies this kernel and its command line: a container's host, or that of a virtual machine
-    /// that has no kernel of its own installed.
+    /// Returns true if the kernel and its command line come from outside: from a container's host, or from the host of
+    /// a virtual machine that has no kernel of its own installed.
     #[must_use]
     pub fn is_kernel_of_host(&self) -> bool {
         let virtual_machine = self.virtualisation.virtual_machine == Some(true);
@@ -94,7 +94,7 @@ impl SystemFacts {
 
     /// The online CPUs that a task of this process may be bound to.
     ///
-    /// The kernel starts programs off the isolated CPUs, yet lets them ask for one. So these count unless
+    /// The kernel starts programs off the isolated CPUs, but a program may ask for one. So these count unless
     /// somebody restricted this process further than that.
     pub fn usable(&self) -> CpuSet {
         let online = self.online();

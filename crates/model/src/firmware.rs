@@ -1,4 +1,4 @@
-//! What a firmware did on a simulated chip, besides its activations.
+//! Events and figures of a firmware on a simulated chip, besides its activations.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,11 +29,11 @@ pub struct CodeLocation {
 pub struct Interrupts {
     /// The vector's name in the chip's manual.
     pub vector: String,
-    /// How often its handler ran to its end.
+    /// Number of times its handler ran to its end.
     pub count: u64,
     /// Interrupts that never came: their flag was set again before it was served.
     pub lost: u64,
-    /// Shortest handler, from entry to return, with what came between.
+    /// Shortest handler, from entry to return, interruptions included.
     pub min_cycles: u64,
     /// Longest handler.
     pub max_cycles: u64,
@@ -43,8 +43,8 @@ pub struct Interrupts {
     pub min_latency_cycles: u64,
     /// Longest such time.
     pub max_latency_cycles: u64,
-    /// Handlers that ended in another thread than they began in, of a system that changes stacks: how long they took is not known, and
-    /// the figures are those of the others.
+    /// Handlers that ended in another thread than they began in, in a system that changes stacks: their lengths are
+    /// unknown, and the figures are those of the others.
     #[serde(default, skip_serializing_if = "is_none")]
     pub switched: u64,
 }
@@ -56,13 +56,13 @@ const fn is_none(count: &u64) -> bool {
 /// The longest stretch with interrupts off outside of handlers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptsOff {
-    /// How long.
+    /// Length in cycles.
     pub cycles: u64,
-    /// When it began, since reset.
+    /// Beginning, in nanoseconds since reset.
     pub at_ns: i64,
-    /// Where they were turned off.
+    /// Code that turned them off.
     pub from: CodeLocation,
-    /// Where they were turned on again.
+    /// Code that turned them on again.
     pub to: CodeLocation,
 }
 
@@ -76,11 +76,11 @@ pub struct PinReport {
     /// Its number on a board, such as "pin 13 of an Arduino Uno".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_board: Option<String>,
-    /// Which of its edges begin an activation.
+    /// Edges that begin an activation.
     pub edge: EdgeKind,
     /// The mean distance of its starts in cycles, as a fraction.
     pub period_cycles: (u64, u64),
-    /// How late its last start is on a grid that begins with its first, where a period was given.
+    /// Lateness of its last start on a grid that begins with its first start, in nanoseconds, if a period was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift_ns: Option<i64>,
     /// Its shortest and its longest pulse, in cycles; `None` where every edge begins an activation.
@@ -89,47 +89,47 @@ pub struct PinReport {
     /// The vector whose handler makes its starts; `None` where the program does, or a peripheral.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_by: Option<String>,
-    /// What makes its starts late, most of all first.
+    /// Causes of its late starts, the most frequent first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<Disturbance>,
     /// Starts that were late by at least a tenth of the worst.
     #[serde(default)]
     pub late: u64,
-    /// Those that neither a handler nor a lock explains.
+    /// Late starts that neither a handler nor a lock explains.
     #[serde(default)]
     pub unexplained: u64,
 }
 
-/// What makes starts late.
+/// Cause of late starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disturbance {
-    /// The vector of the handler that does; `None` for interrupts turned off outside of handlers.
+    /// The vector of the handler; `None` for interrupts turned off outside of handlers.
     pub vector: Option<String>,
-    /// Where the handler begins, or where interrupts are turned off.
+    /// Beginning of the handler, or the code that turned interrupts off.
     pub place: CodeLocation,
-    /// How many starts it made late.
+    /// Number of starts it made late.
     pub starts: u64,
     /// By how much at most, in cycles.
     pub worst_cycles: u64,
 }
 
-/// How deep the stack got.
+/// Greatest depth of the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackDepth {
     /// Most bytes in use at once.
     pub deepest: u32,
-    /// Bytes it could have before it meets the variables; `None` where the firmware does not tell.
+    /// Bytes available before it meets the variables; `None` if the firmware does not state it.
     pub room: Option<u32>,
 }
 
-/// What a firmware did on its chip, besides its activations.
+/// Events and figures of a firmware on its chip, besides its activations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirmwareReport {
     /// The chip.
     pub mcu: String,
     /// Its clock.
     pub clock_hz: u32,
-    /// What the firmware takes of its memories.
+    /// Use of its memories.
     pub size: Size,
     /// Cycles simulated.
     pub cycles: u64,
@@ -139,12 +139,12 @@ pub struct FirmwareReport {
     pub interrupts: Vec<Interrupts>,
     /// The longest stretch with interrupts off; `None` if they never were, once they had been on.
     pub off: Option<InterruptsOff>,
-    /// How deep the stack got; `None` if none was used.
+    /// Greatest depth of the stack; `None` if none was used.
     pub stack: Option<StackDepth>,
     /// Its pins, as the tasks of the run are in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<PinReport>,
-    /// What it sent over its serial ports.
+    /// Text that it sent over its serial ports.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sent: String,
 }
@@ -197,25 +197,25 @@ pub enum Part {
 pub enum Finding {
     /// The firmware uses a part of the chip that is not simulated.
     NotSimulated {
-        /// Which.
+        /// The part.
         part: Part,
-        /// When it first did, since reset.
+        /// First use, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code of the first use.
         place: CodeLocation,
     },
     /// The firmware measured an analog voltage, and read 0.
     AnalogRead {
-        /// When it first did.
+        /// First measurement, in nanoseconds since reset.
         at_ns: i64,
     },
     /// The stack grew into the variables.
     StackOverflow {
         /// By how many bytes at most.
         bytes: u32,
-        /// When it first did.
+        /// First overflow, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code of the first overflow.
         place: CodeLocation,
     },
     /// The firmware read or wrote where there is no memory; a write to the processor's registers through a pointer (below 0x20), too.
@@ -224,30 +224,30 @@ pub enum Finding {
         data: u32,
         /// Written, else read.
         written: bool,
-        /// When it first did.
+        /// First access, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code of the first access.
         place: CodeLocation,
     },
     /// The firmware went through its beginning again without a reset.
     Restarted {
         /// The interrupt that has no handler, if that is why.
         vector: Option<String>,
-        /// How often.
+        /// Number of restarts.
         times: u64,
-        /// When it first did.
+        /// First restart, in nanoseconds since reset.
         at_ns: i64,
     },
     /// The watchdog reset the chip.
     WatchdogReset {
-        /// How often.
+        /// Number of resets.
         times: u64,
-        /// When it first did.
+        /// First reset, in nanoseconds since reset.
         at_ns: i64,
     },
     /// The oscillator's start-up time after deep sleep is set by fuses, which the firmware does not bring.
     StartUpAssumed {
-        /// What was taken, in cycles.
+        /// Assumed time, in cycles.
         cycles: u64,
     },
     /// Code came from flash behind a cache, and was taken to be in the cache always.
@@ -257,31 +257,31 @@ pub enum Finding {
         /// To which, in Hz; `None` where it is that of an oscillator nobody knows exactly.
         hz: Option<u32>,
     },
-    /// The firmware does not tell its clock's frequency.
+    /// The firmware does not state its clock's frequency.
     ClockAssumed {
-        /// What was taken, in Hz.
+        /// Assumed frequency in Hz.
         hz: u32,
     },
     /// A pin changed too little to be measured.
     PinSilent {
         /// The pin.
         pin: String,
-        /// How often it changed.
+        /// Number of its edges.
         edges: u64,
     },
     /// Interrupts never came: their flag was set again before it was served.
     InterruptsLost {
         /// The vector.
         vector: String,
-        /// How many.
+        /// Number of lost interrupts.
         lost: u64,
-        /// When the first was.
+        /// First loss, in nanoseconds since reset.
         #[serde(default)]
         at_ns: i64,
-        /// What kept it waiting: the vector of a handler, where none interrupts turned off outside of handlers.
+        /// Cause of the wait: the vector of a handler; `None` for interrupts turned off outside of handlers.
         #[serde(default)]
         by: Option<String>,
-        /// Where that handler begins, or where interrupts were turned off; `None` where they had never been on.
+        /// Beginning of that handler, or the code that turned interrupts off; `None` if they had never been on.
         #[serde(default)]
         place: Option<CodeLocation>,
     },
@@ -291,58 +291,59 @@ pub enum Finding {
         timer: u8,
         /// The compare unit, such as `OCR1A`.
         unit: String,
-        /// How often.
+        /// Number of such writes.
         times: u64,
-        /// When it first was.
+        /// First such write, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code of the first such write.
         place: CodeLocation,
-        /// How long a lap takes.
+        /// Time of a lap in nanoseconds.
         lap_ns: i64,
     },
     /// An alarm was set to a time that had passed: it comes when the counter has gone around.
     AlarmPast {
-        /// Which of the timer's alarms.
+        /// Number of the timer's alarm.
         alarm: u8,
-        /// How often.
+        /// Number of such alarms.
         times: u64,
-        /// When it first was.
+        /// First such alarm, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code that set the first such alarm.
         place: CodeLocation,
-        /// By how much it had passed.
+        /// Lateness of the first such alarm's setting, in nanoseconds.
         late_ns: i64,
     },
     /// A counter was read while its overflow waited, and nobody asked for that: a time made of both jumps back.
     OverflowUnseen {
         /// The counter, such as `TCNT1`.
         counter: String,
-        /// How often.
+        /// Number of such reads.
         times: u64,
-        /// When it first was.
+        /// First such read, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code of the first such read.
         place: CodeLocation,
     },
-    /// The firmware changes stacks, as a system with threads does: the depth of the one that the chip begins with says nothing.
+    /// The firmware changes stacks, as a system with threads does: the depth of the chip's first stack has no meaning
+    /// then.
     StacksChanged {
-        /// When it first did.
+        /// First change, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code of the first change.
         place: CodeLocation,
     },
     /// The watchdog's oscillator times interrupts: it is right to a tenth.
     WatchdogTimes {
-        /// How often it did.
+        /// Number of such interrupts.
         times: u64,
     },
     /// The firmware sleeps for ever: nothing that runs in its sleep mode can wake it.
     AsleepForEver {
         /// The sleep mode.
         mode: String,
-        /// Since when.
+        /// Beginning of the sleep, in nanoseconds since reset.
         at_ns: i64,
-        /// Where.
+        /// Code that entered it.
         place: CodeLocation,
     },
 }

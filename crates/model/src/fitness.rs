@@ -1,8 +1,8 @@
-//! How well something serves a purpose.
+//! Fitness for a purpose.
 
 use serde::{Deserialize, Serialize};
 
-/// How well something serves a purpose: the verdict of every command that judges, from the best to the worst.
+/// Fitness for a purpose: the verdict of every command that judges, from the best to the worst.
 ///
 /// ```
 /// # use jitterlab_model::Fitness;
@@ -17,7 +17,7 @@ pub enum Fitness {
     Good,
     /// It serves the purpose with a restriction that is named.
     Limited,
-    /// What was measured does not suffice to say, or the source does not tell what decides.
+    /// The measurement does not suffice, or the source lacks the deciding figure.
     CannotTell,
     /// It does not serve the purpose.
     Unfit,

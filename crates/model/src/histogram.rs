@@ -17,7 +17,7 @@ pub(crate) type Slots = [u64; 2 * HALF];
 /// result.
 #[derive(Debug, Clone, Default)]
 pub struct LogHistogram {
-    /// Counts in order of value: those of values < 0 (by magnitude - 1, mirrored), then those of values >= 0.
+    /// Counts in order of value: first values < 0 (by magnitude - 1, mirrored), then values >= 0.
     all: Option<Box<Slots>>,
     /// The occupied ones alone, with their places in order, as long as they are few.
     few: Vec<(u16, u64)>,
@@ -52,7 +52,7 @@ fn bin_of(magnitude: u64) -> usize {
     ((u64::from(shift) << SUB_BITS) + (magnitude >> shift)) as usize
 }
 
-/// Where a value is counted, without a branch: random signs would mispredict it.
+/// Slot in which a value is counted, computed without a branch: random signs would mispredict it.
 #[inline]
 fn slot_of(value_ns: i64) -> usize {
     let sign = value_ns >> 63; // 0, or all ones, which `^` turns into -x - 1
@@ -142,8 +142,8 @@ impl LogHistogram {
         }
     }
 
-    /// Counts `n` values of which each is smaller than the one before it by `step_ns`, beginning with `first_ns`; none
-    /// of them is below 0. Takes no longer than there are bins.
+    /// Counts `n` values, each smaller than the one before it by `step_ns`, beginning with `first_ns`; none of them is
+    /// below 0. Takes at most as many steps as there are bins.
     pub(crate) fn record_descending(&mut self, first_ns: i64, step_ns: i64, n: u64) {
         if step_ns <= 0 {
             return self.record_n(first_ns, n);
@@ -205,7 +205,7 @@ impl LogHistogram {
         })
     }
 
-    /// How many values were counted.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.occupied().fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
     }

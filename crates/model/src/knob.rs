@@ -1,4 +1,4 @@
-//! What can be set on a machine, or of a task, to make a task more regular.
+//! Settings of a machine or of a task that can make a task more regular.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::error::Error;
 pub enum Knob {
     /// Everybody else's threads off the task's processor.
     OtherThreads,
-    /// The same by control groups, which also hold what is started later.
+    /// The same by control groups, which also hold programs started later.
     Cpuset,
     /// Everybody else's threads off the processors that share a core with the task's.
     SmtSibling,
@@ -103,7 +103,7 @@ impl Knob {
         Knob::Swappiness,
     ];
 
-    /// Whether it is set of the task, not of the machine.
+    /// Returns true for a setting of the task, not of the machine.
     #[must_use]
     pub fn is_of_task(self) -> bool {
         matches!(self, Knob::Policy | Knob::Priority | Knob::WakeUp | Knob::WakeEarly)

@@ -1,10 +1,11 @@
-//! Quantities that a source may not tell, or only between bounds.
+//! Quantities that a source may leave unknown, or state only between bounds.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A quantity as far as its source tells. JSON: the number, `{"at_least": .., "at_most": ..}`, `{"at_least": ..}`, or
+/// A quantity as far as its source states it. JSON: the number, `{"at_least": .., "at_most": ..}`, `{"at_least": ..}`,
+/// or
 /// `null`.
 ///
 /// ```
@@ -32,7 +33,7 @@ pub enum Known<T> {
         /// No less than this.
         at_least: T,
     },
-    /// The source does not tell.
+    /// Unknown from its source.
     #[default]
     Unknown,
 }
@@ -46,7 +47,7 @@ impl<T: Copy> Known<T> {
         }
     }
 
-    /// What it is not below, if anything is known of that.
+    /// Returns its lower bound, if known.
     pub fn at_least(self) -> Option<T> {
         match self {
             Known::Exactly(value) => Some(value),
@@ -55,7 +56,7 @@ impl<T: Copy> Known<T> {
         }
     }
 
-    /// What it is not above, if anything is known of that.
+    /// Returns its upper bound, if known.
     pub fn at_most(self) -> Option<T> {
         match self {
             Known::Exactly(value) => Some(value),
@@ -84,7 +85,7 @@ impl<T> From<Option<T>> for Known<T> {
     }
 }
 
-/// Something that the source of a task's activations does not tell: whatever stands for it is an assumption, and the
+/// Property of a task's activations that its source leaves unknown: the value in its place is an assumption, and the
 /// figures that rest on it are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -93,34 +94,34 @@ impl<T> From<Option<T>> for Known<T> {
 pub enum Gap {
     /// The period: the usual one of the tool is assumed.
     Period,
-    /// How many activations ran: as many as fit into the time are assumed.
+    /// Number of activations: as many as fit into the time are assumed.
     Count,
-    /// Which due times were missed.
+    /// Missed due times.
     Missed,
-    /// Whether records were lost.
+    /// Lost records.
     Lost,
-    /// How long the task's own work took.
+    /// Execution time of the task.
     Execution,
-    /// Due times: they are assumed to follow each other without a miss, so what is between two starts is unknown.
+    /// Due times: they are assumed to follow each other without a miss, so events between two starts are unknown.
     DueTimes,
-    /// Where the grid of due times lies: they count from the earliest activation, so each latency is known up to the same
+    /// Phase of the grid of due times: they count from the earliest activation, so each latency is known up to the same
     /// amount.
     Phase,
-    /// When activations were due at all: only what lies between two starts is known.
+    /// Due times of activations altogether: only the time between two starts is known.
     Latency,
-    /// There is no grid: what was measured is not periodic, such as the gaps of a busy loop. Nothing is due at a time.
+    /// The grid: the measurement is not periodic, such as the gaps of a busy loop. Nothing is due at a time.
     Grid,
-    /// What happens to due times that passed.
+    /// Overrun policy.
     Overrun,
-    /// How the task was scheduled, waited and worked.
+    /// Scheduling, wake-up method and work of the task.
     Settings,
     /// The unit of its values: the one that is assumed cannot be.
     Unit,
-    /// Which of its figures are true: they contradict each other, or the one that decides is missing.
+    /// Correctness of its figures: they contradict each other, or the one that decides is missing.
     Figures,
-    /// What a part of the chip does to them that is not simulated.
+    /// Effect on them of a part of the chip that is not simulated.
     Chip,
-    /// When it would have run: it did so less than three times.
+    /// Due times of a task that ran less than three times.
     Silent,
 }
 

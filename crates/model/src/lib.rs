@@ -55,10 +55,10 @@ pub use wake::{Compensation, Probability, ReadClock, SleepClock, WakeMethod, Wak
 pub use warning::Warning;
 pub use watched::{Returns, Watched};
 
-/// What the JSON Schema promises of a value that its `id` tells apart: the `id`. Its other fields may change.
+/// The part of a value with an `id` that the JSON Schema promises: the `id`. Its other fields may change.
 #[cfg(feature = "schema")]
 #[derive(schemars::JsonSchema)]
 pub struct Identified {
-    /// What it is.
+    /// Id of the value.
     pub id: String,
 }

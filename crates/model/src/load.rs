@@ -1,4 +1,4 @@
-//! Work that runs beside the tasks on purpose: `cpu:4`, `mem:2,256M@0-1`, `disk:1+36%`.
+//! Work that runs next to the tasks on purpose: `cpu:4`, `mem:2,256M@0-1`, `disk:1+36%`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::cpus::CpuSet;
 use crate::error::Error;
 
-/// Where a load runs.
+/// CPUs that a load runs on.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Placement {
     /// On the CPUs that are not measured.
@@ -22,7 +22,7 @@ pub enum Placement {
 
 /// One load as it was asked for: `KIND[:ARGUMENTS][@CPUS][+START%]`.
 ///
-/// What a kind makes of its arguments is the bench's to say.
+/// The bench defines the meaning of a kind's arguments.
 ///
 /// ```
 /// use jitterlab_model::LoadSpec;
@@ -35,17 +35,17 @@ pub enum Placement {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct LoadSpec {
-    /// What it does, such as `cpu`.
+    /// Kind of work, such as `cpu`.
     pub kind: String,
-    /// How much of it, such as `4` or `2,256M`; may be empty.
+    /// Amount of work, such as `4` or `2,256M`; may be empty.
     pub arguments: String,
-    /// Where it runs.
+    /// CPUs it runs on.
     pub placement: Placement,
     /// The share of the run's length, in percent, after which it starts.
     pub start_percent: u8,
 }
 
-/// What stands before a start such as `+36%`, and that number.
+/// Splits text such as `cpu:1+36%` into the part before the start and its percentage.
 fn start_of(text: &str) -> Option<(&str, u32)> {
     let (before, percent) = text.strip_suffix('%')?.rsplit_once('+')?;
     Some((before.trim_end(), percent.parse().ok()?))
@@ -105,8 +105,8 @@ impl fmt::Display for LoadSpec {
 
 crate::as_text!(LoadSpec);
 
-/// The load that ran beside the tasks of a run. JSON: the list of what was asked for, empty where nothing was; `null` where
-/// it is not known.
+/// The load that ran next to the tasks of a run. JSON: the list of requested loads, empty where none was; `null` if
+/// unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Option<Vec<LoadSpec>>"))]
 #[serde(from = "StoredLoad", into = "Option<Vec<LoadSpec>>")]
@@ -115,20 +115,20 @@ pub struct Load(Option<Vec<LoadSpec>>);
 impl Load {
     /// It is not known whether anything ran.
     pub const UNKNOWN: Load = Load(None);
-    /// Nothing was started beside the tasks.
+    /// No load was started.
     pub const NONE: Load = Load(Some(Vec::new()));
 
-    /// What was started.
+    /// Creates it from the started loads.
     pub fn from_specs(specs: impl IntoIterator<Item = LoadSpec>) -> Self {
         Load(Some(specs.into_iter().collect()))
     }
 
-    /// What was started; `None` where that is not known.
+    /// Returns the started loads; `None` if unknown.
     pub fn specs(&self) -> Option<&[LoadSpec]> {
         self.0.as_deref()
     }
 
-    /// Whether it is known that nothing was started.
+    /// Returns true if it is known that no load was started.
     pub fn is_none(&self) -> bool {
         self.0.as_ref().is_some_and(Vec::is_empty)
     }
@@ -178,11 +178,12 @@ impl From<StoredLoad> for Load {
                         _ => {}
                     }
                 }
-                // A comma stands alone where an intensity was taken out before it.
+                // A comma is left alone where an intensity was removed before it.
                 let specs = outside.split_whitespace().map(|word| word.trim_end_matches(','));
                 let read: Result<Vec<LoadSpec>, _> =
                     specs.filter(|spec| !spec.is_empty()).map(str::parse).collect();
-                // What cannot be read (a command with blanks, `unknown`) is not known rather than half known.
+                // Loads that cannot be read (a command with blanks, `unknown`) make the whole unknown rather than half
+                // known.
                 let known = |specs: &Vec<LoadSpec>| {
                     !specs.is_empty() && words != "unknown" && specs.iter().all(|s| s.kind != "exec")
                 };
@@ -192,7 +193,7 @@ impl From<StoredLoad> for Load {
     }
 }
 
-/// What a load counts.
+/// Unit of a load's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadUnit {
@@ -205,21 +206,21 @@ pub enum LoadUnit {
 /// One load as it ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadRun {
-    /// What was asked for.
+    /// The load as requested.
     pub spec: LoadSpec,
     /// The CPUs it was on.
     pub cpus: CpuSet,
     /// Its processes.
     pub workers: u32,
-    /// How long it worked.
+    /// Time it worked, in nanoseconds.
     pub active_ns: i64,
     /// Processor time of all its processes.
     pub cpu_time_ns: i64,
-    /// What it got done, in its unit.
+    /// Work done, in its unit.
     pub done: u64,
-    /// The unit; `None` where only the processor time tells how hard it worked.
+    /// The unit; `None` where only the processor time measures its work.
     pub unit: Option<LoadUnit>,
-    /// What went wrong with it, if anything did.
+    /// Its failure, if there was one.
     pub failure: Option<String>,
 }
 
@@ -229,7 +230,7 @@ impl LoadRun {
         (self.active_ns > 0).then(|| self.cpu_time_ns as f64 / self.active_ns as f64)
     }
 
-    /// What it got done in a second.
+    /// Returns its work per second, in its unit.
     pub fn rate_per_s(&self) -> Option<f64> {
         self.unit.filter(|_| self.active_ns > 0).map(|_| self.done as f64 * 1e9 / self.active_ns as f64)
     }
@@ -285,7 +286,7 @@ mod tests {
             assert_eq!(load.to_string(), printed);
             assert_eq!(printed.parse(), Ok(load));
         }
-        // Two starts: without the second, of which nothing is printed, the first would be one.
+        // Two starts: the second is 0 % and is not printed; without it the first would be the start.
         for text in ["cpu:1+3%+0%", "cpu:1@0+3% +0%", "cpu:1+3%+4%"] {
             assert_eq!(
                 text.parse::<LoadSpec>(),

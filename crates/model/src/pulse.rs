@@ -17,7 +17,7 @@ use crate::units::{Exact, parse_period_ns};
 pub struct Pulse {
     /// The pin.
     pub pin: PulsePin,
-    /// Where an activation moves it.
+    /// Moment of an activation at which the pin moves.
     pub at: PulseAt,
     /// The steps of a move, if it is not moved by each activation.
     pub steps: Option<Steps>,
@@ -28,7 +28,7 @@ pub struct Pulse {
 pub struct Steps {
     /// Distance of the steps, above 0.
     pub every_ns: i64,
-    /// The pin that tells the direction: high from before the first step until the end.
+    /// The direction pin: high from before the first step until the end.
     pub direction: Option<PulsePin>,
 }
 
@@ -53,7 +53,7 @@ pub enum PulsePin {
     Serial {
         /// The port's name below `/dev`.
         port: String,
-        /// Which line.
+        /// The line.
         line: SerialLine,
     },
     /// No pin: a value change dump by the task's own clock, to try it.
@@ -69,7 +69,7 @@ pub enum SerialLine {
     Dtr,
 }
 
-/// Where an activation moves its pin.
+/// Moment of an activation at which its pin moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PulseAt {
     /// High as the first thing it does, low as the last: the pulse is as wide as its work.

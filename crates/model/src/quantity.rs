@@ -1,4 +1,4 @@
-//! What is measured of each activation.
+//! Quantities measured of each activation.
 
 /// A quantity of activations; [`TimingStats`](crate::TimingStats) counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -6,7 +6,7 @@ pub enum Quantity {
     /// Start minus due time, one value for each wake-up (raw; comparable with cyclictest).
     #[default]
     Latency,
-    /// How late a missed due time was served at the earliest.
+    /// Lateness of a missed due time at the earliest moment it could be served.
     MissedAge,
     /// Time between two starts minus the period.
     PeriodError,
@@ -32,7 +32,7 @@ impl Quantity {
         }
     }
 
-    /// Those that are counted, in the order of the numbers that stand for them in files.
+    /// Quantities that are counted, in the order of their numbers in files.
     pub const COUNTED: [Quantity; 5] = [
         Quantity::Latency,
         Quantity::MissedAge,
@@ -41,7 +41,7 @@ impl Quantity {
         Quantity::Execution,
     ];
 
-    /// Those that are shown, in the order of tables.
+    /// Quantities that are shown, in the order of tables.
     pub const SHOWN: [Quantity; 5] = [
         Quantity::Latency,
         Quantity::CorrectedLatency,

@@ -1,4 +1,4 @@
-//! The description of one run: what was asked, what was granted, what came out. Stored as JSON in the run file.
+//! The description of one run: requests, grants and results. Stored as JSON in the run file.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,11 +17,11 @@ use crate::watched::Watched;
 
 /// Version of the description's layout; readers refuse a higher one.
 ///
-/// 1: `load` was a sentence, warnings and placement were sentences. 2: they are values, and a task says what its source does
-/// not tell.
+/// Version 1: `load`, warnings and placement are sentences. Version 2: they are values, and a task lists the properties
+/// that its source leaves unknown.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// Where activations come from.
+/// Source of the activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,7 +49,7 @@ impl fmt::Display for Bench {
     }
 }
 
-/// What the run file keeps of the activations.
+/// Records of the activations that the run file keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "mode")]
 pub enum Keep {
@@ -169,14 +169,14 @@ pub enum StopReason {
     Overloaded {
         /// Index of the task in [`RunInfo::tasks`].
         task: usize,
-        /// What was seen.
+        /// Form of the overload.
         overload: Overload,
     },
     /// A task could not wait any more.
     WaitFailed {
         /// Index of the task in [`RunInfo::tasks`].
         task: usize,
-        /// What the system answered, in its words.
+        /// The system's error message.
         why: String,
     },
     /// The program that ran the tasks and recorded itself closed the run.
@@ -189,22 +189,22 @@ pub enum StopReason {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
-    /// What was asked for, such as `policy fifo:90 for task servo`.
+    /// The request, such as `policy fifo:90 for task servo`.
     pub what: String,
-    /// Why it was refused, in the system's words.
+    /// Reason for the refusal, in the system's words.
     pub why: String,
-    /// What to do about it, in one line.
+    /// The remedy, in one line.
     pub remedy: String,
 }
 
 impl Refusal {
-    /// What is noted of a failure where the measurement goes on without.
+    /// Creates the note of a failure after which the measurement goes on without the request.
     pub fn from_error(what: impl Into<String>, error: &Error) -> Self {
         Refusal { what: what.into(), why: error.why(), remedy: error.advice().unwrap_or_default().into() }
     }
 }
 
-/// How the thread of a task really ran, read back from the system.
+/// Scheduling of a task's thread in force, read back from the system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Granted {
@@ -212,7 +212,7 @@ pub struct Granted {
     pub policy: Policy,
     /// The processors it was allowed on.
     pub cpus: Vec<u16>,
-    /// Whether the process's memory was locked.
+    /// True if the process's memory was locked.
     pub memory_locked: bool,
     /// The thread's timer slack (matters for the policies other, batch and idle).
     pub timer_slack_ns: Option<u64>,
@@ -258,39 +258,39 @@ pub struct TaskResult {
     pub elsewhere: u64,
     /// The last of those processors.
     pub other_cpu: Option<u16>,
-    /// How early it woke, if it did on purpose.
+    /// Margin by which it woke early, if it did on purpose.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub margin: Option<MarginUsed>,
-    /// How often the clock it slept on was set while it ran.
+    /// Number of times the clock it slept on was set while it ran.
     pub clock_steps: u64,
     /// By how much that clock was moved against CLOCK_MONOTONIC altogether.
     pub clock_moved_ns: i64,
-    /// How well the clock it was read from could be stated in nanoseconds of CLOCK_MONOTONIC; `None` if it is
-    /// that clock.
+    /// Accuracy of the fit of the clock it was read from to CLOCK_MONOTONIC, in nanoseconds; `None` if it is that
+    /// clock.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub clock_fit: Option<ClockFit>,
-    /// How it fared on a Xenomai core; `None` on stock Linux.
+    /// Behaviour on a Xenomai core; `None` on stock Linux.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub core: Option<CoreUse>,
 }
 
-/// How a task fared on a Xenomai core.
+/// Behaviour of a task on a Xenomai core.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CoreUse {
     /// `cobalt` or `evl`.
     pub core: String,
-    /// The core's gravity for threads: by how much it lets them wake early.
+    /// The core's gravity for threads: time by which it lets them wake early.
     pub gravity_ns: i64,
     /// Activations that began outside real-time mode (relaxed, in-band): they measure Linux, not the core.
     pub outside: u64,
-    /// How often the thread was moved to Linux's side.
+    /// Number of times the thread was moved to Linux's side.
     pub mode_switches: u64,
-    /// What moved it there last, where the core said so.
+    /// Cause of the last move, if the core reported it.
     pub last_cause: Option<String>,
 }
 
-/// How early a compensated task woke.
+/// Margin by which a compensated task woke early.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MarginUsed {
@@ -319,13 +319,13 @@ pub struct ClockFit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskRun {
-    /// What was asked for (with the choices jitterlab made filled in).
+    /// The task as requested (with the choices jitterlab made filled in).
     pub spec: TaskSpec,
-    /// How it really ran; `None` if its thread never came up.
+    /// Scheduling in force; `None` if its thread never came up.
     pub granted: Option<Granted>,
     /// Its counters; `None` when the run was not closed properly.
     pub result: Option<TaskResult>,
-    /// What its source does not tell: where `spec` and `result` say something of that, it is an assumption.
+    /// Properties that its source leaves unknown: `spec` and `result` hold assumptions about them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
     /// Who it is, where it is a thread of another program that was watched.
@@ -334,33 +334,34 @@ pub struct TaskRun {
 }
 
 impl TaskRun {
-    /// A task of which only is known what was asked for.
+    /// Creates a task of which only the request is known.
     pub fn new(spec: TaskSpec) -> Self {
         TaskRun { spec, granted: None, result: None, unknown: Vec::new(), watched: None }
     }
 
-    /// Whether its source tells this.
+    /// Returns true if its source states this.
     pub fn knows(&self, gap: Gap) -> bool {
         !self.unknown.contains(&gap)
     }
 
-    /// Whether its due times are its own: several starts may fall to one due time of a grid that was fitted to them.
+    /// Returns true if its due times are its own: several starts may fall to one due time of a grid that was fitted to
+    /// them.
     #[must_use]
     pub fn has_own_due_times(&self) -> bool {
         self.watched.is_none() && self.knows(Gap::Phase)
     }
 
-    /// What happened to due times that passed.
+    /// Returns its overrun policy.
     pub fn overrun(&self) -> Known<Overrun> {
         self.knows(Gap::Overrun).then_some(self.spec.overrun).into()
     }
 
-    /// T, as the source or the user says it.
+    /// Returns T, as the source or the user states it.
     pub fn period_ns(&self) -> Known<i64> {
         self.is_periodic().then_some(self.spec.period_ns).filter(|_| self.knows(Gap::Period)).into()
     }
 
-    /// Whether it has due times at all.
+    /// Returns true if it has due times at all.
     pub fn is_periodic(&self) -> bool {
         self.knows(Gap::Grid)
     }
@@ -376,13 +377,13 @@ pub struct RunInfo {
     pub tool: String,
     /// The command that made it, word by word.
     pub command: Vec<String>,
-    /// Where activations came from.
+    /// Source of the activations.
     pub bench: Bench,
     /// Beginning, UTC, RFC 3339.
     pub started: String,
     /// Name of the clock all times are of.
     pub clock: String,
-    /// What makes a time of that clock one of the Unix epoch, in nanoseconds; `None` where nobody compared them.
+    /// Nanoseconds to add to a time of that clock for one of the Unix epoch; `None` if nobody compared them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub epoch_offset_ns: Option<i64>,
@@ -392,23 +393,23 @@ pub struct RunInfo {
     pub count: Option<u64>,
     /// Limit on the latency, if one was set.
     pub stop_above_ns: Option<i64>,
-    /// What was kept.
+    /// Records kept.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub keep: Keep,
-    /// The load that ran beside the tasks, as it was asked for.
+    /// The load that ran next to the tasks, as requested.
     #[serde(default)]
     pub load: Load,
-    /// The same with what each load achieved; known when the run has ended.
+    /// The same with the work of each load; known when the run has ended.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub loads: Vec<LoadRun>,
-    /// Where the tasks ran and why there; `None` where nobody chose.
+    /// CPUs of the tasks and the reasons for the choice; `None` if nobody chose.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub placement: Option<Placed>,
     /// The tasks, in the order of the `task` column.
     pub tasks: Vec<TaskRun>,
-    /// What was asked for and not given.
+    /// Refused requests.
     pub refused: Vec<Refusal>,
     /// Things a reader of the figures has to know.
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -416,7 +417,7 @@ pub struct RunInfo {
     /// Why it ended; `None` while it runs.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub stop: Option<StopReason>,
-    /// What a firmware did besides its activations, where it was one that ran.
+    /// Events of a firmware besides its activations, if a firmware ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub firmware: Option<FirmwareReport>,
@@ -427,19 +428,18 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// Whether another tool measured it, whose output does not tell how its tasks were scheduled, waited, worked and
-    /// overran: what `tasks` say of that are defaults.
+    /// Returns true if another tool measured it, whose output does not state how its tasks were scheduled, waited,
+    /// worked and overran: `tasks` holds defaults for these.
     pub fn is_imported(&self) -> bool {
         self.bench == Bench::Import
     }
 
-    /// Whether an emulator counted its time in instructions, so that the same programs give the same run again.
+    /// Returns true if an emulator counted its time in instructions, so that the same programs give the same run again.
     pub fn is_in_virtual_time(&self) -> bool {
         self.warnings.iter().any(|w| matches!(w, Warning::Emulated { ns_per_instruction: Some(_) }))
     }
 
-    /// A description that says only which tasks there are, where they come from and by which clock; everything else
-    /// is unknown or empty.
+    /// Creates a description with only the tasks, their source and their clock; everything else is unknown or empty.
     pub fn new(bench: Bench, clock: &str, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
         RunInfo {
             format: FORMAT_VERSION,

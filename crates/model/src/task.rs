@@ -1,4 +1,4 @@
-//! What a periodic task is asked to be: period, processor, policy, workload. As text:
+//! Request for a periodic task: period, processor, policy, workload. As text:
 //! `name=base,period=25us,cpu=1,policy=fifo:95,overrun=skip`.
 
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod};
 
 mod contradiction;
 
-/// How the kernel schedules the thread. Text: `other`, `batch`, `idle`, `fifo:N`, `rr:N`, `deadline:RUNTIME`.
+/// Scheduling policy of a thread. Text: `other`, `batch`, `idle`, `fifo:N`, `rr:N`, `deadline:RUNTIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
@@ -36,7 +36,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// Whether the kernel prefers it to all ordinary threads.
+    /// Returns true if the kernel prefers it to all ordinary threads.
     pub const fn is_real_time(self) -> bool {
         matches!(self, Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Deadline { .. })
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// What happens to due times that passed before the task ran.
+/// Overrun policy: treatment of due times that passed before the task ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -121,7 +121,7 @@ impl fmt::Display for Overrun {
     }
 }
 
-/// What the task does at each activation. Text: `none`, `spin:TIME`, `twente:DIVISIONS`.
+/// Work of the task at each activation. Text: `none`, `spin:TIME`, `twente:DIVISIONS`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
@@ -168,7 +168,7 @@ impl fmt::Display for Work {
     }
 }
 
-/// One periodic task as it was asked for.
+/// One periodic task as requested.
 ///
 /// ```
 /// use jitterlab_model::{Policy, TaskSpec};
@@ -189,17 +189,17 @@ pub struct TaskSpec {
     /// Shift of its grid against the run's common beginning, 0 or more.
     #[serde(default)]
     pub offset_ns: i64,
-    /// The processor it is bound to; `None` lets jitterlab choose.
+    /// The processor it is bound to; with `None` jitterlab chooses.
     pub cpu: Option<u16>,
-    /// How the kernel schedules it; `None` lets jitterlab choose (FIFO).
+    /// Scheduling policy; with `None` jitterlab chooses (FIFO).
     pub policy: Option<Policy>,
-    /// What happens to due times that passed.
+    /// Overrun policy.
     #[serde(default)]
     pub overrun: Overrun,
-    /// What it does at each activation.
+    /// Work at each activation.
     #[serde(default)]
     pub work: Work,
-    /// How it waits.
+    /// Wake-up method.
     #[serde(default)]
     pub wake: WakeMethod,
     /// The clock it sleeps on.
@@ -208,7 +208,7 @@ pub struct TaskSpec {
     /// The clock its start and end are read from.
     #[serde(default)]
     pub read: ReadClock,
-    /// How the jitter of its wake-up is compensated.
+    /// Compensation of the jitter of its wake-up.
     #[serde(default)]
     pub compensate: Compensation,
     /// The pin that each activation moves.
@@ -237,7 +237,7 @@ impl Default for TaskSpec {
 }
 
 impl TaskSpec {
-    /// Refuses what can be known to fail before anything runs.
+    /// Refuses requests that are known to fail before anything runs.
     ///
     /// # Errors
     /// A spin that is as long as the period or longer, a margin that is, and combinations of wake-up method,
@@ -258,11 +258,11 @@ impl TaskSpec {
         }
     }
 
-    /// The same task with other properties, written as `key=value,key=value,...`. Whether they contradict each other is for
-    /// [`TaskSpec::validate`] to say.
+    /// Returns the same task with other properties, written as `key=value,key=value,...`. [`TaskSpec::validate`] finds
+    /// contradictions between them.
     ///
     /// # Errors
-    /// What cannot be understood.
+    /// The first property that cannot be understood.
     pub fn with(&self, properties: &str) -> Result<Self, Error> {
         let mut spec = self.clone();
         let mut seen: Vec<&str> = Vec::new();
@@ -311,7 +311,7 @@ impl TaskSpec {
 impl FromStr for TaskSpec {
     type Err = Error;
 
-    /// Reads `key=value,key=value,...`; what is not named keeps its default.
+    /// Reads `key=value,key=value,...`; properties that are not named keep their defaults.
     fn from_str(text: &str) -> Result<Self, Error> {
         let spec = TaskSpec::default().with(text)?;
         spec.validate()?;

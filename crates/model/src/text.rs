@@ -1,6 +1,6 @@
 //! Types that files and messages keep as text.
 
-/// Lets serde keep types as text: `TryFrom<String>` by their `FromStr`, `String` by their `Display`.
+/// Makes serde keep types as text: `TryFrom<String>` by their `FromStr`, `String` by their `Display`.
 #[macro_export]
 macro_rules! as_text {
     ($($name:ty),*) => {$(

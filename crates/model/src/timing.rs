@@ -9,7 +9,7 @@ use crate::distribution::{BLOCK, Distribution};
 use crate::known::{Gap, Known};
 use crate::quantity::Quantity;
 
-/// What a task's activations were like. Streaming: memory does not grow; mergeable: any split of the trace into
+/// Statistics of a task's activations. Streaming: memory does not grow. Mergeable: any split of the trace into
 /// consecutive parts joined by [`TimingStats::follow`] gives the same figures as the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimingStats {
@@ -79,13 +79,13 @@ impl TimingStats {
         self.missed
     }
 
-    /// Counts due times that passed unserved and of which nothing else is known.
+    /// Counts due times that passed unserved, without any further property.
     pub fn add_missed(&mut self, missed: u64) {
         self.missed = self.missed.saturating_add(missed);
     }
 
-    /// Leaves out what a source does not tell, once all is counted: those figures have no values, and missed due times are
-    /// unknown.
+    /// Removes the quantities that a source leaves unknown, once all is counted: those figures have no values, and
+    /// missed due times are unknown.
     pub fn forget(&mut self, unknown: &[Gap]) {
         let has = |gap| unknown.contains(&gap);
         if has(Gap::Execution) {
@@ -150,9 +150,8 @@ impl TimingStats {
         rest.iter().for_each(|a| self.push(a));
     }
 
-    /// The figures since the beginning or the last `take`; counting goes on from nothing, and the next
-    /// differences still reach back to the last activation: what is taken in turn merges to what would have been
-    /// counted in one go.
+    /// Returns the figures since the beginning or the last `take`; counting restarts from zero. The next differences
+    /// still reach back to the last activation: the parts taken in turn merge to the figures of one count.
     #[must_use]
     pub fn take(&mut self) -> TimingStats {
         let mut rest = TimingStats::new(self.period_ns);
@@ -160,7 +159,8 @@ impl TimingStats {
         std::mem::replace(self, rest)
     }
 
-    /// What comes before or after these figures is not next to them in the trace: no differences across the cuts.
+    /// Separates these figures from those before or after them, which are not adjacent in the trace: no differences
+    /// across the cuts.
     pub fn break_sequence(&mut self) {
         (self.previous_start_ns, self.previous_error_ns) = (None, None);
         (self.first_start_ns, self.first_error_ns) = (None, None);
@@ -222,7 +222,7 @@ impl TimingStats {
         ]
     }
 
-    /// The values of a quantity: none where the source does not tell them.
+    /// Returns the values of a quantity: none where the source does not state them.
     pub fn of(&self, quantity: Quantity) -> Cow<'_, Distribution> {
         match Quantity::COUNTED.iter().position(|counted| *counted == quantity) {
             Some(place) => Cow::Borrowed(self.counted()[place]),
@@ -230,8 +230,8 @@ impl TimingStats {
         }
     }
 
-    /// One value per due time: latencies of those served, ages of those missed. `None` where the source does not tell
-    /// which were missed.
+    /// Returns one value per due time: latencies of those served, ages of those missed. `None` if the missed ones are
+    /// unknown.
     pub fn corrected(&self) -> Option<Distribution> {
         self.missed().exactly()?;
         let mut all = self.latency.clone();

@@ -1,4 +1,4 @@
-//! How a task waits: wake-up method, clocks, compensation. As text, parts of a task's description:
+//! Wake-up method, clocks and compensation of a task. As text, parts of a task's description:
 //! `wake=timerfd,clock=tai,read=tsc,compensate=margin:20us`.
 
 use std::fmt;
@@ -52,7 +52,7 @@ macro_rules! words {
 }
 
 words! {
-    /// How the task waits for its due time.
+    /// Method of waiting for the due time.
     #[non_exhaustive]
     WakeMethod, "wake-up method":
     /// `clock_nanosleep` to the absolute due time.
@@ -74,7 +74,7 @@ words! {
     Evl = "evl",
 }
 
-/// What sets a wake-up method apart from an ordinary sleep.
+/// Differences between a wake-up method and an ordinary sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WakeTraits {
@@ -91,7 +91,7 @@ pub struct WakeTraits {
 }
 
 impl WakeMethod {
-    /// What sets it apart.
+    /// Returns its differences from an ordinary sleep.
     pub const fn traits(self) -> WakeTraits {
         const ORDINARY: WakeTraits =
             WakeTraits { clocks: SleepClock::ALL, polls: false, drifts: false, deadline: false, core: false };
@@ -108,7 +108,7 @@ impl WakeMethod {
         }
     }
 
-    /// Those of Linux itself, which every machine has; the others need a Xenomai kernel.
+    /// Returns the methods of Linux itself, which every machine has; the others need a Xenomai kernel.
     pub fn of_linux() -> impl Iterator<Item = WakeMethod> {
         Self::ALL.iter().copied().filter(|method| !method.traits().core)
     }
@@ -164,7 +164,7 @@ impl fmt::Display for Probability {
     }
 }
 
-/// How the jitter of the wake-up is compensated: the task wakes early and polls the clock up to the due time.
+/// Compensation of the wake-up's jitter: the task wakes early and polls the clock up to the due time.
 /// Text: `none`, `repeat:TIME`, `margin:TIME`, `late:P`, `cost:RATIO`, `adaptive:P`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]

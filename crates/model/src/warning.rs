@@ -1,4 +1,4 @@
-//! What a reader of a run's figures has to know, and where its tasks ran: as values. Their words are in the report.
+//! Warnings for a reader of a run's figures, and the CPUs of its tasks, as values. Their words are in the report.
 
 use std::collections::BTreeMap;
 
@@ -25,8 +25,8 @@ pub enum Warning {
         /// The measured CPUs.
         cpus: CpuSet,
     },
-    /// The file carries no checksums, as those of before, and those that another program wrote again: damage that could be a
-    /// measurement is not noticed.
+    /// The file carries no checksums, as those of earlier versions and those rewritten by another program: damage that
+    /// could be a measurement is not noticed.
     NoChecksums,
     /// A load ended although nobody asked it to.
     LoadFailed {
@@ -34,27 +34,27 @@ pub enum Warning {
         load: String,
         /// Time since the loads began.
         after_ns: i64,
-        /// What it, or the system, gave as the reason.
+        /// The reason that it, or the system, gave.
         reason: String,
     },
     /// CPUs were kept free of everything that can be moved.
     Isolated(Isolated),
     /// Something that isolation changed could not be put back.
     NotRestored {
-        /// What, and the system's words.
+        /// The change, and the system's words.
         what: String,
     },
     /// The kernel's events were recorded meanwhile, which takes time from the tasks themselves.
     EventsRecorded {
-        /// What an event takes, where it was measured.
+        /// Processor time of an event in nanoseconds, if it was measured.
         event_ns: Option<i64>,
-        /// What noting takes what a timer interrupt has interrupted, in the middle; in the latency where the processor was
-        /// not idle.
+        /// Median time in nanoseconds to record the code that a timer interrupt interrupted; part of the latency where
+        /// the processor was not idle.
         noting_ns: Option<i64>,
     },
     /// Events of the kernel were lost, since they came faster than they could be read.
     EventsLost {
-        /// How many.
+        /// Number of lost events.
         events: u64,
     },
     /// Each activation of a task moved a pin, which took time.
@@ -88,9 +88,9 @@ pub enum Warning {
         core: String,
         /// Activations that began outside real-time mode.
         activations: u64,
-        /// How often the thread was moved to Linux's side.
+        /// Number of times the thread was moved to Linux's side.
         mode_switches: u64,
-        /// What moved it there last, where the core said so.
+        /// Cause of the last move, if the core reported it.
         last_cause: Option<String>,
     },
     /// Activations of a task that is bound to one CPU ran on others.
@@ -101,12 +101,12 @@ pub enum Warning {
         cpu: u16,
         /// Activations that ran on others.
         activations: u64,
-        /// What moved its thread.
+        /// Cause of the thread's move.
         cause: Mover,
     },
     /// The run was measured in parts with pauses between them.
     Parts {
-        /// How many.
+        /// Number of parts.
         parts: u64,
     },
     /// The run was measured in a guest of an emulator.
@@ -116,21 +116,21 @@ pub enum Warning {
     },
     /// The processors of the emulated machine took turns while its time went on for all of them.
     Turns {
-        /// How many.
+        /// Number of processors.
         cpus: u16,
         /// The longest turn in nanoseconds of the guest's time.
         turn_ns: i64,
     },
     /// The kernel that an emulator ran.
     Kernel {
-        /// How the user named it.
+        /// The user's name for it.
         name: String,
         /// As `uname -r`.
         release: String,
         /// As `uname -v`.
         version: String,
     },
-    /// What a simulated processor was charged for entering interrupts: of run files of earlier versions.
+    /// Cost that a simulated processor was charged for entering interrupts: of run files of earlier versions.
     InterruptEntries(InterruptEntries),
     /// Something about a firmware on its simulated chip.
     Firmware(Finding),
@@ -139,7 +139,7 @@ pub enum Warning {
         /// The mean distance.
         period_ns: i64,
     },
-    /// How long the first of a program's events took from when it was asked for. Due times count from the first event.
+    /// Time from the request for the first of a program's events to that event. Due times count from the first event.
     FirstEvent {
         /// From the request to the event.
         after_ns: i64,
@@ -155,28 +155,28 @@ pub enum Warning {
     RecordsLost {
         /// The task.
         task: String,
-        /// How many.
+        /// Number of missing records.
         records: u64,
     },
     /// A part of the run's journal could not be read and is missing in its file.
     JournalDamaged {
-        /// Where the part begins in the journal, in bytes.
+        /// Beginning of the part in the journal, in bytes.
         at: u64,
         /// Its length.
         bytes: u64,
         /// Activations in it; `None` where that is unknown.
         rows: Option<u64>,
     },
-    /// The run was not closed: what was read is what its journal holds.
+    /// The run was not closed: its data come from its journal.
     NotClosed,
-    /// The run still goes on: what was read is what it has recorded until now.
+    /// The run still goes on: its data are those recorded until now.
     StillRecording,
     /// Another tool's output does not say its unit: this one is assumed.
     UnitAssumed {
         /// The unit.
         unit_ns: i64,
     },
-    /// A capture of a voltage does not say what is high: it was found from the smallest and the largest.
+    /// A capture of a voltage does not state its threshold: it was found from the smallest and the largest voltage.
     ThresholdFound {
         /// The channel.
         channel: String,
@@ -194,23 +194,23 @@ pub enum Warning {
     AboveHistogram {
         /// The task.
         task: String,
-        /// How many.
+        /// Number of such latencies.
         count: u64,
     },
-    /// Values of a task are counted in totals and listed in no row of its histogram: of those only the bounds are known.
+    /// Values of a task are counted in totals and listed in no row of its histogram: only their bounds are known.
     NotInRows {
         /// The task.
         task: String,
-        /// How many.
+        /// Number of such values.
         count: u64,
     },
     /// Two statements of an output about a task cannot both be true.
     Contradiction {
         /// The task.
         task: String,
-        /// What they are about.
+        /// Subject of the statements.
         figure: Stated,
-        /// What they say: a number of values, or times in nanoseconds.
+        /// The two values: numbers of values, or times in nanoseconds.
         values: [i64; 2],
     },
     /// The assumed unit of another tool's values cannot be theirs: the smallest latency would be longer than the period.
@@ -222,10 +222,10 @@ pub enum Warning {
     Stopped {
         /// The task.
         task: String,
-        /// The latency, where the output tells it.
+        /// The latency, if the output states it.
         latency_ns: Option<i64>,
     },
-    /// Values are the largest of blocks of activations: of the others only is known that they are no larger.
+    /// Values are the largest of blocks of activations: the others are only known to be no larger.
     LargestOfBlocks {
         /// The task.
         task: String,
@@ -236,7 +236,7 @@ pub enum Warning {
     ManagementInterrupts {
         /// The processor or task that saw them.
         of: String,
-        /// How many.
+        /// Number of such interrupts.
         count: u64,
     },
     /// Longest times are in cycles of the processor or in nanoseconds, and taken as nanoseconds.
@@ -252,12 +252,12 @@ pub enum Warning {
         task: String,
         /// Their places in ascending order: cycles of the task, or times.
         at: Vec<u64>,
-        /// How long it is from one place to the next, where that is known.
+        /// Time from one place to the next in nanoseconds, if known.
         each_ns: Option<i64>,
     },
-    /// Latencies above the histogram came in the same cycles of several tasks, as when the whole machine stands still.
+    /// Latencies above the histogram came in the same cycles of several tasks, as when the whole machine stops.
     SharedStalls {
-        /// How many cycles.
+        /// Number of such cycles.
         cycles: u64,
         /// Cycles that are listed, of the task that lists the most.
         of: u64,
@@ -268,7 +268,7 @@ pub enum Warning {
     ClocksApart {
         /// The task.
         task: String,
-        /// How far the two clocks are apart.
+        /// Difference of the two clocks in nanoseconds.
         apart_ns: i64,
     },
     /// The last figures of a task are missing in a display that was refreshed: those before may have been better.
@@ -278,9 +278,9 @@ pub enum Warning {
     },
     /// Threads that the output names, in its command or elsewhere, without figures of theirs.
     NotListed {
-        /// How many.
+        /// Number of threads without figures.
         threads: u64,
-        /// How many it names.
+        /// Number of threads that it names.
         of: u64,
     },
     /// Channels of a capture that show too few activations to be tasks.
@@ -288,14 +288,14 @@ pub enum Warning {
         /// Their names.
         channels: Vec<String>,
     },
-    /// A channel of a capture shows nothing for more than two periods before the capture ends: whether what it shows had ended, or
-    /// missed what was due, the capture does not tell.
+    /// A channel of a capture shows nothing for more than two periods before the capture ends. The capture does not
+    /// show whether its activity had ended or due activations were missed.
     SilentToEnd {
         /// The task.
         task: String,
-        /// When it last began, since it first did.
+        /// Last beginning in nanoseconds, since the first.
         since_ns: i64,
-        /// How long after that the capture ends.
+        /// Time in nanoseconds from there to the end of the capture.
         silent_ns: i64,
     },
     /// Only values of this length and longer were recorded.
@@ -309,7 +309,7 @@ pub enum Warning {
     EndsBelowMaximum,
     /// Only extremes, and perhaps mean and deviation, are known.
     OnlyExtremes,
-    /// Only percentiles are known: what lies between two of them counts as the upper one.
+    /// Only percentiles are known: values between two of them count as the upper one.
     OnlyPercentiles,
     /// The tool prints no due times and skips missed ones without counting them: each follows the last is assumed.
     DueTimesAssumed {
@@ -331,33 +331,33 @@ pub enum Warning {
         /// The unit.
         unit_ns: i64,
     },
-    /// What the tool measures is not periodic: nothing is due at a time.
+    /// The tool measures something that is not periodic: nothing is due at a time.
     NoPeriod {
         /// The tool.
         tool: String,
-        /// What it measures.
+        /// The measured quantity.
         measures: Aperiodic,
     },
     /// Tasks are stages of the same activations, each from the due time on.
     Stages,
-    /// The tool sleeps a relative delay: latencies leave out what its loop itself takes.
+    /// The tool sleeps a relative delay: latencies leave out the time of its own loop.
     RelativeSleep {
         /// The tool.
         tool: String,
     },
-    /// Only what lies between two starts is known: when activations were due, and so their latencies, are not.
+    /// Only the time between two starts is known: due times, and so latencies, are unknown.
     OnlyPeriodErrors {
         /// The tool.
         tool: String,
     },
-    /// How many activations ran is not known.
+    /// The number of activations is unknown.
     #[serde(alias = "count-assumed")]
     CountUnknown,
     /// The figure is the largest of every test that was ever made on the machine, of whatever thread.
     LargestOfAllTests,
     /// Only the largest latency is known, at which the tool stopped.
     OnlyLargest,
-    /// What was in the way of a latency, as another tool traced it.
+    /// Parts of a latency, as another tool traced them.
     Traced(Traced),
     /// The file has no due times: they lie on a grid of even distance that begins with the earliest activation, so every
     /// latency may be larger by the same amount.
@@ -369,14 +369,14 @@ pub enum Warning {
         /// Activations that began more than half a period before the due time they were taken to serve.
         early: u64,
     },
-    /// A program that recorded itself did not say when its activations were due: due times lie on a grid fitted to its starts,
-    /// of which the earliest of the first seconds counts as in time.
+    /// A program that recorded itself did not state its due times: they lie on a grid fitted to its starts, where the
+    /// earliest start of the first seconds counts as in time.
     DueFitted {
         /// The task's name.
         task: String,
-        /// How long those first seconds are.
+        /// Length of those first seconds, in nanoseconds.
         within_ns: i64,
-        /// Whether the period was found with the grid, rather than said.
+        /// True if the period was found with the grid, rather than stated.
         with_period: bool,
     },
     /// A program that recorded itself said neither its due times nor its period, and nothing of it is periodic.
@@ -384,7 +384,7 @@ pub enum Warning {
         /// The task's name.
         task: String,
     },
-    /// What the tool itself says.
+    /// A remark of the tool itself.
     Said {
         /// The tool.
         tool: String,
@@ -397,7 +397,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Whether it tells something of why activations were late, though not of which.
+    /// Returns true if it gives a reason for late activations, without naming the activations.
     #[must_use]
     pub fn is_clue(&self) -> bool {
         matches!(
@@ -419,7 +419,7 @@ impl From<&str> for Warning {
     }
 }
 
-/// What statements of another tool's output are about.
+/// Subject of statements in another tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -436,33 +436,33 @@ pub enum Stated {
     Period,
 }
 
-/// What other tools measure beside periodic tasks.
+/// Quantities other than periodic tasks that other tools measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Aperiodic {
-    /// How long a busy loop stood still.
+    /// Time that a busy loop was interrupted.
     Gaps,
-    /// How long a signal takes from thread to thread.
+    /// Time of a signal from thread to thread.
     Signals,
-    /// How long a thread takes to wake up when another wakes it.
+    /// Time a thread takes to wake up when another wakes it.
     Wakers,
-    /// How long threads that could run waited for a processor.
+    /// Time that runnable threads waited for a processor.
     RunQueue,
-    /// How long something took, whatever it is.
+    /// Duration of anything else.
     Durations,
 }
 
-/// A latency of which a tool traced what was in its way.
+/// A latency whose parts another tool traced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traced {
-    /// The processor, where that is told.
+    /// The processor, if known.
     pub cpu: Option<u16>,
     /// Latency of the thread.
     pub latency_ns: i64,
     /// Latency of the interrupt before it.
     pub irq_latency_ns: Option<i64>,
-    /// What it consists of, in the order of time.
+    /// Its parts, in the order of time.
     pub parts: Vec<TracedPart>,
 }
 
@@ -471,7 +471,7 @@ pub struct Traced {
 pub struct TracedPart {
     /// In the tool's words, such as `IRQ handler delay`.
     pub name: String,
-    /// How long.
+    /// Length in nanoseconds.
     pub ns: i64,
     /// The threads and interrupts that it was, with their numbers, where they are named.
     pub by: Vec<String>,
@@ -480,7 +480,7 @@ pub struct TracedPart {
     pub stack: Vec<String>,
 }
 
-/// What moved a thread off the CPU that it was bound to.
+/// Cause of a thread's move off the CPU that it was bound to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum Mover {
@@ -495,14 +495,14 @@ pub enum Mover {
     Program,
 }
 
-/// What a simulator was charged for entering interrupts: at least what the datasheets say, or nothing.
+/// Cost that a simulator was charged for entering interrupts: at least the datasheets' values, or nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterruptEntries {
-    /// Whether the cycles below were charged; simavr alone charges nothing.
+    /// True if the cycles below were charged; simavr alone charges nothing.
     pub charged: bool,
     /// Interrupts that were entered.
     pub entries: u64,
-    /// Those of them that woke the processor.
+    /// Entries that woke the processor.
     pub from_sleep: u64,
     /// Cycles that each entry takes.
     pub cycles: u64,
@@ -510,23 +510,23 @@ pub struct InterruptEntries {
     pub cycles_from_sleep: u64,
 }
 
-/// What isolating CPUs did, and what it could not do.
+/// Effects and failures of isolating CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Isolated {
     /// The CPUs that were isolated.
     pub cpus: CpuSet,
-    /// How many threads were moved away.
+    /// Number of threads that were moved away.
     pub threads_moved: u64,
-    /// How many interrupts were moved away.
+    /// Number of interrupts that were moved away.
     pub interrupts_moved: u64,
-    /// What was changed besides.
+    /// Other changes.
     pub changed: Vec<Chore>,
-    /// What stayed, and why.
+    /// Work that stayed, and the reason.
     pub left: Vec<LeftBehind>,
 }
 
-/// What the kernel does anywhere unless told otherwise, apart from single threads and interrupts.
+/// Work that the kernel does on any CPU by default, apart from single threads and interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -545,7 +545,7 @@ pub enum Chore {
     NewPrograms,
 }
 
-/// What isolation could not move.
+/// Work that isolation could not move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "what")]
 #[non_exhaustive]
@@ -567,7 +567,7 @@ pub enum LeftBehind {
     },
     /// A chore that the system refused to move.
     Chore {
-        /// Which.
+        /// The chore.
         chore: Chore,
         /// The system's words.
         error: String,
@@ -585,7 +585,7 @@ pub fn tally(names: &[String]) -> Vec<(String, u64)> {
     listed
 }
 
-/// Where the tasks of a run are, and why there.
+/// CPUs of a run's tasks, and the reasons for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Placed {
@@ -602,7 +602,7 @@ pub enum Placed {
     Sentence(String),
 }
 
-/// What speaks for a choice of CPUs.
+/// Reason for a choice of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
@@ -623,7 +623,7 @@ pub enum Because {
     FreeSiblings {
         /// These threads.
         cpus: CpuSet,
-        /// Whether these are isolated as well.
+        /// True if these are isolated as well.
         isolated: bool,
     },
     /// They share a cache.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a thread waits for its next activation.
+/// Method by which a thread waits for its next activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum Waits {
     Interrupt,
 }
 
-/// Where due times come from.
+/// Source of due times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DueTimes {
@@ -41,12 +41,12 @@ pub enum DueTimes {
     FittedGrid,
 }
 
-/// How long after its return from the kernel a thread reads a clock if it does nothing before, in nanoseconds: as a thread of
-/// jitterlab's own did, half of the times registered for restartable sequences (rseq), which takes the kernel some more.
-/// The same clock stamps the kernel's event of the return and is read.
+/// Time in nanoseconds from a thread's return from the kernel to its first reading of a clock, if it does nothing
+/// before. Measured with a thread of jitterlab's own, half of the times with restartable sequences (rseq) registered,
+/// which take the kernel somewhat longer. The same clock stamps the kernel's event of the return and is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Returns {
-    /// So many returns.
+    /// Number of returns.
     pub times: u32,
     /// A quarter took less.
     pub lower_ns: i64,
@@ -56,7 +56,7 @@ pub struct Returns {
     pub upper_ns: i64,
 }
 
-/// How often a thread made a system call in its activations, and how long it was in it.
+/// Frequency and duration of a system call in a thread's activations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCount {
     /// Its number on the machine.
@@ -64,12 +64,12 @@ pub struct CallCount {
     /// Its name; empty where it is not known.
     #[serde(default)]
     pub name: String,
-    /// How often.
+    /// Number of calls.
     pub times: u64,
     /// Activations with it.
     #[serde(default)]
     pub activations: u64,
-    /// What all of it took in one activation: 99 % of those with it took no longer.
+    /// 99th percentile of its total time in one activation with it, in nanoseconds.
     #[serde(default)]
     pub p99_ns: i64,
     /// The longest.
@@ -87,13 +87,13 @@ pub struct Watched {
     pub process: i32,
     /// Its own number.
     pub thread: i32,
-    /// How it waits.
+    /// Method of waiting.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub waits: Waits,
-    /// Where its due times come from.
+    /// Source of its due times.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub due: DueTimes,
-    /// How long after the return of its wait a start counts; `None` where that was not measured: the return is the start then.
+    /// Time from the return of its wait to its start; `None` if it was not measured: the return is the start then.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub returns: Option<Returns>,
@@ -101,7 +101,7 @@ pub struct Watched {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub calls: Vec<CallCount>,
-    /// How often it was moved to another processor.
+    /// Number of times it was moved to another processor.
     #[serde(default)]
     pub moves: u64,
 }

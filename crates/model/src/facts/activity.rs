@@ -1,4 +1,4 @@
-//! What goes on beside the measurement: interrupts, urgent threads, load.
+//! Activity during the measurement: interrupts, urgent threads, load.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::cpus::CpuSet;
 pub struct Interrupts {
     /// Every interrupt that has a handler.
     pub lines: Vec<Interrupt>,
-    /// Where a new interrupt goes.
+    /// CPUs that a new interrupt may go to.
     pub default_affinity: Option<CpuSet>,
-    /// Whether `irqbalance` runs, which moves interrupts between CPUs.
+    /// True if `irqbalance` runs, which moves interrupts between CPUs.
     pub irqbalance_running: Option<bool>,
 }
 
 impl Interrupts {
-    /// How many interrupts a CPU has taken, local timer included.
+    /// Returns the number of interrupts a CPU has taken, local timer included.
     pub fn on_cpu(&self, cpu: u16) -> u64 {
         self.lines.iter().filter_map(|line| line.counts.get(&cpu)).sum()
     }
@@ -31,25 +31,25 @@ impl Interrupts {
 pub struct Interrupt {
     /// Its number, or the kernel's abbreviation for one of its own, such as `LOC`.
     pub id: String,
-    /// The devices, or what the abbreviation means.
+    /// The devices, or the meaning of the abbreviation.
     pub name: String,
     /// The CPUs it may go to.
     pub affinity: Option<CpuSet>,
     /// The CPU it really goes to.
     pub effective: Option<CpuSet>,
-    /// How often it came, for each CPU it came to.
+    /// Number of times it came, for each CPU it came to.
     pub counts: BTreeMap<u16, u64>,
 }
 
 impl Interrupt {
-    /// Whether it belongs to a device, not to the kernel itself or to a timer that every CPU has of its own.
+    /// Returns true if it belongs to a device, not to the kernel itself or to a timer that every CPU has of its own.
     pub fn is_device(&self) -> bool {
         const OF_EACH_CPU: [&str; 5] = ["arch_timer", "vtimer", "twd", "arm-pmu", "riscv-timer"];
         self.id.bytes().all(|b| b.is_ascii_digit())
             && !OF_EACH_CPU.iter().any(|name| self.name.contains(name))
     }
 
-    /// How often it came in all.
+    /// Returns the number of times it came, over all CPUs.
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
@@ -63,7 +63,7 @@ pub struct RealTimeThread {
     pub pid: u32,
     /// Its name.
     pub name: String,
-    /// Whether it belongs to the kernel.
+    /// True if it belongs to the kernel.
     pub kernel: bool,
     /// `fifo`, `rr` or `deadline`.
     pub policy: String,

@@ -1,4 +1,4 @@
-//! What changed on the machine between two readings of its facts.
+//! Changes of the machine between two readings of its facts.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,39 +21,39 @@ pub enum Change {
     },
     /// The firmware stopped all CPUs with system-management interrupts.
     SystemManagement {
-        /// How often.
+        /// Number of these interrupts.
         times: u64,
     },
     /// A CPU was throttled for heat.
     Throttling {
         /// The CPU.
         cpu: u16,
-        /// How often.
+        /// Number of times.
         times: u64,
     },
     /// The board's firmware reported low voltage or throttling.
     PowerSupply,
     /// The processor reported hardware errors.
     MachineCheck {
-        /// How often.
+        /// Number of errors.
         times: u64,
     },
     /// The memory had errors.
     MemoryErrors {
-        /// Those that were corrected.
+        /// Corrected errors.
         corrected: u64,
-        /// Those that were not.
+        /// Uncorrected errors.
         uncorrected: u64,
     },
     /// A setting was changed.
     Setting {
-        /// Which.
+        /// The setting.
         setting: Setting,
-        /// Of which CPU; `None` where it is the machine's.
+        /// The CPU; `None` for a setting of the whole machine.
         cpu: Option<u16>,
-        /// What it was.
+        /// Value before.
         before: String,
-        /// What it is.
+        /// Value after.
         after: String,
     },
     /// Swap space in use grew.
@@ -81,20 +81,20 @@ pub enum Change {
         cpu: u16,
         /// The state's name, such as `C6`.
         state: String,
-        /// How often.
+        /// Number of times it was entered.
         times: u64,
         /// The longest time it takes to leave it.
         exit_us: u64,
     },
     /// Programs waited for the disk to get a page of memory.
     MajorFaults {
-        /// How often.
+        /// Number of such faults.
         times: u64,
     },
 }
 
 impl Change {
-    /// Whether it calls the figures into question; otherwise it only explains them.
+    /// Returns true if it calls the figures into question; otherwise it only explains them.
     #[must_use]
     pub fn is_concern(&self) -> bool {
         !matches!(
@@ -112,11 +112,11 @@ impl Change {
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Setting {
-    /// What the kernel reads the time from.
+    /// The kernel's clocksource.
     Clocksource,
     /// The CPUs that are online.
     OnlineCpus,
-    /// What chooses a CPU's frequency.
+    /// The governor of a CPU's frequency.
     Governor,
     /// The lowest frequency a CPU may have.
     LowestFrequency,
@@ -126,11 +126,11 @@ pub enum Setting {
     DisabledIdleStates,
     /// The longest wake-up time that `/dev/cpu_dma_latency` allows.
     DmaLatency,
-    /// How much time real-time tasks may use.
+    /// The limit on the processor time of real-time tasks.
     RealTimeLimit,
-    /// Whether the processor may exceed its nominal frequency.
+    /// Permission for the processor to exceed its nominal frequency.
     Turbo,
-    /// Whether idle CPUs hand their timers to busy ones.
+    /// Migration of timers from idle CPUs to busy ones.
     TimerMigration,
     /// The CPUs that are isolated.
     IsolatedCpus,
@@ -143,8 +143,8 @@ struct Interval<'a> {
     measured: &'a CpuSet,
 }
 
-/// What changed between two readings of the facts that a reader of the figures should know: first what calls
-/// the figures into question, then what only explains them. Counters are looked at on the `measured` CPUs alone,
+/// Changes between two readings of the facts that a reader of the figures should know: first those that call the
+/// figures into question, then those that only explain them. Counters are read on the `measured` CPUs alone,
 /// save where an event stops all CPUs.
 #[must_use]
 pub fn changes(before: &SystemFacts, after: &SystemFacts, measured: &CpuSet) -> Vec<Change> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cpus::CpuSet;
 
-/// When the kernel lets a more urgent task interrupt its own work.
+/// Preemption model: the places where the kernel lets a more urgent task interrupt its own work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -55,9 +55,10 @@ pub struct Kernel {
     pub command_line: Option<String>,
     /// The preemption model in force.
     pub preemption: Option<Preemption>,
-    /// Whether the model can be chosen at start or run time (`PREEMPT_DYNAMIC`).
+    /// True if the model can be chosen at boot or at run time (`PREEMPT_DYNAMIC`).
     pub preemption_dynamic: Option<bool>,
-    /// Whether it can be chosen while the kernel runs: its switch in debugfs opens. `None` where this process may not look.
+    /// True if it can be chosen while the kernel runs: its switch in debugfs opens. `None` if this process may not
+    /// look.
     pub preemption_switch: Option<bool>,
     /// The options of its configuration that matter for timing, without `CONFIG_`; empty where the
     /// configuration could not be read.
@@ -65,7 +66,8 @@ pub struct Kernel {
     pub options: BTreeMap<String, String>,
     /// Ticks a second (`CONFIG_HZ`).
     pub tick_hz: Option<u32>,
-    /// Whether this system has the files of the kernel that it runs; else whoever started it supplies the kernel.
+    /// True if this system has the files of its running kernel; otherwise the kernel comes from whoever started the
+    /// system.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub installed: Option<bool>,
     /// Name of the first process, such as `systemd`.
@@ -87,7 +89,7 @@ impl Kernel {
     }
 }
 
-/// What the kernel keeps time with.
+/// The kernel's sources of time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Clock {
@@ -97,7 +99,7 @@ pub struct Clock {
     pub available: Vec<String>,
     /// Resolution of timers: 1 ns with high-resolution timers, else the tick.
     pub resolution_ns: Option<u64>,
-    /// Whether high-resolution timers are active.
+    /// True if high-resolution timers are active.
     pub high_resolution: Option<bool>,
 }
 
@@ -109,19 +111,19 @@ pub struct Scheduler {
     pub rt_runtime_us: Option<i64>,
     /// The period of the limit above.
     pub rt_period_us: Option<i64>,
-    /// Whether idle CPUs hand their timers to busy ones.
+    /// True if idle CPUs hand their timers to busy ones.
     pub timer_migration: Option<bool>,
-    /// Whether pages and tasks are moved between NUMA nodes automatically.
+    /// True if the kernel moves pages and tasks between NUMA nodes automatically.
     pub numa_balancing: Option<bool>,
-    /// Whether the hard-lockup detector runs (a performance-counter interrupt on every CPU).
+    /// True if the hard-lockup detector runs (a performance-counter interrupt on every CPU).
     pub nmi_watchdog: Option<bool>,
-    /// Whether the soft-lockup detector runs (a timer on every CPU).
+    /// True if the soft-lockup detector runs (a timer on every CPU).
     pub soft_watchdog: Option<bool>,
     /// The CPUs the detectors watch.
     pub watchdog_cpus: Option<CpuSet>,
 }
 
-/// Which CPUs are kept free of what.
+/// CPUs kept free of load balancing, ticks, callbacks and unbound kernel work.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -136,12 +138,12 @@ pub struct Isolation {
     pub workqueue_cpus: Option<CpuSet>,
 }
 
-/// Whether Linux runs on the bare machine.
+/// Virtual machine or container that Linux runs in.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Virtualisation {
-    /// Whether a hypervisor is under this kernel; `None` where it could not be told.
+    /// True if a hypervisor is under this kernel; `None` if unknown.
     pub virtual_machine: Option<bool>,
     /// Its name where known, such as `KVM`, `VMware`, `Xen`, `Hyper-V`.
     pub hypervisor: Option<String>,
@@ -149,7 +151,7 @@ pub struct Virtualisation {
     pub container: Option<String>,
 }
 
-/// Real-time cores beside Linux.
+/// Real-time cores next to Linux.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RealTimeCores {
@@ -157,7 +159,7 @@ pub struct RealTimeCores {
     pub cobalt: Option<String>,
     /// ABI of the EVL core (Xenomai 4), if there is one.
     pub evl: Option<String>,
-    /// What the EVL core says of its state, such as `running` or `stopped`; `None` where it does not say.
+    /// State that the EVL core reports, such as `running` or `stopped`; `None` if it reports none.
     pub evl_state: Option<String>,
     /// Time by which the core's timer anticipates each wake-up, as it names it.
     pub gravity: Option<String>,

@@ -1,4 +1,4 @@
-//! What this process may do, and the memory it does it in.
+//! Permissions, limits and memory of this process.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ const CAP_SYS_NICE: u32 = 23;
 /// The number of the capability to lock memory without a limit.
 const CAP_IPC_LOCK: u32 = 14;
 
-/// What this process may do.
+/// Permissions and limits of this process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Process {
@@ -17,7 +17,7 @@ pub struct Process {
     pub allowed_cpus: Option<CpuSet>,
     /// Its control group for CPUs (its cpuset with version 1, its only one with version 2).
     pub cpuset: Option<String>,
-    /// The CPUs of that group: what `sched_setaffinity` may choose from, isolated ones included.
+    /// The CPUs of that group, from which `sched_setaffinity` may choose, isolated ones included.
     pub cpuset_cpus: Option<CpuSet>,
     /// The effective capabilities, as the kernel's bit set.
     pub capabilities: Option<u64>,
@@ -41,7 +41,7 @@ pub struct GroupLimit {
     pub quota_us: i64,
     /// The period.
     pub period_us: i64,
-    /// What the file holds without the limit.
+    /// Contents of the file without the limit.
     pub lifted: String,
 }
 
@@ -50,12 +50,12 @@ impl Process {
         self.capabilities.map(|set| set >> capability & 1 == 1)
     }
 
-    /// Whether it may use every real-time priority.
+    /// Returns true if it may use every real-time priority; `None` if unknown.
     pub fn can_use_any_priority(&self) -> Option<bool> {
         self.has(CAP_SYS_NICE)
     }
 
-    /// Whether it may lock any amount of memory.
+    /// Returns true if it may lock any amount of memory; `None` if unknown.
     pub fn can_lock_any_memory(&self) -> Option<bool> {
         self.has(CAP_IPC_LOCK)
     }
@@ -72,7 +72,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether it lets at least this much pass.
+    /// Returns true if it allows at least `wanted`.
     pub fn allows(self, wanted: u64) -> bool {
         match self {
             Limit::Unlimited => true,
@@ -101,21 +101,21 @@ pub struct Limits {
 pub struct Memory {
     /// All there is.
     pub total_bytes: Option<u64>,
-    /// What programs could still get without swapping.
+    /// Memory that programs could still get without swapping.
     pub available_bytes: Option<u64>,
     /// Swap space there is.
     pub swap_total_bytes: Option<u64>,
     /// Swap space in use.
     pub swap_used_bytes: Option<u64>,
-    /// How readily the kernel swaps, 0 to 200.
+    /// The kernel's tendency to swap, 0 to 200.
     pub swappiness: Option<u32>,
     /// Transparent huge pages: `always`, `madvise` or `never`.
     pub huge_pages: Option<String>,
-    /// What is done on a fault to get one: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
+    /// Action on a page fault to get one: `always`, `defer`, `defer+madvise`, `madvise` or `never`.
     pub huge_pages_defrag: Option<String>,
     /// Seconds between two collections of memory statistics.
     pub stat_interval_s: Option<u64>,
-    /// Whether the kernel looks for equal pages (KSM).
+    /// True if the kernel looks for equal pages (KSM).
     pub same_page_merging: Option<bool>,
     /// File systems on disks where every reading of a file writes the time of it.
     pub access_times: Option<Vec<String>>,

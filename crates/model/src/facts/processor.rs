@@ -1,4 +1,4 @@
-//! The processor: its CPUs, what they share, and what saving power costs.
+//! The processor: its CPUs, their shared parts, and the cost of saving power.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,17 +13,17 @@ pub struct Processor {
     pub model: Option<String>,
     /// Its maker as CPUID has it, such as `GenuineIntel`; x86 only.
     pub vendor: Option<String>,
-    /// Whether simultaneous multithreading is on: `on`, `off`, `forceoff`, `notsupported`.
+    /// State of simultaneous multithreading: `on`, `off`, `forceoff`, `notsupported`.
     pub smt: Option<String>,
     /// The properties that matter for timing: `constant_tsc`, `nonstop_tsc`, `tsc_known_freq`, `arat`,
     /// `tsc_deadline_timer`, `hypervisor`.
     pub properties: Vec<String>,
-    /// The vulnerabilities this processor has, and what is done about each.
+    /// The vulnerabilities of this processor, and the kernel's action on each.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub vulnerabilities: Vec<Vulnerability>,
 }
 
-/// One processor vulnerability and what the kernel does about it.
+/// One processor vulnerability and the kernel's action on it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Vulnerability {
@@ -49,19 +49,19 @@ pub struct Cpu {
     pub numa_node: Option<u16>,
     /// Its computing power where CPUs differ: 1024 for the strongest.
     pub capacity: Option<u32>,
-    /// How its frequency is chosen.
+    /// Choice of its frequency.
     pub frequency: Frequency,
     /// The idle states it may enter, lightest first.
     pub idle_states: Vec<IdleState>,
     /// The longest time it may take to wake up, as set for this CPU alone; `None` where there is no limit.
     pub resume_latency_limit_us: Option<u64>,
-    /// Where its time went.
+    /// Use of its time.
     pub times: Option<CpuTimes>,
     /// System-management interrupts since it was reset (Intel, MSR 0x34).
     pub smi_count: Option<u64>,
-    /// How often its core was throttled for heat.
+    /// Number of times its core was throttled for heat.
     pub core_throttle_count: Option<u64>,
-    /// How often its package was throttled for heat.
+    /// Number of times its package was throttled for heat.
     pub package_throttle_count: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Cpu {
     }
 }
 
-/// How the frequency of a CPU is chosen.
+/// Choice of a CPU's frequency.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Frequency {
@@ -80,13 +80,13 @@ pub struct Frequency {
     pub governor: Option<String>,
     /// The driver, such as `intel_pstate`.
     pub driver: Option<String>,
-    /// What the hardware was told to prefer, such as `balance_performance`.
+    /// Preference set in the hardware, such as `balance_performance`.
     pub preference: Option<String>,
     /// The lowest it may choose.
     pub min_hz: Option<u64>,
     /// The highest it may choose.
     pub max_hz: Option<u64>,
-    /// What it was when the facts were read (left out where reading would take milliseconds).
+    /// Frequency when the facts were read (left out where reading would take milliseconds).
     pub current_hz: Option<u64>,
     /// The lowest the hardware has.
     pub hardware_min_hz: Option<u64>,
@@ -102,15 +102,15 @@ pub struct IdleState {
     pub name: String,
     /// The longest time it takes to leave it.
     pub exit_latency_us: Option<u64>,
-    /// Whether it is forbidden on this CPU.
+    /// True if it is forbidden on this CPU.
     pub disabled: Option<bool>,
-    /// How often it was entered.
+    /// Number of times it was entered.
     pub usage: Option<u64>,
     /// The time spent in it.
     pub time_us: Option<u64>,
 }
 
-/// Where the time of a CPU went, in nanoseconds since the machine started (counted in steps of 10 ms).
+/// Use of a CPU's time, in nanoseconds since the machine started (counted in steps of 10 ms).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CpuTimes {
@@ -163,7 +163,7 @@ pub enum Sharing {
     Machine,
 }
 
-/// What [`Power::dma_latency_us`] is where nobody asked for anything.
+/// Value of [`Power::dma_latency_us`] without a request.
 pub const NO_REQUEST_US: u64 = 2_000_000_000;
 
 /// Power management of the whole machine.
@@ -175,14 +175,14 @@ pub struct Power {
     pub dma_latency_us: Option<u64>,
     /// The processes that hold `/dev/cpu_dma_latency` open (looked for only where the limit is not the default).
     pub dma_latency_holders: Vec<LatencyHolder>,
-    /// Whether this process may make requests there.
+    /// True if this process may make requests there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dma_latency_writable: Option<bool>,
-    /// Whether the processor may exceed its nominal frequency.
+    /// True if the processor may exceed its nominal frequency.
     pub turbo: Option<bool>,
     /// The driver of the idle states, such as `intel_idle`; `none` where there is none.
     pub idle_driver: Option<String>,
-    /// What chooses the idle states, such as `menu`.
+    /// The governor that chooses the idle states, such as `menu`.
     pub idle_governor: Option<String>,
     /// The Raspberry Pi firmware's word on voltage and throttling (bit 0 under-voltage now, 2 throttled now,
     /// 16 under-voltage since start, 18 throttled since start).

@@ -11,7 +11,7 @@ fn clock_names(wake: WakeMethod) -> String {
     clocks.join(" or ")
 }
 
-/// The first one in a description; the message says what to do instead.
+/// Returns the first contradiction in a description; the message has the remedy.
 pub(super) fn contradiction(spec: &TaskSpec) -> Option<Error> {
     let TaskSpec { wake, clock, read, compensate, period_ns, policy, .. } = *spec;
     let period = Exact(period_ns);

@@ -11,8 +11,8 @@ const LIMIT: i64 = SMALL as i64 / 2;
 /// Fewer activations are counted one by one: whole histograms take more memory than they do.
 const WORTH_IT: u64 = 4_096;
 
-/// Counts a block as [`TimingStats::push`] would each of its activations, unless it is special (a gap in the records,
-/// a value of 67 ms or more, few predecessors): then does nothing and says so.
+/// Counts a block as [`TimingStats::push`] would each of its activations, and returns true. If the block is special (a
+/// gap in the records, a value of 67 ms or more, few predecessors), does nothing and returns false.
 ///
 /// Compiled for several generations of processors; the one it runs on chooses.
 #[multiversion::multiversion(targets = "simd")]
