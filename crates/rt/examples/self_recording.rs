@@ -21,7 +21,7 @@ type Failure = Box<dyn Error + Send + Sync>;
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 const RING: usize = 8_192;
 
-/// The control program: here it only computes something. Gives what it was granted and what came of it.
+/// The control program: here it only computes something. Returns the granted settings and its result.
 fn control(spec: TaskSpec, recorder: Recorder) -> Result<TaskRun, Failure> {
     let mut task = PeriodicLoop::every(Duration::from_nanos(spec.period_ns.unsigned_abs()))
         .name(&spec.name)

@@ -1,4 +1,4 @@
-//! What a periodic loop should be.
+//! Description of a periodic loop, and its construction.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -116,14 +116,14 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// What happens to due times that passed. Default: skip.
+    /// Sets the overrun policy. Default: skip.
     pub fn overrun(mut self, overrun: Overrun) -> Self {
         self.spec.overrun = overrun;
         self
     }
 
-    /// How to wait. Default: absolute nanosleep. Where the system refuses another method, nanosleep is used and
-    /// [`PeriodicLoop::refused`] says so.
+    /// Sets the wake-up method. Default: absolute nanosleep. Where the system refuses another method, nanosleep is used
+    /// and the refusal is listed by [`PeriodicLoop::refused`].
     pub fn wake(mut self, method: WakeMethod) -> Self {
         self.spec.wake = method;
         self.may_poll |= method.traits().polls;
@@ -142,14 +142,14 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// How to make up for the jitter of the wake-up. A margin that is chosen from data is measured in
-    /// [`Builder::build`], which takes up to ten seconds for the rarest late starts. Default: none.
+    /// Sets the compensation of the wake-up's jitter. A margin chosen from data is measured in [`Builder::build`],
+    /// which takes up to ten seconds for the rarest late starts. Default: none.
     pub fn compensate(mut self, compensation: Compensation) -> Self {
         self.spec.compensate = compensation;
         self
     }
 
-    /// How the kernel schedules the calling thread. Default: as it is.
+    /// Sets the scheduling policy of the calling thread. Default: unchanged.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.spec.policy = Some(policy);
         self.setup().policy = policy;
@@ -193,24 +193,24 @@ impl<S: System> Builder<S> {
         self
     }
 
-    /// Stops a task that leaves its processor to nobody: one under SCHED_FIFO or SCHED_RR that uses 95 % of it or more
-    /// (see [`jitterlab_model::Overload`]). Where [`Builder::build`] sets the thread up, it also lets the kernel make
-    /// a thread that never waits an ordinary one: see [`ThreadSetup::longest_computing`], which concerns the whole
+    /// Stops a task that leaves no time on its processor to others: one under SCHED_FIFO or SCHED_RR that uses 95 % of
+    /// it or more (see [`jitterlab_model::Overload`]). Where [`Builder::build`] sets the thread up, the kernel may also
+    /// make a thread that never waits an ordinary one: see [`ThreadSetup::longest_computing`], which concerns the whole
     /// process. Default: no.
     pub fn guarded(mut self) -> Self {
         self.guarded = true;
         self
     }
 
-    /// Sets up the calling thread as far as asked for, and gives the loop that is to run on it.
+    /// Sets up the calling thread as far as requested, and returns the loop that is to run on it.
     ///
     /// # Errors
     /// A description that contradicts itself, polling under a real-time policy on the only processor, and a system on
-    /// which nothing can sleep. What else the system refuses is no error: see [`PeriodicLoop::refused`].
+    /// which nothing can sleep. Other refusals of the system are no error: see [`PeriodicLoop::refused`].
     pub fn build(self) -> Result<PeriodicLoop<S>, Error> {
         let Builder { system, spec, mut setup, epoch_ns, wake, mut limits, .. } = self;
         spec.validate()?;
-        // Once the thread is bound it is too late to see what is left to others.
+        // Once the thread is bound it is too late to find the processors left to others.
         if setup.is_some() {
             polling::check(std::slice::from_ref(&spec), &sys::sched::cpus().unwrap_or_default())?;
         }
@@ -256,7 +256,7 @@ impl<S: System> Builder<S> {
 /// The wake-up asked for or, where the system refuses it, plain nanosleep.
 ///
 /// # Errors
-/// Where that cannot be either.
+/// No method of waiting is available.
 pub(crate) fn wake_or_nanosleep<S: System>(
     system: &S,
     spec: &TaskSpec,

@@ -12,7 +12,7 @@ use jitterlab_model::{Activation, Flags, TaskResult};
 
 use crate::wake::Arrival;
 
-/// Makes the counters and what they show out of one table.
+/// Makes the counters and their snapshot out of one table.
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident: $atomic:ident = $begin:expr => $kind:ty),+ $(,)?) => {
         /// Counters of one task. Only its own thread writes them, by plain stores to cache lines of their own.
@@ -34,7 +34,7 @@ macro_rules! counters {
             $($name: $atomic),+
         }
 
-        /// What the counters showed at one moment.
+        /// Values of the counters at one moment.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct Snapshot {
             $($(#[$doc])* pub $name: $kind),+
@@ -47,9 +47,10 @@ macro_rules! counters {
         }
 
         impl TaskCounters {
-            /// What the counters show now. While the task runs, counts of two neighbouring activations may mix.
+            /// Returns the present values of the counters. While the task runs, counts of two neighbouring activations
+            /// may mix.
             pub fn snapshot(&self) -> Snapshot {
-                // First: whatever the activations left behind that it counts is seen with it.
+                // First: everything that the counted activations left behind is then visible too.
                 if self.executed.load(Acquire) == 0 {
                     return Snapshot::default();
                 }
@@ -91,7 +92,7 @@ counters! {
 }
 
 impl From<Snapshot> for TaskResult {
-    /// What the counters alone say of a task.
+    /// Fills in the part of a task's result that the counters alone know.
     fn from(s: Snapshot) -> Self {
         TaskResult {
             executed: s.executed,
@@ -119,7 +120,8 @@ pub(crate) struct CounterWriter {
     usual: u64,
 }
 
-/// What most activations have alike, in one number to compare, as they lie side by side: due times missed, processor, flags.
+/// Packs the properties that most activations share into one number to compare, as they lie in memory: due times
+/// missed, processor, flags.
 #[inline]
 fn alike(a: &Activation) -> u64 {
     u64::from(a.missed) | u64::from(a.cpu) << 32 | u64::from(a.flags.0) << 48
@@ -140,13 +142,13 @@ impl CounterWriter {
         self.count_usual(a, arrival);
     }
 
-    /// Whether there is nothing else to be counted of it than of any.
+    /// Returns true if the activation has nothing special to count.
     #[inline]
     pub(crate) fn is_usual(&self, a: &Activation) -> bool {
         alike(a) == self.usual
     }
 
-    /// Counts what there is to be counted of any activation.
+    /// Counts the properties that every activation has.
     #[inline]
     pub(crate) fn count_usual(&self, a: &Activation, arrival: &Arrival) {
         let c = &*self.shared;
@@ -221,8 +223,8 @@ mod tests {
         loom::model(|| {
             let counters = Arc::<TaskCounters>::default();
             let shown = counters.clone();
-            // The one that looks is spawned, since loom takes turns only before what it reads last: the counting thread
-            // reads its own counters.
+            // The looking thread is spawned, since loom switches threads only before the object that it reads last: the
+            // counting thread reads its own counters.
             let looking = loom::thread::spawn(move || {
                 let seen = shown.snapshot();
                 let n = seen.executed;

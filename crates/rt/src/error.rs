@@ -1,4 +1,4 @@
-//! What can go wrong, and what to do about it: what the system refuses and how to get it.
+//! Errors and their remedies: requests that the system refuses, and how to get them granted.
 
 use std::env;
 use std::fmt;
@@ -48,7 +48,7 @@ impl fmt::Display for Wanted {
 }
 
 impl Wanted {
-    /// That it was refused to `of`, why, and what to do about it.
+    /// Describes the refusal of this request to `of`, with reason and remedy.
     pub(crate) fn refused(&self, of: &str, why: String, errno: Option<i32>) -> Refusal {
         Refusal { what: format!("{self} for {of}"), why, remedy: self.remedy(errno) }
     }
@@ -99,7 +99,7 @@ impl Wanted {
     }
 }
 
-/// How a user gets the right: by limits in the group of the Debian package where that is installed, or by the program's own
+/// Remedy for a missing right: limits in the group of the Debian package where that is installed, or the program's own
 /// capabilities.
 fn grant(by_limits: bool) -> String {
     let is_ours = |line: &str| line.starts_with("jitterlab:");

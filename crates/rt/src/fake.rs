@@ -20,7 +20,7 @@ use jitterlab_model::{Policy, SleepClock};
 
 use crate::system::{Expired, Kernel, Sleep, Slept, System, Timer, TimerKind};
 
-/// What happens at a scripted time, in the middle of whatever sleep is going on.
+/// Event at a scripted time, in the middle of whatever sleep is going on.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Signal,
@@ -124,7 +124,7 @@ impl FakeSystem {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How late each further sleep wakes (negative: early). When the script is used up, sleeps are on time.
+    /// Scripts the latency of each further sleep (negative: early). When the script is used up, sleeps are on time.
     pub fn script_latencies(&self, latencies_ns: impl IntoIterator<Item = i64>) {
         self.state().latencies.extend(latencies_ns);
     }
@@ -156,24 +156,24 @@ impl FakeSystem {
         self.state().read_cost_ns = cost_ns;
     }
 
-    /// Lets time pass while the task computes.
+    /// Advances time as the task's own computing.
     pub fn work(&self, ns: i64) {
         let mut state = self.state();
         state.now_ns += ns;
         state.cpu_time_ns += ns;
     }
 
-    /// Lets time pass while something else runs on the task's processor.
+    /// Advances time while something else runs on the task's processor.
     pub fn preempt(&self, ns: i64) {
         self.state().now_ns += ns;
     }
 
-    /// How often the thread's processor time was read, which is a system call on a real one.
+    /// Returns the number of readings of the thread's processor time, which is a system call on a real one.
     pub fn cpu_time_readings(&self) -> u64 {
         self.state().cpu_time_readings
     }
 
-    /// How many sleeps there were.
+    /// Returns the number of sleeps.
     pub fn sleeps(&self) -> u64 {
         self.state().sleeps
     }

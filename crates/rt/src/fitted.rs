@@ -1,8 +1,8 @@
 //! Reading time by another clock than CLOCK_MONOTONIC, stated in its nanoseconds through a fit.
 //!
 //! The fit is a least-squares line through pairs of readings (counter, CLOCK_MONOTONIC) that are taken all
-//! through the run: what is stated follows the last of them, so that neither a calibration's error nor the
-//! slewing of the clock by NTP adds up. How far the line was off at each new pair is what
+//! through the run: a stated time follows the last of them, so that neither a calibration's error nor the
+//! slewing of the clock by NTP adds up. The line's error at each new pair is reported in
 //! [`ClockFit`] reports.
 
 use std::cell::{Cell, RefCell};
@@ -150,7 +150,7 @@ impl System for Fitted {
         }
         let (pair, width) = closest(self.read);
         let mut fit = self.fit.borrow_mut();
-        // One that was torn apart by an interrupt says nothing; the next activation tries again.
+        // A pair that an interrupt tore apart is useless; the next activation tries again.
         if width > 2 * fit.narrowest {
             return;
         }

@@ -2,7 +2,7 @@
 
 use jitterlab_model::Overload;
 
-/// How long a task is watched before it is judged.
+/// Time for which a task is watched before it is judged.
 const WINDOW_NS: i64 = 500_000_000;
 /// A task must have run at least this often in a window: one long stall is not an overload.
 const LEAST_ACTIVATIONS: u64 = 10;

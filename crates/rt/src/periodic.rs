@@ -17,13 +17,13 @@ use crate::sys::signal::held_cpu_too_long;
 use crate::system::{Kernel, System};
 use crate::wake::{Arrival, Wake, WakeUp};
 
-/// When a loop comes to its end.
+/// Conditions that end a loop.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub until_ns: i64,
     pub count: u64,
     pub stop_above_ns: i64,
-    /// Whether polling all the time is no overload.
+    /// True if constant polling is no overload.
     pub may_poll: bool,
 }
 
@@ -33,7 +33,7 @@ impl Default for Limits {
     }
 }
 
-/// What a builder gives to the loop it makes.
+/// Parts that a builder gives to the loop it makes.
 pub(crate) struct Parts {
     pub granted: Option<Granted>,
     pub refused: Vec<Refusal>,
@@ -58,7 +58,7 @@ pub enum End {
     Above(Activation),
     /// It was stopped for the machine's safety (see [`crate::Builder::guarded`]).
     Overload(Overload),
-    /// It could not wait any more: what the system answered.
+    /// It could not wait any more: the system's error.
     Wait(io::Error),
 }
 
@@ -225,8 +225,8 @@ impl<S: System> PeriodicLoop<S> {
         self.complete(due, arrival, cpu);
     }
 
-    /// The work of an activation that was left open begins only now: what passed until now is part of its latency. Gives its
-    /// new beginning.
+    /// Begins the work of an activation that was left open only now: the time until now is part of its latency. Returns
+    /// the new beginning.
     ///
     /// For a program whose work cannot begin when its thread wakes up, as that of an interpreter with a lock.
     #[inline]
@@ -242,7 +242,7 @@ impl<S: System> PeriodicLoop<S> {
         self.counters.shared()
     }
 
-    /// What the task did so far, with the due times it still has to catch up counted as missed. The thread's
+    /// Returns the task's result so far, with the due times it still has to catch up counted as missed. The thread's
     /// resource usage is left to [`crate::sys::usage`].
     pub fn result(&self) -> TaskResult {
         let s = self.counters.shared().snapshot();
@@ -262,12 +262,12 @@ impl<S: System> PeriodicLoop<S> {
         }
     }
 
-    /// What the system refused of what was asked for, each with its remedy.
+    /// Returns the refused requests, each with its remedy.
     pub fn refused(&self) -> &[Refusal] {
         &self.refused
     }
 
-    /// How the thread really runs, read back from the system; `None` if nothing was asked for.
+    /// Returns the scheduling in force, read back from the system; `None` if nothing was requested.
     pub fn granted(&self) -> Option<&Granted> {
         self.granted.as_ref()
     }
@@ -307,7 +307,7 @@ impl<S: System> Running<'_, S> {
         self.arrival.now_ns
     }
 
-    /// How late it started; negative for an early wake-up.
+    /// Returns the latency of its start in nanoseconds; negative for an early wake-up.
     pub fn latency_ns(&self) -> i64 {
         self.arrival.now_ns - self.due.due_ns
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use jitterlab_model::{Error, Policy, TaskSpec};
 
-/// Whether these tasks may run together on these processors (those the process is allowed on): a task that polls all
-/// the time under a real-time policy keeps everybody else off its processor, and one has to be left.
+/// Checks that these tasks may run together on these processors (those allowed to the process). A task that polls all
+/// the time under a real-time policy blocks its processor for everybody else, and one processor has to be left.
 ///
 /// ```
 /// use jitterlab_rt::polling;

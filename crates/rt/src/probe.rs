@@ -16,10 +16,10 @@ use crate::sys;
 use crate::system::{Kernel, System};
 use crate::wake::Arrival;
 
-/// How far the activation is that was begun last, and which due times it serves: one question answers both.
+/// Stage of the activation that was begun last, together with its due times: one question answers both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It runs, and was due when the loop said.
+    /// It runs, and was due when the loop stated.
     BegunAt,
     /// It runs, and serves the grid from the first activation.
     BegunOnGrid,
@@ -35,7 +35,7 @@ enum Stage {
     Nothing,
 }
 
-/// When and where an activation began.
+/// Time and processor of an activation's start.
 #[derive(Debug, Clone, Copy)]
 struct Began {
     start_ns: i64,
@@ -43,7 +43,7 @@ struct Began {
 }
 
 impl Began {
-    /// Whether it can have been due then.
+    /// Returns true if it can have been due then.
     #[inline]
     fn is_possible(self, due_ns: i64) -> bool {
         // Not further off than the span, by one comparison.
@@ -74,12 +74,12 @@ impl Began {
 pub struct Probe<S: System = Linux> {
     system: S,
     period_ns: i64,
-    /// The latency, below 0, of which there is nothing earlier that still serves its due time.
+    /// The earliest latency, below 0, with which a start still serves its due time, in nanoseconds.
     earliest_ns: i64,
     overrun: Overrun,
     /// The grid from the first activation, in the stages that are on it.
     grid: Schedule,
-    /// Whether the loop says its due times.
+    /// True if the loop states its due times.
     given: bool,
     stage: Stage,
     last: Activation,
@@ -145,7 +145,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// An activation begins that was due at this time of CLOCK_MONOTONIC, in nanoseconds: what the loop slept until.
+    /// Begins an activation that was due at this time of CLOCK_MONOTONIC, in nanoseconds: the end of the loop's sleep.
     ///
     /// One that was begun before and not ended ends here. A time that is years off, as of another clock, counts as two years
     /// off: no run file holds more.
@@ -161,7 +161,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// What there is to ask when an activation begins.
+    /// Reads time and processor when an activation begins.
     #[inline]
     fn began(&self) -> Began {
         let start_ns = self.system.now_ns();
@@ -226,14 +226,14 @@ impl<S: System> Probe<S> {
         self.start(due, began, Stage::BegunAt);
     }
 
-    /// The one that is due so many periods after the last.
+    /// Returns the due time `steps` periods after the last.
     #[inline]
     fn next(&self, due_ns: i64, steps: u64, flags: Flags) -> Due {
         let flags = if due_ns <= self.last.end_ns { flags.with(Flags::CAUGHT_UP) } else { flags };
         Due { index: self.last.index.wrapping_add(steps), due_ns, flags }
     }
 
-    /// How many periods lie between two due times, 1 or more, and whether a new grid begins.
+    /// Returns the number of periods between two due times, 1 or more, and the flag of a new grid where one begins.
     fn steps(&mut self, distance_ns: i64) -> (u64, Flags) {
         let period_ns = self.period_ns;
         let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
@@ -309,7 +309,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// The same if nothing is special about it, and says whether that is so: nothing is called from here.
+    /// The same if nothing is special about it; returns true if it was recorded. Nothing is called from here.
     #[inline(always)]
     fn record_usual(&mut self) -> bool {
         let last = &self.last;
@@ -321,13 +321,13 @@ impl<S: System> Probe<S> {
         is_usual
     }
 
-    /// Whether the loop says its due times, or they count from its first activation.
+    /// Returns true if the loop states its due times; otherwise they count from its first activation.
     pub fn is_given_due_times(&self) -> bool {
         self.given
     }
 
-    /// Activations that began more than half a period before the due time they were taken to serve, none where due times are
-    /// said: a loop that catches up, without its description saying so.
+    /// Activations that began more than half a period before the due time they were taken to serve, none where due
+    /// times are stated: a loop that catches up, although its description does not state this.
     pub fn early(&self) -> u64 {
         self.early
     }
@@ -337,8 +337,8 @@ impl<S: System> Probe<S> {
         self.counters.shared()
     }
 
-    /// Records what still waits, and says what the loop did; due times it still has to catch up count as missed. An activation
-    /// that was not ended ends now.
+    /// Records the waiting activations and returns the loop's result; due times it still has to catch up count as
+    /// missed. An activation that was not ended ends now.
     pub fn finish(&mut self) -> TaskResult {
         self.end();
         if self.stage == Stage::Waiting {
@@ -353,10 +353,10 @@ impl<S: System> Probe<S> {
     }
 }
 
-/// How the calling thread runs, as the system says it, where nothing was asked for.
+/// Returns the scheduling of the calling thread, read from the system, where nothing was requested.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub fn found() -> io::Result<Granted> {
     Ok(Granted {
         policy: sys::sched::policy().unwrap_or(Policy::Other),
@@ -374,7 +374,7 @@ mod tests {
 
     const T: i64 = 1_000;
 
-    /// What a loop leaves that runs from each start to each end; each with the due time it says, if it says any.
+    /// Records and result of a loop that runs from each start to each end; each with its due time, if it states one.
     fn probed(overrun: Overrun, runs: &[(Option<i64>, i64, i64)]) -> (Vec<Activation>, TaskResult) {
         let (recorder, mut drain) = record::ring(64);
         let system = FakeSystem::new(0);
@@ -399,7 +399,7 @@ mod tests {
         rows.iter().map(|a| (a.index, a.latency_ns(), a.missed)).collect()
     }
 
-    /// What every result has to satisfy.
+    /// Invariant of every result.
     fn check(result: &TaskResult) {
         let length_ns = result.last_end_ns - result.first_due_ns - result.phase_loss_ns;
         assert_eq!((result.executed + result.missed) as i64, length_ns.div_euclid(T) + 1, "{result:?}");
@@ -413,7 +413,7 @@ mod tests {
         assert_eq!(served(&rows), [(0, 7, 0), (1, 2_400, 2), (4, 3, 0), (5, -5, 0)]);
         assert_eq!((result.executed, result.missed, result.max_latency_ns), (4, 2, 2_400));
         check(&result);
-        // A loop that catches up says the due times that others would leave out.
+        // A loop that catches up states the due times that others would leave out.
         let (rows, result) =
             probed(Overrun::Skip, &[at(0, 2_400), at(1_000, 1_600), at(2_000, 800), at(3_000, 0)]);
         assert_eq!(served(&rows), [(0, 2_400, 0), (1, 1_600, 0), (2, 800, 0), (3, 0, 0)]);

@@ -31,8 +31,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Stores one record, and says whether it did. If the ring is full the record is dropped and counted, and the next one
-    /// that fits is marked [`Flags::AFTER_GAP`].
+    /// Stores one record, and returns true if it did. If the ring is full the record is dropped and counted, and the
+    /// next one that fits is marked [`Flags::AFTER_GAP`].
     #[inline]
     pub fn push(&mut self, activation: &Activation) -> bool {
         self.push_where_room(activation) || self.push_where_full(activation)
@@ -68,22 +68,22 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// Appends up to `at_most` waiting records to `into`, and says how many.
+    /// Appends up to `at_most` waiting records to `into`, and returns their number.
     pub fn pop_into(&mut self, into: &mut Vec<Activation>, at_most: usize) -> usize {
         self.reader.pop_into(into, at_most)
     }
 
-    /// How many records are waiting.
+    /// Returns the number of waiting records.
     pub fn waiting(&self) -> usize {
         self.reader.waiting()
     }
 
-    /// How many records fit.
+    /// Returns the number of records that fit.
     pub fn capacity(&self) -> usize {
         self.reader.capacity()
     }
 
-    /// Whether the task has ended and nothing is left to take.
+    /// Returns true if the task has ended and nothing is left to take.
     pub fn is_finished(&self) -> bool {
         self.reader.is_finished()
     }

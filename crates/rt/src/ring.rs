@@ -1,5 +1,5 @@
-//! A ring between one thread that writes and one that reads, neither of which ever waits for the other. Both count what they
-//! did from 0 on and never back; a count's remainder says which slot is next. (The writer asks as little as can be: it is the
+//! A ring between a writing and a reading thread, neither of which ever waits for the other. Both count their values
+//! from 0 on and never back; a count's remainder is the next slot. (The writer does as little as possible: it is the
 //! measured thread. A library's ring costs it twice as many instructions.)
 #![expect(unsafe_code, reason = "two threads share the slots")]
 
@@ -13,7 +13,7 @@ use loom::sync::{Arc, atomic::AtomicU64, atomic::fence};
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
 
-/// What loom's cell does, which watches that nobody reads what another writes.
+/// Stand-in for loom's cell, which checks that nobody reads a value while another writes it.
 #[cfg(not(loom))]
 #[derive(Debug, Default)]
 struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -72,7 +72,7 @@ pub(crate) struct Reader<T> {
     taken: u64,
 }
 
-/// Both ends of a ring with room for `capacity` values, of which there is at least one. All its memory has been written.
+/// Creates both ends of a ring with room for `capacity` values, at least one. All its memory has been written.
 pub(crate) fn ring<T: Copy + Default>(capacity: usize) -> (Writer<T>, Reader<T>) {
     let capacity = capacity.max(1);
     let slots: Box<[_]> = (0..capacity.next_power_of_two()).map(|_| UnsafeCell::new(T::default())).collect();
@@ -114,7 +114,7 @@ impl<T: Copy> Writer<T> {
         true
     }
 
-    /// Looks where the reader is, and says whether there is room now.
+    /// Looks where the reader is, and returns true if there is room now.
     pub(crate) fn find_room(&mut self) -> bool {
         self.room_until = self.shared.taken.0.load(Acquire) + self.capacity;
         self.written != self.room_until
@@ -122,7 +122,7 @@ impl<T: Copy> Writer<T> {
 }
 
 impl<T: Copy> Reader<T> {
-    /// How many values wait.
+    /// Returns the number of waiting values.
     pub(crate) fn waiting(&self) -> usize {
         (self.shared.written.0.load(Acquire) - self.taken) as usize
     }
@@ -132,7 +132,7 @@ impl<T: Copy> Reader<T> {
         self.capacity
     }
 
-    /// Appends up to `at_most` waiting values to `into`, and says how many.
+    /// Appends up to `at_most` waiting values to `into`, and returns their number.
     pub(crate) fn pop_into(&mut self, into: &mut Vec<T>, at_most: usize) -> usize {
         let waiting = self.waiting().min(at_most);
         let counts = self.taken..self.taken + waiting as u64;
@@ -147,10 +147,10 @@ impl<T: Copy> Reader<T> {
         waiting
     }
 
-    /// Whether the writer is gone and nothing is left.
+    /// Returns true if the writer is gone and nothing is left.
     pub(crate) fn is_finished(&self) -> bool {
         let is_alone = Arc::strong_count(&self.shared) == 1;
-        // In this order: what was written before the end is seen once the end is seen.
+        // In this order: values written before the end are visible once the end is.
         fence(Acquire);
         is_alone && self.waiting() == 0
     }

@@ -1,4 +1,4 @@
-//! Which due time comes next, and how many were missed: pure arithmetic on an absolute grid.
+//! Next due time and number of missed ones: pure arithmetic on an absolute grid.
 
 use jitterlab_model::{Flags, Overrun};
 
@@ -16,7 +16,7 @@ pub struct Due {
 /// The grid of one task and the position on it.
 ///
 /// With t the due time that was served and f its end, the due times in (t, f] were missed: floor((f - t) / T).
-/// What happens to them is the overrun policy. At any time
+/// The overrun policy decides their treatment. At any time
 /// `executed + missed = floor((f - t_0 - phase_loss) / T) + 1`, with `missed` including [`Schedule::backlog`].
 ///
 /// ```
@@ -112,7 +112,7 @@ impl Schedule {
         self.passed(self.next.due_ns, self.late_end_ns).saturating_add(1)
     }
 
-    /// How many due times lie in (due, now], where now is not before due.
+    /// Returns the number of due times in (due, now], where now is not before due.
     fn passed(&self, due_ns: i64, now_ns: i64) -> u64 {
         (now_ns.saturating_sub(due_ns) / self.period_ns) as u64
     }

@@ -1,4 +1,4 @@
-//! Making a thread a real-time thread, and finding out what it really got.
+//! Setup of a real-time thread, and the settings it really got.
 
 use std::fs;
 use std::io;
@@ -10,8 +10,8 @@ use jitterlab_model::{Granted, Policy, Refusal};
 use crate::error::Wanted;
 use crate::sys;
 
-/// What a thread should be. Nothing of it is assumed to have worked: what is refused is reported with its remedy,
-/// and what is in force is read back.
+/// Requested properties of a thread. None is assumed to have worked: a refusal is reported with its remedy, and the
+/// settings in force are read back.
 ///
 /// ```
 /// use jitterlab_model::Policy;
@@ -23,19 +23,19 @@ use crate::sys;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadSetup {
-    /// Who the thread is in reports, such as `task servo`.
+    /// Name of the thread in reports, such as `task servo`.
     pub name: String,
-    /// How the kernel schedules it.
+    /// Scheduling policy.
     pub policy: Policy,
     /// T, needed for [`Policy::Deadline`].
     pub period_ns: i64,
     /// The processor it is bound to, if any.
     pub cpu: Option<u16>,
-    /// Whether the memory of the process is locked.
+    /// True if the memory of the process is to be locked.
     pub lock_memory: bool,
-    /// How long a real-time thread may compute without once waiting before the kernel makes it an ordinary
-    /// one. This lowers RLIMIT_RTTIME and installs a handler for SIGXCPU, both for the whole process; `None`, the
-    /// default, leaves them alone.
+    /// Time that a real-time thread may compute without once waiting before the kernel makes it an ordinary one. This
+    /// lowers RLIMIT_RTTIME and installs a handler for SIGXCPU, both for the whole process; `None`, the default, leaves
+    /// them alone.
     pub longest_computing: Option<Duration>,
 }
 
@@ -111,14 +111,14 @@ impl ThreadSetup {
     }
 }
 
-/// Collects what was refused.
+/// Collects the refusals.
 struct Asked<'a> {
     of: &'a str,
     refused: Vec<Refusal>,
 }
 
 impl Asked<'_> {
-    /// Notes what was wanted with its remedy if the answer is an error, and says whether it was granted.
+    /// Notes the request with its remedy if the answer is an error, and returns true if it was granted.
     fn for_(&mut self, wanted: &Wanted, answer: io::Result<()>) -> bool {
         let Err(error) = answer else { return true };
         self.refused.push(wanted.refused(self.of, error.to_string(), error.raw_os_error()));
@@ -126,10 +126,10 @@ impl Asked<'_> {
     }
 }
 
-/// Locks what is mapped and, where the limit cannot make later memory requests fail, what will be.
+/// Locks the mapped memory and, where the limit cannot make later memory requests fail, all future memory.
 ///
-/// What will be mapped is locked once for the whole process: each further call would go through all its memory again,
-/// which takes a minute for a thousand tasks.
+/// Future memory is locked once for the whole process: each further call would go through all its memory again, which
+/// takes a minute for a thousand tasks.
 fn lock_memory() -> io::Result<()> {
     static FUTURE_LOCKED: AtomicBool = AtomicBool::new(false);
     if FUTURE_LOCKED.load(Ordering::Relaxed) {
@@ -143,7 +143,7 @@ fn lock_memory() -> io::Result<()> {
 
 const CAP_IPC_LOCK: u32 = 14;
 
-/// Whether a capability (capabilities(7)) is effective for the calling thread.
+/// Returns true if a capability (capabilities(7)) is effective for the calling thread.
 fn has_capability(number: u32) -> bool {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));

@@ -1,20 +1,20 @@
-//! What a task needs of the operating system, as ports: [`crate::Linux`] is the real one, [`crate::fake::FakeSystem`]
-//! a scripted one for tests, [`crate::fitted::Fitted`] a real one read by another clock.
+//! Services that a task needs from the operating system, as ports: [`crate::Linux`] is the real one,
+//! [`crate::fake::FakeSystem`] a scripted one for tests, [`crate::fitted::Fitted`] a real one read by another clock.
 
 use std::io;
 
 use jitterlab_model::{ClockFit, CoreUse, Policy, SleepClock};
 
-/// How long to sleep.
+/// Length of a sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sleep {
     /// Until the clock shows this time, in its nanoseconds.
     Until(i64),
-    /// For so many nanoseconds.
+    /// For a number of nanoseconds.
     For(i64),
 }
 
-/// How a sleep ended.
+/// End of a sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slept {
     /// The time asked for has come.
@@ -23,7 +23,7 @@ pub enum Slept {
     Interrupted,
 }
 
-/// How waiting for a timer ended.
+/// End of a wait for a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expired {
     /// It expired this many times since it was last waited for, 1 or more.
@@ -43,21 +43,21 @@ pub enum TimerKind {
 
 /// A periodic timer of the kernel, for the thread that made it.
 pub trait Timer: Send {
-    /// Lets it expire at `first_ns` of its clock and then every `interval_ns`. Expiries not yet waited for are
+    /// Makes it expire at `first_ns` of its clock and then every `interval_ns`. Expiries not yet waited for are
     /// forgotten.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     fn arm(&mut self, first_ns: i64, interval_ns: i64) -> io::Result<()>;
 
     /// Waits until it has expired.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     fn wait(&mut self) -> io::Result<Expired>;
 }
 
-/// What wake-up methods ask of a kernel, for the calling thread.
+/// Services of a kernel that wake-up methods need, for the calling thread.
 pub trait Kernel: Send + 'static {
     /// The time now on a clock, in its nanoseconds.
     fn clock_ns(&self, clock: SleepClock) -> i64;
@@ -65,25 +65,25 @@ pub trait Kernel: Send + 'static {
     /// Sleeps on `clock`, or until a signal arrives.
     ///
     /// # Errors
-    /// What the kernel answered, other than that a signal arrived.
+    /// The kernel's error, except that a signal arrived.
     fn sleep_on(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept>;
 
     /// A timer for the calling thread, which alone may wait for it.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     fn timer(&self, kind: TimerKind, clock: SleepClock) -> io::Result<Box<dyn Timer>>;
 
     /// Interrupts sleeps of the calling thread whenever civil time is set, until the answer is dropped.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     fn watch_civil_time(&self) -> io::Result<Box<dyn Send>>;
 
-    /// How the calling thread is scheduled.
+    /// Returns the scheduling policy of the calling thread.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     fn policy(&self) -> io::Result<Policy>;
 
     /// Under SCHED_DEADLINE: gives up the rest of this period's runtime, so that the kernel releases the thread
@@ -99,7 +99,7 @@ pub trait Kernel: Send + 'static {
 
 /// A clock, and the kernel below it. Only the first two methods have to be written.
 pub trait System: Send + Sized + 'static {
-    /// What schedules its threads.
+    /// Kernel that schedules its threads.
     type Kernel: Kernel;
 
     /// The time now, in nanoseconds of CLOCK_MONOTONIC.
@@ -111,20 +111,20 @@ pub trait System: Send + Sized + 'static {
     /// Sleeps on `clock`, or until a signal arrives.
     ///
     /// # Errors
-    /// What the system answered, other than that a signal arrived.
+    /// The system's error, except that a signal arrived.
     #[inline]
     fn sleep(&self, clock: SleepClock, sleep: Sleep) -> io::Result<Slept> {
         self.kernel().sleep_on(clock, sleep)
     }
 
-    /// Whether the calling thread is in real-time mode at this moment: on Linux always, on a Xenomai core while it
-    /// is on the core's side. Asked in every activation.
+    /// Returns true if the calling thread is in real-time mode at this moment: on Linux always, on a Xenomai core while
+    /// it is on the core's side. Asked in every activation.
     #[inline]
     fn in_real_time(&self) -> bool {
         true
     }
 
-    /// Called before the first activation is waited for: what happened to the thread until then was its set-up.
+    /// Called before the wait for the first activation: earlier events of the thread were its set-up.
     #[inline]
     fn begin(&mut self) {}
 
@@ -132,17 +132,17 @@ pub trait System: Send + Sized + 'static {
     #[inline]
     fn after_activation(&self) {}
 
-    /// What it knows of itself at the end of a run.
+    /// Returns its properties at the end of a run.
     fn report(&self) -> SystemReport {
         SystemReport::default()
     }
 }
 
-/// What a system knows of itself at the end of a run.
+/// Properties of a system at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemReport {
-    /// How well [`System::now_ns`] states CLOCK_MONOTONIC, if it reads another clock.
+    /// Accuracy of [`System::now_ns`] against CLOCK_MONOTONIC, if it reads another clock.
     pub clock_fit: Option<ClockFit>,
-    /// How the calling thread fared on its Xenomai core, if it is on one.
+    /// Behaviour of the calling thread on its Xenomai core, if it is on one.
     pub core: Option<CoreUse>,
 }

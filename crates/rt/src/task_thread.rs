@@ -1,4 +1,4 @@
-//! A task on a thread of its own, from its description: what a bench starts.
+//! A task on a thread of its own, from its description, as a bench starts it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,18 +24,19 @@ use crate::workload::Workload;
 use crate::xenomai;
 use crate::xenomai::Core;
 
-/// What a [`TaskThread`] should do besides its [`TaskSpec`].
+/// Options of a [`TaskThread`] besides its [`TaskSpec`].
 #[derive(Debug, Clone)]
 pub struct ThreadOptions {
-    /// Whether the memory of the process is locked. Default: yes.
+    /// True if the memory of the process is to be locked. Default: yes.
     pub lock_memory: bool,
-    /// How many activations the ring to the recorder holds; 0 for no recording. Default: 0.
+    /// Number of activations in the ring to the recorder; 0 for no recording. Default: 0.
     pub ring: usize,
     /// Ends after this many activations. Default: never.
     pub count: Option<u64>,
     /// Ends with the first activation of this latency or more, and sets the stop flag. Default: never.
     pub stop_above_ns: Option<i64>,
-    /// Whether a task that leaves its processor to nobody is stopped (see [`crate::Builder::guarded`]). Default: no.
+    /// True if a task that leaves no time on its processor to others is stopped (see [`crate::Builder::guarded`]).
+    /// Default: no.
     pub guarded: bool,
 }
 
@@ -45,10 +46,10 @@ impl Default for ThreadOptions {
     }
 }
 
-/// What a task's thread left behind.
+/// Result of a task's thread.
 #[derive(Debug)]
 pub struct TaskEnd {
-    /// Its counters and what it used.
+    /// Its counters and resource usage.
     pub result: TaskResult,
     /// Why it ended.
     pub end: End,
@@ -91,8 +92,8 @@ struct Ready {
 const STACK_BYTES: usize = 512 * 1024;
 
 impl TaskThread {
-    /// Makes the thread, sets it up and reports what it got; it then waits for [`TaskThread::start`]. A missing
-    /// policy counts as [`Policy::Other`]. Every task of a run shares `stop`, which ends them all.
+    /// Makes the thread, sets it up and reports the settings in force; it then waits for [`TaskThread::start`]. A
+    /// missing policy counts as [`Policy::Other`]. Every task of a run shares `stop`, which ends them all.
     ///
     /// ```
     /// use jitterlab_rt::{Linux, System, TaskThread, ThreadOptions};
@@ -156,12 +157,12 @@ impl TaskThread {
         Ok(TaskThread { granted, refused, counters, drain, id, go: Some(go), stop: stop.clone(), thread })
     }
 
-    /// How the thread really runs, read back from the system.
+    /// Returns the scheduling in force, read back from the system.
     pub fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// What was asked for and not given.
+    /// Returns the refused requests.
     pub fn refused(&self) -> &[Refusal] {
         &self.refused
     }
@@ -181,16 +182,16 @@ impl TaskThread {
         self.drain.take()
     }
 
-    /// Lets the task begin: its grid starts at `epoch_ns` on CLOCK_MONOTONIC (plus its offset) and ends before
-    /// `until_ns`. Only the first call has an effect.
+    /// Starts the task: its grid begins at `epoch_ns` on CLOCK_MONOTONIC (plus its offset) and ends before `until_ns`.
+    /// Only the first call has an effect.
     pub fn start(&mut self, epoch_ns: i64, until_ns: Option<i64>) {
         if let Some(go) = self.go.take() {
-            // A thread that is gone has nothing to start; finish() says why.
+            // A thread that is gone has nothing to start; finish() returns the reason.
             let _ = go.send(Go { epoch_ns, until_ns: until_ns.unwrap_or(i64::MAX) });
         }
     }
 
-    /// Whether the task has come to its end.
+    /// Returns true if the task has come to its end.
     pub fn is_finished(&self) -> bool {
         self.thread.is_finished()
     }
@@ -202,8 +203,8 @@ impl TaskThread {
         }
     }
 
-    /// Waits for the task's end by itself and takes what it left behind. A task that was never started does not
-    /// run. Once the stop flag is set this cuts the task's wait short, however long its period is.
+    /// Waits for the task's end by itself and takes its result. A task that was never started does not run. Once the
+    /// stop flag is set this cuts the task's wait short, however long its period is.
     ///
     /// # Errors
     /// A panic on the task's thread.

@@ -1,4 +1,4 @@
-//! How a task waits, as its description asks: a wake-up method with the clock and the compensation around it.
+//! Wake-up of a task as described: a wake-up method with the clock and the compensation around it.
 
 use jitterlab_model::{Compensation, Error, SleepClock, TaskSpec};
 
@@ -10,7 +10,7 @@ use crate::wake::{OnClock, WakeUp, of_method};
 /// data measures for up to some seconds (see [`compensate::CALIBRATION_NS`]).
 ///
 /// # Errors
-/// What the system refused.
+/// The system's refusal.
 pub fn of_task<S: System>(system: &S, spec: &TaskSpec) -> Result<Box<dyn WakeUp<S>>, Error> {
     // The way of the NIST paper is a task of its own, shorter period.
     let interval_ns = match spec.compensate {

@@ -1,4 +1,4 @@
-//! What a task does at each activation, when it is not somebody's own code.
+//! Work of a task at each activation, when it is not somebody's own code.
 
 use std::hint::{black_box, spin_loop};
 

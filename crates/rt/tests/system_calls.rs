@@ -37,8 +37,8 @@ const PERIOD: &str = "period=400us";
 /// Longer than the guard watches before it judges, twice.
 const COUNT: u64 = 3_000;
 
-/// Lets the calling thread make these calls, the one that ends it, the reading of its processor time by which the guard
-/// judges one that seems to hold its processor, and no other.
+/// Allows the calling thread these calls, the call that ends it, and the guard's reading of the processor time of a
+/// thread that seems to hold its processor. No other call is allowed.
 fn allow_only(calls: &[libc::c_long]) {
     const ARGUMENT: u32 = 16;
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
@@ -128,7 +128,7 @@ fn child(text: &str, bench: bool, extra: bool) -> ! {
     }
 }
 
-/// Whether a child that runs this way comes through alive.
+/// Returns true if a child that runs this way survives.
 fn survives(text: &str, bench: bool, extra: bool) -> bool {
     let arguments = [text, &bench.to_string(), &extra.to_string()];
     let child = Command::new(env::current_exe().unwrap()).args(arguments).status().unwrap();

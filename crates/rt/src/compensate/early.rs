@@ -24,12 +24,12 @@ impl<S: System> Early<S> {
         Early::chosen(inner, margin_ns, 0)
     }
 
-    /// A margin that was chosen from so many measured latencies.
+    /// A margin chosen from `samples` measured latencies.
     pub fn chosen(inner: Box<dyn WakeUp<S>>, margin_ns: i64, samples: u64) -> Self {
         Early { inner, margin_ns, tracker: None, samples, first_due_ns: None, polling: Polling::default() }
     }
 
-    /// A margin that follows the latencies, beginning with one chosen from so many.
+    /// A margin that follows the latencies, starting with one chosen from `samples` of them.
     pub fn adaptive(inner: Box<dyn WakeUp<S>>, tracker: QuantileTracker, samples: u64) -> Self {
         let margin_ns = tracker.margin_ns();
         Early { tracker: Some(tracker), ..Early::chosen(inner, margin_ns, samples) }

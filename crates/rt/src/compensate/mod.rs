@@ -64,7 +64,7 @@ fn longest_margin_ns(period_ns: i64) -> i64 {
     period_ns / 2
 }
 
-/// How many latencies a calibration measures for a wanted share of late starts.
+/// Number of latencies that a calibration measures for a wanted share of late starts.
 fn samples_for(late: f64, period_ns: i64) -> usize {
     let wanted = (SAMPLES_PER_LATE / late).clamp(LEAST_SAMPLES, MOST_SAMPLES) as i64;
     wanted.min(CALIBRATION_NS / period_ns.max(1)).max(1) as usize

@@ -36,7 +36,7 @@ impl QuantileTracker {
         self.margin_ns as i64
     }
 
-    /// How the margin went through the run: (due time, margin), evenly thinned out to at most [`COURSE_POINTS`].
+    /// Course of the margin through the run: (due time, margin), evenly thinned out to at most [`COURSE_POINTS`].
     pub fn course(&self) -> Vec<(i64, i64)> {
         self.course.points.clone()
     }

@@ -8,14 +8,14 @@ use std::mem::MaybeUninit;
 /// Locks all memory of the process, and all it will ever map if `future` is set.
 ///
 /// # Errors
-/// What the kernel answered: EPERM or ENOMEM where RLIMIT_MEMLOCK is too small.
+/// The kernel's error: EPERM or ENOMEM where RLIMIT_MEMLOCK is too small.
 pub fn lock_all(future: bool) -> io::Result<()> {
     let flags = if future { libc::MCL_CURRENT | libc::MCL_FUTURE } else { libc::MCL_CURRENT };
     // SAFETY: takes no pointers; changes only paging.
     super::check(unsafe { libc::mlockall(flags) }).map(drop)
 }
 
-/// Whether any memory of this process is locked.
+/// Returns true if any memory of this process is locked.
 pub fn is_locked() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
@@ -33,7 +33,7 @@ pub fn lock_limit_bytes() -> Option<u64> {
     (limit != libc::RLIM_INFINITY).then_some(limit as u64)
 }
 
-/// How much of the stack [`touch_stack`] makes present.
+/// Bytes of the stack that [`touch_stack`] makes present.
 pub const STACK_TOUCHED: usize = 128 * 1024;
 
 /// Makes the next [`STACK_TOUCHED`] bytes of this thread's stack present, so that using them cannot fault.

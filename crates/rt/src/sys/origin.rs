@@ -1,4 +1,4 @@
-//! Where something was made: in which process, as far as it forks, and on which thread.
+//! Origin of an object: its process, as far as it forks, and its thread.
 #![expect(unsafe_code, reason = "C calls")]
 
 use std::sync::Once;
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// A number that is another one in each child of fork(2), from the first call on: threads stay with the parent, and so does what
-/// they work for.
+/// Returns a number that differs in each child of fork(2), from the first call on: threads stay with the parent, and so
+/// do the objects they work for.
 pub fn process() -> u32 {
     static ASKED: Once = Once::new();
     ASKED.call_once(|| {
-        // SAFETY: the function only counts. Without memory for the note, children are not told apart.
+        // SAFETY: the function only counts. Without memory for the note, children are not distinguished.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     });
     FORKS.load(Ordering::Relaxed)
@@ -27,7 +27,7 @@ pub fn thread() -> usize {
     thread_pointer().addr()
 }
 
-/// Where the C library keeps what is the thread's own.
+/// Returns the address of the C library's data for the calling thread.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub(super) fn thread_pointer() -> *const u8 {
@@ -37,7 +37,7 @@ pub(super) fn thread_pointer() -> *const u8 {
     pointer
 }
 
-/// Where the C library keeps what is the thread's own.
+/// Returns the address of the C library's data for the calling thread.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub(super) fn thread_pointer() -> *const u8 {

@@ -11,7 +11,7 @@ use std::ffi::CStr;
 
 /// RSEQ_FLAG_UNREGISTER of linux/rseq.h.
 const UNREGISTER: libc::c_int = 1;
-/// Sizes of the area under which C libraries register it: that of struct rseq in glibc 2.35 to 2.39, and what
+/// Sizes of the area under which C libraries register it: that of struct rseq in glibc 2.35 to 2.39, and those that
 /// AT_RSEQ_FEATURE_SIZE leads newer ones to.
 const SIZES: [u32; 4] = [32, 64, 48, 128];
 
@@ -21,7 +21,8 @@ const SIGNATURE: u32 = 0x5305_3053;
 #[cfg(target_arch = "aarch64")]
 const SIGNATURE: u32 = 0xd428_bc00;
 
-/// Takes the calling thread out, and says whether it was in and is out. Only for threads whose whole program is known:
+/// Takes the calling thread out, and returns true if it was in and is out. Only for threads whose whole program is
+/// known:
 /// allocators and libraries that count on restartable sequences do not find them afterwards.
 ///
 /// The C library takes the thread's processor from them too. Where the kernel offers no other way without a system call
@@ -38,19 +39,19 @@ pub fn leave() -> bool {
     // The C library counts from there.
     let area = super::origin::thread_pointer().wrapping_offset(offset);
     SIZES.iter().any(|size| {
-        // SAFETY: the kernel compares address, size and signature with what is registered and, if they are the same,
+        // SAFETY: the kernel compares address, size and signature with the registered ones and, if they are the same,
         // forgets them; otherwise it answers an error and nothing changes.
         (unsafe { libc::syscall(libc::SYS_rseq, area, *size, UNREGISTER, SIGNATURE) }) == 0
     })
 }
 
-/// Takes the calling thread out, and says whether it was in: nothing is done on this kind of processor.
+/// Takes the calling thread out, and returns true if it was in: nothing is done on this kind of processor.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub fn leave() -> bool {
     false
 }
 
-/// Whether the C library can ask the kernel's shared page, the vDSO, for the processor (vdso(7)): x86 has
+/// Returns true if the C library can ask the kernel's shared page, the vDSO, for the processor (vdso(7)): x86 has
 /// `__vdso_getcpu`, arm64 and others have not.
 fn vdso_has_getcpu() -> bool {
     const NAMES: [(&CStr, &CStr); 2] =

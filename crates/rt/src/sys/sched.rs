@@ -24,15 +24,15 @@ struct SchedAttr {
 /// period and its relative deadline.
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 pub fn set_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
     set_policy_of(0, policy, period_ns)
 }
 
-/// The same of the thread of this number; 0 is the calling one.
+/// Sets the policy of the thread of this number; 0 is the calling one.
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 pub fn set_policy_of(thread: i32, policy: Policy, period_ns: i64) -> io::Result<()> {
     let (number, priority) = match policy {
         Policy::Other => (libc::SCHED_OTHER, 0),
@@ -62,7 +62,7 @@ pub fn set_policy_of(thread: i32, policy: Policy, period_ns: i64) -> io::Result<
 /// The policy the calling thread runs with.
 ///
 /// # Errors
-/// What the kernel answered, or a policy this crate does not know.
+/// The kernel's error, or a policy this crate does not know.
 pub fn policy() -> io::Result<Policy> {
     policy_of(0)
 }
@@ -70,7 +70,7 @@ pub fn policy() -> io::Result<Policy> {
 /// The policy the thread of this number runs with; 0 is the calling one.
 ///
 /// # Errors
-/// What the kernel answered, or a policy this crate does not know.
+/// The kernel's error, or a policy this crate does not know.
 pub fn policy_of(thread: i32) -> io::Result<Policy> {
     let mut attr = SchedAttr::default();
     let size = size_of::<SchedAttr>();
@@ -90,7 +90,7 @@ pub fn policy_of(thread: i32) -> io::Result<Policy> {
 /// Binds the calling thread to these processors.
 ///
 /// # Errors
-/// What the kernel answered; EINVAL where none of them exists or is allowed.
+/// The kernel's error; EINVAL where none of them exists or is allowed.
 pub fn set_cpus(cpus: &[u16]) -> io::Result<()> {
     // SAFETY: an all-zero cpu_set_t is the empty set.
     let mut set = unsafe { MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init() };
@@ -108,7 +108,7 @@ pub fn set_cpus(cpus: &[u16]) -> io::Result<()> {
 /// The processors the calling thread may run on.
 ///
 /// # Errors
-/// What the kernel answered; EINVAL on machines with more than 1024 processors.
+/// The kernel's error; EINVAL on machines with more than 1024 processors.
 pub fn cpus() -> io::Result<Vec<u16>> {
     // SAFETY: an all-zero cpu_set_t is the empty set.
     let mut set = unsafe { MaybeUninit::<libc::cpu_set_t>::zeroed().assume_init() };
@@ -121,8 +121,8 @@ pub fn cpus() -> io::Result<Vec<u16>> {
     Ok((0..libc::CPU_SETSIZE as u16).filter(allowed).collect())
 }
 
-/// The processor the calling thread is on, read without entering the kernel where the C library can. Where it cannot be told,
-/// 65535, which is none: Linux has at most 8192.
+/// Returns the processor the calling thread is on, read without entering the kernel where the C library can. If
+/// unknown, 65535, which is none: Linux has at most 8192.
 #[inline]
 pub fn current_cpu() -> u16 {
     // SAFETY: takes nothing, answers -1 where it is not supported.
@@ -132,13 +132,13 @@ pub fn current_cpu() -> u16 {
 /// Sets how much later than asked the kernel may wake the calling thread (policies other, batch and idle).
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
     // SAFETY: takes a number only.
     super::check(unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, slack_ns as libc::c_ulong) }).map(drop)
 }
 
-/// The timer slack in force; real-time threads always have none, whatever this says.
+/// Returns the timer slack in force; real-time threads always have none, whatever this value is.
 pub fn timer_slack_ns() -> Option<u64> {
     // SAFETY: takes nothing.
     let slack = unsafe { libc::prctl(libc::PR_GET_TIMERSLACK) };

@@ -9,7 +9,7 @@ use std::ptr;
 thread_local! {
     /// Set by [`on_too_long`], the SIGXCPU handler. Constant and without a destructor, so a handler may use it.
     static HELD_CPU_TOO_LONG: Cell<bool> = const { Cell::new(false) };
-    /// Whether holding its processor is what the thread is for.
+    /// True if the thread's purpose is to hold its processor.
     static MAY_HOLD_CPU: Cell<bool> = const { Cell::new(false) };
     static STAGE_SWITCHES: Cell<StageSwitches> = const { Cell::new(StageSwitches { count: 0, last_cause: None }) };
 }
@@ -19,10 +19,10 @@ extern "C" fn on_interrupt(_signal: libc::c_int) {}
 /// The kernel sends SIGXCPU to a real-time thread that computed for RLIMIT_RTTIME without once waiting. Such a
 /// thread may be keeping everybody else off its processor, so it is made an ordinary thread right here.
 ///
-/// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side.
-/// That is counted.
+/// Xenomai's cores use the same signal, under the name SIGDEBUG, for a thread that was moved to Linux's side. These
+/// signals are counted.
 extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // What it interrupted may be just about to look at the error of its own system call.
+    // The interrupted code may be just about to look at the error of its own system call.
     // SAFETY: takes nothing.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: the thread's own errno, which lives as long as the thread.
@@ -40,7 +40,7 @@ extern "C" fn on_too_long(_signal: libc::c_int, info: *mut libc::siginfo_t, _con
     }
     HELD_CPU_TOO_LONG.set(true);
     let parameter = MaybeUninit::<libc::sched_param>::zeroed();
-    // SAFETY: a plain system call, safe in a signal handler; an all-zero parameter is what SCHED_OTHER takes.
+    // SAFETY: a plain system call, safe in a signal handler; SCHED_OTHER takes an all-zero parameter.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, parameter.as_ptr()) };
     *errno = before;
 }
@@ -56,16 +56,16 @@ fn stage_switch(info: &libc::siginfo_t) -> Option<u8> {
     (value & 0xffff_ff00 == MARK).then_some(value as u8)
 }
 
-/// How often a thread was moved to Linux's side by a Xenomai core.
+/// Moves of a thread to Linux's side by a Xenomai core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StageSwitches {
-    /// How often.
+    /// Number of moves.
     pub count: u64,
     /// The core's number for the cause of the last time.
     pub last_cause: Option<u8>,
 }
 
-/// What [`count_stage_switches`] has counted for the calling thread.
+/// Returns the moves that [`count_stage_switches`] has counted for the calling thread.
 pub fn stage_switches() -> StageSwitches {
     STAGE_SWITCHES.get()
 }
@@ -73,7 +73,7 @@ pub fn stage_switches() -> StageSwitches {
 /// Counts the SIGDEBUGs that Xenomai's cores send to a thread.
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 pub fn count_stage_switches() -> io::Result<()> {
     install(libc::SIGXCPU, on_too_long as *const (), libc::SA_SIGINFO | libc::SA_RESTART)
 }
@@ -84,7 +84,7 @@ fn install(signal: libc::c_int, handler: *const (), flags: libc::c_int) -> io::R
     let mut action = unsafe { MaybeUninit::<libc::sigaction>::zeroed().assume_init() };
     action.sa_sigaction = handler as libc::sighandler_t;
     action.sa_flags = flags;
-    // SAFETY: `action` outlives the call; the handlers only do what is safe in a signal handler, and take the
+    // SAFETY: `action` outlives the call; the handlers only make calls that are safe in a signal handler, and take the
     // arguments that the flags promise them.
     super::check(unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) }).map(drop)
 }
@@ -117,7 +117,7 @@ pub(super) fn block_timer_signal() -> io::Result<libc::sigset_t> {
 /// Makes [`interrupt`] cut waits short instead of ending the process.
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 pub fn accept_interrupts() -> io::Result<()> {
     install(interrupt_signal(), on_interrupt as *const (), 0)
 }
@@ -147,11 +147,11 @@ pub fn interrupt(thread: ThreadId) {
     unsafe { libc::syscall(libc::SYS_tgkill, process, thread.0, interrupt_signal()) };
 }
 
-/// Lets the kernel make any thread of this process an ordinary one that computed under a real-time policy for
+/// Makes the kernel turn any thread of this process into an ordinary one that computed under a real-time policy for
 /// `limit_us` without once waiting.
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's error.
 pub fn limit_real_time(limit_us: u64) -> io::Result<()> {
     count_stage_switches()?;
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
@@ -164,7 +164,7 @@ pub fn limit_real_time(limit_us: u64) -> io::Result<()> {
     super::check(unsafe { libc::setrlimit(libc::RLIMIT_RTTIME, &raw const limit) }).map(drop)
 }
 
-/// Whether the calling thread ever hit the limit of [`limit_real_time`].
+/// Returns true if the calling thread ever hit the limit of [`limit_real_time`].
 #[inline]
 pub fn held_cpu_too_long() -> bool {
     HELD_CPU_TOO_LONG.get()

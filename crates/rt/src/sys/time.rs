@@ -11,7 +11,7 @@ use crate::system::{Sleep, Slept};
 
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// `ns` as the kernel takes it; what is later than a 32-bit processor's C library can say becomes the latest that it can.
+/// Converts `ns` for the kernel; a time beyond the range of a 32-bit processor's C library becomes its latest one.
 #[allow(clippy::unnecessary_cast, clippy::cast_lossless, reason = "32-bit processors")]
 pub(super) fn timespec(ns: i64) -> libc::timespec {
     let seconds = ns.div_euclid(NS_PER_S).min(libc::time_t::MAX as i64);
@@ -45,7 +45,7 @@ pub fn now_ns(clock: libc::clockid_t) -> i64 {
 /// Sleeps on `clock`, or until a signal arrives. A time before the clock's zero counts as zero.
 ///
 /// # Errors
-/// What the kernel answered, other than that a signal arrived.
+/// The kernel's error, except that a signal arrived.
 #[inline]
 pub fn sleep(clock: libc::clockid_t, sleep: Sleep) -> io::Result<Slept> {
     let (flags, time) = match sleep {

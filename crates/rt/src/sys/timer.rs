@@ -24,7 +24,7 @@ impl SystemTimer {
     /// A timer for the calling thread, not yet armed.
     ///
     /// # Errors
-    /// What the kernel answered; EINVAL for a clock it has no such timer on.
+    /// The kernel's error; EINVAL for a clock it has no such timer on.
     pub fn new(kind: TimerKind, clock: libc::clockid_t) -> io::Result<Self> {
         match kind {
             TimerKind::File => {
@@ -70,7 +70,7 @@ impl Timer for SystemTimer {
     }
 }
 
-/// A signal that arrived is no failure. ECANCELED, where civil time was set, lets the caller look at the clock again.
+/// A signal that arrived is no failure. ECANCELED, after civil time was set, makes the caller look at the clock again.
 fn interrupted(error: io::Error) -> io::Result<Expired> {
     match error.raw_os_error() {
         Some(libc::EINTR | libc::ECANCELED) => Ok(Expired::Interrupted),
@@ -128,7 +128,7 @@ impl SignalTimer {
             // A signal of the former setting may be pending: stop the timer and take it away.
             self.set(&libc::itimerspec { it_interval: timespec(0), it_value: timespec(0) })?;
             let none = timespec(0);
-            // SAFETY: set and time outlive the call; what was signalled is not asked for.
+            // SAFETY: set and time outlive the call; the signal's information is not asked for.
             while unsafe { libc::sigtimedwait(&raw const self.signals, ptr::null_mut(), &raw const none) } > 0
             {
             }

@@ -1,4 +1,4 @@
-//! What the calling thread has used so far.
+//! Resource usage of the calling thread so far.
 #![expect(unsafe_code, reason = "C calls")]
 
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What was used since `earlier`.
+    /// Returns the usage since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Usage) -> Usage {
         Usage {
@@ -37,7 +37,7 @@ pub fn thread_cpu_time_ns() -> i64 {
     super::time::now_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// What the calling thread has used.
+/// Returns the usage of the calling thread.
 pub fn of_this_thread() -> Usage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is valid for one rusage for the whole call.

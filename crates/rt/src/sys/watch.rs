@@ -1,4 +1,4 @@
-//! Being told when civil time is set, even in the middle of a sleep.
+//! Notice of a change of civil time, even in the middle of a sleep.
 #![expect(unsafe_code, reason = "C calls")]
 
 use std::fs::File;
@@ -26,7 +26,7 @@ impl ClockWatch {
     /// Watches for `sleeper`.
     ///
     /// # Errors
-    /// What the kernel answered.
+    /// The kernel's error.
     pub fn new(sleeper: ThreadId) -> io::Result<Self> {
         // SAFETY: takes numbers only.
         let timer = super::check(unsafe { libc::timerfd_create(libc::CLOCK_REALTIME, libc::TFD_CLOEXEC) })?;
@@ -64,7 +64,7 @@ fn arm(timer: &OwnedFd) -> io::Result<()> {
     let answer =
         unsafe { libc::timerfd_settime(timer.as_raw_fd(), flags, &raw const setting, ptr::null_mut()) };
     match super::check(answer) {
-        // The timer is armed; this only says once more that it had been cancelled.
+        // The timer is armed; this error only repeats that it had been cancelled.
         Err(error) if error.raw_os_error() == Some(libc::ECANCELED) => Ok(()),
         answer => answer.map(drop),
     }

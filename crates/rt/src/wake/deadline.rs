@@ -46,7 +46,7 @@ impl<S: System> WakeUp<S> for Deadline {
         match system.sleep(SleepClock::Monotonic, Sleep::Until(due_ns))? {
             Slept::ToTheEnd => Ok(Wake::Due),
             Slept::Interrupted => {
-                // What is left of the wait is a sleep again, not another period.
+                // The rest of the wait is a sleep again, not another period.
                 self.released = false;
                 Ok(Wake::Interrupted)
             }

@@ -1,4 +1,4 @@
-//! How a task waits for its due time: one file per method, and the one place that knows them all.
+//! Methods of waiting for a due time: one file per method, and the one place that knows them all.
 //!
 //! Decorators go around any of them: [`OnClock`] to sleep on another clock, [`crate::compensate`] to wake early
 //! and poll.
@@ -28,7 +28,7 @@ use jitterlab_model::{Error, MarginUsed, SleepClock, WakeMethod};
 use crate::system::{System, TimerKind};
 use crate::xenomai::Core;
 
-/// How a wait ended.
+/// End of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// The due time has come. The clock was not read after waking.
@@ -43,7 +43,7 @@ pub enum Wake {
 /// A wake-up that read the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// When the task woke, or began to poll.
+    /// Time at which the task woke, or began to poll.
     pub arrived_ns: i64,
     /// The last reading: not before the due time.
     pub now_ns: i64,
@@ -59,12 +59,12 @@ impl Arrival {
     }
 }
 
-/// What a wake-up knows at the end of a run.
+/// Properties of a wake-up at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WakeReport {
-    /// How early it woke, if on purpose.
+    /// Margin by which it woke early, if on purpose.
     pub margin: Option<MarginUsed>,
-    /// How often the clock it sleeps on was set.
+    /// Number of times the clock it sleeps on was set.
     pub clock_steps: u64,
     /// By how much that clock was moved.
     pub clock_moved_ns: i64,
@@ -101,10 +101,10 @@ pub trait WakeUp<S: System>: Send {
     /// Waits until the clock shows `due_ns`, or a signal arrives.
     ///
     /// # Errors
-    /// What the system answered: the due time has not come, and waiting for it again is of no use.
+    /// The system's error: the due time has not come, and waiting for it again is of no use.
     fn wait(&mut self, system: &S, due_ns: i64) -> io::Result<Wake>;
 
-    /// What it knows at the end.
+    /// Returns its properties at the end.
     fn report(&self) -> WakeReport {
         WakeReport::default()
     }
@@ -114,7 +114,7 @@ pub trait WakeUp<S: System>: Send {
 /// every `interval_ns`.
 ///
 /// # Errors
-/// What the system refused, and a method that needs a Xenomai core where the thread has none.
+/// The system's refusal, or a method that needs a Xenomai core where the thread has none.
 pub fn of_method<S: System>(
     system: &S,
     method: WakeMethod,

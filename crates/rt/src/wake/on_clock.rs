@@ -28,7 +28,7 @@ impl<S: System> OnClock<S> {
     /// `inner` waits for times of `clock`, in the calling thread.
     ///
     /// # Errors
-    /// What the system answered.
+    /// The system's error.
     pub fn new(inner: Box<dyn WakeUp<S>>, clock: SleepClock, system: &S) -> io::Result<Self> {
         let watch = system.kernel().watch_civil_time()?;
         let readings = (0..TRIES).map(|_| offset_of(system, clock));
@@ -54,7 +54,7 @@ struct Reading {
     /// One minus CLOCK_MONOTONIC: rather some nanoseconds too large, which makes sleeps end late, than too small,
     /// which would make them end early.
     offset_ns: i64,
-    /// How far apart the readings were.
+    /// Time between the readings.
     width_ns: i64,
 }
 

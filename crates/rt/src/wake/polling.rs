@@ -5,7 +5,7 @@ use std::hint::spin_loop;
 use super::{Arrival, Wake};
 use crate::system::System;
 
-/// Polling lets the task look whether to stop this often.
+/// Interval at which polling makes the task check its stop flag.
 const SLICE_NS: i64 = 10_000_000;
 
 /// A wait that polls, possibly in several slices.
@@ -15,7 +15,7 @@ pub(crate) struct Polling {
 }
 
 impl Polling {
-    /// Whether a wait was cut short and is to be gone on with.
+    /// Returns true if a wait was cut short and is to be resumed.
     #[inline]
     pub(crate) fn is_going_on(&self) -> bool {
         self.begun.is_some()

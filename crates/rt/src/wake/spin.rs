@@ -1,5 +1,5 @@
-//! Never waits: reads the clock until the due time. The processor is the task's alone, and what still delays the
-//! task are the holes that the system tears into it.
+//! Never waits: reads the clock until the due time. The processor is the task's alone; the remaining delays are the
+//! holes that the system tears into it.
 
 use std::io;
 

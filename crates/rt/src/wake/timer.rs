@@ -20,7 +20,7 @@ impl PeriodicTimer {
     /// A timer for the calling thread; due times are times of `clock`, usually `interval_ns` apart.
     ///
     /// # Errors
-    /// What the system answered.
+    /// The system's error.
     pub fn new(
         system: &impl System,
         kind: TimerKind,
@@ -30,7 +30,7 @@ impl PeriodicTimer {
         Ok(PeriodicTimer { timer: system.kernel().timer(kind, clock)?, interval_ns, next_ns: None })
     }
 
-    /// Whether one of the expiries to come is the due time.
+    /// Returns true if one of the expiries to come is the due time.
     fn serves(&self, due_ns: i64) -> bool {
         self.next_ns.is_some_and(|next| next <= due_ns && (due_ns - next) % self.interval_ns == 0)
     }
@@ -43,7 +43,7 @@ impl<S: System> WakeUp<S> for PeriodicTimer {
             self.next_ns = Some(due_ns);
         }
         let mut next_ns = self.next_ns.unwrap_or(due_ns);
-        // Expiries before the due time are those of missed activations.
+        // Expiries before the due time belong to missed activations.
         while next_ns <= due_ns {
             match self.timer.wait()? {
                 Expired::Times(times) => {

@@ -25,7 +25,7 @@ static PREPARING: Mutex<()> = Mutex::new(());
 /// arguments, so nothing may have happened yet that must not happen twice.
 ///
 /// # Errors
-/// What exactly is missing, and what to do about it.
+/// The missing part, and its remedy.
 pub fn prepare(core: Core) -> Result<(), Error> {
     prepare_below(Path::new("/"), core)
 }

@@ -111,7 +111,7 @@ impl Calls {
             Box::leak(Box::new([program.as_mut_ptr(), ptr::null_mut()]));
         let mut count = 1;
         let mut words: *const *mut libc::c_char = words.as_ptr();
-        // SAFETY: a count and as many words, NULL behind them, all of which live for ever.
+        // SAFETY: a count and that many words, NULL behind them, all of which live for ever.
         unsafe { (self.init)(&raw mut count, &raw mut words) };
     }
 
@@ -160,14 +160,14 @@ impl Calls {
         unsafe { (self.nanosleep)(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, due, ptr::null_mut()) }
     }
 
-    /// Whether the calling thread is on Cobalt's side. Cheap, and no mode switch by itself.
+    /// Returns true if the calling thread is on Cobalt's side. Cheap, and no mode switch by itself.
     #[inline]
     pub(super) fn in_real_time(&self) -> bool {
         // SAFETY: takes nothing.
         unsafe { (self.mode)() & XNRELAX == 0 }
     }
 
-    /// How often the calling thread changed sides since it exists.
+    /// Returns the number of times the calling thread changed sides since it exists.
     pub(super) fn mode_switches(&self) -> Option<u64> {
         let mut stat = MaybeUninit::<ThreadStat>::zeroed();
         // SAFETY: 0 is the calling thread; the pointer is valid for one structure for the whole call.

@@ -1,4 +1,4 @@
-//! Which cores there are.
+//! The Xenomai cores.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -37,8 +37,8 @@ impl Core {
         }
     }
 
-    /// Where its own build installs that library, which few people tell the dynamic linker: on Debian in a folder named
-    /// after the processor.
+    /// Returns the folders where its own build installs that library, which are rarely known to the dynamic linker: on
+    /// Debian in a folder named after the processor.
     pub fn library_folders(self) -> [PathBuf; 2] {
         let folder = Path::new(match self {
             Core::Cobalt => "/usr/xenomai/lib",

@@ -1,4 +1,4 @@
-//! What can be missing, and what to do about each.
+//! Missing parts of a core, and their remedies.
 
 #![cfg_attr(not(feature = "xenomai"), allow(dead_code, reason = "of the cores only"))]
 
@@ -16,9 +16,9 @@ pub(super) const EVL_PERMISSION: &str = "If that is about permission: let your g
 pub(super) const EVL_START: &str = "boot without evl.state=stopped, or start it as root with `evl start`, or with `echo start > /sys/devices/virtual/evl/control/state`";
 pub(super) const SIGACTION: &str = "allow sigaction in the sandbox";
 pub(super) const REPORT: &str = "report this kernel and library to jitterlab";
-/// What the dynamic linker says of a library whose thread-local storage wants to be there from the beginning.
+/// Message of the dynamic linker for a library whose thread-local storage must be there from the beginning.
 pub(super) const REFUSES: &str = "cannot be dlopen()ed";
-/// What it says of a library that is in none of its folders.
+/// Message of the dynamic linker for a library that is in none of its folders.
 pub(super) const NOWHERE: &str = "cannot open shared object file: No such file or directory";
 
 /// An attempt in a child ended the process with this status.
@@ -32,7 +32,7 @@ pub(crate) fn not_built(core: Core) -> Error {
         .remedy("build it with the cargo feature xenomai of jitterlab-rt")
 }
 
-/// The kernel has no such core: what shows that, its build option, and the parameter that turns it on and off.
+/// The kernel has no such core: the missing file, its build option, and the parameter that turns it on and off.
 pub(super) fn no_core(core: Core, missing: &str, option: &str, parameter: &str) -> Error {
     Error::refused(format!("this kernel has no running {core} core ({missing} does not exist)"))
         .remedy(format!("boot a kernel built with {option}, and not with {parameter} turned off"))
@@ -63,7 +63,7 @@ pub(super) fn not_attached(core: Core, call: &str, error: io::Error, remedy: &st
     Error::refused(format!("{core} does not take the thread ({call})")).because(error).remedy(remedy)
 }
 
-/// What moved the thread to Linux's side, in words (SIGDEBUG_* of Cobalt, EVL_HMDIAG_* of EVL).
+/// Cause of a thread's move to Linux's side, in words (SIGDEBUG_* of Cobalt, EVL_HMDIAG_* of EVL).
 pub(super) fn cause_name(core: Core, cause: u8) -> String {
     let name = match (core, cause) {
         (_, 1) => "a signal",

@@ -15,7 +15,7 @@ use super::library::{self, Loaded};
 use super::probe;
 use crate::sys::signal;
 
-/// Where the core says how it is, below the root.
+/// Folder of the core's state, below the root.
 const CONTROL: &str = "sys/devices/virtual/evl/control";
 /// EVL's CLOCK_MONOTONIC.
 const CLOCK_MONOTONIC: libc::c_int = -1;
@@ -166,7 +166,7 @@ impl Calls {
         unsafe { (self.sleep_until)(CLOCK_MONOTONIC, due) }
     }
 
-    /// Whether the calling thread is on EVL's side.
+    /// Returns true if the calling thread is on EVL's side.
     #[inline]
     pub(super) fn in_real_time(&self) -> bool {
         // SAFETY: takes nothing.

@@ -24,12 +24,12 @@ pub(super) struct Loaded {
 }
 
 /// Loads a core's library for the rest of the process. One that refuses is preloaded: then this process begins anew.
-/// `needed` says which release is needed if a function is missing.
+/// `needed` names the release that is needed if a function is missing.
 pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, Error> {
     let mut said = Vec::new();
     for name in names(core) {
         if begun_anew_with(&name) {
-            // What this program starts later is not to be a program of the core's.
+            // Programs that this one starts later are not to be programs of the core's.
             // SAFETY: a core is prepared before the program has other threads.
             unsafe { env::remove_var("LD_PRELOAD") };
             return Ok(Loaded { name, library: Library::this(), needed });
@@ -42,7 +42,7 @@ pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, Error> {
             Err(error) => said.push(error.to_string()),
         }
     }
-    // One that is there and does not load says more than one that is nowhere.
+    // The error of a library that exists and does not load helps more than that of one that is nowhere.
     let telling = said.iter().find(|said| !said.ends_with(NOWHERE)).or(said.first()).cloned();
     let library = core.libraries().join(" or ");
     Err(Error::refused(format!("{library} cannot be loaded ({})", telling.unwrap_or_default())).remedy(
@@ -51,8 +51,8 @@ pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, Error> {
     ))
 }
 
-/// What a core's library is looked for as: by its names where the dynamic linker looks, then where the core's own build
-/// puts it.
+/// Names to load a core's library by: its plain names for the dynamic linker, then its paths in the folders of the
+/// core's own build.
 fn names(core: Core) -> impl Iterator<Item = String> {
     let plain = core.libraries().iter().map(ToString::to_string);
     let in_folder = move |folder: PathBuf| core.libraries().iter().map(move |name| folder.join(name));
@@ -64,8 +64,8 @@ fn begun_anew_with(name: &str) -> bool {
     env::var_os(BEGUN_ANEW).is_some_and(|preloaded| preloaded == name)
 }
 
-/// Replaces this program by itself with the library preloaded; comes back only if that failed. What else was
-/// preloaded is left out: a foreign library's calls would move the thread to Linux's side.
+/// Replaces this program by itself with the library preloaded; returns only if that failed. Other preloaded libraries
+/// are left out: a foreign library's calls would move the thread to Linux's side.
 fn begin_anew(library: &str) -> Error {
     let mut arguments = env::args_os();
     let name = arguments.next().unwrap_or_default();
@@ -79,7 +79,7 @@ fn begin_anew(library: &str) -> Error {
 }
 
 impl Loaded {
-    /// As what it was found.
+    /// Name it was found under.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -1,12 +1,12 @@
-//! Xenomai's real-time cores beside Linux, Cobalt (Xenomai 3) and EVL (Xenomai 4), through their own libraries. They
-//! are there with the cargo feature `xenomai`; without it [`prepare`] says so.
+//! Xenomai's real-time cores next to Linux, Cobalt (Xenomai 3) and EVL (Xenomai 4), through their own libraries. They
+//! are there with the cargo feature `xenomai`; without it [`prepare`] returns an error.
 //!
 //! The libraries are loaded when a task asks for them, so that one program serves stock Linux and both cores.
 //! [`prepare`] does that once for the process; then each task's thread is attached to its core and runs on an
 //! [`OnCore`] system, whose clock and sleep are the core's.
 //!
-//! Real time can be lost silently there: a thread that calls Linux is moved to Linux's side and may stay. So
-//! whether it is on the core's side is looked at in each activation ([`jitterlab_model::Flags::NOT_REAL_TIME`]).
+//! Real time can be lost silently there: a thread that calls Linux is moved to Linux's side and may stay. So each
+//! activation checks that it is on the core's side ([`jitterlab_model::Flags::NOT_REAL_TIME`]).
 
 mod core;
 mod error;

@@ -12,7 +12,7 @@ use crate::sys::signal;
 use crate::system::{Kernel, Sleep, Slept, System, SystemReport};
 
 const NS_PER_S: i64 = 1_000_000_000;
-/// Pairs of readings of which the closest counts.
+/// Number of pairs of readings, where the closest pair counts.
 const PAIRS: usize = 32;
 
 /// [`Linux`] with the clock and the sleep of a core, for the thread that is attached to it.
@@ -27,7 +27,7 @@ pub struct OnCore {
     offset_ns: i64,
 }
 
-/// How often a thread was moved to Linux's side.
+/// Number of times a thread was moved to Linux's side.
 #[derive(Debug, Clone, Copy, Default)]
 struct ModeSwitches {
     /// By the core's own counter; `None` where it has none.

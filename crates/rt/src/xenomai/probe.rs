@@ -1,4 +1,4 @@
-//! Trying in a child what may end the process.
+//! Attempts in a child process, for calls that may end the process.
 #![expect(unsafe_code, reason = "fork")]
 
 use std::fs::File;
@@ -9,8 +9,8 @@ use jitterlab_model::Error;
 
 use super::error::Status;
 
-/// Runs `attempt` in a forked child. `Ok` if it came back with 0; otherwise what it wrote to standard error, or
-/// how it ended. Of its answer the low byte counts.
+/// Runs `attempt` in a forked child. Returns `Ok` if it returned 0; otherwise its output to standard error, or its exit
+/// status. The low byte of its answer counts.
 pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Error> {
     let (reading, writing) = pipe()?;
     // SAFETY: the process has no other threads that matter yet (see `prepare`); the child only makes the attempt
@@ -23,7 +23,7 @@ pub(super) fn in_child(attempt: impl FnOnce() -> i32) -> Result<(), Error> {
         use std::os::fd::AsRawFd;
         // SAFETY: both are open; standard error becomes the pipe.
         unsafe { libc::dup2(writing.as_raw_fd(), libc::STDERR_FILENO) };
-        // SAFETY: as above; what the library prints goes the same way.
+        // SAFETY: as above; the library's standard output goes the same way.
         unsafe { libc::dup2(writing.as_raw_fd(), libc::STDOUT_FILENO) };
         let status = attempt();
         // SAFETY: takes a number.

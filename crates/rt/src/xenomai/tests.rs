@@ -63,7 +63,7 @@ impl Machine {
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
     }
 
-    /// Runs [`child`] in a process of its own and gives back what it reports.
+    /// Runs [`child`] in a process of its own and returns its report.
     fn run(&self, core: &str, script: &[(&str, &str)]) -> String {
         let output = Command::new(env::current_exe().unwrap())
             .args(["--exact", "xenomai::tests::child", "--ignored", "--nocapture"])
@@ -82,7 +82,7 @@ impl Machine {
 const PERIOD_NS: i64 = 1_000_000;
 const COUNT: u64 = 20;
 
-/// A task on the core, and what came of it, in one line.
+/// Runs a task on the core and reports its result in one line.
 #[test]
 #[ignore = "run by the other tests as a process of its own"]
 fn child() {
@@ -110,7 +110,7 @@ fn run_task(wake: WakeMethod) -> Result<String, Error> {
         ThreadOptions { lock_memory: false, ring: 64, count: Some(COUNT), ..ThreadOptions::default() };
     let mut thread = TaskThread::spawn(&spec, &options, &Arc::new(AtomicBool::new(false)))?;
     let mut drain = thread.take_drain().unwrap();
-    // Far ahead of the core's clock, so that it never stands behind a due time by itself.
+    // Far ahead of the core's clock, so that it never shows a time before a due time by itself.
     thread.start(Linux.now_ns() + 1_000_000_000, None);
     let result = thread.finish()?.result;
     let mut rows: Vec<Activation> = Vec::new();
@@ -178,7 +178,7 @@ fn a_stopped_core_is_called_stopped_and_how_to_start_it_is_said() {
     machine.put(EVL_STATE, "stopped\n");
     let stopped = machine.run("evl", &[]);
     assert!(stopped.contains("it is stopped") && stopped.contains("evl start"), "{stopped}");
-    // A core that does not tell is tried.
+    // A core that reports no state is tried.
     fs::remove_file(machine.path("root").join(EVL_STATE)).unwrap();
     assert!(machine.run("evl", &[]).starts_with("executed 20"));
 }
@@ -199,7 +199,7 @@ fn a_library_is_found_under_the_name_that_programs_need_it_by() {
     let Some(machine) = Machine::new() else { return };
     machine.library("evl.c", "libevl.so.4", &[]);
     assert!(machine.run("evl", &[]).starts_with("executed 20"));
-    // What does not load is told before what is nowhere.
+    // The error of a library that does not load comes before that of one that is nowhere.
     fs::write(machine.path("lib/libevl.so.4"), "no library").unwrap();
     let broken = machine.run("evl", &[]);
     assert!(broken.contains("libevl.so.4: ") && !broken.contains("No such file"), "{broken}");
@@ -252,7 +252,8 @@ fn a_thread_that_the_core_does_not_take_is_an_error_with_a_remedy() {
 fn a_library_that_refuses_to_be_loaded_is_preloaded_by_beginning_anew() {
     let Some(machine) = Machine::new() else { return };
     machine.library("cobalt.c", "libcobalt.so.2", &["-Wl,-z,nodlopen"]);
-    // What somebody else preloads would call Linux behind the thread's back; children are no programs of the core.
+    // Libraries preloaded by somebody else would call Linux behind the thread's back; children are no programs of the
+    // core.
     machine.library("evl.c", "libforeign.so", &[]);
     let foreign = machine.path("lib/libforeign.so");
     let report = machine.run("cobalt", &[("LD_PRELOAD", foreign.to_str().unwrap())]);

@@ -14,7 +14,7 @@ use jitterlab_rt::{PeriodicLoop, TaskCounters, record};
 const T: i64 = 1_000;
 const COUNT: u64 = 200_000;
 
-/// What the draining thread got, and what the loop counted.
+/// Returns the records that the draining thread got, and the count of dropped ones.
 fn run(capacity: usize, drain_slowly: bool) -> (Vec<Activation>, u64) {
     let counters = Arc::<TaskCounters>::default();
     let (recorder, mut drain) = record::ring(capacity);

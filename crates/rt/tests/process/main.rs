@@ -1,4 +1,5 @@
-//! What is the whole process's or the whole machine's: limits, handlers, civil time. Apart from other tests, which would see it.
+//! Tests of state of the whole process or machine: limits, handlers, civil time. Apart from other tests, which would
+//! see it.
 
 mod clock_set;
 mod unasked;

@@ -1,4 +1,4 @@
-//! What concerns the whole process is done only when it is asked for. One test, since a process has one limit.
+//! Changes to the whole process are made only on request. One test, since a process has one limit.
 
 #![expect(unsafe_code, reason = "C calls")]
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]

@@ -1,5 +1,5 @@
-//! What every way to wait has to do, on scripted time and on the real clock: one suite for all wake-up methods and
-//! all compensations.
+//! Requirements on every way to wait, on scripted time and on the real clock: one suite for all wake-up methods and all
+//! compensations.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
@@ -59,7 +59,7 @@ fn spans(spec: &TaskSpec, wanted_ns: i64) -> bool {
     spec.wake == WakeMethod::NanosleepRelative || wanted_ns >= 0
 }
 
-/// Runs a task of this kind on fake time; `work_ns` says how long each activation works.
+/// Runs a task of this kind on fake time; each activation works for `work_ns`.
 fn run_fake(
     system: &FakeSystem,
     spec: &TaskSpec,
@@ -89,7 +89,7 @@ fn all_of(drain: &mut Drain) -> Vec<Activation> {
     all
 }
 
-/// What must hold on any clock.
+/// Checks the properties that hold on any clock.
 fn check_grid(spec: &TaskSpec, got: &[Activation]) {
     assert_eq!(got[0].index, 0, "{spec}");
     for a in got {
@@ -264,7 +264,7 @@ proptest! {
     }
 }
 
-/// Starts a task of this kind on the real clock; `None` where the system does not let it wait that way.
+/// Starts a task of this kind on the real clock; `None` if the system refuses its way to wait.
 fn start_real(spec: &TaskSpec, count: Option<u64>, stop: &Arc<AtomicBool>) -> Option<TaskThread> {
     let policy = spec.policy.unwrap_or(Policy::Other);
     let spec = TaskSpec { policy: Some(policy), ..spec.clone() };

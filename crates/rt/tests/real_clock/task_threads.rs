@@ -1,4 +1,4 @@
-//! Tasks on real threads and the real clock. Only what must hold on any machine is asserted.
+//! Tasks on real threads and the real clock. The tests assert only properties that hold on any machine.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 

@@ -13,7 +13,7 @@ pub fn read() -> i64 {
     processor::read()
 }
 
-/// What the counter is called on this processor.
+/// Name of the counter on this processor.
 pub const NAME: &str = processor::NAME;
 
 /// Why the counter cannot serve as a clock on this machine; `None` if it can.

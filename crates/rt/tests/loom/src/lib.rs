@@ -8,7 +8,7 @@ mod counters;
 #[path = "../../../src/ring.rs"]
 mod ring;
 
-/// What the counters know of the rest.
+/// Type of the other modules that the counters need.
 mod wake {
     pub(crate) use jitterlab_rt::Arrival;
 }

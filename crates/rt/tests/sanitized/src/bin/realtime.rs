@@ -30,7 +30,7 @@ impl WakeUp<Linux> for Waiting {
 
 fn main() {
     let allocates = std::env::args().len() > 1;
-    // Smaller than what is recorded, so that it is full, too.
+    // Smaller than the number of records, so that it is full, too.
     let (recorder, mut drain) = record::ring(1 << 10);
     let mut task = PeriodicLoop::every(Duration::from_micros(200))
         .wake_by(Box::new(Waiting(Nanosleep::default())))
