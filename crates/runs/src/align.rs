@@ -36,7 +36,7 @@ pub fn align(run: &Run, task: Option<&str>, witness: &Run) -> Result<RunAligned,
     Ok(RunAligned { file: file(run), witness: file(witness), channels, warnings })
 }
 
-/// When the activations of a task began, or ended where that is what its pulses say.
+/// Starts of a task's activations, or their ends where its pulses mark these.
 fn starts(run: &Run, task: usize) -> Result<Own, Error> {
     if !run.keeps_all(task) {
         return Err(run.needs_activations());

@@ -1,4 +1,4 @@
-//! What a run answers, from its scan and, where that does not suffice, from a second pass.
+//! Answers about a run, from its scan and, where that does not suffice, from a second pass.
 
 use jitterlab_analysis::causes::{ListedEvents, RunWhy};
 use jitterlab_analysis::measured::MeasuredRun;
@@ -17,9 +17,9 @@ use crate::error::{Missing, no_causes};
 use crate::run::Holder;
 
 impl Run {
-    /// Everything that is said of the run, or of its task of this name; `sections` are those that somebody asked for, and
-    /// `purpose` what it is judged for, all usual ones where none is named. How
-    /// latency modes follow each other takes a second pass, which is made only `with_transitions`.
+    /// Analyses the run, or its task of this name. `sections` are the requested ones, and `purpose` is the one to judge
+    /// it for, all usual ones where none is named. The order of latency modes takes a second pass, which is made only
+    /// `with_transitions`.
     ///
     /// # Errors
     /// The file cannot be read or is damaged, or there is no such task.
@@ -52,7 +52,7 @@ impl Run {
         Ok(RunAnalysis { file, sections, tasks, verdict, run })
     }
 
-    /// What is said of each task, from its scan.
+    /// Returns the analysis of each task, from its scan.
     fn analyses(&self, scans: &[TaskScan], with_transitions: bool) -> Result<Vec<TaskAnalysis>, Error> {
         let info = self.info();
         let mut analyses: Vec<TaskAnalysis> =
@@ -73,7 +73,7 @@ impl Run {
         Ok(analyses)
     }
 
-    /// What its figures say.
+    /// Returns its figures.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -130,14 +130,14 @@ impl Run {
         causes.ok_or_else(|| no_causes(&self.path))
     }
 
-    /// What the causes of late activations say of the run, or of its task of this name.
+    /// Returns the causes of late activations in the run, or in its task of this name.
     ///
     /// # Errors
     /// As [`Run::causes`], or there is no such task.
     pub fn why(&self, task: Option<&str>, told: ListedEvents) -> Result<RunWhy, Error> {
         let mut wanted = self.tasks(task)?;
         let causes = match self.causes() {
-            // What lists late starts, or counts what stopped the machine, tells something of them.
+            // Warnings that list late starts, or count interruptions of the machine, are a partial answer.
             Err(lacking)
                 if lacking.is(Missing::Causes) && self.info().warnings.iter().any(Warning::is_clue) =>
             {
@@ -155,7 +155,7 @@ impl Run {
         Ok(RunWhy::new(self.path().display().to_string(), &causes, run, &wanted, told))
     }
 
-    /// What breaks each of these requirements in each task (the outer list), and when.
+    /// Returns the breaches of each of these requirements in each task (the outer list), with their times.
     ///
     /// # Errors
     /// The file cannot be read, or a requirement needs every activation and not all are kept.
@@ -201,7 +201,7 @@ impl Run {
         Ok(counted.into_iter().map(of_task).collect())
     }
 
-    /// Of another tool's output: a histogram tells no order.
+    /// Counts breaches in another tool's output: a histogram has no order.
     fn breaches_of_import(
         &self,
         import: &Import,
@@ -219,7 +219,7 @@ impl Run {
         tasks.map(|(task, m)| requirements.iter().map(|r| of(task, m, r)).collect()).collect()
     }
 
-    /// Of a run that keeps spikes only: by the second, as far as histograms tell.
+    /// Counts breaches of a run that keeps spikes only: second by second, as far as histograms show them.
     fn breaches_of_slices(&self, requirements: &[&Requirement]) -> Result<Vec<Vec<Option<Breaches>>>, Error> {
         let tasks = self.info().tasks.len();
         let mut found = vec![vec![Some(Breaches::new()); requirements.len()]; tasks];
@@ -239,7 +239,7 @@ impl Run {
         Ok(found)
     }
 
-    /// How predictions from windows of this length of the run itself turned out.
+    /// Returns the reliability of predictions from windows of this length of the run itself.
     ///
     /// # Errors
     /// The file cannot be read, or not every activation is kept.

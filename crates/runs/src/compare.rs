@@ -9,14 +9,14 @@ use jitterlab_model::{Error, RunCauses};
 
 use crate::Run;
 
-/// How runs are compared.
+/// Options of a comparison of runs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CompareOptions<'a> {
     /// Only the task of this name, and of a run with one task that one; without it every task that all runs have.
     pub task: Option<&'a str>,
     /// As the University of Twente's report does.
     pub twente: bool,
-    /// Even what is not comparable.
+    /// Compare runs even if they are not comparable.
     pub anyway: bool,
     /// By how much a code path may move, of two runs in virtual time.
     pub move_tolerance_ns: Option<i64>,
@@ -31,12 +31,12 @@ fn grave(all: &[Differing]) -> String {
     grave.collect::<Vec<_>>().join("; ")
 }
 
-/// Compares runs; the first is what the others are compared with. Where runs of another setting are given, too, the two
-/// settings are compared instead.
+/// Compares runs with the first one. Where runs of another setting are given, too, the two settings are compared
+/// instead.
 ///
 /// # Errors
-/// There is no task that all of them have, they are not comparable, there are too few of a setting, one cannot be read, or code
-/// paths are asked for of what is not two runs in virtual time.
+/// There is no task that all of them have, they are not comparable, there are too few of a setting, one cannot be read,
+/// or code paths are requested of anything but two runs in virtual time.
 pub fn compare(
     runs: &[Run],
     of_other_setting: &[Run],
@@ -124,15 +124,15 @@ fn paths(
     Ok(Some(PathsCompared::new(latencies, causes)))
 }
 
-/// What delayed a task, of these numbers in the runs.
+/// Causes of a task's delays; `numbers` are its numbers in the runs.
 fn of_task(causes: &[RunCauses], labels: &[String], numbers: &[usize]) -> Option<CausesCompared> {
     let each = causes.iter().zip(labels).zip(numbers);
     let known = each.map(|((causes, label), number)| Some((label.clone(), causes.tasks.get(*number)?)));
     CausesCompared::from_runs(&known.collect::<Option<Vec<_>>>()?)
 }
 
-/// For each task that is compared, its number in every run: by name, or the only one there is. A name that was asked for
-/// stands for the only task of a run, too.
+/// Returns for each compared task its number in every run: by name, or the only task. A requested name also means the
+/// only task of a run.
 fn matching(runs: &[&Run], name: Option<&str>) -> Result<Vec<Vec<usize>>, Error> {
     let names = |run: &Run| run.info().tasks.iter().map(|t| t.spec.name.clone()).collect::<Vec<_>>();
     if name.is_none() && runs.iter().all(|run| run.info().tasks.len() == 1) {
@@ -168,7 +168,7 @@ fn differing(runs: &[&Run], numbers: &[usize], labels: &[String]) -> Vec<Differi
         .collect()
 }
 
-/// What each run is called: its file's name without the ending, the whole path where that is not enough.
+/// Labels of the runs: the file's name without the ending, or the whole path where names are not unique.
 fn labels(runs: &[&Run]) -> Vec<String> {
     let short: Vec<String> = runs
         .iter()

@@ -1,10 +1,10 @@
-//! What a run lacks for an answer, as sentences with the remedy.
+//! Missing data of a run, as sentences with the remedy.
 
 use std::path::Path;
 
 use jitterlab_model::{Error, Gap};
 
-/// What a run lacks for an answer, as far as callers decide by it ([`Error::is`]).
+/// Data that a run lacks for an answer, as far as callers decide by it ([`Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
@@ -14,7 +14,7 @@ pub enum Missing {
     Causes,
 }
 
-/// What it keeps instead: `spikes` or `a histogram`.
+/// `kept` names the data it has instead: `spikes` or `a histogram`.
 pub(crate) fn needs_activations(path: &Path, kept: &str) -> Error {
     Error::not_measured(format!("{} keeps only {kept}, and this needs every activation", path.display()))
         .remedy("measure with `jitterlab run --keep all`")

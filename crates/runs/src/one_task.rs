@@ -1,4 +1,4 @@
-//! One task of a run, for what is judged by a single one: a motor, a control loop.
+//! One task of a run, for models that need a single one: a motor, a control loop.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,16 +11,16 @@ use jitterlab_trace::Columns;
 use crate::Run;
 use crate::error::nothing_known;
 
-/// A task of a run, with its standing figures, what speaks against them, and its activations when they are wanted.
+/// A task of a run, with its figures, their caveats, and its activations on demand.
 #[derive(Debug)]
 pub struct OneTask {
     run: Run,
     number: usize,
     /// Its standing figures.
     pub stats: TimingStats,
-    /// What the run itself warns of.
+    /// Warnings of the run itself.
     pub warnings: Vec<Warning>,
-    /// What they mean, and what speaks against them.
+    /// Consequences of the warnings, and further caveats.
     pub caveats: Vec<Caveat>,
     /// Place of its largest latency among its rows; `None` where not every activation is kept.
     worst_row: Option<u64>,
@@ -29,13 +29,14 @@ pub struct OneTask {
     clocks: Option<TwoClocks>,
 }
 
-/// Due times that another tool told by another clock than the starts: no motor and no loop is late by what these gain.
+/// Due times that another tool stated by another clock than the starts: this drift delays no motor and no loop.
 #[derive(Debug, Clone, Copy)]
 struct TwoClocks {
     first_due_ns: i64,
     /// By how many millionths starts gain on due times.
     millionths: f64,
-    /// The smallest latency without that: what the clocks were apart is not known, and the earliest counts as punctual.
+    /// The smallest latency without the drift: the offset of the clocks is unknown, and the earliest start counts as
+    /// punctual.
     least_ns: i64,
 }
 
@@ -72,7 +73,7 @@ impl TwoClocks {
     }
 }
 
-/// What one pass gathers: the figures, the largest latency with its place, and how many rows there were.
+/// Results of one pass: the figures, the largest latency with its place, and the number of rows.
 #[derive(Debug, Clone)]
 struct Counted {
     stats: TimingStats,
@@ -160,7 +161,7 @@ impl OneTask {
         &self.run
     }
 
-    /// What was asked of the task.
+    /// Returns the task as requested.
     pub fn spec(&self) -> &TaskSpec {
         &self.run.info().tasks[self.number].spec
     }
@@ -170,7 +171,7 @@ impl OneTask {
         &self.run.info().tasks[self.number].spec.name
     }
 
-    /// What the source does not tell of it.
+    /// Returns the properties that its source leaves unknown.
     pub fn unknown(&self) -> &[Gap] {
         &self.run.info().tasks[self.number].unknown
     }

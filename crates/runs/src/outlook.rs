@@ -1,4 +1,4 @@
-//! How much worse a run's latency can get, and whether requirements are met.
+//! Outlook of a run: longer latencies to expect, and the verdict on requirements.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::Prediction;
@@ -8,27 +8,28 @@ use jitterlab_model::{Error, TaskRun, Warning};
 
 use crate::Run;
 
-/// What is asked about the time to come.
+/// Questions about the time to come.
 #[derive(Debug, Clone, Default)]
 pub struct Ahead {
-    /// How far to look ahead; ten times the run without it.
+    /// Horizon of the prediction in nanoseconds; ten times the run without it.
     pub horizon_ns: Option<i64>,
-    /// What shall be supported: how long a run takes that does.
+    /// Requirements to support: the answer is the length of a run that supports them.
     pub claims: Vec<Requirement>,
-    /// What alone is to be decided.
+    /// Requirements to decide; if there are any, nothing else is answered.
     pub requirements: Vec<Requirement>,
-    /// So many values that break a requirement ever come together, as is known otherwise.
+    /// Upper limit of consecutive values that break a requirement, if it is known from elsewhere.
     pub burst_at_most: Option<u64>,
-    /// Predictions from windows of this length of the run itself, held against what came next, in place of all else.
+    /// Window of a backtest in nanoseconds: predictions from such windows of the run itself, compared with the values
+    /// that followed, in place of all else.
     pub backtest_ns: Option<i64>,
 }
 
 impl Run {
-    /// How much worse it can get, or whether requirements are met: of the task of this name, or of all.
+    /// Predicts the latency, or decides requirements: for the task of this name, or for all.
     ///
     /// # Errors
-    /// There is no such task, the file cannot be read, it keeps too little for what is asked, the horizon is not above 0, or a
-    /// claim is one that no run supports.
+    /// There is no such task, the file cannot be read, it keeps too little for the question, the horizon is not above
+    /// 0, or no run supports a claim.
     pub fn outlook(&self, task: Option<&str>, ahead: &Ahead) -> Result<Outlook, Error> {
         if ahead.horizon_ns.is_some_and(|ns| ns <= 0) {
             return Err(Error::bad_use("--horizon is a time ahead").remedy("give one above 0, such as 24h"));
@@ -47,7 +48,7 @@ impl Run {
         Ok(Outlook { file: self.path().display().to_string(), tasks, warnings })
     }
 
-    /// What is predicted of each task, unless only requirements are to be decided, which takes no scan.
+    /// Returns the prediction for each task, unless only requirements are to be decided, which takes no scan.
     fn predictions(&self, ahead: &Ahead) -> Result<(Vec<Option<Prediction>>, Vec<Warning>), Error> {
         if !ahead.requirements.is_empty() {
             return Ok((Vec::new(), self.info().warnings.clone()));

@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Fewer activations are read sooner than threads begin.
 const SHORT: u64 = 1 << 13;
 
-/// How far the reading of a run is.
+/// Progress of reading a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -29,7 +29,7 @@ pub struct Progress {
     pub of: u64,
     /// Time since reading began.
     pub taken: Duration,
-    /// Whether this is the last call.
+    /// True for the last call.
     pub finished: bool,
 }
 
@@ -43,8 +43,8 @@ impl Run {
         Ok(self.warned(seen))
     }
 
-    /// The same with the series of each task, gathered in the same pass; `total` is what [`Run::series_rows`] gives of all
-    /// runs whose series share a page.
+    /// Scans with the series of each task, gathered in the same pass; `total` is the sum of [`Run::series_rows`] over
+    /// all runs whose series share a page.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -58,7 +58,8 @@ impl Run {
         Ok(self.warned(seen.into_iter().filter_map(finished).collect()))
     }
 
-    /// What the series of each task is made of: its activations, or its slices where only spikes were kept.
+    /// Returns the number of values in the series of each task: its activations, or its slices where only spikes were
+    /// kept.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -280,7 +281,7 @@ impl Run {
     }
 
     /// Goes through the activations of all tasks by row groups over all processors: one accumulator for each task and
-    /// processor, joined in order of time. Tasks of which only distributions are known stay as they were begun.
+    /// processor, joined in order of time. Tasks known only by their distributions keep their initial accumulator.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.
@@ -323,7 +324,7 @@ impl Run {
                 thread.as_ref().is_none_or(thread::ScopedJoinHandle::is_finished)
             };
             self.watch(reader.rows(), &done, || running.iter().all(|(_, thread)| ended(thread)));
-            // What has no thread is read here.
+            // Groups without a thread are read here.
             let parts = running.into_iter();
             parts
                 .map(|(groups, thread)| thread.map_or_else(|| Some(part(groups)), |t| t.join().ok()))
@@ -348,7 +349,7 @@ impl Run {
         Ok(all.into_iter().enumerate().map(|(task, t)| t.unwrap_or_else(|| new(task))).collect())
     }
 
-    /// Returns when the work is finished; until then says how much is done.
+    /// Reports progress until the work is finished, then returns.
     fn watch(&self, of: u64, done: &AtomicU64, finished: impl Fn() -> bool) {
         let Some(progress) = &self.progress else { return };
         let begin = Instant::now();
@@ -389,7 +390,7 @@ impl Run {
     }
 }
 
-/// What one pass gathers of a task: the scan and, where it is drawn, its series.
+/// Results of one pass over a task: the scan and, where it is drawn, its series.
 struct TaskPass {
     scan: TaskScan,
     series: Option<SeriesBuilder>,

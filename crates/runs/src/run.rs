@@ -14,8 +14,8 @@ use jitterlab_trace::{
 use crate::error::{needs_activations, no_tasks};
 use crate::{Progress, Warned};
 
-/// A run that can be gone through any number of times: a run file, the journal of an unfinished run, or what another
-/// tool measured. A clone costs nothing and is of the same open file.
+/// A run that can be read any number of times: a run file, the journal of an unfinished run, or the output of another
+/// tool. A clone costs nothing and refers to the same open file.
 #[derive(Clone)]
 pub struct Run {
     pub(crate) path: PathBuf,
@@ -23,20 +23,20 @@ pub struct Run {
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
-/// What holds it.
+/// Storage of a run.
 #[derive(Debug)]
 pub(crate) enum Holder {
     /// A run file.
     File(Box<RunReader>),
     /// The journal of a run that was not closed.
     Journal(Box<JournalReader>),
-    /// What another tool left, in memory.
+    /// Output of another tool, in memory.
     Imported(Box<Import>),
 }
 
 impl Run {
-    /// Opens a run file, a journal (`NAME.part`), or else the output of another tool, of which `hints` say what it leaves
-    /// out; `-` and pipes hold such an output.
+    /// Opens a run file, a journal (`NAME.part`), or else the output of another tool, where `hints` supply the missing
+    /// properties; `-` and pipes hold such an output.
     ///
     /// # Errors
     /// The file cannot be read, is damaged, or is of no known kind.
@@ -82,7 +82,7 @@ impl Run {
         &self.path
     }
 
-    /// What people call it: its file's name.
+    /// Returns its name for people: its file's name.
     pub fn label(&self) -> String {
         self.path.file_name().map_or_else(|| "run".into(), |name| name.to_string_lossy().into_owned())
     }
@@ -124,7 +124,7 @@ impl Run {
         best.ok_or_else(|| no_tasks(&self.path))
     }
 
-    /// Whether every activation of a task is known, and not only distributions (and perhaps the spikes).
+    /// Returns true if every activation of a task is known, and not only distributions (and perhaps the spikes).
     pub fn keeps_all(&self, task: usize) -> bool {
         match &*self.holder {
             Holder::File(reader) => !reader.has_slices(),
@@ -139,7 +139,7 @@ impl Run {
         needs_activations(&self.path, kept)
     }
 
-    /// What the reader of anything of this run has to know.
+    /// Returns the warnings for the reader of any of its data.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = self.info().warnings.clone();
         if let Holder::Journal(journal) = &*self.holder {
@@ -148,7 +148,7 @@ impl Run {
         warnings
     }
 
-    /// A value that was read of this run, with what its reader has to know.
+    /// Returns a value that was read from this run, with the warnings for its reader.
     pub fn warned<T>(&self, value: T) -> Warned<T> {
         Warned::new(value, self.warnings())
     }

@@ -1,24 +1,24 @@
-//! What a source tells of the activations of a task.
+//! Fields of a task's activations that its source states.
 
 use jitterlab_model::Gap;
 
 use crate::Run;
 
-/// What a task's source tells of its activations: what it does not is left open in a table, and never 0.
+/// Fields of a task's activations that its source states: other fields stay empty in a table, and are never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceFields {
-    /// When they were due.
+    /// True if their due times are known.
     pub due: bool,
-    /// When they ended.
+    /// True if their ends are known.
     pub end: bool,
-    /// Where they ran, and what else their flags say.
+    /// True if their processors and flags are known.
     pub cpu: bool,
-    /// How many due times were missed before each.
+    /// True if the number of due times missed before each is known.
     pub missed: bool,
 }
 
 impl Run {
-    /// What the source tells of the activations of the task of this number.
+    /// Returns the fields that the source states for the task of this number.
     pub fn source_fields(&self, task: usize) -> SourceFields {
         let knows = |gap| self.info().tasks[task].knows(gap);
         SourceFields {

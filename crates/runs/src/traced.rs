@@ -10,7 +10,7 @@ pub(crate) fn causes(info: &RunInfo) -> Option<RunCauses> {
     let traced =
         |warning: &Warning| if let Warning::Traced(one) = warning { Some(one.clone()) } else { None };
     let all: Vec<Traced> = info.warnings.iter().filter_map(traced).collect();
-    // The interrupt is a stage of the same activation, and its causes are those of its thread.
+    // The interrupt is a stage of the same activation, with the same causes as its thread.
     let is_of = |task: &str, cpu: Option<u16>| match cpu {
         Some(cpu) => task == format!("thr-{cpu:03}"),
         None => task.starts_with("thr"),
@@ -58,7 +58,7 @@ fn interrupted(stack: &[String]) -> &[String] {
     entry.and_then(|at| stack.get(at + 1..)).filter(|rest| !rest.is_empty()).unwrap_or(stack)
 }
 
-/// Counts a part with its cause; gives the cause's number, and what shows it.
+/// Counts a part with its cause; returns the cause's number and its evidence.
 fn count(
     causes: &mut TaskCauses,
     part: &TracedPart,

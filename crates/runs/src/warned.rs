@@ -2,9 +2,9 @@
 
 use jitterlab_model::Warning;
 
-/// What was read of a run, with what its reader has to know of it.
+/// A value read from a run, with the warnings for its reader.
 ///
-/// The value is only to be had together with the warnings ([`Warned::into_parts`]), so that leaving them out takes a
+/// The value is available only together with the warnings ([`Warned::into_parts`]), so that leaving them out takes a
 /// decision at the place where it is done.
 ///
 /// ```

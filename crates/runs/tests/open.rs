@@ -1,4 +1,4 @@
-//! Everything that holds a run opens, and what it does not tell is unknown, never 0.
+//! Opening everything that holds a run; properties that it leaves open are unknown, never 0.
 
 #![expect(clippy::unwrap_used, reason = "a test without its files has failed")]
 

@@ -31,7 +31,7 @@ fn outcomes(path: &Path, requirements: &[Requirement]) -> Option<Vec<(String, Ve
     Some(judged.collect())
 }
 
-/// Every number of a line by what becomes of it.
+/// A line with every number replaced by the result of `change`.
 fn numbers(line: &str, change: impl Fn(u64) -> u64) -> String {
     let mut changed = String::new();
     let mut rest = line;
@@ -57,7 +57,7 @@ fn no_changed_statement_makes_a_broken_requirement_pass() {
             continue;
         };
         let name = original.file_name().unwrap().to_string_lossy().into_owned();
-        // Of single activations in a table each tells of itself, and of no other.
+        // Tables of single activations: each row is a statement about itself, and about no other.
         if !name.ends_with(".txt") && !name.ends_with(".json") {
             continue;
         }
@@ -83,7 +83,7 @@ fn no_changed_statement_makes_a_broken_requirement_pass() {
         seen.push(name.clone());
         let before = outcomes(&original, &requirements).unwrap();
         let path = folder.path().join("changed.txt");
-        // Whether a changed output lets something pass that is broken, and whether it still breaks all that is.
+        // First: a broken requirement passes with the changed output. Second: every outcome is unchanged.
         let try_it = |lines: &[String]| {
             fs::write(&path, lines.join("\n") + "\n").unwrap();
             let after = outcomes(&path, &requirements).unwrap_or_default();
@@ -116,7 +116,7 @@ fn no_changed_statement_makes_a_broken_requirement_pass() {
                 let mut added = lines.clone();
                 added.insert(at + 1, change.clone());
                 tried.push((how, added));
-                // Of what nothing else tells, no change can be seen.
+                // If no other statement has the same content, no change can be detected.
                 if still {
                     let mut changed = lines.clone();
                     changed[at] = change;
