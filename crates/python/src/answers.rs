@@ -1,4 +1,4 @@
-//! What runs say: analysis, prediction, comparison.
+//! Answers about runs: analysis, prediction, comparison.
 
 use jitterlab_analysis::causes::ListedEvents;
 use jitterlab_analysis::compare::RunsCompared;
@@ -22,7 +22,7 @@ use crate::time::{Time, ns};
 #[pyclass(frozen)]
 pub(crate) struct Answer(Box<dyn Answered>);
 
-/// What Python asks of a result, whatever its type.
+/// Requests of Python to a result, whatever its type.
 trait Answered: Send + Sync {
     fn json(&self) -> Result<String, Error>;
     fn text(&self, extent: Extent, terminal: Terminal) -> String;
@@ -95,7 +95,7 @@ impl Answer {
     }
 }
 
-/// What a run shows.
+/// Analyses a run.
 #[pyfunction]
 pub(crate) fn analysis(
     py: Python<'_>,
@@ -119,7 +119,7 @@ pub(crate) fn analysis(
     })
 }
 
-/// Late activations that are told one by one.
+/// Number of late activations that are listed one by one.
 const LATEST: usize = 10;
 
 /// Why starts were late.
@@ -136,7 +136,7 @@ fn requirements(texts: &[String]) -> PyResult<Vec<Requirement>> {
     texts.iter().map(|text| text.parse().or_raise()).collect()
 }
 
-/// How much worse it can get.
+/// Predicts the latency of a run, or decides requirements.
 #[pyfunction]
 pub(crate) fn outlook(
     py: Python<'_>,
@@ -162,7 +162,7 @@ pub(crate) fn outlook(
     })
 }
 
-/// Which differences are real.
+/// Compares runs.
 #[pyfunction]
 pub(crate) fn comparison(
     py: Python<'_>,

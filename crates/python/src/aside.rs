@@ -1,4 +1,4 @@
-//! Long work beside Python: other threads of the program go on, and Ctrl-C ends the wait.
+//! Long work next to Python: other threads of the program go on, and Ctrl-C ends the wait.
 use std::fmt::Display;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -9,7 +9,7 @@ use pyo3::{PyResult, Python};
 
 use crate::error::OrRaise;
 
-/// How long Ctrl-C waits at most.
+/// Longest time that Ctrl-C waits.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Does the work on a thread of its own without Python's lock. Where Python raises meanwhile, as at Ctrl-C, the work is left

@@ -1,5 +1,5 @@
-//! The activations of a run as record batches of Arrow: the columns and the description of the run file; what a source does
-//! not tell is null.
+//! The activations of a run as record batches of Arrow: the columns and the description of the run file; fields that a
+//! source leaves unknown are null.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Those of the tasks of these numbers.
+    /// Creates the batches of the tasks of these numbers.
     ///
     /// # Errors
     /// No activation of them is kept.

@@ -1,4 +1,4 @@
-//! What goes wrong, as one class of exceptions with the sentences of the program.
+//! Errors as one class of exceptions with the sentences of the program.
 
 use pyo3::PyErr;
 use pyo3::PyResult;
@@ -12,7 +12,7 @@ create_exception!(
     "What was asked cannot be done. The message says why, and what to do instead."
 );
 
-/// Says an error as Python has it.
+/// Conversion of an error into a Python exception.
 pub(crate) trait OrRaise<T> {
     /// The value, or the exception.
     fn or_raise(self) -> PyResult<T>;

@@ -1,5 +1,5 @@
-//! The Python package's own module, `jitterlab._native`: what its Python calls, each an ability of another crate. Answers stay
-//! here and are held by Python; activations go to it as Arrow, in place.
+//! The Python package's own module, `jitterlab._native`: the functions that its Python calls, each an ability of
+//! another crate. Answers stay here and are held by Python; activations go to it as Arrow, in place.
 #![expect(clippy::needless_pass_by_value, reason = "Python hands values over")]
 #![expect(clippy::too_many_arguments, reason = "each is a named argument in Python")]
 
@@ -15,7 +15,7 @@ mod time;
 
 use pyo3::pymodule;
 
-/// What `jitterlab` is made of; import that.
+/// Native part of `jitterlab`; import that package.
 #[pymodule]
 mod _native {
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! What a run's timing means for a motor or a loop.
+//! Consequences of a run's timing for a motor or a loop.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ use crate::aside::aside;
 use crate::error::OrRaise;
 use crate::run::Run;
 
-/// What was asked, each as text, and taken out where it is answered.
+/// The options, each as text; they are removed where they are read.
 struct Asked(HashMap<String, String>);
 
 impl Asked {
@@ -47,7 +47,7 @@ impl Asked {
         self.read(name, parse_duration_ns)
     }
 
-    /// Refuses what nothing has asked for.
+    /// Refuses options that nothing has read.
     fn end(self) -> PyResult<()> {
         let left = self.0.into_keys().next();
         left.map_or(Ok(()), |name| Err(Error::bad_use(format!("{name:?} is no option of this"))).or_raise())
@@ -73,7 +73,7 @@ impl Asked {
     }
 }
 
-/// What a run's timing, or a jitter, means for a stepper axis.
+/// Consequences of a run's timing, or of a jitter, for a stepper axis.
 #[pyfunction]
 pub(crate) fn stepper(
     py: Python<'_>,
@@ -108,7 +108,7 @@ pub(crate) fn stepper(
     })
 }
 
-/// What a run's timing, or given execution times, mean for a control loop.
+/// Consequences of a run's timing, or of given execution times, for a control loop.
 #[pyfunction]
 pub(crate) fn servo(
     py: Python<'_>,

@@ -52,13 +52,13 @@ impl Recording {
         Ok(Loop { task: Some(self.with(|run| run.task_loop(task))?) })
     }
 
-    /// What was asked for and refused.
+    /// Returns the refused requests.
     fn refused(&self) -> PyResult<Vec<String>> {
         let said = |refused: &Refusal| format!("{} ({}): {}", refused.what, refused.why, refused.remedy);
         self.with(|run| Ok::<_, Error>(run.refused().iter().map(said).collect()))
     }
 
-    /// What a task did so far.
+    /// Returns the figures of a task so far.
     fn figures(&self, task: &str) -> PyResult<Figures> {
         let seen = self.with(|run| run.figures(task))?;
         let timing = seen.timing;
@@ -88,7 +88,7 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        // What cannot be closed now keeps its journal.
+        // A run that cannot be closed now keeps its journal.
         let _ = self.over().map(recording::Recording::close);
     }
 }
@@ -152,13 +152,13 @@ pub(crate) struct Loop {
 /// Something that stays on its thread while Python's lock is given back.
 struct Here<T>(T);
 
-// SAFETY: `Python::detach` calls what it is given on the thread that calls it; nothing is sent.
+// SAFETY: `Python::detach` calls its argument on the thread that calls it; nothing is sent.
 unsafe impl<T> Send for Here<T> {}
 
 #[pymethods]
 impl Loop {
-    /// Ends the activation that runs, and waits for the next: its number, when it was due, and when it began, or nothing at
-    /// the end. It begins when Python's lock is had again.
+    /// Ends the running activation and waits for the next. Returns its number, due time and start, or nothing at the
+    /// end. It starts when Python's lock is held again.
     fn wait(&mut self, py: Python<'_>) -> PyResult<Option<(u64, i64, i64)>> {
         let Some(task) = self.task.as_mut() else { return Ok(None) };
         let here = Here(task);
@@ -176,7 +176,7 @@ impl Loop {
     }
 }
 
-/// Writes a run file of what was measured otherwise: `columns` are the times of one task in nanoseconds.
+/// Writes a run file of data measured otherwise: `columns` are the times of one task in nanoseconds.
 #[pyfunction]
 pub(crate) fn write(
     path: PathBuf,

@@ -30,7 +30,7 @@ fn unit_ns(unit: &str) -> PyResult<i64> {
         .or_raise()
 }
 
-/// Texts, each read as what it stands for.
+/// Parses each of the texts.
 fn read<T: std::str::FromStr<Err: std::fmt::Display>>(texts: &[String]) -> PyResult<Vec<T>> {
     texts.iter().map(|text| text.parse().or_raise()).collect()
 }
@@ -73,7 +73,7 @@ impl Run {
         self.run.path().into()
     }
 
-    /// What people call it.
+    /// Returns its name for people.
     #[getter]
     fn label(&self) -> String {
         self.run.label()
@@ -85,12 +85,12 @@ impl Run {
         serde_json::to_string(&info).or_raise()
     }
 
-    /// What has to be known of it.
+    /// Returns its warnings, as sentences.
     fn warnings(&self) -> Vec<String> {
         self.run.warnings().iter().map(warnings::sentence).collect()
     }
 
-    /// What its source does not tell of each task.
+    /// Returns for each task the properties that its source leaves unknown.
     fn unknown(&self) -> Vec<(String, Vec<String>)> {
         let of = |task: &TaskRun| {
             (task.spec.name.clone(), task.unknown.iter().map(|gap| warnings::gap(*gap).to_owned()).collect())
@@ -98,7 +98,7 @@ impl Run {
         self.run.info().tasks.iter().map(of).collect()
     }
 
-    /// How many activations are kept.
+    /// Returns the number of kept activations.
     fn rows(&self, task: Option<&str>) -> PyResult<u64> {
         Ok(self.run.tasks(task).or_raise()?.into_iter().map(|task| self.run.rows(task)).sum())
     }
