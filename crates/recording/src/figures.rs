@@ -1,17 +1,17 @@
-//! What a program may ask of its own run.
+//! Figures that a program may ask of its own run.
 
-/// What a task did so far.
+/// Figures of a task so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Figures {
     /// Activations that ran.
     pub executed: u64,
     /// Activations that ran and are not in the file.
     pub lost: u64,
-    /// What is known once there is a due time: from the first activation on, or from when a grid is fitted to the starts.
+    /// Timing, known once there is a due time: from the first activation on, or from the fit of a grid to the starts.
     pub timing: Option<Timing>,
 }
 
-/// How a task kept to its due times so far.
+/// Timing of a task relative to its due times so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// Due times that were never served.

@@ -11,21 +11,21 @@ use crate::figures::Timing;
 /// The grid is fitted to the starts of this time at least, and to this many at most.
 const WITHIN_NS: i64 = 2_000_000_000;
 const MOST: usize = 1 << 17;
-/// Which wait begins an activation is not the question here: there is one loop.
+/// A dummy key: there is one loop, so its waits need not be distinguished.
 const KEY: WaitKey = WaitKey { call: Call::Other(0), object: 0 };
 
 /// Puts activations on their grid.
 #[derive(Debug)]
 pub(crate) struct Fitting {
-    /// The period, where it is said.
+    /// The period, if it is stated.
     period_ns: Option<i64>,
     overrun: Overrun,
-    /// What came before the grid was found, and how many make another try worth it.
+    /// Activations before the grid was found, and their number at which another try is made.
     held: Vec<Activation>,
     enough: usize,
     within_ns: i64,
     grid: Option<Grid>,
-    /// Whether it is none that the starts show, but their mean distance.
+    /// True if the starts show no grid, and their mean distance is used.
     is_guess: bool,
     /// The last that was put on it.
     last: Option<Activation>,
@@ -37,12 +37,12 @@ pub(crate) struct Fitting {
 enum Grid {
     /// Every due time is served in turn.
     InTurn { origin_ns: i64, period_ns: i64 },
-    /// An activation serves the last due time before it. With the end of what ran last.
+    /// An activation serves the last due time before it. With the previous activation.
     Follows(Box<Follower>, Option<Activation>),
 }
 
 impl Fitting {
-    /// For a task that says its period, or does not.
+    /// For a task with or without a stated period.
     pub(crate) fn new(spec: &TaskSpec, says_period: bool) -> Self {
         Fitting {
             period_ns: says_period.then_some(spec.period_ns),
@@ -57,18 +57,18 @@ impl Fitting {
         }
     }
 
-    /// The period, where it is said.
+    /// The period, if it is stated.
     pub(crate) fn period_ns(&self) -> Option<i64> {
         self.period_ns
     }
 
-    /// What is known before the first activation, for a journal whose program is killed.
+    /// Returns the properties that are unknown before the first activation, for a journal whose program is killed.
     pub(crate) fn unknown(&self) -> Vec<Gap> {
         let period = self.period_ns.is_none().then_some(Gap::Period);
         [Gap::Settings, Gap::Phase].into_iter().chain(period).collect()
     }
 
-    /// Takes the next activations in their order; the answer are those that are on the grid.
+    /// Takes the next activations in their order; returns those that are on the grid.
     pub(crate) fn place(&mut self, rows: &[Activation], is_last: bool) -> Vec<Activation> {
         let mut placed = Vec::new();
         if self.grid.is_some() {
@@ -139,7 +139,7 @@ impl Fitting {
                     placed.push(Activation { due_ns, flags, ..*row });
                 }
                 Some(Grid::Follows(follower, before)) => {
-                    // What the ring had no room for has no row.
+                    // Activations that the ring had no room for have no row.
                     let is_next = before.is_none_or(|before| row.index == before.index + 1);
                     let ended_ns = before.map_or(row.start_ns, |before| before.end_ns);
                     if !is_next {
@@ -171,14 +171,14 @@ impl Fitting {
         self.last.map_or(0, |last| (last.index + 1).saturating_sub(executed))
     }
 
-    /// What the grid shows, once there is one.
+    /// Returns the timing on the grid, once there is one.
     pub(crate) fn timing(&self, counted: &Snapshot) -> Option<Timing> {
         let TaskResult { executed, min_latency_ns, max_latency_ns, .. } = self.result;
         let missed = self.missed(executed + counted.dropped);
         (executed > 0).then_some(Timing { missed, min_latency_ns, max_latency_ns })
     }
 
-    /// Adds what came of it to the description of the task.
+    /// Adds its results to the description of the task.
     pub(crate) fn describe(&self, run: &mut TaskRun) -> Warning {
         let task = run.spec.name.clone();
         if let Some(result) = &mut run.result {

@@ -13,9 +13,9 @@ use crate::shared::{Shared, Taken};
 pub struct Begun {
     /// The number of its due time on the grid, from 0.
     pub index: u64,
-    /// When it was due, in nanoseconds of CLOCK_MONOTONIC.
+    /// Due time, in nanoseconds of CLOCK_MONOTONIC.
     pub due_ns: i64,
-    /// When it began, in nanoseconds of CLOCK_MONOTONIC.
+    /// Start, in nanoseconds of CLOCK_MONOTONIC.
     pub start_ns: i64,
 }
 
@@ -80,8 +80,8 @@ impl Loop {
         Some(begun)
     }
 
-    /// The work of the activation that runs begins only now, as where an interpreter had to be waited for: what passed until
-    /// now is part of its latency. Gives its new beginning, in nanoseconds of CLOCK_MONOTONIC.
+    /// Begins the work of the running activation only now, as after a wait for an interpreter's lock: the time until
+    /// now is part of its latency. Returns the new start, in nanoseconds of CLOCK_MONOTONIC.
     pub fn begins_now(&mut self) -> Option<i64> {
         self.open.as_mut().map(|open| self.task.begins_now(open))
     }

@@ -27,9 +27,9 @@ impl Probed {
             Some(recorder) if fitted => Probe::without_due_times(&spec, recorder),
             recorder => Probe::new(&spec, recorder),
         };
-        // How it waits and what it does is the loop's own affair.
+        // The loop alone decides its way of waiting and its work.
         let run = TaskRun { granted: found().ok(), unknown: vec![Gap::Settings], ..TaskRun::new(spec) };
-        // Whether it will say its due times shows later: a run that is killed does not tell.
+        // The loop may state its due times later: in a run that is killed before, they are unknown.
         let until_then = TaskRun { unknown: vec![Gap::Settings, Gap::Phase], ..run.clone() };
         shared.began(number, &until_then, probe.counters().clone(), &[]);
         Ok(Probed { probe, shared: shared.clone(), number, run, fitted, missing: 0 })
@@ -47,7 +47,7 @@ impl Probed {
         self.probe.begin_at(due_ns);
     }
 
-    /// So many activations ran that were not handed over, as those of a second thread: they count as lost.
+    /// Counts activations that ran and were not recorded, as those of a second thread: they count as lost.
     pub fn misses_records(&mut self, activations: u64) {
         self.missing = self.missing.saturating_add(activations);
     }

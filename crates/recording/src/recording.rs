@@ -51,7 +51,7 @@ impl Recording {
         let writing = writer.map(|writer| {
             let shared = shared.clone();
             let thread = thread::Builder::new().name("jitterlab".into());
-            // It closes the file as well, so that what a full disk or a limit does to it stays with this thread.
+            // It closes the file as well, so that errors of a full disk or a limit stay with this thread.
             let write = move || {
                 outlive_file_limits();
                 shared.collect(writer).finish(shared.described()).map(|_| ())
@@ -68,7 +68,7 @@ impl Recording {
     /// Sets the calling thread up and makes a loop of the task of this name for it. Each task is given once.
     ///
     /// # Errors
-    /// There is no such task, it is taken, or the system refuses what a loop cannot do without.
+    /// There is no such task, it is taken, or the system refuses something that a loop needs.
     pub fn task_loop(&self, task: &str) -> Result<Loop, Error> {
         self.shared.here()?;
         Loop::new(&self.shared, task)
@@ -93,7 +93,7 @@ impl Recording {
         self.shared.stop.clone()
     }
 
-    /// What a task did so far.
+    /// Returns the figures of a task so far.
     ///
     /// # Errors
     /// There is no such task.
@@ -101,7 +101,7 @@ impl Recording {
         self.shared.here()?.figures(task)
     }
 
-    /// What was asked for and refused, so far.
+    /// Returns the requests refused so far.
     pub fn refused(&self) -> Vec<Refusal> {
         self.shared.here().map(Shared::refused).unwrap_or_default()
     }
@@ -109,7 +109,8 @@ impl Recording {
     /// Ends its loops and makes the run file.
     ///
     /// # Errors
-    /// The process is a child of the one that began the run; the file cannot be written whole: the journal beside it stays, and `jitterlab recover` makes the file of it.
+    /// The process is a child of the one that began the run; the file cannot be written whole: the journal next to it
+    /// stays, and `jitterlab recover` makes the file of it.
     pub fn close(mut self) -> Result<(), Error> {
         self.shared.here()?.end();
         let Some(writing) = self.writing.take() else { return Ok(()) };

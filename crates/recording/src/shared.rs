@@ -1,4 +1,4 @@
-//! What loops, probes and the writing thread of a run share.
+//! State shared by the loops, probes and writing thread of a run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ pub fn forked() -> Error {
         .remedy("begin a run of its own here")
 }
 
-/// How long activations stay in their ring.
+/// Time that activations stay in their ring.
 const COLLECT_EVERY: Duration = Duration::from_millis(20);
 /// A ring holds as many activations as fit into this time: a stalled disk or a busy machine loses none of them.
 const RING: Duration = Duration::from_secs(2);
-/// And at least, and at most, so many.
+/// Least and largest number of activations in a ring.
 const RING_ROWS: std::ops::RangeInclusive<u128> = 1_024..=1 << 18;
 
-/// What loops, probes and the writing thread share of a run.
+/// State that the loops, probes and writing thread of a run share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     shared: Mutex<SharedRun>,
@@ -42,12 +42,12 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 struct SharedRun {
     info: RunInfo,
-    /// Whether the description says more than the journal's.
+    /// True if the description has more than the journal's.
     changed: bool,
     lanes: Vec<Lane>,
 }
 
-/// What is known of a task while the run goes on.
+/// State of a task while the run goes on.
 #[derive(Debug, Default)]
 struct Lane {
     taken: bool,
@@ -63,9 +63,9 @@ struct Lane {
 pub(crate) struct Taken {
     pub(crate) number: usize,
     pub(crate) spec: TaskSpec,
-    /// Where its activations go, if they are recorded.
+    /// Destination of its activations, if they are recorded.
     pub(crate) recorder: Option<Recorder>,
-    /// Whether its due times are found when they are recorded.
+    /// True if its due times are found when they are recorded.
     pub(crate) fitted: bool,
 }
 
@@ -83,7 +83,7 @@ impl SharedRun {
 }
 
 impl Shared {
-    /// Of a run that begins, with what finds the due times of its tasks where they do not say them.
+    /// State of a run that begins; `fittings` find the due times of tasks that do not state them.
     pub(crate) fn new(info: RunInfo, fittings: Vec<Option<Fitting>>, is_recorded: bool) -> Self {
         let lanes = fittings.into_iter().map(|fitting| Lane { fitting, ..Lane::default() }).collect();
         Shared {
@@ -95,8 +95,8 @@ impl Shared {
         }
     }
 
-    /// Whether this is the process that began the run: in a child of fork(2) nobody writes its file, and its locks may be held for
-    /// ever.
+    /// Returns true in the process that began the run: in a child of fork(2) nobody writes its file, and its locks may
+    /// be held for ever.
     pub(crate) fn is_here(&self) -> bool {
         self.process == origin::process()
     }
@@ -171,7 +171,7 @@ impl Shared {
         shared.info.warnings.extend(warning);
     }
 
-    /// What a task did so far.
+    /// Returns the figures of a task so far.
     pub(crate) fn figures(&self, name: &str) -> Result<Figures, Error> {
         let shared = self.lock_run();
         let lane = &shared.lanes[shared.number(name)?];
@@ -187,12 +187,12 @@ impl Shared {
         Ok(Figures { executed: counted.executed, lost: counted.dropped, timing })
     }
 
-    /// What was asked for and refused, so far.
+    /// Returns the requests refused so far.
     pub(crate) fn refused(&self) -> Vec<Refusal> {
         self.lock_run().info.refused.clone()
     }
 
-    /// Tells the writing thread to end, and every loop.
+    /// Ends the writing thread and every loop.
     pub(crate) fn end(&self) {
         self.stop.store(true, Ordering::Relaxed);
         self.closing.store(true, Ordering::Release);
@@ -203,7 +203,7 @@ impl Shared {
         let shared = self.lock_run();
         let mut info = shared.info.clone();
         for (task, lane) in info.tasks.iter_mut().zip(&shared.lanes) {
-            // Its loop or probe goes on, but what it does is not recorded any more.
+            // Its loop or probe goes on, but is not recorded any more.
             let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
             task.result = task.result.take().or_else(shown);
             info.warnings.extend(lane.fitting.as_ref().map(|fitting| fitting.describe(task)));
@@ -217,7 +217,7 @@ impl Shared {
         let mut drains: Vec<(usize, Drain)> = Vec::new();
         let mut rows = Vec::new();
         loop {
-            // In this order: what was recorded before the end is seen once the end is seen.
+            // In this order: records made before the end are seen once the end is seen.
             let closing = self.closing.load(Ordering::Acquire);
             let new = |(task, lane): (usize, &mut Lane)| Some((task, lane.drain.take()?));
             let described = {
@@ -233,7 +233,7 @@ impl Shared {
                 if let Some(fitting) = &mut self.lock_run().lanes[*task].fitting {
                     rows = fitting.place(&rows, closing || drain.is_finished());
                 }
-                // It is told once that recording ended; the figures go on.
+                // The warning is given once, when recording ends; the figures go on.
                 if let Err(error) = writer.append(*task, &rows) {
                     let warning = Warning::RecordingEnded { reason: error.to_string() };
                     self.lock_run().info.warnings.push(warning);
