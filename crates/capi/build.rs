@@ -1,4 +1,4 @@
-//! The shared library says which interface it has, so that programs find the one they were linked with.
+//! Stores the interface version in the shared library, so that programs find the one they were linked with.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! What can go wrong, and what the calling thread was last told of it.
+//! Errors of the C interface, and the last one noted for the calling thread.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString};
@@ -47,8 +47,8 @@ thread_local! {
     static NO_RUN: RefCell<Option<String>> = RefCell::default();
 }
 
-/// Notes why a call of this thread failed. Where it was handed on the NULL of a run that could not be begun, why that was so is
-/// said.
+/// Notes the error of a failed call of this thread. If the call got the NULL of a run that could not be begun, notes
+/// the error of that run.
 pub(crate) fn note(error: &Error) {
     let why = NO_RUN.try_with(RefCell::take).ok().flatten();
     let text = match &why {
@@ -61,18 +61,18 @@ pub(crate) fn note(error: &Error) {
     let _ = LAST.try_with(|last| last.replace(text));
 }
 
-/// Remembers whether this thread's last run could be begun, and why not.
+/// Remembers the error of this thread's last attempt to begin a run, if it failed.
 pub(crate) fn remember<T>(begun: Result<T, Error>) -> Result<T, Error> {
     NO_RUN.set(begun.as_ref().err().map(ToString::to_string));
     begun
 }
 
-/// The last that was noted, at an address that stays until the next.
+/// The last note, at an address that stays valid until the next.
 pub(crate) fn last() -> *const std::ffi::c_char {
     LAST.with_borrow(|last| CStr::as_ptr(last))
 }
 
-/// The value, or the note why there is none.
+/// The value; if there is none, the error is noted.
 pub(crate) fn noted<T>(outcome: Result<T, impl Into<Error>>) -> Option<T> {
     outcome.map_err(Into::into).inspect_err(note).ok()
 }

@@ -32,7 +32,7 @@ impl<T> Handle<T> {
     /// is counted.
     ///
     /// # Safety
-    /// `at` is NULL or may be read; the thread that may use what is held has no other reference to it.
+    /// `at` is NULL or may be read; the thread that may use the content has no other reference to it.
     #[inline]
     pub(crate) unsafe fn held<'a>(at: *mut Self, kind: Kind, begins: bool) -> Option<&'a mut T> {
         let owner = origin::thread() | kind as usize;
@@ -49,7 +49,7 @@ impl<T> Handle<T> {
         None
     }
 
-    /// Whether the calling thread is the first; else says why it may not use what is held.
+    /// Returns true if the calling thread is the first; otherwise notes the reason why it may not use the content.
     #[cold]
     unsafe fn is_first(at: *mut Self, kind: Kind, owner: usize, begins: bool) -> bool {
         // SAFETY: as the caller of `held` promises.
@@ -81,7 +81,8 @@ impl<T> Handle<T> {
         handle
     }
 
-    /// Takes out what is held, with the activations that were refused; from any thread, since the one it is of may be over.
+    /// Takes out the content, with the number of refused activations; from any thread, since the owning one may have
+    /// ended.
     ///
     /// # Safety
     /// As for [`Handle::held`].
@@ -109,7 +110,7 @@ pub(crate) fn made<T>(
     made.map_or(ptr::null_mut(), |made| Handle::new(kind, thread, made))
 }
 
-/// Does what a call is for; a panic ends here, and is a note.
+/// Runs a call; a panic ends here, and is noted.
 #[inline]
 pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| note(&broken())).ok()

@@ -1,9 +1,9 @@
-//! Runs, loops and probes, told apart by what stands first where C's pointers lead.
+//! Runs, loops and probes, distinguished by the first word at C's pointers.
 #![expect(unsafe_code, reason = "C hands over pointers")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a pointer should lead to.
+/// Kind of object that a pointer leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum Kind {
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// Whether something of this kind stands here, as far as can be seen.
+    /// Returns true if an object of this kind is here, as far as this can be checked.
     ///
     /// # Safety
     /// `at` is NULL, or may be read.

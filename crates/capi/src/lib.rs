@@ -1,5 +1,5 @@
-//! `libjitterlab`: what a program in C or C++ links to have jitterlab's loop, probe and recording. Every ability is that of
-//! another crate; here are only the calls. What they promise stands in `include/jitterlab.h`.
+//! `libjitterlab`: the library that a program in C or C++ links to have jitterlab's loop, probe and recording. Every
+//! ability is that of another crate; this one has only the calls. `include/jitterlab.h` documents them.
 
 mod error;
 mod handle;

@@ -50,7 +50,7 @@ pub unsafe extern "C" fn jitterlab_loop_done(on: *mut Handle<Loop>) {
     caught(|| unsafe { Handle::held(on, Kind::Loop, false) }.map(Loop::done));
 }
 
-/// Ends the loop and says its run what came of it.
+/// Ends the loop and hands its result to its run.
 ///
 /// # Safety
 /// As for `jitterlab_loop_wait`; its thread does not use it meanwhile.

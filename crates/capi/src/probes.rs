@@ -55,7 +55,7 @@ pub unsafe extern "C" fn jitterlab_probe_end(on: *mut Handle<Probed>) {
     caught(|| unsafe { Handle::held(on, Kind::Probe, false) }.map(Probed::end));
 }
 
-/// Ends the probe and says its run what came of it.
+/// Ends the probe and hands its result to its run.
 ///
 /// # Safety
 /// As for `jitterlab_probe_begin`; its thread does not use it meanwhile.

@@ -16,7 +16,7 @@ use crate::text::text;
 
 const TOOL: &str = concat!("libjitterlab ", env!("CARGO_PKG_VERSION"));
 
-/// A run that goes on, or was closed: it stays, so that whoever uses it again is told.
+/// A run that goes on, or was closed: it stays, so that a later use returns an error.
 #[repr(C)]
 pub struct Run {
     /// Its kind, at the place where loops and probes have theirs.
@@ -26,7 +26,7 @@ pub struct Run {
     /// The process that began it: in a child of that, a lock may be held for ever.
     process: u32,
     recording: RwLock<Option<Recording>>,
-    /// What was refused, at addresses that stay until the run is closed.
+    /// The refusals, at addresses that stay valid until the run is closed.
     refusals: Mutex<Vec<CString>>,
 }
 
@@ -55,7 +55,7 @@ impl Run {
         is_run.then(|| unsafe { &*at }).ok_or_else(|| not_one(Kind::Run))
     }
 
-    /// What the run answers, unless it is closed, or another process's.
+    /// Returns the run's answer, unless it is closed, or another process's.
     pub(crate) fn with<T>(&self, ask: impl FnOnce(&Recording) -> Result<T, Error>) -> Result<T, Error> {
         self.check_process()?;
         let recording = self.recording.read().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl Run {
     }
 }
 
-/// What a task did so far.
+/// Figures of a task so far.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Figures {
@@ -92,7 +92,7 @@ pub struct Figures {
     pub executed: u64,
     /// Activations that ran and are not in the file.
     pub lost: u64,
-    /// Whether what follows is known: from the first activation on, or from when a grid is fitted to the starts.
+    /// True if the following fields are known: from the first activation on, or from the fit of a grid to the starts.
     pub has_timing: bool,
     /// Due times that were never served.
     pub missed: u64,
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn jitterlab_run_stop(run: *const Run) {
     }
 }
 
-/// What was asked for and refused, by number from 0; NULL behind the last.
+/// Returns the refused request of this number, from 0; NULL behind the last.
 ///
 /// # Safety
 /// As for `jitterlab_run_stop`.
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn jitterlab_run_refusal(run: *const Run, number: usize) -
     found.flatten().flatten().unwrap_or(ptr::null())
 }
 
-/// What a task did so far.
+/// Writes the figures of a task so far.
 ///
 /// # Safety
 /// As for `jitterlab_run_stop`; `task` is a string with a zero at its end, `figures` NULL or an address to write to.
@@ -182,7 +182,8 @@ pub unsafe extern "C" fn jitterlab_run_figures(
     0
 }
 
-/// Ends the run and makes its file. A run that was never begun fails here, too, so that who looks at this call alone is told.
+/// Ends the run and makes its file. A run that was never begun fails here, too, so that a program that checks this call
+/// alone notices.
 ///
 /// # Safety
 /// `run` is NULL, or was made by `jitterlab_run_new`.

@@ -7,7 +7,7 @@ use jitterlab_recording::Error;
 
 use crate::error::null;
 
-/// The text at this address; `what` it is for the error.
+/// Returns the text at this address; `what` is its name in the error.
 ///
 /// # Safety
 /// NULL, or the address of a string with a zero at its end that stays as it is while the answer is used.

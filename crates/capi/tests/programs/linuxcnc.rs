@@ -1,4 +1,5 @@
-//! The component for LinuxCNC: built by halcompile, loaded by halrun as the guide shows it, beside LinuxCNC's own timedelta.
+//! The component for LinuxCNC: built by halcompile, loaded by halrun as the guide shows it, next to LinuxCNC's own
+//! timedelta.
 
 use std::env;
 use std::fs;
@@ -79,7 +80,7 @@ fn threads_of_linuxcnc_are_recorded() {
         assert!(rows.windows(2).all(|pair| pair[1].due_ns - pair[0].due_ns == period_ns));
         assert!(rows.iter().all(|row| row.end_ns >= row.start_ns) && rows.len() > 100);
     }
-    // Which read the clock in the same activations: one that was interrupted between the two may tell them apart.
+    // Both read the clock in the same activations, but an interruption between the two readings may make them differ.
     let longest = said.lines().find(|line| line.ends_with("delta.max")).unwrap();
     let longest: i64 = longest.split_whitespace().nth(3).unwrap().parse().unwrap();
     let servo = rows.iter().find(|rows| rows[1].due_ns - rows[0].due_ns == 1_000_000).unwrap();

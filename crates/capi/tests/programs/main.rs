@@ -1,5 +1,5 @@
-//! The library from C and C++: the examples and what the guide shows are compiled and run, the header names what the library
-//! exports, and the probe does nothing but what it says.
+//! The library from C and C++: the examples and the guide's programs are compiled and run, the header names the
+//! library's exports, and the probe makes only its documented calls.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -22,7 +22,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where the libraries are built: beside this test.
+/// Folder of the built libraries: that of this test.
 fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().into()
 }
@@ -87,7 +87,7 @@ fn read(path: &Path) -> (RunInfo, Vec<Vec<Activation>>) {
     (reader.info().clone(), rows)
 }
 
-/// What holds of every task that was recorded whole.
+/// Checks the properties of every task that was recorded whole.
 fn check(info: &RunInfo, rows: &[Vec<Activation>]) {
     assert_eq!(info.stop, Some(StopReason::Closed));
     for (task, rows) in info.tasks.iter().zip(rows) {
@@ -358,7 +358,7 @@ fn misuse_is_answered_and_the_file_is_right_all_the_same() {
         (result.executed, result.dropped, rows[task].len() as u64)
     };
     assert_eq!(counts(0), (10, 0, 10));
-    // What the second thread did is not in the file, and counted.
+    // The second thread's activations are not in the file, but are counted.
     let (executed, dropped, recorded) = counts(1);
     assert_eq!((executed, executed - dropped), (5_000 + 3_000, recorded));
     assert!(dropped >= 3_000 && counts(2).2 >= 5, "{info:?}");
@@ -379,7 +379,7 @@ fn a_library_that_is_closed_goes_on_until_its_runs_end() {
     assert_eq!((rows[0].len(), info.tasks[0].result.as_ref().unwrap().executed), (300, 300));
 }
 
-/// The programs and commands of the guide, in their order: the language, and what is in the block.
+/// The programs and commands of the guide, in their order: language and text of each block.
 fn guide() -> Vec<(String, String)> {
     let text = fs::read_to_string(here().join("../../docs/guide/own-program.md")).unwrap();
     let blocks = text.split("\n```").skip(1).step_by(2);
@@ -447,7 +447,7 @@ fn it_is_installed_for_pkg_config_and_cmake() {
     };
     recorded(&program, "pkg-config.parquet");
 
-    // What the guide shows, and the static library beside it.
+    // The guide's build file, and one with the static library.
     let shown = guide().into_iter().find(|(kind, _)| kind == "cmake").unwrap().1;
     let project = folder.join("project");
     fs::create_dir(&project).unwrap();
