@@ -1,5 +1,5 @@
-//! How the program is built, for `jitterlab --version`. It runs again only where that is another: the commit is what the one who
-//! packages it says, since a checkout may have changes that no commit knows.
+//! Properties of the build, for `jitterlab --version`. The build script runs again only if they change: the commit is
+//! stated by the packager, since a checkout may have changes that no commit has.
 
 use std::env;
 use std::path::Path;

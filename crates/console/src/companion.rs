@@ -17,7 +17,7 @@ pub const DESCRIBE: &str = "--companion";
 /// The variable that names the release of the program that calls a companion.
 pub const CALLER: &str = "JITTERLAB_CALLER";
 
-/// Parses the arguments of a companion, does what they ask for and gives the exit status.
+/// Parses the arguments of a companion, executes them and returns the exit status.
 pub fn main<C: Parser>(execute: impl FnOnce(&C) -> Ending) -> ExitCode {
     memory::answer_for_threads();
     // The workers of a load are this program too.

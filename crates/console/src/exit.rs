@@ -1,4 +1,4 @@
-//! How a command ends: the exit status scripts rely on, and the sentence people read.
+//! End of a command: the exit status that scripts rely on, and the sentence for people.
 
 use std::io;
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::{interrupt, output};
 /// The exit statuses of a command that was not ended by a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// What was asked was done.
+    /// The request was fulfilled.
     Fine = 0,
     /// It was done, and a requirement or check failed.
     RequirementFailed = 1,
@@ -22,14 +22,14 @@ pub enum Status {
 }
 
 impl Status {
-    /// What several say together: what failed weighs more than what could not be told.
+    /// Returns the status of several together: a failure weighs more than an undecided verdict.
     pub fn worst(each: impl IntoIterator<Item = Status>) -> Self {
         each.into_iter()
             .reduce(|a, b| if a == Status::Fine || b == Status::RequirementFailed { b } else { a })
             .unwrap_or(Status::Fine)
     }
 
-    /// What a verdict says for the purpose that was asked for, if one was.
+    /// Returns the status for a verdict on the requested purpose, if there was one.
     pub fn from_fitness(asked: Option<Fitness>) -> Self {
         match asked {
             None | Some(Fitness::Good | Fitness::Limited) => Status::Fine,
@@ -39,7 +39,7 @@ impl Status {
     }
 }
 
-/// What a command's `execute` returns.
+/// Result of a command's `execute`.
 pub type Ending = Result<Status, Error>;
 
 impl From<ErrorKind> for Status {
@@ -51,8 +51,8 @@ impl From<ErrorKind> for Status {
     }
 }
 
-/// Prints the failure, if any, on standard error and gives the exit status. A measurement that a signal ended before its time
-/// says so by 128 and the signal's number, as shells do, unless it says more by 1 or 2.
+/// Prints the failure, if any, on standard error and returns the exit status. A measurement that a signal ended early
+/// returns 128 plus the signal's number, as shells do, unless its own status is 1 or 2.
 pub fn report(ending: Ending) -> ExitCode {
     const EIO: i32 = 5;
     let signal = interrupt::signal();
@@ -60,7 +60,7 @@ pub fn report(ending: Ending) -> ExitCode {
         Ok(status) => status,
         // The reader of our output went away (`jitterlab analyze ... | head`): that is not a failure.
         Err(error) if error.io().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) => Status::Fine,
-        // A closed terminal takes no result; what was measured is in the run file.
+        // A closed terminal takes no result; the measurement is in the run file.
         Err(error) if signal.is_some() && error.io().and_then(io::Error::raw_os_error) == Some(EIO) => {
             Status::Fine
         }

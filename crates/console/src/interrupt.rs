@@ -28,7 +28,7 @@ pub fn requested() -> Result<Arc<AtomicBool>, Error> {
 /// Makes a file that may not grow any more (`ulimit -f`) an error like a full disk, where it would end the program. It is no
 /// ignored signal, so that programs that are started have their own say.
 pub fn outlive_file_limits() {
-    // Where it is refused, all is as it was.
+    // If the system refuses, nothing changes.
     let _ = flag::register(SIGXFSZ, Arc::default());
 }
 
@@ -47,7 +47,7 @@ fn listen() -> std::io::Result<Arc<AtomicBool>> {
     Ok(requested)
 }
 
-/// Whether a signal was ignored when this program began.
+/// Returns true if a signal was ignored when this program began.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::{interrupt, output};
 
-/// Opens what the same command, word by word, left in this directory; `read` is what it read from elsewhere. Where nothing
-/// can be kept, it says so.
+/// Opens the parts that the same command, word by word, left in this directory; `read` is its input from elsewhere.
+/// Prints a note where nothing can be kept.
 pub fn open(command: &str, read: &impl Serialize) -> Parts {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match Parts::new(Path::new("."), command, &(words, read)) {
@@ -36,7 +36,7 @@ pub fn close(complete: bool, close: impl FnOnce(bool) -> Result<usize, Error>) {
     }
 }
 
-/// Keeps a part, or says that no more can be kept.
+/// Keeps a part, or prints a note that no more can be kept.
 pub fn keep(parts: &mut Parts, part: &impl Serialize) {
     if let Err(error) = parts.keep(part, &[]) {
         not_kept(error);

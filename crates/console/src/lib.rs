@@ -1,4 +1,4 @@
-//! What jitterlab and its companions share on the command line, so that they look like one program.
+//! Command-line parts that jitterlab and its companions share, so that they look like one program.
 
 pub mod companion;
 pub mod description;

@@ -1,4 +1,4 @@
-//! What is measured and how long: the options that `run` shares with whatever runs it elsewhere.
+//! Subject and length of a measurement: the options that `run` shares with commands that run it elsewhere.
 
 use jitterlab_host::{DmaLatency, Request, keep_by_default, load};
 use jitterlab_model::units::{Exact, parse_duration_ns};
@@ -7,7 +7,7 @@ use jitterlab_model::{CpuSet, Error, Keep, LoadSpec, TaskSpec};
 use crate::mistakes;
 use crate::task_args::TaskArgs;
 
-/// Tasks, what runs beside them, and when it ends.
+/// Tasks, loads and the end of a measurement.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Measurement")]
 pub struct MeasureArgs {
@@ -60,12 +60,12 @@ impl MeasureArgs {
         loads(&self.load)
     }
 
-    /// Whether only a list of loads is wanted.
+    /// Returns true if only a list of loads is wanted.
     pub fn asks_for_loads(&self) -> bool {
         self.load.iter().any(|load| load == "help")
     }
 
-    /// All of it for the bench; what makes no sense on any machine is refused.
+    /// Makes the request for the bench; refuses options that make no sense on any machine.
     pub fn request(&self) -> Result<Request, Error> {
         self.request_for(TaskSpec::default())
     }

@@ -19,7 +19,7 @@ struct OrEnd;
 #[global_allocator]
 static MEMORY: OrEnd = OrEnd;
 
-// SAFETY: every call is the system allocator's, and answers what that answers, or never.
+// SAFETY: every call is passed to the system allocator, and returns its answer, or never.
 unsafe impl GlobalAlloc for OrEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
@@ -51,8 +51,8 @@ fn given(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
     at
 }
 
-/// Takes back what is half written and ends the program: by the system's own calls, since whoever asked for memory may hold any
-/// lock. Names of files that are very long take memory themselves, and are tried once.
+/// Removes unfinished files and ends the program: by the system's own calls, since the thread that asked for memory may
+/// hold any lock. Very long file names take memory themselves, and are tried once.
 #[cold]
 fn end() -> ! {
     static ENDS: AtomicBool = AtomicBool::new(false);
@@ -84,7 +84,7 @@ mod trial {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     const VARIABLE: &str = "JITTERLAB_FAILING_ALLOCATION";
-    /// Which one is not looked up yet.
+    /// The number was not looked up yet.
     const UNKNOWN: u64 = u64::MAX;
     static LEFT: AtomicU64 = AtomicU64::new(UNKNOWN);
 

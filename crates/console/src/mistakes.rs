@@ -1,4 +1,4 @@
-//! Mistakes answered with what was meant: habits from other tools, values without their unit.
+//! Mistakes answered with the likely intention: habits from other tools, values without their unit.
 
 use std::path::Path;
 use std::process;
@@ -11,20 +11,21 @@ use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, option_of, threa
 use crate::exit::Status;
 use crate::output;
 
-/// Prints help that was asked for, or what is wrong with the arguments and what was meant, and ends the program.
+/// Prints requested help, or the error in the arguments with the likely intention, and ends the program.
 pub fn end(error: clap::Error) -> ! {
     let error = answered(error);
     if !error.use_stderr() {
         error.exit();
     }
     let said = error.render().to_string();
-    // That there is help stands in the usage.
+    // The usage shows that there is help.
     let told = said.split("\n\nFor more information").next().unwrap_or_default();
     output::note(told.trim_end());
     process::exit(Status::BadUse as i32)
 }
 
-/// The same error with what was meant, where that is known: instead of what is merely spelt alike.
+/// Returns the error with the likely intention, where that is known, instead of a suggestion that is merely spelt
+/// alike.
 fn answered(mut error: clap::Error) -> clap::Error {
     let given = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -50,7 +51,7 @@ fn answered(mut error: clap::Error) -> clap::Error {
         for alike in
             [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         {
-            // The usage is that of what is spelt alike.
+            // The usage belongs to the suggestion that is spelt alike.
             if error.remove(alike).is_some() && alike == ContextKind::SuggestedArg {
                 error.remove(ContextKind::Usage);
             }
@@ -64,7 +65,7 @@ fn meant_file(name: &str) -> Option<String> {
     Path::new(name).is_file().then(|| to_analyze(name))
 }
 
-/// What is meant by an argument that the command of this usage does not take.
+/// Returns the likely intention of an argument that the command of this usage does not take.
 fn meant_argument(argument: &str, usage: &str) -> Option<String> {
     let habit = OPTIONS.iter().find(|(option, _)| *option == argument);
     let unit = || parse_duration_ns(&format!("1{argument}")).is_ok() || argument == "%";
@@ -83,7 +84,7 @@ fn meant_argument(argument: &str, usage: &str) -> Option<String> {
     }
 }
 
-/// What is meant by a value that an option does not take.
+/// Returns the likely intention of a value that an option does not take.
 fn meant_value(option: &str, value: &str) -> Option<String> {
     let word = value.to_ascii_lowercase();
     let known = VALUES.iter().find(|(of, given, _)| *of == option && *given == word);
@@ -126,7 +127,7 @@ fn several_units(text: &str) -> Option<String> {
     })
 }
 
-/// How long something lasts. A number alone is meant in seconds, and told so.
+/// Reads a duration. A number alone is refused, with the remedy to add `s`.
 pub fn duration(text: &str) -> Result<i64, Error> {
     parse_duration_ns(text).map_err(|error| match error.is(NoUnit) {
         true => Error::bad_use(format!("{:?} has no unit (ns, us, ms, s, m, h or d)", text.trim()))

@@ -13,7 +13,7 @@ use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
 use jitterlab_trace::place;
 
-/// How a result is shown: the same options for every command that has one.
+/// Options for the display of a result: the same for every command that has one.
 #[derive(clap::Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
@@ -34,7 +34,7 @@ pub struct OutputArgs {
     color: Colour,
 }
 
-/// When what is printed is coloured.
+/// Rule for colours in the output.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Colour {
     Auto,
@@ -56,7 +56,7 @@ impl Colour {
 }
 
 impl OutputArgs {
-    /// Whether the result is to be JSON, so that nothing else may be printed.
+    /// Returns true if the result is to be JSON, so that nothing else may be printed.
     pub fn is_json(self) -> bool {
         self.json
     }
@@ -71,7 +71,7 @@ impl OutputArgs {
         wrap::at(self.terminal().columns, write)
     }
 
-    /// Prints a result, as text or as JSON. What it says of a purpose that was asked for is for the status.
+    /// Prints a result, as text or as JSON. Returns its verdict on a requested purpose, for the exit status.
     pub fn show<R: Present>(self, result: &R) -> Result<Option<Fitness>, Error> {
         let extent = match self {
             OutputArgs { brief: true, .. } => Extent::Head,
@@ -85,7 +85,7 @@ impl OutputArgs {
             let terminal = self.terminal();
             let text = document::text(result, extent, terminal);
             print(&text)?;
-            // What has scrolled off a person's terminal is said again where they look.
+            // A head that has scrolled off a person's terminal is repeated at the end.
             if head.is_some() && is_terminal() && text.lines().count() >= rows() {
                 print(&format!("\n{}", document::text(result, Extent::Head, terminal)))?;
             }
@@ -94,7 +94,7 @@ impl OutputArgs {
     }
 }
 
-/// Writes text to standard output as a whole; what would act on a terminal is made visible.
+/// Writes text to standard output as a whole; control characters are made visible.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(printable_lines(text).as_bytes())?;
@@ -105,11 +105,11 @@ pub fn print(text: &str) -> io::Result<()> {
 pub fn note(text: &str) {
     let broken = || wrap::at(columns(), || wrap::broken(text));
     let text = if io::stderr().is_terminal() { broken() } else { text.to_owned() };
-    // In one piece: what others print stands before or behind it.
+    // In one piece: output of others comes before or after it.
     let _ = io::stderr().write_all(format!("{}\n", printable_lines(&text)).as_bytes());
 }
 
-/// The same of what somebody has to know, though the command goes on.
+/// Prints a warning: a person has to know of it, though the command goes on.
 pub fn warn(text: &str) {
     note(&format!("warning: {text}"));
 }
@@ -126,12 +126,12 @@ pub fn progress(quiet: bool) -> impl Fn(usize, usize) + Sync {
     }
 }
 
-/// Whether a person watches standard output.
+/// Returns true if standard output is a terminal.
 pub fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Where a command writes a page or a figure.
+/// Options of a command that writes a page or a figure.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ForceArgs {
     /// Replace the file even if it holds a measurement
@@ -149,12 +149,12 @@ pub fn run_file(name: &str) -> Result<PathBuf, Error> {
     if name == "-" { Err(Error::bad_use("a run file needs a name of its own")) } else { Ok(name.into()) }
 }
 
-/// Whether `path` stands for standard output.
+/// Returns true if `path` means standard output.
 pub fn is_stdout(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Refuses to replace a file by what is made of it, under whatever name.
+/// Refuses to overwrite an input file, under whatever name.
 pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     let file = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let is_read = |output| inputs.iter().any(|input| file(input) == Some(output));
@@ -165,8 +165,8 @@ pub fn check_not_read(path: &Path, inputs: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes what a command was asked for to the file the user named, then says so; `-` is standard output, and what is
-/// said goes to standard error then.
+/// Writes the result of a command to the file the user named, then reports it by `said`; `-` is standard output, and
+/// the report goes to standard error then.
 pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(), Error> {
     if is_stdout(path) {
         to_stdout(|out| Ok(out.write_all(content)?))?;
@@ -178,7 +178,7 @@ pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(
     Ok(())
 }
 
-/// The same for what is written piece by piece, as long as it may be; what `fill` gives is what is said of it.
+/// Does the same for a result of any length that is written piece by piece; `fill` returns the report.
 pub fn deliver_by(
     path: &Path,
     force: bool,
@@ -193,8 +193,8 @@ pub fn deliver_by(
     Ok(())
 }
 
-/// Writes a file's content to standard output. Another program gets it as it is; on a terminal what would act there is made
-/// visible.
+/// Writes a file's content to standard output. Another program gets it as it is; on a terminal control characters are
+/// made visible.
 fn to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result<T, Error> {
     let mut out = io::stdout().lock();
     if is_terminal() {
@@ -211,7 +211,7 @@ fn to_stdout<T>(fill: impl FnOnce(&mut dyn Write) -> Result<T, Error>) -> Result
 /// A terminal that shows lines, whatever is in them.
 struct Shown<W> {
     out: W,
-    /// What came since the last line's end.
+    /// Bytes since the last line's end.
     line: Vec<u8>,
 }
 
@@ -241,7 +241,7 @@ impl<W: Write> Write for Shown<W> {
     }
 }
 
-/// Whether a figure is to be written as PNG rather than SVG.
+/// Returns true for a figure in PNG, false for SVG, by the name's ending; `None` for another ending.
 fn is_png(path: &Path) -> Option<bool> {
     if is_stdout(path) {
         return Some(false);
@@ -253,14 +253,14 @@ fn is_png(path: &Path) -> Option<bool> {
     }
 }
 
-/// Whether a figure can be written there as far as the name tells; `option` is where it was given.
+/// Checks that a figure can be written there, by its name; `option` is the option with the name.
 pub fn check_figure(path: &Path, option: &'static str) -> Result<(), Error> {
     is_png(path).map(drop).ok_or_else(|| {
         Error::bad_use(format!("{option} {}", path.display())).remedy("name a file that ends in .svg or .png")
     })
 }
 
-/// A figure as the file's name says, as SVG or PNG.
+/// Converts a figure to SVG or PNG, by the ending of the file's name.
 pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>, Error> {
     match is_png(path) {
         Some(true) => Ok(jitterlab_report::figure::png(&svg)?),
@@ -268,7 +268,7 @@ pub fn figure(path: &Path, svg: String) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Writes a figure as the file's name says, as SVG or PNG.
+/// Writes a figure as SVG or PNG, by the ending of the file's name.
 pub fn write_figure(path: &Path, svg: &str) -> Result<(), Error> {
     write_file(path, &figure(path, svg.to_owned())?)
 }
@@ -279,7 +279,7 @@ pub fn terminal(ascii: bool) -> Terminal {
     Terminal { columns: columns(), ascii, colour: is_terminal() }
 }
 
-/// Whether the locale is C or POSIX by name; where none is set nothing is known of the terminal.
+/// Returns true if the locale is C or POSIX by name; without a name, nothing is known of the terminal.
 fn is_plain_locale(variable: impl Fn(&str) -> Option<String>) -> bool {
     let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set);
@@ -291,7 +291,7 @@ fn rows() -> usize {
     terminal_size::terminal_size().map_or(24, |(_, terminal_size::Height(rows))| usize::from(rows))
 }
 
-/// The terminal's width in columns, 80 where it is unknown; no terminal is wider than what is drawn for one.
+/// The terminal's width in columns, 80 where it is unknown, and at most [`WIDEST_TERMINAL`].
 pub fn columns() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let asked =

@@ -1,4 +1,4 @@
-//! What tasks are asked to be: the same options for every command that measures.
+//! Description of tasks: the same options for every command that measures.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jitterlab_model::units::parse_period_ns;
@@ -36,7 +36,7 @@ pub struct TaskArgs {
     wait: WaitArgs,
 }
 
-/// How a task waits and runs.
+/// Wake-up method and scheduling of a task.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tasks")]
 pub struct WaitArgs {
@@ -63,7 +63,7 @@ pub struct WaitArgs {
 }
 
 impl WaitArgs {
-    /// The task with what was asked for.
+    /// Returns the task with the requested settings.
     pub fn apply_to(&self, task: TaskSpec) -> TaskSpec {
         TaskSpec {
             cpu: self.cpu.or(task.cpu),
@@ -78,8 +78,8 @@ impl WaitArgs {
 }
 
 impl TaskArgs {
-    /// The tasks that were asked for; where none is described, the usual ones with what the other options ask for, the first
-    /// of them if they ask for a period.
+    /// Returns the requested tasks. Where none is described, returns the usual ones with the settings of the other
+    /// options, only the first of them if those options include a period.
     pub fn specs(&self, mut usual: Vec<TaskSpec>) -> Vec<TaskSpec> {
         if !self.tasks.is_empty() {
             return self.tasks.clone();
