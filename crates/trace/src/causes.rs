@@ -1,5 +1,6 @@
-//! Why activations were late, as it stands in journals and run files: rows of JSON, one a line, compressed by zstd. The first
-//! names the tracer, each of the others belongs to a task: its figures, a cause, or one of its latest activations.
+//! Causes of late activations, as stored in journals and run files: rows of JSON, one a line, compressed by zstd. The
+//! first names the tracer, each of the others belongs to a task: its figures, a cause, or one of its latest
+//! activations.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,7 +17,7 @@ const MOST_BYTES: usize = 32 << 20;
 /// Nothing larger is read.
 const LARGEST_BYTES: usize = 64 << 20;
 
-/// Where it lies in the run file.
+/// Range of the causes in the run file.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct FileRange {
     /// First byte.
@@ -32,7 +33,7 @@ pub(crate) struct FileRange {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Row {
-    /// What tracing was like.
+    /// Properties of the tracing.
     Tracer(Tracer),
     /// A task's figures, without its causes and its latest activations.
     Task(usize, TaskCauses),

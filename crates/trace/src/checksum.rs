@@ -1,8 +1,10 @@
 //! Checksums of a run file: one of each column chunk, embedded table and block of causes, and one of its footer.
 //!
 //! Parquet has a checksum for each page, which the library checks and does not write. Ours are CRC-32 in the metadata:
-//! [`CHUNKS_KEY`] lists those of the column chunks, and the value of [`FOOTER_KEY`] is that of the footer's bytes, in which
-//! the value itself counts as [`BLANK`]. A file that another program has written again carries the keys on, perhaps, but
+//! [`CHUNKS_KEY`] lists those of the column chunks, and the value of [`FOOTER_KEY`] is that of the footer's bytes,
+//! where
+//! the value itself counts as [`BLANK`]. A file that another program has written again carries the keys on, perhaps,
+//! but
 //! not the bytes: [`is_ours`].
 
 use std::fs::File;
@@ -24,7 +26,7 @@ pub(crate) const CHUNKS_KEY: &str = "jitterlab.crc32";
 pub(crate) const FOOTER_KEY: &str = "jitterlab.footer";
 /// The footer's checksum as long as it is not known.
 const BLANK: &str = "crc32:00000000";
-/// How Thrift writes that value behind its key: the field's head and the length.
+/// Thrift's encoding of that value after its key: the field's head and the length.
 const BEFORE_VALUE: [u8; 2] = [0x18, BLANK.len() as u8];
 
 /// The checksums of a row group's columns.
@@ -33,7 +35,7 @@ pub(crate) type OfColumns = [u32; 8];
 /// A Parquet file being written, whose bytes are counted as they pass.
 pub(crate) type Writer = SerializedFileWriter<Passing>;
 
-/// A file and the checksum of what was written since [`Passing::take`].
+/// A file and the checksum of the bytes written since [`Passing::take`].
 pub(crate) struct Passing {
     file: File,
     hasher: crc32fast::Hasher,
@@ -68,10 +70,10 @@ pub(crate) fn begin(file: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// Reads a row group back that was just written, and compares it with what was written.
+/// Reads the row group back that was just written, and compares it with the written bytes.
 ///
 /// # Errors
-/// It cannot be read, or is not what was written.
+/// It cannot be read, or differs from the written bytes.
 pub(crate) fn of_last_group(file: &mut Writer) -> Result<OfColumns> {
     file.flush()?;
     let group = file.flushed_row_groups().last().cloned();
@@ -103,7 +105,7 @@ pub(crate) fn seal(file: &File) -> Result<()> {
     Ok(())
 }
 
-/// Whether a footer is the one that was sealed; `None` if it was not.
+/// Returns true if a footer matches its seal; `None` if it was not sealed.
 pub(crate) fn is_sealed(footer: &Bytes) -> Option<bool> {
     let at = value_at(footer)?;
     let (before, rest) = footer.split_at(at);
@@ -113,24 +115,24 @@ pub(crate) fn is_sealed(footer: &Bytes) -> Option<bool> {
     Some(value == format!("crc32:{:08x}", crc.finalize()).as_bytes())
 }
 
-/// Where the footer's checksum stands in it.
+/// Position of the footer's checksum in it.
 fn value_at(footer: &[u8]) -> Option<usize> {
     let before = [FOOTER_KEY.as_bytes(), &BEFORE_VALUE].concat();
     let at = footer.windows(before.len()).position(|bytes| bytes == before)? + before.len();
     (at + BLANK.len() <= footer.len()).then_some(at)
 }
 
-/// Whether jitterlab wrote the bytes, and not another program that carried our metadata on.
+/// Returns true if jitterlab wrote the bytes, and not another program that carried our metadata on.
 pub(crate) fn is_ours(metadata: &ParquetMetaData) -> bool {
     metadata.file_metadata().created_by() == Some(CREATED_BY)
 }
 
-/// As the checksums of chunks stand in the metadata.
+/// The checksums of chunks as the metadata's text.
 pub(crate) fn written(groups: &[OfColumns]) -> String {
     groups.iter().flatten().map(|crc| format!("{crc:08x}")).collect()
 }
 
-/// Reads what [`written`] wrote.
+/// Reads the text of [`written`].
 pub(crate) fn read(text: &str) -> Option<Vec<OfColumns>> {
     let (numbers, rest) = text.as_bytes().as_chunks::<8>();
     let number = |hex: &[u8; 8]| u32::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok();

@@ -19,7 +19,7 @@ use crate::error::{changed, damage};
 use crate::thrift;
 
 thread_local! {
-    /// Whether a panic of this thread is expected, and an answer that the user need not see.
+    /// True if a panic of this thread is expected and becomes an error that the user need not see.
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -86,10 +86,11 @@ impl ChunkReader for Chunk {
     }
 }
 
-/// The footer of a file of `size` bytes, and where it begins. Where there is none, the Parquet library says so.
+/// Returns the footer of a file of `size` bytes, and its position. A missing footer is left to the Parquet library to
+/// report.
 ///
 /// # Errors
-/// What it describes is longer than its bytes, or it cannot be read.
+/// The described length is more than its bytes, or it cannot be read.
 pub(crate) fn footer(source: &impl Source, size: u64) -> Result<Option<(u64, Bytes)>> {
     // Behind it are its length and the letters of a Parquet file.
     let Some(end) = size.checked_sub(8) else { return Ok(None) };
@@ -102,7 +103,7 @@ pub(crate) fn footer(source: &impl Source, size: u64) -> Result<Option<(u64, Byt
     Ok(Some((begin, footer)))
 }
 
-/// Runs what the Parquet library does with a file. It panics on some damaged ones; here that is an error.
+/// Runs work of the Parquet library on a file. It panics on some damaged ones; here that is an error.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -119,7 +120,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     done.unwrap_or_else(|_| Err(damage("its content cannot be decoded")))
 }
 
-/// Whether the bytes are those that this checksum is of; a file without one has no say.
+/// Checks bytes against their checksum; a file without one passes.
 pub(crate) fn check_crc(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     match expected {
         Some(crc) if crc != crc32fast::hash(bytes) => Err(changed()),
@@ -127,7 +128,7 @@ pub(crate) fn check_crc(bytes: &[u8], expected: Option<u32>) -> Result<()> {
     }
 }
 
-/// Where a column of a row group begins, and its length.
+/// Position of a column in a row group, and its length.
 pub(crate) fn range(meta: &ColumnChunkMetaData) -> Result<(u64, u64)> {
     let begin = meta.dictionary_page_offset().unwrap_or(meta.data_page_offset());
     match (u64::try_from(begin), u64::try_from(meta.compressed_size())) {

@@ -19,9 +19,9 @@ use crate::walk::{JournalParts, Part};
 /// Turns the journal of a run that was not closed into its run file, which gets the journal's name without
 /// `.part`. The name of the run file itself will do too.
 ///
-/// Parts that are damaged, such as a cut-off end, are left out and named in the result. The run is described as
-/// crashed, and each task's counters are rebuilt from what was recorded. The journal is removed when the run file is
-/// safe on the disk, but only if all of it was read.
+/// Damaged parts, such as a cut-off end, are left out and named in the result. The run is described as crashed, and
+/// each task's counters are rebuilt from the recorded rows. The journal is removed when the run file is safe on the
+/// disk, but only if all of it was read.
 ///
 /// # Errors
 /// There is no such journal, it is still being recorded, it is not a journal, another file has the name of its run file, or
@@ -41,8 +41,8 @@ pub fn recover_with(path: impl AsRef<Path>, progress: impl FnMut(u64, u64)) -> R
     recover_to(journal, target_of(journal), progress)
 }
 
-/// Like [`recover`], into a file of any name, on another disk for instance; tells now and then how many bytes of
-/// how many are done.
+/// Like [`recover`], into a file of any name, on another disk for instance; reports now and then the bytes done and the
+/// bytes in all.
 ///
 /// # Errors
 /// As [`recover`].
@@ -62,7 +62,7 @@ pub fn recover_to(
         Err(taken) => made_before(&file, journal, target, progress)?.ok_or(taken)?,
     };
     match remove_journal(&mut finished, journal, file.identity()) {
-        // What a file system that is read-only holds is kept, as whoever recovers from it knows.
+        // A journal on a read-only file system stays; a person who recovers from it knows this.
         Err(kept) if kept.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(finished),
         removed => removed.map_err(|why| left(&finished, journal, why)).map(|()| finished),
     }
@@ -82,7 +82,7 @@ fn made_before(
     let folder = folder.map_err(Error::file("create a directory beside", target))?;
     let again = convert(file, journal, &folder.path().join("again.parquet"), None, progress)?;
     let is_same = same_bytes(&again.path, target).map_err(Error::file("read", target))?;
-    // One of which a part is damaged keeps its journal, and is told again only under another name.
+    // A journal with a damaged part is kept, and is converted again only under another name.
     let is_whole = again.skipped.is_empty();
     Ok((is_same && is_whole).then(|| FinishedRun { path: target.into(), ..again }))
 }
@@ -101,8 +101,8 @@ fn same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
     }
 }
 
-/// Why a run could not be closed, and where what it recorded is now: in its journal, or, where that lost its name with its
-/// directory, in a run file where temporary ones go.
+/// Error for a run that could not be closed, with the place of its records: its journal, or, where that lost its name
+/// with its directory, a run file in the folder for temporary files.
 pub(crate) fn saved(journal: &Journal, target: &Path, info: &RunInfo, why: Error) -> Error {
     let Journal { path, file, .. } = journal;
     if file.identity().is_named(path).unwrap_or(true) {

@@ -13,7 +13,7 @@ use parquet::file::statistics::Statistics;
 use crate::checksum::OfColumns;
 use crate::column;
 
-/// Which columns to read. Fields of activations that are not read are 0.
+/// Columns to read. Fields of activations that are not read are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns(u8);
 
@@ -34,12 +34,12 @@ impl Columns {
     pub const FLAGS: Columns = Columns(1 << 6);
     /// Everything.
     pub const ALL: Columns = Columns(0x7f);
-    /// What latency needs: due and start.
+    /// Columns for latency: due and start.
     pub const LATENCY: Columns = Columns(Self::DUE.0 | Self::START.0);
-    /// What [`TimingStats`](jitterlab_model::TimingStats) needs: due, start, end, missed and flags.
+    /// Columns for [`TimingStats`](jitterlab_model::TimingStats): due, start, end, missed and flags.
     pub const TIMING: Columns = Columns(Self::LATENCY.0 | Self::END.0 | Self::MISSED.0 | Self::FLAGS.0);
 
-    /// Whether all of `other` are among these.
+    /// Returns true if all of `other` are among these.
     pub const fn contains(self, other: Columns) -> bool {
         self.0 & other.0 == other.0
     }
@@ -60,7 +60,7 @@ pub(crate) const BATCH: usize = 2048;
 pub(crate) struct Decoder {
     long: Vec<Column<Int64Type>>,
     short: Vec<Column<Int32Type>>,
-    /// What all rows have in common: columns whose statistics say that they have one value only.
+    /// Values common to all rows: columns with one value only, by their statistics.
     pub(crate) common: Activation,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Decoder {
 pub(crate) struct Part<'a> {
     pub(crate) file: &'a File,
     pub(crate) group: &'a RowGroupMetaData,
-    /// Those of its columns, where the file has any.
+    /// The checksums of its columns, if the file has any.
     pub(crate) checksums: Option<&'a OfColumns>,
 }
 

@@ -1,4 +1,4 @@
-//! The description of a run, as it stands in journals and run files.
+//! The description of a run, as stored in journals and run files.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub(crate) fn newer(path: &Path, found: u32, known: u32) -> Error {
     .case(FileProblem::NewerFormat)
 }
 
-/// Reads the description of a run, and holds it against the bounds of what can be.
+/// Reads the description of a run, and checks it against the bounds of the model.
 pub(crate) fn parse_info(path: &Path, json: &[u8]) -> Result<RunInfo, Error> {
     let info = parse(path, json)?;
     match check_description(&info) {

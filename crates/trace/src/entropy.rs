@@ -9,7 +9,8 @@ use std::ptr;
 use nix::errno::Errno;
 use nix::libc;
 
-/// Whether the system has some. Kernels before 3.17 lack the call, and a sandbox may refuse it: then the device serves.
+/// Returns true if the system has random bytes. Kernels before 3.17 lack the call, and a sandbox may refuse it: then
+/// the device serves.
 pub(crate) fn is_there() -> bool {
     let (nowhere, none) = (ptr::null_mut::<u8>(), 0usize);
     // SAFETY: nothing is written, for no bytes are asked for.
@@ -17,7 +18,7 @@ pub(crate) fn is_there() -> bool {
     is_had(Errno::result(answer).err(), Path::new("/dev/urandom"))
 }
 
-/// The same by what the call answered, and where the device should be.
+/// Decides by the call's error and the path of the device.
 fn is_had(refusal: Option<Errno>, device: &Path) -> bool {
     !matches!(refusal, Some(Errno::ENOSYS | Errno::EPERM)) || File::open(device).is_ok()
 }

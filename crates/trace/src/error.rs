@@ -1,4 +1,4 @@
-//! What can go wrong with run files, as sentences with the remedy.
+//! Errors about run files, as sentences with the remedy.
 
 use std::fmt::{self, Display};
 use std::io;
@@ -9,7 +9,7 @@ use parquet::errors::ParquetError;
 
 use crate::role::Role;
 
-/// What is wrong with a file, as far as callers decide by it ([`Error::is`]).
+/// Problem of a file, as far as callers decide by it ([`Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileProblem {
@@ -181,7 +181,7 @@ pub(crate) fn unknown_task(task: usize, tasks: usize) -> Error {
     Error::bad_use(format!("task number {task} is not in the run's description, which has {tasks} tasks"))
 }
 
-/// What is damaged in a run file, as it gets through the Parquet library.
+/// Damage in a run file, in the form that passes through the Parquet library.
 pub(crate) fn damage(what: impl Into<String>) -> ParquetError {
     ParquetError::External(Box::new(Error::damaged(what)))
 }
@@ -191,7 +191,7 @@ pub(crate) fn impossible(why: Error) -> ParquetError {
     ParquetError::External(Box::new(why.within("it holds what cannot be")))
 }
 
-/// The same, and what the Parquet library says itself, without its words for the way here.
+/// Damage as the Parquet library reports it, without its words for the way here.
 pub(crate) fn damage_of(error: ParquetError) -> Cause {
     match error {
         ParquetError::External(inner) => inner,
@@ -224,13 +224,13 @@ pub enum Unreadable {
     /// It ends before its figures do.
     #[error("it is cut short: its last figures are missing")]
     Cut,
-    /// Tasks of different periods, of which one was said.
+    /// Tasks of different periods, where one period was given.
     #[error("{} have a period each: say them in this order, such as --period 25us --period 1ms", .tasks.join(" and "))]
     PeriodOfEach {
         /// Their names.
         tasks: Vec<String>,
     },
-    /// Periods that were said are not those of the tasks.
+    /// Given periods that are not those of the tasks.
     #[error(
         "these are not the periods of {}: --period is given once, or once for each of them in this order where they have \
          different ones and the output does not say them", .tasks.join(", ")
@@ -248,12 +248,12 @@ pub enum Unreadable {
     /// A histogram whose bins have no width.
     #[error("the width of its bins is missing")]
     NoWidth,
-    /// A text that is not what its place asks for.
+    /// A text of another kind than its place needs.
     #[error("{text:?} is not {}", .wanted)]
     Not {
-        /// What stands there.
+        /// The text.
         text: String,
-        /// What belongs there.
+        /// The expected kind.
         wanted: Wanted,
     },
     /// The whole file should be one number.
@@ -276,14 +276,14 @@ pub enum Unreadable {
     /// A binary file of samples that is damaged.
     #[error("it holds something that is no sample")]
     Samples,
-    /// A table whose column has no unit; with its number, counted from 1, and what it holds.
+    /// A table whose column has no unit; with its number, counted from 1, and its content.
     #[error(
         "the unit of column {column} ({role}) is not in its name: say it with --unit, or as in --columns {role}={column}:us"
     )]
     NoUnit {
         /// Its number.
         column: usize,
-        /// What it holds.
+        /// Its content.
         role: Role,
     },
     /// A column that is not there.
@@ -291,7 +291,7 @@ pub enum Unreadable {
     NoColumn {
         /// The column that was asked for.
         wanted: String,
-        /// Those that there are.
+        /// The existing columns.
         names: String,
     },
     /// A table of something else.
@@ -304,14 +304,14 @@ pub enum Unreadable {
         "{values} values of {role}, and {length} of the first column: every activation needs one of each"
     )]
     Uneven {
-        /// What it holds.
+        /// Its content.
         role: Role,
-        /// How many.
+        /// Number of values.
         values: usize,
-        /// How many there should be.
+        /// Number of values in the first column.
         length: usize,
     },
-    /// Times that do not tell how far they should be from each other.
+    /// Times without a nominal distance.
     #[error("the period cannot be told from it: say it with --period")]
     NoPeriod,
     /// A row that is earlier than the one before it.
@@ -331,17 +331,17 @@ pub enum Unreadable {
     NoChannel {
         /// The channel that was asked for.
         wanted: String,
-        /// Those that there are.
+        /// The existing channels.
         names: String,
     },
-    /// A channel that tells no period.
+    /// A channel with too few activations to determine a period.
     #[error(
         "channel {channel} shows {activations} activations, and 3 are the fewest that tell a period: name another edge (--edge)"
     )]
     Quiet {
         /// Its name.
         channel: String,
-        /// How many.
+        /// Number of its activations.
         activations: usize,
     },
     /// A capture in which nothing happens.
@@ -349,10 +349,10 @@ pub enum Unreadable {
         "none of its channels shows 3 activations: name the level of a voltage (--threshold), or another edge (--edge)"
     )]
     AllQuiet,
-    /// A capture that says no unit of its times.
+    /// A capture without a unit of its times.
     #[error("it does not say the unit of its times: say it with --unit")]
     NoTimeUnit,
-    /// A capture that says not how often it was sampled.
+    /// A capture without a sample rate.
     #[error("it does not say its sample rate")]
     NoSampleRate,
     /// A format's version that is not known here.
@@ -364,9 +364,9 @@ pub enum Unreadable {
     /// More of something than is read.
     #[error("it holds more than {most} {what}: save a shorter part of it")]
     TooMany {
-        /// Of what.
+        /// The counted things.
         what: Counted,
-        /// What is read at most.
+        /// Largest number that is read.
         most: usize,
     },
     /// An archive that would fill the memory.
@@ -381,7 +381,7 @@ pub enum Unreadable {
     /// A capture in which several kinds of packets could be meant.
     #[error("which packets are meant? Name them with --packets; most are {found}")]
     WhichPackets {
-        /// What there is.
+        /// The kinds of packets found.
         found: String,
     },
     /// A file that its library cannot read.
@@ -395,7 +395,7 @@ pub enum Unreadable {
     Json(serde_json::Error),
 }
 
-/// What an output can hold too many of.
+/// Things that an output can hold too many of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Counted {
@@ -417,17 +417,17 @@ impl Display for Counted {
     }
 }
 
-/// What belongs in a place of another tool's output.
+/// Kind of text in a place of another tool's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wanted {
     /// Numbers with blanks between them.
     Numbers,
-    /// How often something was counted.
+    /// A count.
     Count,
     /// A value of a histogram.
     Bin,
-    /// A value of a histogram, and how often it was counted.
+    /// A value of a histogram, and its count.
     BinAndCount,
     /// A line of jittersamples.
     Sample,

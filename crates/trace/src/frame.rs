@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 /// The first bytes of every journal.
 pub(crate) const MAGIC: &[u8; 14] = b"jitterlab-run\0";
-/// What the file of a measurement's finished parts begins with, its version at the end (see [`crate::Parts`]).
+/// First bytes of the file with a measurement's finished parts, their version at the end (see [`crate::Parts`]).
 pub(crate) const PARTS: &[u8; PREAMBLE] = b"jitterlab-part\x01\0";
 /// Version of the journal's layout.
 pub(crate) const VERSION: u16 = 1;
@@ -16,10 +16,10 @@ pub(crate) const VERSION: u16 = 1;
 pub(crate) const PREAMBLE: usize = MAGIC.len() + 2;
 /// Length of a frame's header.
 pub(crate) const HEADER: usize = 20;
-/// No frame is longer: what claims to be is damage.
+/// Longest frame in bytes: a longer claim is damage.
 const LONGEST: u32 = 64 << 20;
 
-/// What a frame holds.
+/// Content of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The run's description as JSON; the last one holds.
@@ -59,7 +59,7 @@ fn checksum(header: &[u8], payload: &[u8]) -> u32 {
     crc.finalize()
 }
 
-/// What stands before a frame's payload.
+/// Header before a frame's payload.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
     bytes: [u8; HEADER],
@@ -84,7 +84,7 @@ impl Header {
         HEADER as u64 + u64::from(self.length)
     }
 
-    /// Whether this is its payload, and whole.
+    /// Returns true if this is its payload, and whole.
     pub(crate) fn holds(self, payload: &[u8]) -> bool {
         payload.len() == self.length as usize
             && checksum(&self.bytes[..16], payload).to_le_bytes() == self.bytes[16..]
@@ -151,7 +151,7 @@ fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// Whether these are the first bytes of a journal.
+/// Returns true if these are the first bytes of a journal.
 pub(crate) fn is_journal(beginning: &[u8]) -> bool {
     beginning.starts_with(MAGIC)
 }

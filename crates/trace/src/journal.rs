@@ -10,10 +10,10 @@ use crate::error::recording_ended;
 use crate::frame::{self, FrameReader, Kind};
 use crate::own_file::OwnFile;
 
-/// What disks write, and lose, at once.
+/// Bytes that disks write, and lose, at once.
 const BLOCK: usize = 4096;
 
-/// The journal's file and how much of it is good.
+/// The journal's file and the length of its good part.
 pub(crate) struct Journal {
     pub(crate) path: PathBuf,
     pub(crate) file: OwnFile,
@@ -52,7 +52,7 @@ impl Journal {
         self.sync()
     }
 
-    /// Makes what was written last through a power loss.
+    /// Makes the last writes survive a power loss.
     pub(crate) fn sync(&self) -> Result<(), Error> {
         let synced = self.file.get().and_then(File::sync_data);
         synced.map_err(|e| recording_ended(&self.path, self.rows, e))
@@ -98,7 +98,7 @@ impl Journal {
     }
 }
 
-/// What is free on the file's disk for this user; `None` if the system does not tell.
+/// Free bytes on the file's disk for this user; `None` if the system does not report them.
 fn free_bytes(path: &Path) -> Option<u64> {
     let disk = nix::sys::statvfs::statvfs(path).ok()?;
     #[allow(clippy::unnecessary_cast, reason = "32-bit systems count in smaller types")]
@@ -107,7 +107,7 @@ fn free_bytes(path: &Path) -> Option<u64> {
     (blocks > 0).then(|| free.saturating_mul(size))
 }
 
-/// The description, with so many spaces behind it.
+/// Adds the description, with `spaces` spaces after it.
 pub(crate) fn put_info(bytes: &mut Vec<u8>, info: &RunInfo, spaces: usize) {
     frame::put(bytes, Kind::Info, 0, |out| {
         // Writing a description of plain numbers and strings into memory cannot fail.

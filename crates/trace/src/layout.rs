@@ -47,12 +47,12 @@ pub(crate) fn schema(text: &str) -> Result<TypePtr, ParquetError> {
 const DIFFERENCES: [&str; 8] =
     ["index", "due_ns", "start_ns", "end_ns", "first_due_ns", "last_end_ns", "second", "count"];
 
-/// How columns of many rows are compressed.
+/// Compression of columns with many rows.
 pub(crate) fn zstd() -> Compression {
     Compression::ZSTD(ZstdLevel::default())
 }
 
-/// Bit-packed differences where rows differ little, dictionaries for what hardly changes.
+/// Bit-packed differences where rows differ little, dictionaries for values that hardly change.
 pub(crate) fn properties(compression: Compression) -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)

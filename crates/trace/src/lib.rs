@@ -53,5 +53,5 @@ pub use table::{FinishedRun, RunFileWriter, metadata};
 pub use walk::JournalReader;
 pub use writer::RunWriter;
 
-/// What one activation takes in a run file, roughly: for telling in advance how large a run will be.
+/// Typical bytes of one activation in a run file, to predict the size of a run.
 pub const TYPICAL_BYTES_PER_ACTIVATION: u64 = 4;

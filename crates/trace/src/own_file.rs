@@ -16,11 +16,11 @@ use crate::error::closed;
 pub fn outlive_file_limits() {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);
-    // Where it is refused, all is as it was.
+    // If the system refuses, nothing changes.
     let _ = signals.thread_block();
 }
 
-/// What makes a file itself, whatever its name.
+/// Identity of a file, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -40,7 +40,7 @@ impl Identity {
         }
     }
 
-    /// Whether the file of this name is that one.
+    /// Returns true if the file of this name is that one.
     pub(crate) fn is_named(self, path: &Path) -> io::Result<bool> {
         match symlink_metadata(path) {
             Ok(found) => Ok(Identity::new(&found) == self),

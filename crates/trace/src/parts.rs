@@ -1,7 +1,7 @@
-//! What a measurement of several parts has finished so far: killed at any moment, the same command goes on with it.
+//! Finished parts of a measurement of several: after a kill at any moment, the same command goes on with it.
 //!
-//! Each finished part goes to a file beside which nothing else is needed, as frames like a journal's: first the part's
-//! activations, then what else belongs to it. The file's name is made from everything that decides what is measured, so
+//! Each finished part goes to a file that needs no other, as frames like a journal's: first the part's
+//! activations, then its other data. The file's name is made from everything that decides the measurement, so
 //! that the same command finds it, on the same day of the machine: after a restart its clock begins anew. When all is
 //! measured and shown, the file goes.
 
@@ -25,12 +25,12 @@ const LARGEST_BYTES: u64 = 4 << 30;
 /// The parts of one measurement, in the order they are measured.
 #[derive(Debug, Default)]
 pub struct Parts {
-    /// Where they are kept; nowhere if that is not wanted or not possible.
+    /// Location of the kept parts; `None` if they are not wanted or not possible.
     kept: Option<Kept>,
-    /// Those that an earlier call measured, the next one last.
+    /// Parts that an earlier call measured, the next one last.
     before: Vec<Part>,
     found: usize,
-    /// Those that are kept by now.
+    /// Number of parts on the disk.
     on_disk: usize,
 }
 
@@ -53,14 +53,15 @@ impl Parts {
         Self::default()
     }
 
-    /// Opens what the same command left in a folder, or begins it. `request` is all that decides what is measured.
+    /// Opens the parts that the same command left in a folder, or begins it. `request` is all that decides the
+    /// measurement.
     ///
     /// # Errors
     /// The folder cannot be written, or the same command runs there right now.
     pub fn new(folder: &Path, command: &str, request: &impl Serialize) -> Result<Self, Error> {
         let path = folder.join(format!("jitterlab-{command}-{:016x}.parts", identity(request)));
         let failed = |action: &'static str| Error::file(action, &path);
-        // Whatever stands under the name of a link is not ours.
+        // A link of this name is not ours, whatever it leads to.
         let options = || File::options().read(true).append(true).custom_flags(O_NOFOLLOW).to_owned();
         let file = match options().create_new(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options().open(&path),
@@ -77,7 +78,7 @@ impl Parts {
             return Err(not_a_run_file(&path, Error::damaged("it does not begin as a journal does")));
         }
         let good_bytes = if beginning == PARTS { parts.read(&file).map_err(failed("read"))? } else { 0 };
-        // What was cut off in the middle of a part is measured again.
+        // A part that was cut off in the middle is measured again.
         file.set_len(good_bytes).map_err(failed("write"))?;
         if good_bytes == 0 {
             (&file).write_all(PARTS).map_err(failed("write"))?;
@@ -89,7 +90,7 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Reads the whole parts behind the beginning, and says where they end.
+    /// Reads the whole parts after the beginning, and returns the position of their end.
     fn read(&mut self, file: &File) -> io::Result<u64> {
         let mut frames = FrameReader::new(file.take(LARGEST_BYTES));
         let mut good_bytes = frames.good_bytes();
@@ -112,12 +113,12 @@ impl Parts {
         Ok(good_bytes)
     }
 
-    /// How many parts an earlier call had measured.
+    /// Returns the number of parts that an earlier call had measured.
     pub fn found(&self) -> usize {
         self.found
     }
 
-    /// Where parts are kept.
+    /// Returns the path of the kept parts.
     pub fn path(&self) -> Option<&Path> {
         self.kept.as_ref().map(|kept| kept.path.as_path())
     }
@@ -127,7 +128,7 @@ impl Parts {
         let part = self.before.pop()?;
         let read = serde_json::from_slice(&part.value).ok().map(|value| (value, part.rows));
         if read.is_none() {
-            // Of another version: what follows does not fit either.
+            // Of another version: later parts do not fit either.
             self.before.clear();
         }
         read
@@ -163,7 +164,7 @@ impl Parts {
         Err(failed)
     }
 
-    /// Ends it. Once all is measured and shown the parts are not needed any more, and go; else says how many stay.
+    /// Ends it. Once all is measured and shown the parts are removed; otherwise returns the number of parts that stay.
     ///
     /// # Errors
     /// The file cannot be removed.
@@ -185,7 +186,7 @@ impl Drop for Kept {
     }
 }
 
-/// A number for everything that decides what is measured, here and until the machine is restarted (FNV-1a).
+/// A number for everything that decides the measurement, valid on this machine until its restart (FNV-1a).
 fn identity(request: &impl Serialize) -> u64 {
     let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let request = serde_json::to_vec(request).unwrap_or_default();

@@ -38,7 +38,7 @@ pub(crate) fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Whether a name is one that a recorder gives its journal.
+/// Returns true for a name that a recorder gives its journal.
 pub(crate) fn is_journal_name(path: &Path) -> bool {
     path.extension() == Some(OsStr::new(&JOURNAL[1..]))
 }

@@ -1,7 +1,7 @@
 //! Writing files so that nothing is destroyed by it.
 //!
-//! A file is built under a name of its own, which nobody can foresee and which no link can stand for, in the folder of
-//! its target, and gets the target's name in one step when it is whole. What is measured is never replaced unasked.
+//! A file is built under a name of its own, which nobody can foresee and no link can have, in the folder of
+//! its target, and gets the target's name in one step when it is whole. A measurement is never replaced unasked.
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -22,7 +22,7 @@ use crate::paths::{directory_of, journal_path};
 ///   replaced either. A link stays a link: the file it leads to is the one that is replaced.
 /// - A terminal, another character device or a FIFO is written to.
 /// - A measurement (a Parquet file or a journal) is replaced only by `force`, and never while it is being recorded. A
-///   name that a journal beside it will need is refused.
+///   name that a journal next to it will need is refused.
 ///
 /// # Errors
 /// As above; a link that leads nowhere, a block device, a socket or a directory; a place that cannot be written.
@@ -31,10 +31,10 @@ pub fn write(path: impl AsRef<Path>, content: &[u8], force: bool) -> Result<(), 
     write_by(path, force, |out| out.write_all(content).map_err(Error::file("write", path)))
 }
 
-/// The same with content that is made while it is written: where `fill` fails, nothing is replaced.
+/// Writes content that is made while it is written: where `fill` fails, nothing is replaced.
 ///
 /// # Errors
-/// As [`write`], or what `fill` answers.
+/// As [`write`], or the error of `fill`.
 pub fn write_by<T>(
     path: &Path,
     force: bool,
@@ -90,8 +90,8 @@ fn stream(path: &Path) -> Result<File, Error> {
 const PREFIX: &str = ".jitterlab-";
 const SUFFIX: &str = ".tmp";
 
-/// A new file in the target's folder, removed again unless it gets the target's name. What a killed process left beside it
-/// is taken away.
+/// A new file in the target's folder, removed again unless it gets the target's name. Files that killed processes left
+/// next to it are removed.
 pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
     let directory = existing_directory(target)?;
     sweep(&directory);
@@ -99,12 +99,12 @@ pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
         let file = Builder::new()
             .prefix(PREFIX)
             .suffix(SUFFIX)
-            // As any file a program makes: what the user's umask leaves of it.
+            // The usual mode of a program's new file, reduced by the user's umask.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&directory)
             .map_err(Error::file("create", target))?;
         // Held as long as it is written. Shared: it is no run that is being recorded, whoever looks at it under its name.
-        // Where locks are not supported there is none, and nothing is swept.
+        // A file system without locks has none, and nothing is swept.
         let swept = matches!(file.as_file().try_lock_shared(), Err(TryLockError::WouldBlock));
         if !swept && file.path().exists() {
             let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,15 +118,15 @@ pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
 /// Files of this process that have no name of their own yet.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Takes away what this process has half written, as far as no other thread begins another file right now: for a process that
-/// ends without a way back.
+/// Removes the unfinished files of this process, as far as no other thread begins another file right now: for a process
+/// that ends without a way back.
 pub fn remove_unfinished() {
     if let Ok(unfinished) = UNFINISHED.try_lock() {
         unfinished.iter().for_each(|path| drop(fs::remove_file(path)));
     }
 }
 
-/// Takes away the files in a folder that killed processes were writing; says which.
+/// Removes the files in a folder that killed processes were writing; returns their paths.
 pub fn sweep(folder: &Path) -> Vec<PathBuf> {
     let named = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -142,20 +142,20 @@ pub fn sweep(folder: &Path) -> Vec<PathBuf> {
     entries.filter(named).filter(|path| left(path).is_some()).collect()
 }
 
-/// What a file of a measurement is, as far as its beginning tells.
+/// Kind of file, as far as its beginning shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     /// Something else, or nothing that can be read.
     Other,
     /// A Parquet file.
     Parquet,
-    /// What a run that was not closed left.
+    /// Journal of a run that was not closed.
     Journal,
-    /// What a run writes right now.
+    /// Journal of a run that is being recorded.
     LiveJournal,
 }
 
-/// Looks into a regular file; never waits, whatever stands there.
+/// Looks into a regular file; never waits for a file of another kind.
 pub(crate) fn holds(path: &Path) -> Holds {
     if !fs::metadata(path).is_ok_and(|m| m.is_file()) {
         return Holds::Other;
@@ -184,7 +184,7 @@ fn check_replaceable(path: &Path, force: bool) -> Result<(), Error> {
     }
 }
 
-/// The name belongs to the run whose journal is beside it.
+/// Refuses a name that belongs to the run of a journal next to it.
 fn check_no_journal(path: &Path) -> Result<(), Error> {
     let journal = journal_path(path);
     match holds(&journal) {

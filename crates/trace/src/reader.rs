@@ -153,7 +153,7 @@ impl RunReader {
         Ok(reader)
     }
 
-    /// The numbers that each row group's activations may have: behind those of its task's row group before it.
+    /// The possible numbers of each row group's activations: after those of its task's row group before it.
     fn numbers(&self) -> Result<Vec<Range<u64>>, Error> {
         let mut ends = vec![INDEX; self.info.tasks.len()];
         let mut numbers = vec![0..0; self.groups.len()];
@@ -198,17 +198,17 @@ impl RunReader {
         self.groups.iter().map(|g| g.rows as u64).sum()
     }
 
-    /// The parts of the file, in the order they were written: those of one task follow each other in time.
+    /// The parts of the file, in the order they were written: parts of one task follow each other in time.
     pub fn row_groups(&self) -> &[RowGroup] {
         &self.groups
     }
 
-    /// Whether the file carries checksums, so that damage in it is noticed.
+    /// Returns true if the file carries checksums, so that damage in it is noticed.
     pub fn has_checksums(&self) -> bool {
         self.checksums.is_some()
     }
 
-    /// Whether the file holds slices instead of all activations (see [`Keep::Spikes`](jitterlab_model::Keep)).
+    /// Returns true if the file holds slices instead of all activations (see [`Keep::Spikes`](jitterlab_model::Keep)).
     pub fn has_slices(&self) -> bool {
         !self.embedded.is_empty()
     }
@@ -333,7 +333,7 @@ impl RunReader {
     }
 }
 
-/// Whether everything that is said to be in a file of this size is there, and nothing of it in two places.
+/// Checks that everything described is within a file of this size, and nothing of it in two places.
 fn check_ranges(
     path: &Path,
     size: u64,
@@ -403,7 +403,7 @@ fn check_schema(path: &Path, metadata: &ParquetMetaData) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses what no decoder was built in for.
+/// Refuses a compression without a built-in decoder.
 fn check_compression(path: &Path, metadata: &ParquetMetaData) -> Result<(), Error> {
     let codecs = metadata.row_groups().iter().flat_map(|group| group.columns()).map(|c| c.compression());
     let mut unread = codecs.filter_map(|codec| match codec {
@@ -435,7 +435,7 @@ fn row_group(path: &Path, group: &RowGroupMetaData, info: &RunInfo) -> Result<Ro
             ),
         ));
     };
-    // Few bytes can hold many rows that are alike; but what is said twice is said alike.
+    // Few bytes can hold many equal rows; but columns that state a number twice must agree.
     let held: i64 =
         group.columns().iter().fold(0, |sum, column| sum.saturating_add(column.uncompressed_size()));
     let alike = group.columns().iter().all(|column| column.num_values() == group.num_rows());

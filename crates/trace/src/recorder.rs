@@ -2,7 +2,7 @@
 //!
 //! The thread that drains the rings only encodes into memory under a lock that is never held during a system call,
 //! so a stalling disk does not stall it. A slow sync does not stall the writing either, so that a killed process
-//! loses little even then. What is waiting for the disk is bounded: beyond [`WAITING_LIMIT`] rows are dropped and
+//! loses little even then. The data waiting for the disk are bounded: beyond [`WAITING_LIMIT`] rows are dropped and
 //! counted, as in a full ring.
 
 use std::fs::File;
@@ -20,11 +20,11 @@ use crate::journal::{Journal, put_info};
 use crate::own_file::{self, OwnFile};
 use crate::spikes::{Slicer, SpikeFilter};
 
-/// How long rows wait in memory at most before they are written.
+/// Longest time that rows wait in memory before they are written.
 const WRITE_EVERY: Duration = Duration::from_millis(250);
-/// How long written data waits at most before it is synced to the disk.
+/// Longest time that written data wait before they are synced to the disk.
 const SYNC_EVERY: Duration = Duration::from_millis(300);
-/// How often it is looked whether the threads have ended.
+/// Interval between checks that the threads have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// Rows in one frame at most.
 const FRAME_ROWS: u32 = 1 << 14;
@@ -33,7 +33,7 @@ const WAITING_MANY: usize = 1 << 20;
 /// More than this never waits for the disk (about 100 s of a 25 us task).
 const WAITING_LIMIT: usize = 16 << 20;
 
-/// What goes on of one task.
+/// State of the recording of one task.
 struct Lane {
     encoder: RowEncoder,
     spikes: Option<(SpikeFilter, Slicer)>,
@@ -52,7 +52,7 @@ struct State {
     /// Causes that there was no room for.
     held_causes: Option<Vec<u8>>,
     stop: bool,
-    /// Why recording ended before its time, until the caller was told.
+    /// Failure that ended recording early, until the caller got it.
     failure: Option<Error>,
     /// The same as a sentence, for good.
     ended: Option<String>,
@@ -70,7 +70,7 @@ impl State {
 }
 
 impl Lane {
-    /// Hands out what was gathered; of a slice only now and then, unless it is the `last` time.
+    /// Hands out the gathered rows; a slice only now and then, unless it is the `last` time.
     fn seal(&mut self, task: usize, last: bool, waiting: &mut Vec<u8>) {
         if self.encoder.rows() > 0 {
             frame::put(waiting, Kind::Rows, task, |out| self.encoder.take(out));
@@ -118,7 +118,7 @@ impl Shared {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Nothing more is recorded; the caller is told at its next call.
+    /// Ends recording; the caller gets the error at its next call.
     fn end(&self, failure: Error) {
         let mut state = self.lock();
         if state.ended.is_none() {
@@ -135,7 +135,7 @@ pub(crate) struct Recorder {
     syncing: Option<JoinHandle<()>>,
 }
 
-/// What is left when recording is over.
+/// Result of a recording.
 pub(crate) struct Recorded {
     pub(crate) journal: Journal,
     /// Rows of each task that were dropped because the disk was too slow.
@@ -221,8 +221,8 @@ impl Recorder {
         }
     }
 
-    /// Takes why activations were late until now, as it stands in a journal. Where too much waits for the disk, the last are
-    /// written at the end.
+    /// Takes the causes of late activations until now, as stored in a journal. Where too much waits for the disk, the
+    /// last are written at the end.
     pub(crate) fn causes(&self, bytes: Vec<u8>) {
         let mut state = self.shared.lock();
         match state.waiting.len() < WAITING_LIMIT {
@@ -239,7 +239,8 @@ impl Recorder {
         self.shared.lock().waiting.len()
     }
 
-    /// Writes what waits, ends the thread and hands back the journal; `waiting` is told now and then how many bytes wait.
+    /// Writes the waiting data, ends the thread and returns the journal; `waiting` is called now and then with the
+    /// number of waiting bytes.
     pub(crate) fn stop(mut self, mut waiting: impl FnMut(u64)) -> Option<Recorded> {
         {
             let mut state = self.shared.lock();

@@ -6,7 +6,7 @@ use jitterlab_model::{Error, RunInfo};
 
 use crate::{Columns, FinishedRun, RunFileWriter, RunReader};
 
-/// Copies a run file, its description changed by `change`: for what only the bench around a measurement knows.
+/// Copies a run file, its description changed by `change`: for facts that only the bench around a measurement knows.
 ///
 /// # Errors
 /// A file that cannot be read, or a place that cannot be written or is taken.

@@ -1,22 +1,22 @@
-//! What the columns of a table hold, by their names or by the user's word.
+//! Content of a table's columns, by their names or by the user's word.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::Error;
 
-/// What a column of a table holds.
+/// Content of a column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// When an activation was due.
+    /// Due time of an activation.
     Due,
-    /// When it began.
+    /// Its start.
     Start,
-    /// When it ended.
+    /// Its end.
     End,
-    /// How late it began.
+    /// Its latency.
     Latency,
-    /// How much longer than the period the time since the last beginning was.
+    /// Its period error: the time since the last start, minus the period.
     PeriodError,
     /// The time since the last beginning.
     Interval,
@@ -46,14 +46,14 @@ fn unit_of(text: &str) -> Option<i64> {
     UNITS.iter().find(|(name, _)| *name == text).map(|(_, ns)| *ns)
 }
 
-/// What the user says of a column: `latency=3`, `start=t_wake`, `latency=delay:us`.
+/// The user's description of a column: `latency=3`, `start=t_wake`, `latency=delay:us`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// What it holds.
+    /// Its content.
     pub role: Role,
     /// Its name in the head line, or its number counted from 1.
     pub name: String,
-    /// Unit of its values in ns, where that is said.
+    /// Unit of its values in ns, if it is given.
     pub unit_ns: Option<i64>,
 }
 
@@ -84,7 +84,7 @@ impl FromStr for Column {
 }
 
 impl Role {
-    /// How many there are.
+    /// Number of roles.
     pub(crate) const COUNT: usize = ROLES.len();
 }
 

@@ -1,4 +1,4 @@
-//! Reading a journal of which parts are damaged: every frame that is whole is found, wherever it stands.
+//! Reading a damaged journal: every whole frame is found, at any position.
 
 use std::fs::File;
 use std::io;
@@ -11,16 +11,16 @@ use crate::frame::{Frame, HEADER, Header, Kind, PREAMBLE};
 /// A part of a journal that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Skipped {
-    /// Where it begins in the journal.
+    /// Position in the journal, in bytes.
     pub at: u64,
     /// Its length.
     pub bytes: u64,
-    /// Activations in it as its frame says; unknown where that is damaged as well.
+    /// Activations in it by its frame's header; unknown where that is damaged as well.
     pub rows: Option<u64>,
 }
 
 impl Skipped {
-    /// What a reader of the run has to know.
+    /// Returns it as a warning for a reader of the run.
     #[must_use]
     pub fn warning(self) -> Warning {
         Warning::JournalDamaged { at: self.at, bytes: self.bytes, rows: self.rows }
@@ -29,16 +29,17 @@ impl Skipped {
 
 /// Read from the file at once.
 const WINDOW: usize = 1 << 18;
-/// Where a frame ended, the next begins; elsewhere only a frame up to this length is looked for, so that bytes that look
+/// A frame begins at the end of another; elsewhere only a frame up to this length is looked for, so that bytes that
+/// look
 /// like the beginning of a long one do not cost a checksum of megabytes each. Recorders write no longer ones.
 const LONGEST_FOUND: u32 = 8 << 20;
 
-/// After checksums over so many times the file's length only a frame up to [`SHORTER`] is looked for: bytes that were made to
+/// After checksums over this many times the file's length only a frame up to [`SHORTER`] is looked for: bytes made to
 /// look like beginnings of long frames cost no more than that.
 const CHECKED: u64 = 16;
 const SHORTER: u32 = 1 << 12;
 
-/// Reads the whole frames of a journal, and notes what stands between them.
+/// Reads the whole frames of a journal, and notes the ranges between them.
 pub(crate) struct Salvage<'f> {
     file: &'f File,
     length: u64,
@@ -65,17 +66,17 @@ impl<'f> Salvage<'f> {
         })
     }
 
-    /// Whether a whole frame stands where the first one belongs.
+    /// Returns true if a whole frame is at the position of the first one.
     pub(crate) fn begins_whole(&mut self) -> io::Result<bool> {
         Ok(self.whole_frame(PREAMBLE as u64, u32::MAX)?.is_some())
     }
 
-    /// How far it is read, and how long it is.
+    /// Returns the position of reading, and the length.
     pub(crate) fn progress(&self) -> (u64, u64) {
         (self.at, self.length)
     }
 
-    /// What could not be read so far.
+    /// Returns the ranges that could not be read so far.
     pub(crate) fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
@@ -106,7 +107,7 @@ impl<'f> Salvage<'f> {
         Ok(None)
     }
 
-    /// Notes what stands between two places, if anything does.
+    /// Notes the range between two positions, unless it is empty.
     fn note(&mut self, begin: u64, end: u64) -> io::Result<()> {
         if begin >= end {
             return Ok(());
@@ -163,7 +164,7 @@ impl<'f> Salvage<'f> {
 }
 
 impl Header {
-    /// What it says of its rows, unless that cannot be: a row takes two bytes at least.
+    /// Returns its number of rows, unless that is impossible: a row takes two bytes at least.
     fn plausible_rows(self) -> Option<u64> {
         match self.kind {
             Kind::Rows => (self.rows <= self.length / 2).then_some(u64::from(self.rows)),

@@ -1,12 +1,12 @@
 //! Slices inside the run file: small complete Parquet files between its row groups.
 //!
-//! Readers that know nothing of them never look there; those that do find place and length of each in the
+//! Readers without knowledge of them never look there; other readers find position and length of each in the
 //! metadata, and any Parquet library can read the bytes. Two kinds of table: `slices`, a row per task, second and
 //! quantity with the exact figures, and `bins`, a row per occupied bin of its histogram.
 //!
-//! Histograms take most of the room. Two things keep it small: those of other quantities than latency and missed
-//! ages are kept by the minute, with the last slice of the minute, and bins are sorted so that a bin's counts of
-//! successive seconds lie side by side.
+//! Histograms take most of the room. Two things keep it small. Histograms of other quantities than latency and missed
+//! ages are kept by the minute, with the last slice of the minute. Bins are sorted so that a bin's counts of successive
+//! seconds lie side by side.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -55,11 +55,12 @@ const BINS: &str = "message bins {
 const LARGEST: u128 = 10u128.pow(38) - 1;
 /// Bins in one embedded table, roughly: some 20 MiB in memory while it is written.
 const TABLE_BINS: usize = 1 << 18;
-/// So many of [`Quantity::COUNTED`], latency and missed ages, keep their histograms by the second, the others by the minute.
+/// Number of quantities at the beginning of [`Quantity::COUNTED`], latency and missed ages, with histograms by the
+/// second; the others are kept by the minute.
 const BY_THE_SECOND: usize = 2;
 const MINUTE_NS: i64 = 60 * SLICE_NS;
 
-/// Where an embedded table lies in the run file.
+/// Place of an embedded table in the run file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Embedded {
     /// `slices` or `bins`; they come in pairs, in this order.
@@ -131,7 +132,7 @@ impl SliceTable {
         if self.bins >= TABLE_BINS { self.write(file) } else { Ok(()) }
     }
 
-    /// Writes what is left; returns where all tables are.
+    /// Writes the rest; returns the places of all tables.
     pub(crate) fn finish(&mut self, file: &mut Writer) -> Result<Vec<Embedded>, ParquetError> {
         self.closed.extend(self.tasks.drain(..).flatten().map(|mut open| open.next(None)));
         self.write(file)?;

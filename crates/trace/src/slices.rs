@@ -1,4 +1,4 @@
-//! Slices: what one second of one task was like, for runs that keep only spikes.
+//! Slices: figures of one second of one task, for runs that keep only spikes.
 //!
 //! In a journal a slice is, compressed by zstd and with the numbers of [`crate::codec`]: s(start_ns), s(first_due_ns),
 //! s(last_end_ns), v(missed), then the five quantities: each v(count) and, if not 0, s(min), s(max), sum as i128, sum of squares as
@@ -9,7 +9,7 @@ use jitterlab_model::bounds::{COUNT, EARLIEST_NS, LATEST_NS, check_moments};
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{Distribution, Quantity, TimingStats, varint};
 
-/// Length of a slice. Slices begin at whole multiples of it on the run's clock, so those of all tasks line up.
+/// Length of a slice. Slices begin at whole multiples of it on the run's clock, so slices of all tasks line up.
 pub(crate) const SLICE_NS: i64 = 1_000_000_000;
 
 /// No slice takes more bytes: five histograms with every bin occupied stay below.
@@ -31,7 +31,7 @@ impl Stored {
     }
 }
 
-/// What one task did in one second (the last slice of a run may be shorter).
+/// Figures of one task in one second (the last slice of a run may be shorter).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
     /// Number of the task in the run's description.
@@ -72,8 +72,8 @@ impl Slice {
         Quantity::COUNTED.iter().zip(&self.stored).find_map(|(q, stored)| (*q == quantity).then_some(stored))
     }
 
-    /// Adds the slice's figures to those of its task. All slices of a run, added in any order, give exactly what
-    /// counting the activations themselves would have given.
+    /// Adds the slice's figures to those of its task. All slices of a run, added in any order, give exactly the same
+    /// figures as a count of the activations themselves.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
         for (all, stored) in stats.counted_mut().into_iter().zip(&self.stored) {
@@ -82,7 +82,7 @@ impl Slice {
         stats.break_sequence();
     }
 
-    /// Holds it against the bounds of what can be.
+    /// Checks it against the bounds of the model.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let times = [self.start_ns, self.first_due_ns, self.last_end_ns];
         let bins = || self.stored.iter().flat_map(|stored| &stored.bins);
@@ -137,7 +137,7 @@ impl Slice {
         }
     }
 
-    /// Reads what [`Slice::encode`] wrote; `None` if the bytes are not such.
+    /// Reads the bytes of [`Slice::encode`]; `None` if they are not such.
     pub(crate) fn decode(task: usize, bytes: &[u8]) -> Option<Slice> {
         let plain = zstd::bulk::decompress(bytes, LARGEST_BYTES).ok()?;
         let input = &mut &plain[..];

@@ -1,4 +1,4 @@
-//! Reading whole files that somebody named: what never ends, or does not fit into memory, is refused.
+//! Reading whole files that somebody named: a file without an end, or too large for memory, is refused.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Keeping only what matters of a long run: a slice of figures for each second, and the rows around each spike.
+//! Reduction of a long run to its spikes: a slice of figures for each second, and the rows around each spike.
 
 use std::collections::VecDeque;
 
@@ -15,9 +15,9 @@ pub(crate) struct SpikeFilter {
     above_ns: i64,
     /// The last rows that were not kept.
     before: VecDeque<Activation>,
-    /// How many more rows belong to the last spike.
+    /// Number of further rows that belong to the last spike.
     after: usize,
-    /// Whether rows went by unkept since the last kept one.
+    /// True if rows were dropped since the last kept one.
     skipped: bool,
 }
 
@@ -26,7 +26,7 @@ impl SpikeFilter {
         SpikeFilter { above_ns, before: VecDeque::with_capacity(NEIGHBOURS), after: 0, skipped: false }
     }
 
-    /// Takes the next row; hands to `keep` what has to be kept. The first row after some that were not kept
+    /// Takes the next row; hands rows to `keep` that have to be kept. The first row after some that were not kept
     /// carries [`Flags::AFTER_GAP`].
     pub(crate) fn push(&mut self, a: &Activation, mut keep: impl FnMut(&Activation)) {
         if a.latency_ns() >= self.above_ns {
@@ -60,7 +60,7 @@ pub(crate) struct Slicer {
     start_ns: i64,
     first_due_ns: i64,
     last_end_ns: i64,
-    /// Whether a piece was held back the last time.
+    /// True if a piece was held back the last time.
     held_back: bool,
 }
 
@@ -94,7 +94,7 @@ impl Slicer {
         if self.held_back { None } else { self.take() }
     }
 
-    /// What was counted since the last slice, as a piece of one; `None` if that is nothing.
+    /// Returns the counts since the last slice, as a piece of one; `None` if there are none.
     pub(crate) fn take(&mut self) -> Option<Slice> {
         self.held_back = false;
         (self.stats.executed() > 0).then(|| {

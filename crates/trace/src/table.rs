@@ -25,8 +25,8 @@ use crate::slices::Slice;
 const GROUP_ROWS: usize = 1 << 18;
 /// Rows of all tasks that are held in memory at most (20 MiB).
 const BUFFERED_ROWS: usize = 1 << 19;
-/// A file whose tasks all have fewer rows is not compressed. What a compressor costs to make for each column of each task
-/// is more than what it would save: in a virtual machine a millisecond a task.
+/// A file whose tasks all have fewer rows is not compressed. Making a compressor for each column of each task costs
+/// more than it saves: in a virtual machine a millisecond a task.
 const COMPRESSED_ROWS: usize = 1 << 12;
 
 /// A run file that is complete on the disk.
@@ -145,7 +145,7 @@ impl RunFileWriter {
         Ok(())
     }
 
-    /// The same as they stand in a journal.
+    /// Sets the causes as stored in a journal.
     pub(crate) fn encoded_causes(&mut self, bytes: Vec<u8>) {
         self.causes = Some(bytes);
     }
@@ -166,7 +166,7 @@ impl RunFileWriter {
         written
     }
 
-    /// Writes what is left and the description, makes it last, and gives the file its name.
+    /// Writes the rest and the description, makes it last, and gives the file its name.
     ///
     /// # Errors
     /// The file cannot be written, or its name was taken meanwhile.
@@ -206,7 +206,7 @@ impl RunFileWriter {
             _ => Error::file("write", &self.path)(e.error),
         })?;
         if let Err(error) = sync_directory(&self.path) {
-            // A name that a power loss may take away is none: what the file was made of stays instead.
+            // A name that a power loss may remove is none: the source of the file stays instead.
             let _ = std::fs::remove_file(&self.path);
             return Err(error);
         }
@@ -221,10 +221,10 @@ impl RunFileWriter {
     }
 }
 
-/// What the run file at `path` says of its run in its metadata, by key: the format's version and the description as JSON.
+/// Returns the metadata of a run in the run file at `path`, by key: the format's version and the description as JSON.
 ///
 /// # Errors
-/// The description is none that JSON can hold.
+/// The description cannot be written as JSON.
 pub fn metadata(path: &Path, info: &RunInfo) -> Result<[(&'static str, String); 2], Error> {
     Ok([(FORMAT_KEY, FORMAT_VERSION.to_string()), (RUN_KEY, json(path, info)?)])
 }

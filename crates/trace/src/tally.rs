@@ -1,10 +1,10 @@
-//! A task's counters rebuilt from what a journal holds, for a run that was not closed.
+//! A task's counters rebuilt from a journal, for a run that was not closed.
 
 use jitterlab_model::{Activation, Flags, TaskResult};
 
 use crate::slices::Slice;
 
-/// Counts what can be known from rows or slices.
+/// Counters that rows or slices determine.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     period_ns: i64,
@@ -38,7 +38,7 @@ impl Tally {
         if let Some(last) = self.last {
             let due_times = a.index.wrapping_sub(last.index);
             if a.flags.contains(Flags::AFTER_GAP) {
-                // Whether a lost record's due time was served is not known; it is counted as served and dropped.
+                // It is unknown whether a lost record's due time was served; it counts as served and dropped.
                 let lost = due_times.saturating_sub(1 + u64::from(last.missed));
                 r.executed = r.executed.saturating_add(lost);
                 r.dropped = r.dropped.saturating_add(lost);

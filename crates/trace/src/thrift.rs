@@ -1,8 +1,8 @@
-//! Thrift's compact protocol, in which a Parquet file says what is in it: as far as it takes to see that nothing said there is
-//! longer than the bytes that say it. The Parquet library passes over what it does not know element by element, and takes
-//! the booleans of a list to have no bytes, so that six bytes would keep it busy for seconds.
-//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>; no list of booleans is in what
-//! Parquet's own files say at their end or before a page.)
+//! Thrift's compact protocol, in which a Parquet file describes its contents: as far as it takes to see that nothing
+//! described is longer than the bytes of its description. The Parquet library skips unknown fields element by element,
+//! and takes the booleans of a list to have no bytes, so that six bytes would keep it busy for seconds.
+//! (<https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>; Parquet's own structures, at a
+//! file's end or before a page, have no list of booleans.)
 
 use crate::error::damage;
 use jitterlab_model::varint;
@@ -13,7 +13,7 @@ const DEEPEST: usize = 32;
 /// Of a page's header: how many bytes follow it (`PageHeader.compressed_page_size` in `parquet.thrift`).
 const LENGTH_OF_PAGE: i16 = 3;
 
-/// Looks at a structure that says what is in a file.
+/// Checks a structure that describes the contents of a file.
 ///
 /// # Errors
 /// It is longer than its bytes, or cannot be read.
@@ -41,7 +41,7 @@ pub(crate) fn check_pages(chunk: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The bytes that are not passed yet. Each step is `None` where they do not hold what they begin with.
+/// The bytes that are not passed yet. Each step is `None` if the structure is longer than the bytes.
 struct ByteCursor<'a>(&'a [u8]);
 
 impl ByteCursor<'_> {
@@ -69,7 +69,7 @@ impl ByteCursor<'_> {
         usize::try_from(self.varint()?).ok().filter(|length| *length <= self.0.len())
     }
 
-    /// Passes a structure; tells its field [`LENGTH_OF_PAGE`], if it has one that is a number.
+    /// Passes a structure; returns its field [`LENGTH_OF_PAGE`], if it has one that is a number.
     fn structure(&mut self, depth: usize) -> Option<Option<i64>> {
         let (mut field, mut told) = (0i16, None);
         loop {

@@ -18,7 +18,7 @@ use crate::salvage::{Salvage, Skipped};
 use crate::slices::Slice;
 use crate::tally::Tally;
 
-/// What a journal's frame holds.
+/// Content of a journal's frame.
 pub(crate) enum Part<'a> {
     /// The description once more; [`JournalParts::info`] has it.
     Info,
@@ -26,11 +26,11 @@ pub(crate) enum Part<'a> {
     Rows(usize, &'a [Activation]),
     /// A slice of one task.
     Slice(Box<Slice>),
-    /// Why activations were late until then, as it stands in files.
+    /// Causes of late activations until then, as stored in files.
     Causes(&'a [u8]),
 }
 
-/// Reads a journal from its begin to its end, around what is damaged.
+/// Reads a journal from its begin to its end, around its damage.
 pub(crate) struct JournalParts<'a> {
     path: &'a Path,
     frames: Salvage<'a>,
@@ -43,7 +43,7 @@ pub(crate) struct JournalParts<'a> {
     info: RunInfo,
 }
 
-/// What is known of one task while its journal is read.
+/// State of one task while its journal is read.
 struct Lane {
     period_ns: i64,
     tally: Tally,
@@ -57,7 +57,7 @@ impl Lane {
         Lane { period_ns, tally: Tally::new(period_ns), last: None, after_skip: false }
     }
 
-    /// Cuts off the rows from the first that cannot be; says whether there was none.
+    /// Cuts off the rows from the first impossible one; returns true if there was none.
     fn cut_impossible(&self, rows: &mut Vec<Activation>, has_own_due_times: bool) -> bool {
         let possible = |rows: &[Activation], last: Option<&Activation>| {
             check_times(rows).is_ok()
@@ -74,7 +74,7 @@ impl Lane {
         false
     }
 
-    /// Counts rows, and says of the first after a damaged part that rows are missing before it, if they are.
+    /// Counts rows, and marks the first after a damaged part if rows are missing before it.
     fn rows(&mut self, rows: &mut [Activation]) {
         let Some(first) = rows.first_mut() else { return };
         let index = first.index;
@@ -103,7 +103,7 @@ impl<'a> JournalParts<'a> {
         }
         let not = || not_a_run_file(path, no_journal(&preamble));
         let mut frames = Salvage::new(file).map_err(read_error)?;
-        // What neither begins nor is named as a journal is one only if it goes on as one.
+        // A file with neither the beginning nor the name of a journal is one only if it goes on as one.
         if !is_journal(&preamble) && !is_journal_name(path) && !frames.begins_whole().map_err(read_error)? {
             return Err(not());
         }
@@ -155,7 +155,7 @@ impl<'a> JournalParts<'a> {
                 (_, None) => {}
                 (Kind::Rows, Some(lane)) => {
                     let limit = count.min(frame.payload.len());
-                    // What is decoded before something that cannot be is kept all the same.
+                    // Rows decoded before an impossible one are kept.
                     whole = codec::decode(frame.payload, lane.period_ns, limit, &mut self.rows).is_some();
                     let own = self.info.tasks.get(task).is_some_and(TaskRun::has_own_due_times);
                     whole &= lane.cut_impossible(&mut self.rows, own);
@@ -192,18 +192,18 @@ impl<'a> JournalParts<'a> {
         self.lanes.len()
     }
 
-    /// How far it is read, and how long it is.
+    /// Returns the position of reading, and the length.
     pub(crate) fn progress(&self) -> (u64, u64) {
         self.frames.progress()
     }
 
-    /// What could not be read so far.
+    /// Returns the ranges that could not be read so far.
     pub(crate) fn skipped(&self) -> &[Skipped] {
         self.frames.skipped()
     }
 
-    /// The description, each task with the counters that were rebuilt from what was recorded if it has none: they do not tell
-    /// what was lost at the end.
+    /// Returns the description; a task without counters gets those rebuilt from its records, which lack the losses at
+    /// the end.
     pub(crate) fn completed(&self) -> RunInfo {
         let mut info = self.info.clone();
         for (task, lane) in info.tasks.iter_mut().zip(&self.lanes) {
@@ -242,7 +242,7 @@ pub struct JournalReader {
 }
 
 impl JournalReader {
-    /// Opens a journal and goes through it once: each task's counters are rebuilt from what was recorded.
+    /// Opens a journal and reads it once: each task's counters are rebuilt from the records.
     ///
     /// # Errors
     /// There is no such file, it is no journal, or it was written by a newer jitterlab.
@@ -268,7 +268,7 @@ impl JournalReader {
         if !recording && info.stop.is_none() {
             info.stop = Some(StopReason::Crashed);
         }
-        // What is being written at this moment is not whole yet.
+        // Data that is being written at this moment is not whole yet.
         let (_, length) = walk.progress();
         let damaged = walk.skipped().iter().filter(|s| !recording || s.at + s.bytes < length);
         info.warnings.extend(damaged.map(|s| s.warning()));
@@ -280,7 +280,7 @@ impl JournalReader {
         &self.info
     }
 
-    /// Whether the run still goes on: what is read is what it has recorded until now.
+    /// Returns true if the run still goes on: only its records until now are read.
     pub fn is_recording(&self) -> bool {
         self.recording
     }
@@ -290,7 +290,7 @@ impl JournalReader {
         &self.rows
     }
 
-    /// Whether it holds slices instead of all activations (see [`Keep::Spikes`](jitterlab_model::Keep)).
+    /// Returns true if it holds slices instead of all activations (see [`Keep::Spikes`](jitterlab_model::Keep)).
     pub fn has_slices(&self) -> bool {
         self.has_slices
     }
@@ -336,7 +336,7 @@ impl JournalReader {
     fn walk(&self, mut visit: impl FnMut(Part<'_>)) -> Result<(), Error> {
         let file = File::open(&self.path).map_err(Error::file("open", &self.path))?;
         let mut walk = JournalParts::begin(&file, &self.path)?;
-        // A run that goes on has recorded more since it was opened; it stays what it was then.
+        // A run that goes on has recorded more since it was opened; this reader ends where it was then.
         let mut left = self.rows.clone();
         while let Some(part) = walk.next()? {
             match part {

@@ -42,7 +42,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Begins recording: creates the journal beside `path` and writes the description as it is known now.
+    /// Begins recording: creates the journal next to `path` and writes the description as it is known now.
     ///
     /// The thread that writes the journal inherits the processors of the caller: call this from a thread that is
     /// kept off the measured ones.
@@ -54,8 +54,8 @@ impl RunWriter {
         let path = path.as_ref();
         check_free(path)?;
         let journal = journal_path(path);
-        // The lock tells `recover` that the run is not over, and two that begin at once which one it is. Where locks are
-        // not supported there is none.
+        // The lock shows `recover` that the run is not over, and decides between two that begin at once. A file system
+        // without locks has none.
         let file = match File::options().read(true).write(true).create_new(true).open(&journal) {
             Ok(file) => match file.try_lock() {
                 Err(TryLockError::WouldBlock) => return Err(being_recorded(path)),
@@ -97,8 +97,9 @@ impl RunWriter {
     /// 16 MiB, activations are dropped, counted, and the next one carries `AFTER_GAP`.
     ///
     /// # Errors
-    /// Tells once that recording ended, because the disk is full or failed. What was recorded is kept; later calls
-    /// do nothing, and [`RunWriter::finish`] closes the file as usual. A number of no task is an error every time.
+    /// Returns an error once when recording ended, because the disk is full or failed. Its records are kept; later
+    /// calls do nothing, and [`RunWriter::finish`] closes the file as usual. A number of no task is an error every
+    /// time.
     pub fn append(&mut self, task: usize, rows: &[Activation]) -> Result<(), Error> {
         self.recorder.append(task, rows)
     }
@@ -118,13 +119,13 @@ impl RunWriter {
         Ok(())
     }
 
-    /// How many bytes wait for the disk right now: how far it is behind.
+    /// Returns the number of bytes that wait for the disk right now.
     pub fn waiting_bytes(&self) -> usize {
         self.recorder.waiting_bytes()
     }
 
-    /// Ends recording and turns the journal into the run file, with the final description. What the recorder
-    /// itself lost is added to its warnings.
+    /// Ends recording and turns the journal into the run file, with the final description. The recorder's own losses
+    /// are added to its warnings.
     ///
     /// # Errors
     /// The run file could not be written, for want of room for instance: then the journal stays and
@@ -171,7 +172,7 @@ impl RunWriter {
     }
 }
 
-/// Whether the name is taken, so that another may be free.
+/// Returns true if the name is taken, so that another may be free.
 fn is_taken(error: &Error) -> bool {
     let taken = [FileProblem::Exists, FileProblem::JournalExists, FileProblem::BeingRecorded];
     taken.into_iter().any(|problem| error.is(problem))

@@ -206,7 +206,7 @@ for name, options in [("plain", {"compression": "none", "use_dictionary": False}
     pyarrow.parquet.write_table(table, path, write_page_checksum=True, data_page_size=4096, **options)
 "#;
 
-/// What another program wrote again with checksums of its pages: read, and refused once a page is damaged.
+/// Files that another program wrote again with checksums of its pages are read, and refused once a page is damaged.
 #[test]
 fn damaged_pages_of_others_are_refused() {
     let Some(python) = python() else { return };
@@ -242,7 +242,7 @@ fn damaged_pages_of_others_are_refused() {
             }
         }
         println!("{name}: {refused} refused, {same} read as what they were");
-        // What is not read, such as statistics of pages, may be anything.
+        // Bytes that are not read, such as statistics of pages, may be anything.
         assert!(refused > same, "{name}: {refused} {same}");
     }
 }

@@ -1,4 +1,4 @@
-//! Command lines that stand in an output: behind a prompt, in a log, or in a field of JSON.
+//! Command lines in an output: after a prompt, in a log, or in a field of JSON.
 
 use memchr::memmem;
 

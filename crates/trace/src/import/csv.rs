@@ -1,5 +1,5 @@
-//! Tables of time stamps or latencies: comma-separated values, or separated by semicolons, tabs or blanks. What a column is
-//! says the head line, or the user.
+//! Tables of time stamps or latencies: comma-separated values, or separated by semicolons, tabs or blanks. The head
+//! line, or the user, states the content of a column.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::role::{Role, role_of};
 
 pub(super) const PEER: Peer = Peer { name: "tables (CSV)", recognise, parse };
 
-/// Where a role stands in a table.
+/// Column of a role in a table.
 #[derive(Debug, Clone, Copy)]
 struct RoleColumn {
     column: usize,
@@ -30,7 +30,7 @@ fn cells(line: &str) -> Vec<Cow<'_, str>> {
     cells
 }
 
-/// Puts the cells of a line in place of those of another one.
+/// Replaces the cells by those of a line.
 fn put_cells<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
     cells.clear();
     let has = |byte: u8| memchr(byte, line.as_bytes()).is_some();
@@ -45,8 +45,8 @@ fn put_cells<'a>(line: &'a str, cells: &mut Vec<Cow<'a, str>>) {
     }
 }
 
-/// Whether a character, the next of a line each time, is this one and between no quotes: they open at the beginning of a cell,
-/// and again right behind their end (which is one of the text).
+/// Returns a test for characters, to be called with each character of a line in turn: true for this separator outside
+/// quotes. Quotes open at the beginning of a cell, and again right after their end (which is one of the text).
 fn outside_quotes(separator: u8) -> impl FnMut(char) -> bool {
     let separator = char::from(separator);
     let (mut quoted, mut may_open) = (false, true);
@@ -106,7 +106,7 @@ fn recognise(input: &Input) -> bool {
         })
 }
 
-/// Which column holds what, by the user's word or the head line's.
+/// Finds the column of each role, by the user's word or the head line's.
 fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mistake> {
     let head = head(input.text).unwrap_or_default();
     let mut places = BTreeMap::new();
@@ -138,14 +138,14 @@ fn places(input: &Input, hints: &Hints) -> Result<BTreeMap<Role, RoleColumn>, Mi
     Ok(places)
 }
 
-/// The roles that tell when activations were.
+/// The roles that determine the times of activations.
 const TIMES: [Role; 5] = [Role::Due, Role::Start, Role::Latency, Role::PeriodError, Role::Interval];
 
-/// What a line says, by [`Role`].
+/// Values of a line, by [`Role`].
 type Row = [Option<i64>; Role::COUNT];
 
-/// What the rows of a task say, in their order: the column of each [`Role`] that there is, all of one length. A table can have millions
-/// of rows, and few of the roles.
+/// Values of a task's rows, in their order: the column of each [`Role`] that there is, all of one length. A table can
+/// have millions of rows, and few of the roles.
 #[derive(Default)]
 struct Task {
     name: String,
@@ -196,12 +196,12 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     }
     let mut import = Import::new("the table", "unknown");
     let roles: Vec<Role> = places.into_keys().collect();
-    // Each is given up once it is told.
+    // Each is dropped once it is imported.
     tasks.into_iter().try_for_each(|task| task_details(&mut import, &task, &roles, hints))?;
     import.complete()
 }
 
-/// What these roles of a task tell together.
+/// Imports a task from the values of these roles together.
 fn task_details(import: &mut Import, task: &Task, roles: &[Role], hints: &Hints) -> Result<(), Mistake> {
     let has = |role| roles.contains(&role);
     if task.without_time > 0 {
@@ -244,7 +244,7 @@ pub(super) fn columns(name: &str, columns: &[(Role, Vec<i64>)], hints: &Hints) -
     import.complete()
 }
 
-/// What no row goes back in.
+/// Roles whose values never decrease.
 const ORDERED: [Role; 3] = [Role::Due, Role::Start, Role::Index];
 
 impl Task {
@@ -264,12 +264,12 @@ impl Task {
         true
     }
 
-    /// What the rows say of a role; `None` where it has no column.
+    /// Values of a role in the rows; `None` where it has no column.
     fn of(&self, role: Role) -> Option<&[i64]> {
         Some(self.columns[role as usize].as_slice()).filter(|column| column.len() == self.length)
     }
 
-    /// Whether rows are missing by their numbers.
+    /// Returns true if rows are missing by their numbers.
     fn has_holes(&self) -> bool {
         let numbers = self.of(Role::Index).unwrap_or_default();
         numbers.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) > 1)
@@ -281,14 +281,14 @@ impl Task {
         numbers.last()?.checked_sub(*numbers.first()?)
     }
 
-    /// What is told of it, execution times too if the ends are.
+    /// Describes the task, with execution times if the ends are known.
     fn task_details(&self, period: Period) -> TaskDetails {
         let told = TaskDetails::new(self.name.clone(), period);
         if self.of(Role::End).is_some() { told.with_ends() } else { told }
     }
 }
 
-/// Nothing but latencies: their order is known, not what lies between them.
+/// Imports latencies alone: their order is known, not the times between them.
 fn latencies(import: &mut Import, task: &Task, hints: &Hints) {
     let period = import.period(None, hints, 1_000_000);
     let row = |(index, latency): (u64, &i64)| {
@@ -342,7 +342,8 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
             let steps = (distance.saturating_add(period_ns / 2) / period_ns).max(1);
             (steps, last.index.saturating_add(steps as u64))
         });
-        // What the table leaves out did not run, or was not written; what passed while the last one was at work did not run.
+        // Due times without a row did not run, or were not written; those that passed during the last activation did
+        // not run.
         let overrun = rows.last().is_some_and(|last| last.end_ns >= due_ns.saturating_sub(period_ns));
         let hole = steps > 1 && !overrun;
         holes |= hole;
@@ -362,7 +363,7 @@ fn due_times(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mist
     Ok(())
 }
 
-/// Beginnings without due times, or only what lies between them.
+/// Imports beginnings without due times, or only the times between them.
 fn starts_alone(import: &mut Import, task: &Task, hints: &Hints) -> Result<(), Mistake> {
     let spans: Vec<Span> = if let Some(starts) = task.of(Role::Start) {
         let end = |row: usize| task.of(Role::End).map(|ends| ends[row]);

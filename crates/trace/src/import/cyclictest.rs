@@ -2,8 +2,10 @@
 //! these in one paste. Also the lines that signaltest and jitterdebugger refresh, and the rows alone, as the OSADL publishes
 //! them.
 //!
-//! Bin b holds latencies from b up to below b + 1. What is at or above the limit is only counted as overflow; the limit is not
-//! in the file, so it is taken as what follows the last bin. `-H` adds a column with the sum. rt-tests 2.7 and later leave out rows
+//! Bin b holds latencies from b up to below b + 1. Latencies at or above the limit are only counted as overflow; the
+//! limit is
+//! not in the file, so the end of the last bin is assumed. `-H` adds a column with the sum. rt-tests 2.7 and later
+//! leave out rows
 //! of zeros and the totals.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +38,7 @@ struct Status {
     interrupts: Option<u64>,
     /// The unit, which shows in the width of the columns.
     unit_ns: Option<i64>,
-    /// How often the display had been refreshed before.
+    /// Number of refreshes of the display before this line.
     refreshed: u64,
 }
 
@@ -89,7 +91,7 @@ fn spike_of(line: &str) -> Option<(usize, u64, i64)> {
     Some((thread.trim().parse().ok()?, figure("TS:")? as u64, figure("")? as i64))
 }
 
-/// Bin and counts of a row that stands alone: `000012 000213`, with a tab before each further count.
+/// Bin and counts of a row without any other line: `000012 000213`, with a tab before each further count.
 fn row_alone(line: &str) -> Option<Vec<u64>> {
     let (bin, counts) = line.split_once(' ')?;
     let wide = bin.len() >= 6 && bin.bytes().all(|b| b.is_ascii_digit());
@@ -98,7 +100,7 @@ fn row_alone(line: &str) -> Option<Vec<u64>> {
     wide.then(|| std::iter::once(bin).chain(counts).collect())
 }
 
-/// Whether there is nothing but rows.
+/// Returns true if there is nothing but rows.
 fn are_rows_alone(input: &Input) -> bool {
     let mut rows = lines(input.text).filter(|(_, line)| !line.is_empty()).peekable();
     !input.columns_given && rows.peek().is_some() && rows.all(|(_, line)| row_alone(line).is_some())
@@ -114,7 +116,7 @@ fn recognise(input: &Input) -> bool {
         || are_rows_alone(input)
 }
 
-/// What the output tells of a thread, in units.
+/// Data of a thread in the output, in units.
 #[derive(Debug, Default)]
 struct Thread {
     /// Every line that was refreshed, the last one last.
@@ -145,11 +147,11 @@ const FOOTERS: [(&str, Footer); 5] = [
     ("# Histogram Overflows:", Footer::Overflows),
 ];
 
-/// What an output of cyclictest is made of.
+/// Content of an output of cyclictest.
 #[derive(Debug, Default)]
 struct Output {
     threads: BTreeMap<usize, Thread>,
-    /// Whether a histogram begins.
+    /// True if a histogram begins.
     has_head: bool,
     /// Bin and counts.
     rows: Vec<Vec<u64>>,
@@ -159,7 +161,7 @@ struct Output {
     ids: Vec<u64>,
     break_id: Option<u64>,
     break_value: Option<i64>,
-    /// How often the display was refreshed, and when it last had a thread.
+    /// Number of refreshes of the display, and the last one with a thread.
     refreshed: u64,
     last_refresh: u64,
     /// The place of the thread that stopped the tool among those that it names.
@@ -190,7 +192,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Whether the line is a single latency.
+    /// Returns true if the line is a single latency.
     fn sample(&mut self, line: &str) -> Result<bool, Unreadable> {
         let Some((thread, cycle, latency)) = sample_of(line) else { return Ok(false) };
         let samples = &mut self.threads.entry(thread).or_default().samples;
@@ -248,7 +250,7 @@ impl Output {
         Ok(())
     }
 
-    /// What was counted before a thread ran, or before another measurement began, is none of this one.
+    /// Adds a line of figures. Counts from before a thread ran, or of another measurement, do not belong to this one.
     fn status(&mut self, thread: usize, status: Status) -> Result<(), Unreadable> {
         self.last_refresh = self.refreshed;
         let all = &mut self.threads.entry(thread).or_default().status;
@@ -272,7 +274,8 @@ impl Output {
         all.filter_map(move |(_, figures)| figures.get(thread).copied())
     }
 
-    /// The thread that stopped the tool, and its latency: any, where it is not told which.
+    /// Returns the latency at which the tool stopped, if this thread may have stopped it: any may where the output does
+    /// not name it.
     fn stopped(&self, thread: usize) -> Option<Option<i64>> {
         let is_it = match (self.break_id, self.break_place) {
             (None, _) => self.break_value.is_some(),
@@ -285,13 +288,13 @@ impl Output {
         is_it.then_some(self.break_value)
     }
 
-    /// Whether the last refresh lacks a thread: what is told of it is of some time before the end.
+    /// Returns true if the last refresh lacks a thread: its figures are from some time before the end.
     fn is_stale(&self, thread: usize) -> bool {
         let of = self.threads.get(&thread).and_then(|thread| thread.status.last());
         of.is_some_and(|status| status.refreshed < self.last_refresh)
     }
 
-    /// Periods of a thread that the output tells, in nanoseconds.
+    /// Periods of a thread that the output states, in nanoseconds.
     fn periods(&self, thread: usize, command: Option<&Command<'_>>) -> Vec<i64> {
         let status = self.threads.get(&thread).into_iter().flat_map(|thread| &thread.status);
         let mut all: Vec<i64> = status.filter_map(|status| status.interval).collect();
@@ -313,7 +316,7 @@ impl Output {
         all.into_iter().map(|us| ns(us, 1_000)).filter(|ns| *ns > 0).collect()
     }
 
-    /// What is stated of the latencies of a thread. Lines that were refreshed are of some time before a histogram's end.
+    /// Statements about the latencies of a thread. Refreshed lines are from some time before a histogram's end.
     fn statements(&self, thread: usize, unit_ns: i64) -> Statements {
         let mut stated = Statements::cut_to(unit_ns);
         let in_units = |value: u64| ns(i64::try_from(value).unwrap_or(i64::MAX), unit_ns);
@@ -442,7 +445,7 @@ fn cpu(command: Option<&Command<'_>>, thread: usize) -> Option<u16> {
     }
 }
 
-/// Activations of which each listed latency is the largest (`-o`), where it is not every one.
+/// Activations in a block with one listed latency, the largest (`-o`), where not every latency is listed.
 fn block(output: &Output, command: Option<&Command<'_>>, thread: usize) -> Option<u64> {
     let samples = &output.threads.get(&thread)?.samples;
     let said =
@@ -479,7 +482,7 @@ impl Output {
         Ok(named.map(|(number, _)| *number).chain(0..of_histogram).collect())
     }
 
-    /// How many threads the output speaks of besides its figures: they are counted from 0.
+    /// Number of threads that the output names besides its figures: they are counted from 0.
     fn named(&self, command: Option<&Command<'_>>) -> usize {
         let by_command = command.and_then(|command| command.number(["t", "threads"]));
         let by_command = by_command.and_then(|threads| usize::try_from(threads).ok()).unwrap_or(0);

@@ -88,7 +88,7 @@ fn recognise(input: &Input) -> bool {
 #[derive(Default)]
 struct Thread {
     cpu: u16,
-    /// When its timer expired, by the timer's clock and by the trace's.
+    /// Expiry of its timer, by the timer's clock and by the trace's.
     expired: Option<[i64; 2]>,
     running: bool,
     /// Expiry by either clock, start and end.

@@ -1,7 +1,7 @@
 //! LinuxCNC's `halcmd show`: of pins of the component timedelta, which latency-test is made of, the shortest and the longest time
 //! between two runs in nanoseconds; of threads and of parameters, how long a thread or a function ran at most (`tmax`).
 //!
-//! timedelta's mean error is not used: what it divides by is not the number of the thread's own runs. tmax is in cycles of the
+//! timedelta's mean error is not used: its divisor is not the number of the thread's own runs. tmax is in cycles of the
 //! processor or in nanoseconds, by version and machine (`hal_priv.h`): from 1 GHz on no cycle is longer than a nanosecond.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,8 @@ fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
     component.starts_with("timedelta").then_some((component, pin, value))
 }
 
-/// A thread or a function, what it took at most, and whether that is of a parameter: of `   5  s32   RW   456789  servo-thread.tmax`, or of
+/// A thread or a function, its longest time, and true for a parameter: of `   5  s32   RW   456789  servo-thread.tmax`,
+/// or of
 /// ` 999849  YES   servo-thread  (    12345,   456789 )`.
 fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
     let words: Vec<&str> = line.split_whitespace().collect();

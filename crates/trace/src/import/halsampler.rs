@@ -1,8 +1,8 @@
 //! LinuxCNC's `halsampler -t` of timedelta's pins `current-error` and `out`: the number of the sample, how much longer than
 //! the period the time since the thread's last run was, and that time, in nanoseconds.
 //!
-//! What the columns are shows in themselves: time less error is the period, in every line but those before the thread's
-//! second run.
+//! The columns are recognised by their values: time less error is the period, in every line but those before the
+//! thread's second run.
 
 use jitterlab_model::{Gap, Warning};
 
@@ -17,7 +17,7 @@ pub(super) const PEER: Peer = Peer { name: "LinuxCNC halsampler -t of timedelta"
 const FEWEST: usize = 8;
 /// Lines before the thread's second run.
 const BEFORE: usize = 2;
-/// What it writes where samples were lost.
+/// Word in place of lost samples.
 const LOST: &str = "overrun";
 
 struct Sample {

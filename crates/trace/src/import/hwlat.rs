@@ -1,6 +1,6 @@
 //! rt-tests' hwlatdetect: the longest stop of a polling processor in each window, where it reaches a threshold.
 //!
-//! What its windows do not sample is not known, and of a window below the threshold only that.
+//! Stops outside its sampling windows are unknown; a window without a stop is only known to be below the threshold.
 
 use jitterlab_model::warning::Aperiodic;
 use jitterlab_model::{Gap, Warning};

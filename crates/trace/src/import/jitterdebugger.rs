@@ -1,7 +1,8 @@
-//! jitterdebugger: `results.json` with histograms, `samples.raw` with every activation, and what jittersamples makes of it.
+//! jitterdebugger: `results.json` with histograms, `samples.raw` with every activation, and the output of
+//! jittersamples.
 //!
 //! It numbers its threads, one on each CPU it was given. Which those are is only known if it was given all: a copy of
-//! /proc/cpuinfo beside the results lists these.
+//! /proc/cpuinfo next to the results lists these.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +50,7 @@ fn is_results(input: &Input) -> bool {
         && !input.text.contains("\"rt_test_version:\"")
 }
 
-/// A thread, of so many in all.
+/// A thread, by its number and the number of all threads.
 fn task_details(input: &Input, (thread, threads): (usize, usize), period: Period) -> TaskDetails {
     let online: Option<Vec<u16>> = input.beside("cpuinfo").map(|copy| {
         let processors = copy.lines().filter(|line| line.starts_with("processor"));
@@ -109,7 +110,7 @@ impl Layout {
         whole.then(|| bytes.chunks_exact(self.length).map(|one| self.sample(one)).collect())?
     }
 
-    /// Whether the first samples are such, and time goes on.
+    /// Returns true if the first samples are valid, and time goes on.
     fn fits(self, bytes: &[u8]) -> bool {
         let first = bytes.get(..bytes.len().min(100 * self.length)).unwrap_or_default();
         self.samples(first).is_some_and(|samples| {

@@ -1,4 +1,4 @@
-//! LinuxCNC: `latency-histogram --nox`, and the `.latency` file of latency-test. What they call jitter and latency is the
+//! LinuxCNC: `latency-histogram --nox`, and the `.latency` file of latency-test. Their jitter and latency are the
 //! period error, signed; only its extremes and deviation are known, and latencies not at all.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
-//! Reading what other tools measured.
+//! Reading the measurements of other tools.
 //!
-//! Few of them keep single activations; most print a histogram, some only extremes. What an output leaves open is unknown in
-//! what is read (see [`Gap`] and [`SourceGaps`](jitterlab_model::distribution::SourceGaps)) and said in the run's warnings. A value of
-//! a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
+//! Few of them keep single activations; most print a histogram, some only extremes. Properties that an output leaves
+//! open are unknown (see [`Gap`] and [`SourceGaps`](jitterlab_model::distribution::SourceGaps)) and named in the run's
+//! warnings. A value of a histogram counts as the upper edge of its bin, so that no figure looks better than it was.
 
 mod buckets;
 mod capture;
@@ -49,16 +49,16 @@ use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long, unknown_o
 use crate::role::{Column, Role};
 use crate::table::{FinishedRun, RunFileWriter};
 
-/// What the user knows and the output may not tell.
+/// Properties that the user knows and the output may lack.
 #[derive(Debug, Clone, Default)]
 pub struct Hints {
-    /// The period of the tasks, or that of each task in the output's order; what the output says goes first.
+    /// The period of the tasks, or that of each task in the output's order; the output's own statement goes first.
     pub periods_ns: Vec<i64>,
-    /// Unit of the values in ns, where the output does not tell (cyclictest's text, tables).
+    /// Unit of the values in ns, where the output does not state it (cyclictest's text, tables).
     pub unit_ns: Option<i64>,
-    /// What the columns of a table are (comma-separated values); those that its head names need not be given.
+    /// Content of a table's columns (comma-separated values); columns that its head names need not be given.
     pub columns: Vec<Column>,
-    /// What is an activation in a capture of pins or packets.
+    /// Activations in a capture of pins or packets.
     pub capture: CaptureHints,
 }
 
@@ -72,13 +72,13 @@ impl Hints {
 /// A measurement by another tool.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// Its description: the tool, the tasks, and in the warnings what the output leaves open.
+    /// Its description: the tool, the tasks, and in the warnings the properties that the output leaves open.
     pub info: RunInfo,
-    /// What is known of each task.
+    /// Data of each task.
     pub tasks: Vec<Measured>,
 }
 
-/// What an output tells of one task.
+/// Data of one task in an output.
 #[derive(Debug, Clone)]
 pub enum Measured {
     /// Every activation.
@@ -89,9 +89,9 @@ pub enum Measured {
 
 /// One tool's output that can be read.
 struct Peer {
-    /// What it is, for the message that lists all.
+    /// Its name, for the message that lists all.
     name: &'static str,
-    /// Whether a file looks like it. Of all of them one at most says so, whatever tool made the file.
+    /// Returns true for a file in its format. At most one of all importers does so, whatever tool made the file.
     recognise: fn(&Input) -> bool,
     parse: fn(&Input, &Hints) -> Result<Import, Mistake>,
 }
@@ -143,21 +143,21 @@ struct Input<'a> {
     folder: Option<&'a Path>,
     bytes: &'a [u8],
     text: &'a str,
-    /// Whether the user said what the columns are.
+    /// True if the user described the columns.
     columns_given: bool,
 }
 
 impl Input<'_> {
-    /// A small file in the same folder, such as the description that a tool writes beside its samples.
+    /// A small file in the same folder, such as the description that a tool writes next to its samples.
     fn beside(&self, name: &str) -> Option<String> {
         const MOST: u64 = 1 << 20;
-        // It was not named by the user: what waits for a writer is not opened.
+        // It was not named by the user: a FIFO, which waits for a writer, is not opened.
         let path = self.folder?.join(name);
         path.is_file().then(|| crate::source::read_text(path, MOST).ok())?
     }
 }
 
-/// What is wrong with an output that was recognised.
+/// Error in an output that was recognised.
 struct Mistake {
     /// Counted from 1, if a line is to blame.
     line: Option<usize>,
@@ -220,7 +220,7 @@ pub fn import(path: impl AsRef<Path>, hints: &Hints) -> Result<Import, Error> {
 /// The longest output that is read, in bytes, compressed or not: it is in memory as a whole.
 const LONGEST: u64 = 1 << 30;
 
-/// The path that stands for standard input.
+/// The path that means standard input.
 pub const STANDARD_INPUT: &str = "-";
 
 /// Reads another tool's output that is in memory; `path` only names it. Memory is in proportion to `bytes`, save for a
@@ -232,11 +232,11 @@ pub fn import_bytes(path: impl AsRef<Path>, bytes: &[u8], hints: &Hints) -> Resu
     read(path.as_ref(), None, bytes, hints)
 }
 
-/// The times of one task that are in memory, in nanoseconds, by what they are; `path` only names them. What happened to due
-/// times that passed is known if it is said.
+/// Imports the times of one task in memory, in nanoseconds, by their roles; `path` only names them. The overrun policy
+/// is known if it is stated.
 ///
 /// # Errors
-/// The columns are not of one length, go back in time, hold what cannot be, or do not tell the period.
+/// The columns are not of one length, go back in time, hold impossible values, or do not determine the period.
 pub fn import_columns(
     path: impl AsRef<Path>,
     task: &str,
@@ -311,7 +311,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
     Err(unknown_output(path, mentioned(&printed)))
 }
 
-/// Refuses a text of which a line has more than any tool prints, before every tool looks at it; JSON may have one line alone.
+/// Refuses a text with a longer line than any tool prints, before every tool looks at it; JSON may have one line alone.
 fn check_lines(path: &Path, text: &str) -> Result<(), Error> {
     let is_json = text.trim_start().starts_with(['{', '[']);
     if !is_json && text.len() > LINE && whole_lines(text).any(|line| line.len() > LINE) {
@@ -365,10 +365,10 @@ fn parse(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Er
     parsed.map(told_apart).and_then(checked).map(Some).map_err(unreadable)
 }
 
-/// Gives tasks of one name different ones: whatever reads an export tells tasks apart by their names.
+/// Gives tasks of one name different ones: readers of an export distinguish tasks by their names.
 fn told_apart(mut import: Import) -> Import {
     let mut taken: BTreeSet<String> = import.info.tasks.iter().map(|task| task.spec.name.clone()).collect();
-    // How many had each name so far.
+    // Number of tasks with each name so far.
     let mut seen: BTreeMap<String, u64> = BTreeMap::new();
     for TaskRun { spec: TaskSpec { name, .. }, .. } in &mut import.info.tasks {
         let number = seen.entry(name.clone()).or_default();
@@ -385,7 +385,7 @@ fn told_apart(mut import: Import) -> Import {
     import
 }
 
-/// Refuses periods that were said for each task and are not those of the tasks.
+/// Refuses periods that were given for each task and are not those of the tasks.
 fn as_said(import: Import, hints: &Hints) -> Result<Import, Mistake> {
     let found = import.info.tasks.iter().map(|task| task.spec.period_ns);
     if hints.periods_ns.len() > 1 && !found.clone().eq(hints.periods_ns.iter().copied()) {
@@ -395,7 +395,7 @@ fn as_said(import: Import, hints: &Hints) -> Result<Import, Mistake> {
     Ok(import)
 }
 
-/// Refuses an output that holds what cannot be: damaged, or of something else.
+/// Refuses an output with impossible values: damaged, or of something else.
 fn checked(import: Import) -> Result<Import, Mistake> {
     bounds::check_description(&import.info).map_err(Unreadable::from)?;
     for measured in &import.tasks {

@@ -18,7 +18,7 @@ fn recognise(input: &Input) -> bool {
         && lines(input.text).any(|(_, line)| line.contains("(us):"))
 }
 
-/// What stands behind a name and its colon, without units in parentheses.
+/// Text after a name and its colon, without units in parentheses.
 fn value<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (_, values) = line.split_once(':').filter(|(before, _)| before.trim() == name)?;
     Some(values.split('(').next().unwrap_or(values).trim())
@@ -70,7 +70,7 @@ fn parse(input: &Input, _: &Hints) -> Result<Import, Mistake> {
     import.complete()
 }
 
-/// What is stated of a core by its extremes, in microseconds, and by the upper edges of its bins.
+/// Statements about a core by its extremes, in microseconds, and by the upper edges of its bins.
 pub(super) fn statements([min, mean, max]: [f64; 3], mut bins: Vec<(i64, u64)>) -> Statements {
     // Whole units: a largest of 5 us may be 5.9 us.
     let mut stated = Statements::cut_to(1_000);

@@ -1,4 +1,4 @@
-//! What ros2_control's controller manager logs where its loop took longer than a period:
+//! Log lines of ros2_control's controller manager where its loop took longer than a period:
 //! `Overrun detected! The controller manager missed its desired rate of 500 Hz. The loop took 2.895488 ms (missed cycles : 2).`
 //!
 //! The time is from when the loop was due to its end, so a late start is part of it, and the cycles are those that it left out and
@@ -51,7 +51,7 @@ fn times_of(value: &str) -> Option<[f64; 4]> {
     ])
 }
 
-/// What a part of the name says of the rate, of `periodicity.min` or `controller_manager.periodicity.min`.
+/// Figure after `periodicity.`, of `periodicity.min` or `controller_manager.periodicity.min`.
 fn rate_of(name: &str) -> Option<&str> {
     let (before, figure) = name.rsplit_once("periodicity.")?;
     matches!(before, "" | "controller_manager.").then_some(figure)

@@ -1,6 +1,7 @@
 //! The programs of rt-tests when they write JSON (`--json`): a head whose keys end with a colon, and figures by thread.
 //!
-//! There is no overflow count: it is what a histogram lacks of the cycles. oslat names bins by their upper edges, and its last one
+//! There is no overflow count: it is the cycles less the histogram. oslat names bins by their upper edges, and its last
+//! one
 //! holds everything above as well.
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "rt-tests --json", recognise, parse };
 
-/// The programs, and what they measure where nothing is periodic.
+/// The programs, and their quantity if it is not periodic.
 const PROGRAMS: [(&str, Option<Aperiodic>); 8] = [
     ("cyclictest", None),
     ("cyclicdeadline", None),
@@ -46,7 +47,7 @@ struct Report {
     thread: BTreeMap<String, Thread>,
 }
 
-/// A thread, or a pair of which one wakes the other.
+/// A thread, or a pair where one thread wakes the other.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Thread {
@@ -154,7 +155,8 @@ fn bins(histogram: &BTreeMap<String, u64>, unit_ns: i64) -> Result<Vec<(i64, u64
     histogram.iter().map(bin).collect()
 }
 
-/// What smallest, mean and largest of so many values and bins by their lower edges state: what no bin has is above the last.
+/// Statements by smallest, mean and largest value, the number of values, and bins by their lower edges: values in no
+/// bin are above the last.
 pub(super) fn statements(
     extremes: [f64; 3],
     count: u64,

@@ -27,7 +27,7 @@ fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
-/// Values of a row: `-` stands for none.
+/// Values of a row: `-` means none.
 fn values(line: usize, words: &[&str]) -> Result<Vec<u64>, Mistake> {
     let value = |word: &&str| match *word {
         "-" => Ok(0),
@@ -47,7 +47,7 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let mut rows: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut summary: [Option<Vec<u64>>; 5] = Default::default();
     const SUMMARY: [&str; 5] = ["over:", "count:", "min:", "avg:", "max:"];
-    // Newer versions add a block with the sums of all CPUs; then perhaps the trace of what hit the limit.
+    // Newer versions add a block with the sums of all CPUs; then perhaps the trace of the latency at the limit.
     let mut of_all: Option<Vec<(String, Statements)>> = None;
     for (number, line) in lines(input.text) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -124,8 +124,8 @@ fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     import.complete()
 }
 
-/// The period of timerlat: what its command line says; else the roundest of those that its duration, in whole seconds, and the
-/// activations of a CPU leave.
+/// The period of timerlat: that of its command line; else the roundest that fits its duration, in whole seconds, and
+/// the activations of a CPU.
 pub(super) fn timerlat_period(import: &mut Import, text: &str, count: u64, hints: &Hints) -> Period {
     const VALUED: &str = "abcdeHipPsTE";
     const USUAL_NS: i64 = 1_000_000;

@@ -1,5 +1,4 @@
-//! What `rtla timerlat` says of the latency at which it stopped (its auto-analysis): how long each thing took that was in
-//! the way.
+//! Auto-analysis of `rtla timerlat`: the parts of the latency at which it stopped, with their lengths.
 
 use jitterlab_model::warning::{Traced, TracedPart};
 use jitterlab_model::{Gap, Warning};
@@ -19,7 +18,7 @@ fn recognise(input: &Input) -> bool {
         && !input.text.contains("IRQ Timer Latency (")
 }
 
-/// Name, time and whether a share stands behind it, of `IRQ handler delay: (exit from idle)    27.49 us (65.52 %)`.
+/// Name, time and true if a share follows, of `IRQ handler delay: (exit from idle)    27.49 us (65.52 %)`.
 fn entry_of(line: &str) -> Option<(&str, i64, bool)> {
     let (before, after) =
         line.split_once(" us").filter(|(_, after)| after.is_empty() || after.starts_with(' '))?;
@@ -51,7 +50,7 @@ pub(super) fn traced(text: &str) -> Vec<Traced> {
                 let name = name.split(':').next().unwrap_or(name).into();
                 parts.push(TracedPart { name, ns, by: Vec::new(), stack: Vec::new() });
             }
-            // What the part above consists of.
+            // A component of the part above.
             _ if name.contains(':') && !name.contains(' ') => {
                 if let Some(part) = parts.last_mut() {
                     part.by.push(name.into());
@@ -71,7 +70,7 @@ pub(super) fn state_stop(traced: &[Traced], stage: &str, cpu: Option<u16>, state
     }
 }
 
-/// Whether the latency at which it stopped on this CPU is not in the text, though its analysis begins there.
+/// Returns true if the latency at which it stopped on this CPU is not in the text, though its analysis begins there.
 pub(super) fn lacks_stop(text: &str, traced: &[Traced], cpu: Option<u16>) -> bool {
     let analysed = |line: &str| line.strip_prefix("## CPU ")?.split(' ').next()?.parse().ok();
     cpu.is_some()

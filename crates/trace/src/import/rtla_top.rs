@@ -19,7 +19,7 @@ fn recognise(input: &Input) -> bool {
         && lines(input.text).any(|(_, line)| row_of(line).is_some())
 }
 
-/// What is said of a CPU: how often, and each stage's smallest, mean and largest.
+/// Figures of a CPU: a count, and each stage's smallest, mean and largest value.
 struct Row {
     cpu: u16,
     count: u64,

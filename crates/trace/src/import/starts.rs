@@ -1,4 +1,4 @@
-//! Activations of which only is known when they began: no due times, so where the grid lies is unknown.
+//! Activations known only by their starts: no due times, so the phase of the grid is unknown.
 
 use jitterlab_model::{Activation, TimingStats};
 
@@ -11,20 +11,20 @@ pub(super) struct Span {
     pub(super) end_ns: Option<i64>,
 }
 
-/// What is known of a task by its beginnings.
+/// Data of a task from its starts.
 pub(super) enum Known {
-    /// One for each due time: they lie on a grid of which only the beginning is unknown, so that the earliest is taken as
-    /// punctual.
+    /// One start for each due time: they lie on a grid with an unknown phase, so the earliest is taken as punctual.
     Grid(Measured),
-    /// Some due times were left out, or more ran than were due: only what lies between two beginnings.
+    /// Some due times were left out, or more activations ran than were due: only the times between two starts are
+    /// known.
     PeriodErrors(Measured),
 }
 
-/// How far another clock may go wrong: no quartz does by more.
+/// Largest relative error of another clock: no quartz has more.
 const CLOCK_ERROR: f64 = 3e-4;
 
-/// The mean distance of the beginnings, or the median where it differs from that because some were left out; `steps` are
-/// those between the first and the last where their numbers tell.
+/// Returns the mean distance of the starts, or the median where it differs from the mean because some were left out;
+/// `steps` is the number of periods between the first and the last, if their numbers show it.
 pub(super) fn usual_distance_ns(mut starts_ns: impl Iterator<Item = i64>, steps: Option<i64>) -> Option<i64> {
     let first = starts_ns.next()?;
     let mut last = first;
@@ -74,7 +74,7 @@ pub(super) fn line(points: &[(u64, f64)]) -> Option<(f64, f64)> {
     (sxx > 0.0).then_some((mean_t - slope * mean_k, slope))
 }
 
-/// What lies between beginnings, where nothing tells which due time each belongs to.
+/// Period errors of starts whose due times are unknown.
 pub(super) fn period_errors(spans: &[Span], period_ns: i64) -> Measured {
     let mut stats = TimingStats::new(period_ns);
     let mut before: Option<i64> = None;

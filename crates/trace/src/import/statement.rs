@@ -29,7 +29,7 @@ pub(super) enum Statement {
     MaxSoFar(i64),
     /// Mean.
     Mean(f64),
-    /// Mean cut to whole units: worse than what bins tell.
+    /// Mean cut to whole units: less precise than bins.
     CutMean(f64),
     /// Standard deviation.
     Deviation(f64),
@@ -62,14 +62,14 @@ pub(super) struct Statements {
     all: Vec<Statement>,
     /// Values are cut to multiples of this.
     unit_ns: i64,
-    /// Whether bins are between percentiles, and do not tell how values are distributed within them.
+    /// True if bins are between percentiles, and do not show the distribution of the values within them.
     pub(super) wide: bool,
 }
 
-/// Statements that cannot both be true: what they are about, and what they say.
+/// Statements that cannot both be true: their subject and their values.
 pub(super) type Contradiction = (Stated, [i64; 2]);
 
-/// What is true of a quantity, as far as its statements go.
+/// Values of a quantity that agree with all its statements.
 pub(super) struct Reconciled {
     pub(super) values: Distribution,
     pub(super) contradictions: Vec<Contradiction>,
@@ -77,7 +77,7 @@ pub(super) struct Reconciled {
     pub(super) missing: u64,
     /// Values above the last bin.
     pub(super) above: u64,
-    /// Whether there are bins at all.
+    /// True if there are bins at all.
     pub(super) has_bins: bool,
 }
 
@@ -95,7 +95,7 @@ impl Statements {
         Self::cut_to(1)
     }
 
-    /// Smallest, mean and largest of so many values, in units.
+    /// Statements of the smallest, mean and largest of `count` values, in units.
     pub(super) fn of_extremes([min, mean, max]: [f64; 3], count: u64, unit_ns: i64) -> Self {
         let ns = |value: f64| us(value * unit_ns as f64 / 1_000.0);
         let mut statements = Statements::cut_to(unit_ns);
@@ -185,7 +185,7 @@ impl Statements {
         let missing = self.missing(&bins, above, &mut contradictions);
         let mut beyond = self.beyond(&bins, above, missing, min);
         let max = self.max(&bins, &mut beyond, &mut contradictions);
-        // What lies behind the first value that is in no bin has its rank only with the others there.
+        // Values after the first one that is in no bin have a rank only together with the others there.
         if let Some((from, count)) = &mut beyond
             && *count > 0
         {
@@ -218,11 +218,11 @@ impl Statements {
         }
     }
 
-    /// How many values are counted that are neither in bins nor above them.
+    /// Returns the number of values that are counted and neither in bins nor above them.
     fn missing(&self, bins: &[(i64, i64, u64)], above: u64, contradictions: &mut Vec<Contradiction>) -> u64 {
         let binned = bins.iter().fold(0, |sum: u64, (.., n)| sum.saturating_add(*n));
         let found = binned.saturating_add(above);
-        // A total says how many it is of; what was counted before the end may be fewer.
+        // A total states its number of values; counts from before the end may be fewer.
         let totals = || {
             self.each(|s| match s {
                 Statement::Count(count) => Some((*count).min(MOST)),
@@ -349,7 +349,7 @@ impl Statements {
         let deviation = self.each(|s| if let Statement::Deviation(d) = s { Some(*d) } else { None }).last();
         let sum = mean.map_or_else(|| by_bins(|v| v), |mean| mean * count as f64);
         let squares = match deviation {
-            // Where the mean is not known either, the sum stands at that of no values beyond: 0.
+            // If the mean is unknown too, it comes from the bins alone: values beyond them count as 0.
             Some(deviation) => {
                 let mean = mean.unwrap_or(sum / count.max(1) as f64);
                 (mean * mean + deviation * deviation) * count as f64
@@ -372,7 +372,7 @@ impl Statements {
             beyond,
             min: min.is_none(),
             mean: mean.is_none() && open,
-            // Values of one or two bins tell none: it may be anything below a bin.
+            // Values of one or two bins have no known deviation: it may be anything below a bin.
             deviation: deviation.is_none()
                 && (open
                     || bin_ns > 0
@@ -436,7 +436,7 @@ mod tests {
         assert_eq!((found.missing, found.values.count(), found.contradictions.len()), (30, 100, 0));
         assert!(found.values.quantile_ns(0.7).is_some());
         assert_eq!(found.values.known_at_rank(71), Known::Between { at_least: 3_000, at_most: 5_999 });
-        // Behind a hole even what is in bins may have any rank.
+        // Beyond a hole even values in bins may have any rank.
         let hole = stated(&[bin(2_000, 70), bin(4_000, 20), Statement::Count(100), Statement::Max(4_000)]);
         assert_eq!(hole.values.known_at_rank(95), Known::Between { at_least: 3_000, at_most: 4_999 });
     }

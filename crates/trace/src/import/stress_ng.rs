@@ -3,7 +3,7 @@
 //!
 //! A percentile is the value at a place among the sorted samples (`latencies[n * p / 100]`), so it is known exactly how
 //! many lie between two of them. The distribution is printed for its first 250 buckets only, and these may be wider than the
-//! distance of percentiles: both are used, and what lies above the last of either counts as up to the maximum.
+//! distance of percentiles: both are used, and values above the last of either count as up to the maximum.
 
 use jitterlab_model::{Gap, Warning};
 
@@ -14,7 +14,7 @@ use crate::error::Unreadable;
 
 pub(super) const PEER: Peer = Peer { name: "stress-ng --cyclic", recognise, parse };
 
-/// What follows `cyclic:` in a line of the log.
+/// Text after `cyclic:` in a line of the log.
 fn message(line: &str) -> Option<&str> {
     let (_, log) = line.split_once("stress-ng: ")?;
     log.split_once("cyclic: ").map(|(_, rest)| rest.trim())
@@ -24,7 +24,7 @@ fn recognise(input: &Input) -> bool {
     lines(input.text).filter_map(|(_, line)| message(line)).any(|m| m.starts_with("min:"))
 }
 
-/// What the log says.
+/// Data of the log.
 #[derive(Default)]
 struct Log {
     delay_ns: Option<i64>,
@@ -107,7 +107,7 @@ impl Log {
         all.wide = in_buckets < samples / 20 * 19;
         self.buckets.sort_unstable();
         let width_ns = self.width_ns.unwrap_or(1);
-        // How many lie up to a value, and above which these begin.
+        // Number of samples up to a value, and the lower limit of their bin.
         let mut up_to = 0;
         let edges = self.buckets.into_iter().filter(|(_, count)| *count > 0).map(|(low_ns, count)| {
             up_to = samples.min(u64::saturating_add(up_to, count));

@@ -23,7 +23,7 @@ pub(super) const PERF_SCHED: Peer = Peer {
 };
 pub(super) const RTEVAL: Peer = Peer { name: "rteval", recognise: is_rteval, parse: parse_rteval };
 
-/// A line of figures: whose they are, and how many values they are of.
+/// A line of figures: their name and CPU, and the number of values.
 struct Line {
     name: String,
     cpu: Option<u16>,
@@ -31,7 +31,7 @@ struct Line {
     stated: Statements,
 }
 
-/// A task for each line; of what is refreshed the last one counts.
+/// Imports a task for each line; the last of its refreshed lines counts.
 fn each(
     input: &Input,
     tool: &str,
@@ -55,7 +55,8 @@ fn each(
 }
 
 /// Reads `  0 #59         53100000       304896    99.42580        6978           56         549            0        53111         1590
-/// 13`: processor, periods, runtime, noise, share left, most in a period, longest, and how often by what; in microseconds.
+/// 13`: processor, periods, runtime, noise, share left, most in a period, longest, and counts by cause; in
+/// microseconds.
 fn noise_of(line: &str) -> Option<Line> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [cpu, periods, _runtime, noise, share, _most, longest, causes @ ..] = &words[..] else { return None };

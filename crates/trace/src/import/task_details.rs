@@ -1,4 +1,4 @@
-//! What an output tells of its tasks, and what it leaves open: how an [`Import`] is put together.
+//! Properties of tasks in an output, stated and missing: construction of an [`Import`].
 
 use jitterlab_model::warning::Stated;
 use jitterlab_model::{
@@ -10,19 +10,19 @@ use super::statement::Statements;
 use super::{Hints, Import, Measured, Mistake};
 use crate::error::Unreadable;
 
-/// The distance of a task's due times, as far as an output tells it.
+/// The distance of a task's due times, as far as an output states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Period {
     /// By the output or the user.
     TaskDetails(i64),
     /// The tool's usual one.
     Assumed(i64),
-    /// What was measured is not periodic.
+    /// The measurement is not periodic.
     None,
 }
 
 impl Period {
-    /// In nanoseconds; a millisecond that stands for nothing where there is none.
+    /// Returns it in nanoseconds; where there is none, a placeholder of a millisecond.
     pub(super) fn ns(self) -> i64 {
         match self {
             Period::TaskDetails(ns) | Period::Assumed(ns) => ns,
@@ -41,18 +41,18 @@ impl Period {
     }
 }
 
-/// What an output tells of a task beside its figures.
+/// Properties of a task in an output besides its figures.
 pub(super) struct TaskDetails {
     name: String,
     period: Period,
     cpu: Option<u16>,
-    /// What the tool does with due times that passed, where it has due times and its sources say it.
+    /// Overrun policy of the tool, if it has due times and its sources show it.
     overrun: Option<Overrun>,
     /// Due times that passed, as far as the tool counts them.
     missed: u64,
-    /// Whether it misses due times only where a latency is longer than the period.
+    /// True if it misses due times only where a latency is longer than the period.
     misses_only_late: bool,
-    /// What it does not tell: lost activations, execution times and settings hardly any does.
+    /// Unknown properties: lost activations, execution times and settings are unknown from nearly every tool.
     unknown: Vec<Gap>,
 }
 
@@ -70,7 +70,7 @@ impl TaskDetails {
         }
     }
 
-    /// It tells when activations ended.
+    /// Marks the ends of activations as known.
     pub(super) fn with_ends(mut self) -> Self {
         self.unknown.retain(|gap| *gap != Gap::Execution);
         self
@@ -103,7 +103,7 @@ impl TaskDetails {
         TaskDetails { overrun: Some(Overrun::CatchUp), ..self }
     }
 
-    /// It counts due times that passed; without a number it does not tell how many.
+    /// Sets the number of missed due times; without a number it is unknown.
     pub(super) fn missed(self, missed: Option<u64>) -> Self {
         match missed {
             Some(missed) => TaskDetails { missed, ..self },
@@ -111,7 +111,7 @@ impl TaskDetails {
         }
     }
 
-    /// Says so where its last figures are missing: nothing is judged by those before.
+    /// Adds a warning if its last figures are missing: earlier ones decide nothing.
     pub(super) fn with_end(self, import: &mut Import, has_end: bool) -> Self {
         if has_end {
             return self;
@@ -150,7 +150,7 @@ impl Import {
         Import { info, tasks: Vec::new() }
     }
 
-    /// Adds a task with what is known of it; not one that never ran.
+    /// Adds a task with its data; a task that never ran is left out.
     pub(super) fn task(&mut self, told: TaskDetails, mut measured: Measured) {
         let mut unknown = told.gaps();
         if let Measured::Distributions(stats) = &mut measured {
@@ -175,17 +175,17 @@ impl Import {
         self.tasks.push(measured);
     }
 
-    /// Adds a task of which an output states this about its latencies.
+    /// Adds a task with the output's statements about its latencies.
     pub(super) fn latencies(&mut self, told: TaskDetails, stated: &Statements) {
         self.stated(told, stated, |stats| &mut stats.latency);
     }
 
-    /// Adds a task of which an output states this about its period errors.
+    /// Adds a task with the output's statements about its period errors.
     pub(super) fn period_errors(&mut self, told: TaskDetails, stated: &Statements) {
         self.stated(told, stated, |stats| &mut stats.period_error);
     }
 
-    /// Adds a task of which an output states this about its execution times.
+    /// Adds a task with the output's statements about its execution times.
     pub(super) fn executions(&mut self, told: TaskDetails, stated: &Statements) {
         self.stated(told.with_ends(), stated, |stats| &mut stats.execution);
     }
@@ -225,7 +225,7 @@ impl Import {
         self.task(told, Measured::Distributions(Box::new(stats)));
     }
 
-    /// Adds a task of which an output lists activations, and states this about all of them.
+    /// Adds a task with the activations that an output lists, and its statements about all of them.
     pub(super) fn rows(&mut self, told: TaskDetails, rows: Vec<Activation>, stated: &Statements) {
         let (listed, task) = (rows.len() as u64, told.name.clone());
         let largest = rows.iter().map(Activation::latency_ns).max();
@@ -251,7 +251,7 @@ impl Import {
         }
     }
 
-    /// Holds what an output states of all tasks of this kind together against what it states of each: one of them must have the
+    /// Checks the statements about all tasks of this kind together against those about each: one of them must have the
     /// largest value.
     pub(super) fn all_of(&mut self, kind: &str, stated: &Statements, is_of: impl Fn(&str) -> bool) {
         let of_kind = |(task, _): &(&mut TaskRun, &Measured)| is_of(&task.spec.name);
@@ -270,7 +270,7 @@ impl Import {
         }
     }
 
-    /// Says so where an output names more threads than it has figures of: nothing is judged without theirs.
+    /// Adds a warning if an output names more threads than it has figures of: without theirs nothing is decided.
     pub(super) fn names_threads(&mut self, named: usize, listed: usize) {
         if named <= listed {
             return;
@@ -279,7 +279,7 @@ impl Import {
         self.info.tasks.iter_mut().for_each(|task| task.unknown.push(Gap::Figures));
     }
 
-    /// Says that missed activations are not counted, unless it is known that there are none.
+    /// Adds the warning that missed activations are not counted, unless it is known that there are none.
     pub(super) fn warn_uncounted_misses(&mut self, tool: &str) {
         if self.info.tasks.iter().any(|task| task.unknown.contains(&Gap::Missed)) {
             self.warn(Warning::MissedNotCounted { tool: tool.into() });
@@ -297,7 +297,8 @@ impl Import {
         }
     }
 
-    /// The period: as the output says, else as the user says, else the tool's default, with a warning.
+    /// Returns the period: as the output states it, else as the user states it, else the tool's default, with a
+    /// warning.
     pub(super) fn period(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> Period {
         let each = (hints.periods_ns.len() > 1).then(|| hints.periods_ns.get(self.tasks.len()).copied());
         match said.or(each.unwrap_or(hints.period_ns())).filter(|p| *p > 0) {
@@ -309,7 +310,7 @@ impl Import {
         }
     }
 
-    /// The period of a task, where an output tells it in several places.
+    /// Returns the period of a task that an output states in several places.
     pub(super) fn one_period(&mut self, task: &str, said: &[i64], hints: &Hints, default_ns: i64) -> Period {
         let (least, most) = (said.iter().min().copied(), said.iter().max().copied());
         match least.zip(most).filter(|(least, most)| least != most) {
@@ -322,7 +323,7 @@ impl Import {
         }
     }
 
-    /// The unit: as the output says, else as the user says, else the tool's default, with a warning.
+    /// Returns the unit: as the output states it, else as the user states it, else the tool's default, with a warning.
     pub(super) fn unit(&mut self, said: Option<i64>, hints: &Hints, default_ns: i64) -> i64 {
         said.or(hints.unit_ns).filter(|unit| (1..=1_000_000_000).contains(unit)).unwrap_or_else(|| {
             self.warn(Warning::UnitAssumed { unit_ns: default_ns });

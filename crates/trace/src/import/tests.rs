@@ -101,7 +101,7 @@ const TABLES: &str = "tables (CSV)";
 const SCOPE: &str = "oscilloscope CSV";
 const PCAPNG: &str = "packet capture (pcapng)";
 
-/// Those that are no text.
+/// Endings of files that are no text.
 const BINARY: [&str; 6] = [".raw", ".sr", ".bin", ".pcap", ".pcapng", ".latency"];
 
 fn is_text(fixture: &str) -> bool {
@@ -116,7 +116,7 @@ fn content(fixture: &str) -> Vec<u8> {
     std::fs::read(folder().join(fixture)).unwrap()
 }
 
-/// What its user would know.
+/// Statements that the output's user would make.
 fn hints(fixture: &str) -> Hints {
     Hints {
         capture: CaptureHints {
@@ -128,7 +128,7 @@ fn hints(fixture: &str) -> Hints {
 }
 
 fn read_bytes(fixture: &str, bytes: &[u8]) -> Result<Import, Error> {
-    // LinuxCNC's file is told by its name.
+    // LinuxCNC's file is recognised by its name.
     let name = fixture.strip_prefix("dot").unwrap_or(fixture);
     import_bytes(name, bytes, &hints(fixture))
 }
@@ -161,7 +161,7 @@ fn every_fixture_is_of_one_importer_alone_and_every_importer_has_one() {
         assert!(FIXTURES.iter().any(|(_, of)| *of == peer.name), "{} has no fixture", peer.name);
     }
     let listed = std::fs::read_dir(folder()).unwrap().count();
-    // Two of them, and what is beside them, are in one folder.
+    // Two of them, and the file next to them, are in one folder.
     assert_eq!(listed, FIXTURES.len() - 1, "a fixture is not in the list");
 }
 
@@ -242,7 +242,7 @@ fn renumbered(bytes: &[u8]) -> Vec<u8> {
 fn two_measurements_in_one_file_are_refused() {
     for (fixture, _) in FIXTURES {
         let first = content(fixture);
-        // Of what is refreshed, the same again is no second measurement: that has other threads, or begins anew.
+        // Refreshed lines that repeat are no second measurement: that has other threads, or begins anew.
         let second = match *fixture {
             "ptsematest.txt" | "pmqtest.txt" | "rtla-timerlat-top.txt" => renumbered(&first),
             "cyclictest-spikes.txt"

@@ -1,4 +1,4 @@
-//! What was put around a tool's output on its way here: compression, a terminal's control sequences, a build server's time or a
+//! Removal of wrappings around a tool's output: compression, a terminal's control sequences, a build server's time or a
 //! program's name before each line, the quoting of mails and of Markdown.
 
 use std::borrow::Cow;
@@ -34,7 +34,7 @@ pub(super) fn gunzip(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>, Error
 /// The bytes as text without a terminal's control sequences; nothing if they are no text.
 pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     let text = match bytes {
-        // What a shell on Windows redirects.
+        // Encoding of files that a shell on Windows redirects.
         [0xff, 0xfe, rest @ ..] => Cow::Owned(utf16(rest, u16::from_le_bytes)),
         [0xfe, 0xff, rest @ ..] => Cow::Owned(utf16(rest, u16::from_be_bytes)),
         [0xef, 0xbb, 0xbf, rest @ ..] => lossy(rest),
@@ -52,12 +52,12 @@ pub(super) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     if text.contains('\u{a0}') { Cow::Owned(text.replace('\u{a0}', " ")) } else { text }
 }
 
-/// The text, with marks for what is none: looked for only in what is not all text, which takes several times as long.
+/// The text, with marks for invalid bytes: it is checked first, since replacing them takes several times as long.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Whether it looks like plain text of two bytes for each character, of which this one is empty.
+/// Returns true if it looks like plain text of two bytes for each character, where byte `empty` of each pair is 0.
 fn is_wide(bytes: &[u8], empty: usize) -> bool {
     let begin = bytes.get(..bytes.len().min(256)).unwrap_or_default();
     let plain = |byte: u8| (0x20..0x7f).contains(&byte) || matches!(byte, b'\t' | b'\n' | b'\r');
@@ -85,7 +85,7 @@ fn without_controls(text: &str) -> String {
     kept + rest
 }
 
-/// The text without what was put around it, layer by layer: the last one is bare.
+/// The text without its wrappings, layer by layer: the last one is bare.
 pub(super) fn layers(text: &str) -> Vec<String> {
     const MOST: usize = 4;
     let mut layers: Vec<String> = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn layers(text: &str) -> Vec<String> {
     layers
 }
 
-/// The text without its fences and what stands before each line; `None` where most lines have nothing there.
+/// The text without its fences and line prefixes; `None` where most lines have no prefix.
 fn without(text: &str) -> Option<String> {
     let is_fence = |line: &&str| line.trim_ascii_start().starts_with("```") || line.trim_ascii() == "~~~";
     let lines =
@@ -193,7 +193,7 @@ fn uptime(line: &str) -> Option<&str> {
     blank(rest)
 }
 
-/// What follows `HH:MM:SS` with or without a fraction.
+/// Text after `HH:MM:SS` with or without a fraction.
 fn clock(text: &str) -> Option<&str> {
     let rest = number(text, 2)?.strip_prefix(':')?;
     let rest = number(number(rest, 2)?.strip_prefix(':')?, 2)?;
@@ -203,13 +203,13 @@ fn clock(text: &str) -> Option<&str> {
     })
 }
 
-/// What follows `+01:00` or `+0100`.
+/// Text after `+01:00` or `+0100`.
 fn offset(text: &str) -> Option<&str> {
     let rest = number(text.strip_prefix(['+', '-'])?, 2)?;
     number(rest.strip_prefix(':').unwrap_or(rest), 2)
 }
 
-/// What follows so many digits.
+/// Text after a number of `digits` digits.
 fn number(text: &str, digits: usize) -> Option<&str> {
     let (number, rest) = text.split_at_checked(digits)?;
     number.bytes().all(|b| b.is_ascii_digit()).then_some(rest)

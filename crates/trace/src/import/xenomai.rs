@@ -2,7 +2,7 @@
 //! both in one paste. Times are in microseconds, perhaps negative.
 //!
 //! latency's file has the centre of each bin and its count plus one (so that a logarithmic plot shows empty bins), framed by one
-//! row of nothing at each end. latmus' file has lower edges and counts, of which the last may be open (`3+`).
+//! row of nothing at each end. latmus' file has lower edges and counts; the last one may be open (`3+`).
 
 use jitterlab_model::{Gap, Warning};
 
@@ -13,7 +13,7 @@ use crate::error::{Unreadable, Wanted};
 
 pub(super) const PEER: Peer = Peer { name: "Xenomai latency, EVL latmus", recognise, parse };
 
-/// How latency's file names its figures.
+/// Head line of the figures in latency's file.
 const LATENCY_HEAD: &str = "# ----lat min|";
 /// The first line of latmus' file.
 const LATMUS_HEAD: &str = "# test started on:";
@@ -52,16 +52,16 @@ fn time_of(text: &str) -> Option<i64> {
     text.contains(':').then(|| ns(seconds, 1_000_000_000))
 }
 
-/// The cells of a row, such as those of `RTD|      1.393|      2.908|`.
+/// The cells of a row like `RTD|      1.393|      2.908|`.
 fn cells<'a>(line: &'a str, begin: &str) -> Option<Vec<&'a str>> {
     Some(line.strip_prefix(begin)?.split('|').map(str::trim).collect())
 }
 
-/// What is known of the run.
+/// Data of the run.
 struct Output {
     stated: Statements,
     periods: Vec<i64>,
-    /// How long it ran; values of a second each, where only these tell.
+    /// Length of the run in nanoseconds; where it is unknown, the next two fields sum up the lines of one second each.
     length_ns: Option<i64>,
     seconds: u64,
     sum_of_means: f64,
@@ -73,9 +73,9 @@ struct Output {
     bins: Vec<(i64, i64, u64)>,
     /// Centres of bins and counts of latency's file, if there is one.
     centres: Option<Vec<(i64, u64)>>,
-    /// Whether all values are counted.
+    /// True if all values are counted.
     is_counted: bool,
-    /// Whether a second was announced, and its figures did not follow.
+    /// True if a second was announced, and its figures did not follow.
     is_cut: bool,
 }
 
@@ -145,7 +145,8 @@ impl Output {
         Ok(())
     }
 
-    /// `RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)`: the time since the start stands above each screenful.
+    /// Reads `RTT|  00:00:01  (user, 1000 us period, priority 90, CPU1)`: the time since the start is above each
+    /// screenful.
     fn head(&mut self, head: &str) -> Result<(), Unreadable> {
         let now = head.split_whitespace().next().unwrap_or_default();
         if *now < *self.elapsed {

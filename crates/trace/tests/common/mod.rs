@@ -1,4 +1,4 @@
-//! What the tests share: a run's description and plausible activations.
+//! Parts common to the tests: a run's description and plausible activations.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may stop at anything unexpected")]
 

@@ -33,7 +33,7 @@ fn a_journal_cut_anywhere_gives_its_whole_frames() {
         let bytes = journal(directory.path(), keep, &wanted);
         let path = directory.path().join("cut.parquet");
         let mut most = 0;
-        // The description takes most of it; there, some cuts stand for all.
+        // The description takes most of it; there, some cuts represent all.
         let described = bytes.iter().rposition(|b| *b == b'}').unwrap();
         for end in (0..described).step_by(29).chain(described..=bytes.len()) {
             std::fs::write(journal_path(&path), &bytes[..end]).unwrap();
@@ -72,7 +72,7 @@ fn a_journal_with_any_changed_bit_gives_all_other_frames() {
     let described = bytes.iter().rposition(|b| *b == b'}').unwrap();
     let (mut tried, mut least) = (0, wanted.len());
     for at in (0..described).step_by(41).chain(described..bytes.len()) {
-        // A changed version cannot be told from a newer one.
+        // A changed version cannot be distinguished from a newer one.
         if (14..16).contains(&at) {
             continue;
         }
@@ -127,7 +127,7 @@ fn whole_frames_are_found_again_behind_any_damage() {
         assert!(finished.rows >= 40 && !finished.skipped.is_empty(), "{number}: {finished:?}");
         assert!(path.exists());
     }
-    // Of a disk's blocks those that hold the description, one at a time: it stands in others too.
+    // Blocks of a disk that hold the description, one at a time: it is in others too.
     let lost = directory.path().join("lost.parquet");
     for block in (0..begin / 4096 * 4096).step_by(4096) {
         let mut damaged = bytes.clone();
@@ -184,7 +184,7 @@ fn a_run_file_with_any_changed_byte_never_panics() {
     }
 }
 
-/// What a run file says: its description, causes, slices and activations.
+/// Content of a run file: its description, causes, slices and activations.
 fn content(path: &Path) -> Result<String, Error> {
     let reader = RunReader::open(path)?;
     let mut text = format!("{:?}{:?}", reader.info(), reader.causes()?);
@@ -247,7 +247,8 @@ fn damage_run_files(times: u64) {
     assert!(refused > same, "{refused} {same}");
 }
 
-/// Journals of all activations, and of slices and spikes: what is read is what was recorded, and what is missing is said.
+/// Damages journals of all activations, and of slices and spikes: rows that are read are those recorded, and missing
+/// ones are reported.
 fn damage_journals(times: u64) {
     let directory = quick_directory();
     let rows: Vec<_> = (0..200).map(|k| row(0, k)).collect();
@@ -421,7 +422,7 @@ fn a_program_that_closes_descriptors_gets_nothing_written_into_its_own_files() {
         // The number goes to the program's own file in one step: other tests open files meanwhile.
         let file = std::fs::File::create(own.with_extension(descriptor.to_string())).unwrap();
         nix_dup2(file.as_raw_fd(), descriptor);
-        // SAFETY: the number was just given to this file; the recorder never closes what is not its own.
+        // SAFETY: the number was just given to this file; the recorder never closes a descriptor that is not its own.
         opened.push(unsafe { OwnedFd::from_raw_fd(descriptor) });
     }
     writer.append(0, &(1_000..2_000).map(|k| row(0, k)).collect::<Vec<_>>()).unwrap();

@@ -1,4 +1,4 @@
-//! A full disk ends recording with a clear message, once; what was recorded is kept.
+//! A full disk ends recording with a clear message, once; the records are kept.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at anything unexpected")]
 
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ fn a_disk_that_becomes_read_only_ends_recording_and_keeps_what_it_has() {
     assert!(error.to_string().contains("the run goes on"), "{error}");
     let error = writer.finish(closed(Keep::All)).unwrap_err().to_string();
     assert!(error.contains("kept in") && error.contains("-o FILE"), "{error}");
-    // What is recovered from there lies elsewhere, and the journal stays.
+    // A file recovered from there goes elsewhere, and the journal stays.
     let elsewhere = disk.directory.path().join("elsewhere.parquet");
     let finished = recover_to(journal_path(&path), &elsewhere, |_, _| ()).unwrap();
     assert_eq!(finished.rows, check_rows(&elsewhere, appended) as u64);

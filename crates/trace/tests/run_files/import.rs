@@ -1,4 +1,4 @@
-//! Outputs of other tools, one by one: what is in them is read, and what is not stays unknown.
+//! Outputs of other tools, one by one: their contents are read, and everything else stays unknown.
 //!
 //! Files in `peers/` that have a tool in Debian came from that tool (rt-tests 2.4, stress-ng 0.15, jitterdebugger 0.3.1,
 //! LinuxCNC 2.9); the others are written as the tools' sources write them.
@@ -188,7 +188,7 @@ fn stress_ng_counts_every_sample_by_its_percentiles() {
     assert_eq!(import.info.tasks[0].spec.period_ns, 100_000);
     assert!(warnings(&import).contains("--cyclic-samples needed"));
     // Of 8128 samples only 2965 are in buckets, which end at 10 us; of 1781 none.
-    // Buckets of 10 us hold nearly all of 10 000; percentiles tell them apart.
+    // Buckets of 10 us hold nearly all of 10 000; percentiles separate them.
     for (name, samples, percentiles) in [
         ("stress-ng.txt", 10_000, [(0.5, 4_885), (0.9, 5_863), (0.99, 11_656), (0.999, 52_535)]),
         ("stress-ng-few.txt", 8_128, [(0.5, 10_450), (0.9, 14_040), (0.99, 177_150), (0.999, 505_831)]),
@@ -283,7 +283,7 @@ fn a_sample_that_jitterdebugger_lost_leaves_a_hole() {
     let Measured::Rows(rows) = &import.tasks[0] else { panic!("no rows") };
     assert_eq!(rows.iter().map(|a| a.index).collect::<Vec<_>>(), [0, 1, 2, 5, 6]);
     assert_eq!(stats(&import, 0).period_error.max_ns(), Some(0), "none across the hole");
-    // Where time_t has 32 bits.
+    // A system with a time_t of 32 bits.
     let mut raw = Vec::new();
     for k in 0..50u32 {
         [1, 7, k * 1_000_000 + 3_000, 3, 0].iter().for_each(|word: &u32| raw.extend(word.to_le_bytes()));
@@ -398,7 +398,7 @@ fn halsampler_streams_period_errors() {
         assert!(found.period_error.count() >= 197);
     }
     assert!(table(&format!("{text}{text}"), &Hints::default()).is_err(), "two streams");
-    // Without the time, what a column holds is the user's word.
+    // Without the time, only the user's word decides the content of a column.
     let errors: String = text
         .lines()
         .map(|line| {

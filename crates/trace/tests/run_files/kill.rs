@@ -16,8 +16,9 @@ const CHILD: &str = "JITTERLAB_TEST_CHILD";
 #[ignore = "started by the test below as its child"]
 fn record_until_killed() {
     let Some(path) = std::env::var_os(CHILD) else { return };
-    // How long a thread of this process had to wait for a processor beyond what it asked for, so far: the recorder
-    // cannot be quicker than that on a busy machine.
+    // Longest time so far that a thread of this process had to wait for a processor beyond its request: the recorder
+    // cannot be
+    // quicker than that on a busy machine.
     let delay = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let longest = std::sync::Arc::clone(&delay);
     std::thread::spawn(move || {
@@ -86,7 +87,7 @@ fn a_killed_run_is_recovered_up_to_the_last_second() {
         assert!(rows.len() as u64 >= safe, "round {round}: {} rows recovered, {safe} were safe", rows.len());
         assert!(rows.iter().zip(0..).all(|(a, k)| *a == row(0, k)));
         assert_eq!(finished.rows, rows.len() as u64);
-        // Of a task of which nothing was recorded nothing is known.
+        // Without a record nothing is known of a task.
         let executed = reader.info().tasks[0].result.as_ref().map_or(0, |result| result.executed);
         assert_eq!(executed, finished.rows);
         checked += u64::from(safe > 0);
@@ -97,7 +98,7 @@ fn a_killed_run_is_recovered_up_to_the_last_second() {
 
 const CLOSED_ROWS: u64 = 100_000;
 
-/// Not a test of its own: closes a run, and says when that begins and ends.
+/// Not a test of its own: closes a run, and prints when that begins and ends.
 #[test]
 #[ignore = "started by the tests below as their child"]
 fn close_a_run() {
@@ -113,7 +114,7 @@ fn close_a_run() {
     println!("\nclosed");
 }
 
-/// Lets a child close its run and kills it after a while, if it takes so long; returns how long closing took.
+/// Makes a child close its run and kills it after a while, if it takes that long; returns the time of closing.
 fn close_and_kill(path: &std::path::Path, after: Option<Duration>) -> Duration {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::close_a_run", "--ignored", "--nocapture"])
@@ -144,7 +145,7 @@ fn kill_while_closing(times: u32) {
     let (mut before, mut behind) = (0, 0);
     for round in 0..times {
         let path = at(&round.to_string());
-        // Every phase: what is synced, read back, renamed and removed, and a little beyond.
+        // Every phase: sync, reading back, renaming, removal, and a little beyond.
         close_and_kill(&path, Some(taken * (round % 25) / 20));
         if journal_path(&path).exists() {
             recover(&path).unwrap();

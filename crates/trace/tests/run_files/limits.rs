@@ -1,4 +1,4 @@
-//! The tables of limits in the documents, against what is built in.
+//! The tables of limits in the documents, against the limits in the code.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at anything unexpected")]
 

@@ -1,4 +1,4 @@
-//! What is recorded is read back, whatever it is.
+//! Every record is read back, whatever it is.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at anything unexpected")]
 
@@ -9,8 +9,8 @@ use jitterlab_model::{Activation, Flags, Keep, TimingStats};
 use jitterlab_trace::{Columns, Error, FileProblem, RunFileWriter, RunReader, RunWriter, journal_path};
 use proptest::prelude::*;
 
-/// A row on a usual grid, or one at the bounds of what can be, with which the grid begins anew. Its number is its distance from
-/// the row before.
+/// A row on a usual grid, or one at the bounds of the model, with which the grid begins anew. Its number is its
+/// distance from the row before.
 fn any_row() -> impl Strategy<Value = Activation> {
     let far =
         (1u64..1 << 40, EARLIEST_NS..=LATEST_NS, -SPAN_NS..=SPAN_NS, 0..=SPAN_NS, any::<(u32, u16, u16)>());

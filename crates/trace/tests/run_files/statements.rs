@@ -1,4 +1,5 @@
-//! Outputs that tell the same in several places, leave out a part, or come with what their users typed: every statement counts.
+//! Outputs that state the same in several places, leave out a part, or include the typed command: every statement
+//! counts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at anything unexpected")]
 
 use jitterlab_model::warning::Stated;
@@ -132,7 +133,8 @@ fn units_are_told_by_options_and_by_the_width_of_columns() {
     assert_eq!(import.info.tasks[0].spec.cpu, Some(3));
     let bare = "T: 0 ( 9118) P:97 I:1000 C: 612345 Min:   1204 Act:    2022 Avg:    2175 Max:   18385\n";
     assert_eq!(latency(&read_text(bare), 0).2, 18_385);
-    // Nothing tells it any more: what would never have been in time is no latency in microseconds.
+    // Without any other statement of the unit: a value that would never have been in time is no latency in
+    // microseconds.
     let squeezed = "T: 0 (9118) P:97 I:1000 C: 612345 Min: 1204 Act: 2022 Avg: 2175 Max: 18385\n";
     let squeezed = read_text(squeezed);
     assert!(

@@ -1,6 +1,6 @@
-//! What a pin or a network showed, as activations: files of logic analysers, oscilloscopes and packet captures.
+//! Signals of a pin or a network, as activations: files of logic analysers, oscilloscopes and packet captures.
 //!
-//! A format gives [`Channel`]s; what is an activation of them is decided here, the same for all.
+//! A format gives [`Channel`]s; this module derives their activations, the same way for all.
 
 mod packets;
 mod pcap;
@@ -36,22 +36,22 @@ pub(in crate::import) use vcd::PEER as VCD;
 /// Every format.
 const FORMATS: [Peer; 8] = [VCD, SIGROK, SIGROK_CSV, SALEAE, SALEAE_BINARY, SCOPE, PCAP, PCAPNG];
 
-/// What the user says of a capture.
+/// The user's statements about a capture.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureHints {
     /// The channels that are tasks; with none, all that change.
     pub channels: Vec<String>,
-    /// Which edges begin an activation.
+    /// Edges that begin an activation.
     pub edge: EdgeKind,
-    /// What is high and what is low of a voltage; with none, found from the smallest and the largest.
+    /// Voltages of the high and the low level; with none, found from the smallest and the largest voltage.
     pub threshold: Option<Threshold>,
-    /// Which packets of a network begin and end an activation.
+    /// Packets of a network that begin and end an activation.
     pub packets: Option<PacketFilter>,
-    /// Every edge as it came, laid on no grid of due times: for what looks at the edges alone.
+    /// True to keep every edge as it came, laid on no grid of due times: for analysis of the edges alone.
     pub raw: bool,
 }
 
-/// Whether a table is one of those that are read here.
+/// Returns true if a file has one of the formats that are read here.
 pub(super) fn recognise(input: &Input) -> bool {
     FORMATS.iter().any(|peer| (peer.recognise)(input))
 }
@@ -82,7 +82,7 @@ impl Channel {
     }
 }
 
-/// Whether the channels have not too many edges together.
+/// Checks that the channels together have not too many edges.
 fn check_edges<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> Result<(), Mistake> {
     match channels.into_iter().map(|channel| channel.changes.len()).sum() {
         0..=EDGES => Ok(()),
@@ -90,14 +90,14 @@ fn check_edges<'a>(channels: impl IntoIterator<Item = &'a Channel>) -> Result<()
     }
 }
 
-/// The fewest activations that tell a period.
+/// Fewest activations that determine a period.
 const FEWEST: usize = 3;
 
-/// What a capture holds: what is known of it, and the activations of each of its channels.
+/// Content of a capture: its description, and the activations of each of its channels.
 struct Captured {
     import: Import,
     channels: Vec<(String, Vec<Span>)>,
-    /// When it ends, where that is known.
+    /// End of the capture, if known.
     end_ns: Option<i64>,
 }
 
@@ -190,7 +190,7 @@ fn task(
     let told = if spans.iter().all(|span| span.end_ns.is_some()) { told.with_ends() } else { told };
     match rows {
         Some(rows) => {
-            // Nothing tells whether what has no pulse did not run, or ran without one.
+            // A due time without a pulse may have been missed, or served without one.
             let has_holes = rows.iter().any(|row| row.flags.contains(Flags::AFTER_GAP));
             let told = if has_holes || is_silent { told.lacks(Gap::Missed) } else { told };
             import.task(told.lacks(Gap::Phase), Measured::Rows(rows));

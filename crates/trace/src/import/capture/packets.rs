@@ -1,18 +1,18 @@
-//! Which packets of a network are of interest, and what one of them says.
+//! Selection of a network's packets, and their fields.
 
 use std::fmt;
 use std::str::FromStr;
 
 use jitterlab_model::Error;
 
-/// Which packets begin and end an activation.
+/// Packets that begin and end an activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PacketFilter {
-    /// Those with this EtherType, a task for each sender; of EtherCAT (0x88a4) a frame's return ends its cycle.
+    /// Packets with this EtherType, a task for each sender; of EtherCAT (0x88a4) a frame's return ends its cycle.
     EtherType(u16),
-    /// Those of one sender.
+    /// Packets of one sender.
     Mac([u8; 6]),
-    /// Those to a UDP port, a task for each sender; the answer from that port ends it.
+    /// Packets to a UDP port, a task for each sender; the answer from that port ends it.
     Udp(u16),
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Mac {
     }
 }
 
-/// What an Ethernet frame says.
+/// Fields of an Ethernet frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frame<'a> {
     pub(super) sender: [u8; 6],

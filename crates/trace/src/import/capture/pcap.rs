@@ -45,7 +45,7 @@ fn ethernet(link: Linktype) -> Result<(), Mistake> {
     if link == Linktype::ETHERNET { Ok(()) } else { Err(Unreadable::NotEthernet { link: link.0 }.into()) }
 }
 
-/// What is left of the last packet where the capture was cut off is no packet.
+/// A last packet that is cut off with the capture is not counted.
 fn is_end<T>(error: &pcap_parser::nom::Err<PcapError<T>>) -> bool {
     matches!(
         error,
@@ -216,7 +216,7 @@ fn of_port(streams: &mut Streams, at: i64, frame: &Frame, port: u16) {
     }
 }
 
-/// What there is most of, as filters would name it.
+/// The most frequent packets, as filters would name them.
 fn most(frames: &[(i64, Frame)]) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, frame) in frames {

@@ -1,4 +1,4 @@
-//! What Saleae's Logic exports as CSV: a line for each change (digital) or sample (analog), seconds first.
+//! CSV exports of Saleae's Logic: a line for each change (digital) or sample (analog), seconds first.
 
 use super::super::text::lines;
 use super::super::{Hints, Import, Input, Mistake, Peer};

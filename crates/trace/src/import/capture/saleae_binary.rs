@@ -1,4 +1,4 @@
-//! What Saleae's Logic 2 exports as binary: one channel in each file, version 0 of the format as it is documented.
+//! Binary exports of Saleae's Logic 2: one channel in each file, version 0 of the format as it is documented.
 
 use super::super::{Hints, Import, Input, Mistake, Peer};
 use super::{Captured, Channel, threshold};

@@ -1,4 +1,4 @@
-//! What oscilloscopes save as CSV: those of Keysight, Rigol and Siglent.
+//! CSV files of oscilloscopes: those of Keysight, Rigol and Siglent.
 
 use super::super::text::{decimal_ns, lines};
 use super::super::{Hints, Import, Input, Mistake, Peer};
@@ -11,7 +11,7 @@ pub(in crate::import) const PEER: Peer =
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-/// What the lines before the numbers say.
+/// Content of the lines before the numbers.
 struct Head {
     tool: &'static str,
     names: Vec<String>,
@@ -28,7 +28,7 @@ fn cells(line: &str) -> Vec<&str> {
 }
 
 fn channel_names(cells: &[&str]) -> Vec<String> {
-    // Where a name is a bare number, as Keysight's are, it is that of a channel; units may stand behind it.
+    // A name that is a bare number, as Keysight's are, is that of a channel; units may follow it.
     let name = |cell: &&str| {
         let bare = cell.split(['(', '[']).next().unwrap_or_default().trim_end_matches('V').trim();
         if bare.parse::<u32>().is_ok() { format!("CH{bare}") } else { bare.to_owned() }
@@ -53,7 +53,7 @@ fn head(text: &str) -> Result<Option<Head>, Mistake> {
     if is(0, "Time(s)") {
         return Ok(Some(Head { tool: "Rigol", names: names(0), times: seconds, line: 1 }));
     }
-    // Siglent: a preamble of settings, the sources, then what the columns are.
+    // Siglent: a preamble of settings, the sources, then the names of the columns.
     let units = (1..first.len()).find(|line| is(*line, "Second"));
     Ok(units.filter(|_| is(0, "Record Length")).map(|line| {
         let sources =

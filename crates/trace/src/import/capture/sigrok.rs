@@ -51,8 +51,8 @@ fn metadata(archive: &mut Archive) -> Result<Option<String>, Mistake> {
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Hands on the samples of `name`, in one file or in numbered parts, of so many bytes each, piece by piece as they are unpacked:
-/// no more than `left` allows.
+/// Hands on the samples of `name`, in one file or in numbered parts, each sample of the same number of bytes, piece by
+/// piece as they are unpacked: no more than `left` allows.
 fn samples(
     archive: &mut Archive,
     name: &str,

@@ -1,4 +1,4 @@
-//! What sigrok writes as CSV: `sigrok-cli -O csv`, with times (`-O csv:time=true`) or without.
+//! CSV files of sigrok: `sigrok-cli -O csv`, with times (`-O csv:time=true`) or without.
 
 use super::super::text::lines;
 use super::super::{Hints, Import, Input, Mistake, Peer};
@@ -14,7 +14,7 @@ fn recognise(input: &Input) -> bool {
     input.text.starts_with("; CSV") && input.text.lines().take(4).any(|line| line.starts_with("; Channels"))
 }
 
-/// What a comment of the head says: `500 kHz` of `; Samplerate: 500 kHz`.
+/// Value of a comment in the head: `500 kHz` of `; Samplerate: 500 kHz`.
 fn said<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let comments = text.lines().map_while(|line| line.strip_prefix("; "));
     comments

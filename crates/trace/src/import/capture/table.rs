@@ -5,7 +5,7 @@ use super::super::{Hints, Import, Mistake};
 use super::{Channel, threshold};
 use crate::error::{Unreadable, Wanted};
 
-/// Where a table has its times.
+/// Source of a table's times.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Times {
     /// In its first column, in this unit.
@@ -15,14 +15,14 @@ pub(super) enum Times {
     },
     /// Nowhere: its lines are so far apart.
     Lines {
-        /// When the first is.
+        /// Time of the first sample.
         first_ns: f64,
         /// The distance.
         step_ns: f64,
     },
 }
 
-/// A table before it is told what is high and what is low.
+/// A table before its levels are known.
 pub(super) struct Table {
     names: Vec<String>,
     times_ns: Vec<i64>,
@@ -30,8 +30,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Reads lines of numbers with commas between them. `first` is the column of the first channel; what stands behind the
-    /// last one is left out.
+    /// Reads lines of numbers with commas between them. `first` is the column of the first channel; text after the last
+    /// one is left out.
     pub(super) fn read<'a>(
         names: Vec<String>,
         first: usize,

@@ -56,7 +56,7 @@ fn every_format_of_sigrok_tells_the_same_edges() {
             );
         }
     }
-    // 115 pulses of 1 ms, of which the 61st is missing; spikes of 300 us.
+    // 115 pulses of 1 ms, without the 61st; spikes of 300 us.
     let found = rows(&session, "loop");
     assert_eq!((found.len(), found[60].index), (114, 61));
     let unknown = |task: usize| session.info.tasks[task].unknown.contains(&Gap::Missed);
@@ -204,7 +204,7 @@ fn archive(entries: &[(&str, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-/// Nothing is unpacked to where a name says.
+/// Nothing is unpacked to a path that a name gives.
 #[test]
 fn names_in_an_archive_lead_nowhere() {
     let samples: Vec<u8> = (0..4_000u32).map(|n| u8::from(n / 50 % 2 == 1)).collect();

@@ -1,4 +1,4 @@
-//! From voltages to levels: what is high, what is low, and when between two samples that changed.
+//! From voltages to levels: thresholds, and times of changes between two samples.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use jitterlab_model::{Error, Warning};
 use super::super::Import;
 use super::Channel;
 
-/// Below `low` a voltage is low, above `high` it is high; in between it stays what it was.
+/// A voltage below `low` is low, above `high` it is high; in between the level stays as before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
     /// In volts.

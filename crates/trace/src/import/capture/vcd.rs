@@ -23,13 +23,13 @@ fn recognise(input: &Input) -> bool {
     WORDS.iter().any(|word| begins.starts_with(word)) && input.text.contains("$enddefinitions")
 }
 
-/// What a variable showed.
+/// Values of a variable.
 enum VariableValues {
     Levels(Channel),
     Volts(String, Samples),
 }
 
-/// What is known so far.
+/// The dump as far as it is read.
 struct Dump {
     version: Option<String>,
     scale: (u32, TimescaleUnit),
