@@ -108,7 +108,7 @@ pub extern "C" fn jitterlab_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Why the last call of this thread that failed did.
+/// Returns the error of this thread's last failed call.
 #[unsafe(no_mangle)]
 pub extern "C" fn jitterlab_error() -> *const c_char {
     last()

@@ -56,7 +56,7 @@ impl Description {
         Description { release: RELEASE.into(), command: CommandDescription::from_command(command) }
     }
 
-    /// The same commands, to be shown.
+    /// Returns the commands for display.
     pub fn command(self) -> Command {
         self.command.command()
     }

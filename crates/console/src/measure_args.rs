@@ -70,7 +70,7 @@ impl MeasureArgs {
         self.request_for(TaskSpec::default())
     }
 
-    /// The same with this task where none is described.
+    /// Makes the request, with this task where none is described.
     pub fn request_for(&self, usual: TaskSpec) -> Result<Request, Error> {
         for (given, option) in [(self.duration == Some(0), "duration"), (self.count == Some(0), "count")] {
             if given {
@@ -96,7 +96,7 @@ impl MeasureArgs {
         })
     }
 
-    /// The same as options of another `jitterlab run`.
+    /// Returns the request as options of another `jitterlab run`.
     pub fn words(&self) -> Vec<String> {
         let mut words = Vec::new();
         let mut option = |name: &str, value: Option<String>| {

@@ -92,7 +92,7 @@ impl Activation {
         ages.flat_map(|ages| (0..ages.count).map(move |k| ages.first_ns - k as i64 * ages.step_ns))
     }
 
-    /// The same ages in stretches that fall evenly: counted without going through each of them.
+    /// Returns the same ages in evenly falling stretches: counted without going through each of them.
     pub fn missed_ages(&self, period_ns: i64) -> [Ages; 3] {
         let (period_ns, missed) = (period_ns.max(1), i64::from(self.missed));
         let at_start = (self.latency_ns() / period_ns).clamp(0, missed);
@@ -116,7 +116,7 @@ impl Activation {
 pub struct Ages {
     /// The first and largest.
     pub first_ns: i64,
-    /// By how much each is smaller than the one before it.
+    /// Difference of each age to the one before it, which is larger.
     pub step_ns: i64,
     /// Number of ages.
     pub count: u64,

@@ -8,27 +8,27 @@ use crate::distribution::Moments;
 use crate::error::Error;
 use crate::run::{RunInfo, TaskResult};
 
-/// No clock shows more than this many nanoseconds: CLOCK_REALTIME will in the year 2116.
+/// Latest time of a clock, in nanoseconds: CLOCK_REALTIME exceeds it in the year 2116.
 pub const LATEST_NS: i64 = 1 << 62;
-/// Nor less than this; below 0 only a task that wakes early is.
+/// Earliest time of a clock, in nanoseconds; only a task that wakes early has a time below 0.
 pub const EARLIEST_NS: i64 = -(1 << 60);
-/// No period, latency or execution time is as long: two years.
+/// Longest period, latency or execution time, in nanoseconds: two years.
 pub const SPAN_NS: i64 = 1 << 56;
-/// Nothing is counted as often: at a rate of 1 GHz that takes three days.
+/// Largest count: at a rate of 1 GHz it takes three days.
 pub const COUNT: u64 = 1 << 48;
-/// No due time has this number on its grid.
+/// Upper limit of a due time's number on its grid.
 pub const INDEX: u64 = 1 << 62;
-/// No run has more tasks: twice as many as Linux knows processors.
+/// Most tasks in a run: twice as many as Linux knows processors.
 pub const TASKS: usize = 1 << 14;
-/// No line of a text is longer, in bytes: one of as many columns as are read is shorter.
+/// Longest line of a text, in bytes: a line with [`COLUMNS`] columns is shorter.
 pub const LINE: usize = 1 << 20;
-/// Of a table no more columns are read.
+/// Most columns that are read of a table.
 pub const COLUMNS: usize = 1 << 14;
 /// Widest terminal that is drawn for, in columns, whatever COLUMNS says.
 pub const WIDEST_TERMINAL: usize = 1_000;
-/// Of a capture no more edges are read, over all its channels: 100 s of a pulse every 25 us.
+/// Most edges that are read of a capture, over all its channels: 100 s of a pulse every 25 us.
 pub const EDGES: usize = 1 << 23;
-/// Of a capture no more voltages are read: they are in memory until it is known what is high.
+/// Most voltages that are read of a capture: they are in memory until the thresholds are known.
 pub const VOLTAGES: usize = 1 << 24;
 
 /// Returns true for a time that a clock may show.

@@ -106,7 +106,7 @@ pub enum Evidence {
     /// The kernel's own events of it, from its begin to its end.
     #[default]
     Events,
-    /// The same in a virtual machine, where the hypervisor may have taken a part of it without telling.
+    /// The same events in a virtual machine, where the hypervisor may have taken a part of their time unnoticed.
     EventsOrOutside,
     /// The hypervisor reported to the kernel that it took this time (steal time).
     Stolen,
@@ -335,9 +335,9 @@ pub struct CauseSum {
     pub cause: Cause,
     /// Activations that it delayed.
     pub times: u64,
-    /// By how much, altogether.
+    /// Sum of the delays, in nanoseconds.
     pub sum_ns: i64,
-    /// By how much at worst in one activation.
+    /// Largest delay of one activation, in nanoseconds.
     pub max_ns: i64,
     /// Proven part of the sum, in nanoseconds.
     pub proven_ns: i64,
@@ -359,7 +359,7 @@ pub struct CauseSum {
 }
 
 impl CauseSum {
-    /// Nothing yet.
+    /// Creates it without any delay.
     #[must_use]
     pub fn new(cause: Cause) -> Self {
         CauseSum {
@@ -398,9 +398,9 @@ pub struct Interruption {
     pub cause: Cause,
     /// Activations that it interrupted.
     pub times: u64,
-    /// For how long, altogether.
+    /// Sum of the interruptions, in nanoseconds.
     pub sum_ns: i64,
-    /// For how long at worst in one activation.
+    /// Longest interruption in one activation, in nanoseconds.
     pub max_ns: i64,
     /// 99th percentile of the interruption in one activation, in nanoseconds; `None` in files without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -416,13 +416,13 @@ fn is_zero(number: &u64) -> bool {
 pub struct QuotaCount {
     /// Periods of the quota.
     pub periods: u64,
-    /// Of these, periods in which it was used up.
+    /// Periods in which it was used up.
     pub throttled: u64,
     /// Time for which threads of the group were throttled, in total, in nanoseconds.
     pub ns: i64,
 }
 
-/// Why the activations of one task were late.
+/// Causes of the late activations of one task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaskCauses {
@@ -444,7 +444,7 @@ pub struct TaskCauses {
     pub interruptions: Vec<Interruption>,
     /// The latest activations, the latest first.
     pub latest: Vec<LateStart>,
-    /// Of these, how many there was no room for in the file.
+    /// Number of these for which the file had no room.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: u64,
     /// Effect of the CPU quota of its control group.
@@ -472,7 +472,7 @@ pub struct Tracer {
     pub absent: Vec<String>,
 }
 
-/// Why the activations of a run were late.
+/// Causes of the late activations of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunCauses {

@@ -102,7 +102,7 @@ impl Error {
         }
     }
 
-    /// The same with the error that caused it.
+    /// Adds the error that caused it.
     #[must_use]
     pub fn because(mut self, cause: impl Into<Cause>) -> Self {
         self.0.cause = Some(cause.into());
@@ -116,7 +116,7 @@ impl Error {
         self
     }
 
-    /// The same, said of something: a task, an option, a file.
+    /// Adds the task, option or file that it is about.
     #[must_use]
     pub fn within(mut self, of: impl fmt::Display) -> Self {
         let what = &self.0.what;
@@ -140,7 +140,7 @@ impl Error {
         self
     }
 
-    /// The same failure as another kind.
+    /// Changes its kind.
     #[must_use]
     pub fn of_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
@@ -212,7 +212,7 @@ impl error::Error for Error {
 }
 
 impl PartialEq for Error {
-    /// The same kind and sentence.
+    /// Compares kind and sentence.
     fn eq(&self, other: &Self) -> bool {
         self.kind() == other.kind() && self.to_string() == other.to_string()
     }

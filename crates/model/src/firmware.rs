@@ -109,7 +109,7 @@ pub struct Disturbance {
     pub place: CodeLocation,
     /// Number of starts it made late.
     pub starts: u64,
-    /// By how much at most, in cycles.
+    /// Largest delay, in cycles.
     pub worst_cycles: u64,
 }
 
@@ -254,7 +254,7 @@ pub enum Finding {
     FlashAssumedFast,
     /// The firmware sets the processor's clock to another frequency than the one that was counted with.
     ClockDiffers {
-        /// To which, in Hz; `None` where it is that of an oscillator nobody knows exactly.
+        /// New frequency in Hz; `None` for an oscillator whose frequency nobody knows exactly.
         hz: Option<u32>,
     },
     /// The firmware does not state its clock's frequency.

@@ -65,7 +65,7 @@ impl<T: Copy> Known<T> {
         }
     }
 
-    /// The same of another quantity that grows with this one.
+    /// Converts it to another quantity that grows with this one.
     #[must_use]
     pub fn map<U>(self, change: impl Fn(T) -> U) -> Known<U> {
         match self {

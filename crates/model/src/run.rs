@@ -145,7 +145,7 @@ impl fmt::Display for Overload {
     }
 }
 
-/// Why the measurement ended.
+/// Reason for the end of the measurement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
@@ -231,7 +231,8 @@ pub struct TaskResult {
     pub dropped: u64,
     /// t_0: the first due time.
     pub first_due_ns: i64,
-    /// The end of the last activation (its due time, if it ended before that). Invariant: `executed + missed = floor((last_end_ns - first_due_ns - phase_loss_ns) / T) + 1`.
+    /// The end of the last activation (its due time, if it ended before that), in nanoseconds. Invariant:
+    /// `executed + missed = floor((last_end_ns - first_due_ns - phase_loss_ns) / T) + 1`.
     pub last_end_ns: i64,
     /// Sum of the shifts of the grid (policy re-phase).
     pub phase_loss_ns: i64,
@@ -263,7 +264,7 @@ pub struct TaskResult {
     pub margin: Option<MarginUsed>,
     /// Number of times the clock it slept on was set while it ran.
     pub clock_steps: u64,
-    /// By how much that clock was moved against CLOCK_MONOTONIC altogether.
+    /// Total movement of that clock against CLOCK_MONOTONIC, in nanoseconds.
     pub clock_moved_ns: i64,
     /// Accuracy of the fit of the clock it was read from to CLOCK_MONOTONIC, in nanoseconds; `None` if it is that
     /// clock.
@@ -328,7 +329,7 @@ pub struct TaskRun {
     /// Properties that its source leaves unknown: `spec` and `result` hold assumptions about them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
-    /// Who it is, where it is a thread of another program that was watched.
+    /// Identity of the thread, if it is one of another program that was watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
 }
@@ -414,7 +415,7 @@ pub struct RunInfo {
     /// Things a reader of the figures has to know.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<Warning>,
-    /// Why it ended; `None` while it runs.
+    /// Reason for its end; `None` while it runs.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub stop: Option<StopReason>,
     /// Events of a firmware besides its activations, if a firmware ran.

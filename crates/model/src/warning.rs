@@ -261,7 +261,7 @@ pub enum Warning {
         cycles: u64,
         /// Cycles that are listed, of the task that lists the most.
         of: u64,
-        /// In how many tasks at least.
+        /// Least number of tasks.
         tasks: u64,
     },
     /// Due times of a task are of another clock than its starts: they count from the earliest activation.
@@ -595,7 +595,7 @@ pub enum Placed {
         cpus: CpuSet,
         /// The CPUs of every thread of jitterlab that is not measured.
         rest: CpuSet,
-        /// Why these; empty where nothing speaks for them but that they may be used.
+        /// Reasons for these; empty if the only reason is that they may be used.
         because: Vec<Because>,
     },
     /// As a sentence: from run files of earlier versions.

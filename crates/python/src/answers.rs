@@ -122,7 +122,7 @@ pub(crate) fn analysis(
 /// Number of late activations that are listed one by one.
 const LATEST: usize = 10;
 
-/// Why starts were late.
+/// Finds the causes of late starts.
 #[pyfunction]
 pub(crate) fn why(py: Python<'_>, run: &Run, task: Option<String>) -> PyResult<Answer> {
     let run = run.run.clone();

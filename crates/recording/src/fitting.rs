@@ -29,7 +29,7 @@ pub(crate) struct Fitting {
     is_guess: bool,
     /// The last that was put on it.
     last: Option<Activation>,
-    /// Of those that were put on it.
+    /// Counters of the activations on the grid.
     result: TaskResult,
 }
 

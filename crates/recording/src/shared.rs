@@ -13,7 +13,7 @@ use jitterlab_trace::RunWriter;
 use crate::figures::{Figures, Timing};
 use crate::fitting::Fitting;
 
-/// Why a run does nothing in a child of its process.
+/// Error for a use of a run in a child of its process.
 #[must_use]
 pub fn forked() -> Error {
     Error::bad_use("the run is of the process that began it, and this process is a fork of that")
@@ -54,7 +54,7 @@ struct Lane {
     counters: Option<Arc<TaskCounters>>,
     /// New from the moment its loop or probe is made until the writing thread takes it.
     drain: Option<Drain>,
-    /// Of a task that does not say its due times, which the writing thread finds.
+    /// Fitting of a task that does not state its due times; the writing thread finds them.
     fitting: Option<Fitting>,
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct Parts {
     pub guarded: bool,
 }
 
-/// Why a loop came to its end.
+/// Reason for a loop's end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum End {
@@ -272,7 +272,7 @@ impl<S: System> PeriodicLoop<S> {
         self.granted.as_ref()
     }
 
-    /// Why it came to its end; `None` while it goes on.
+    /// Reason for its end; `None` while it goes on.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }

@@ -16,7 +16,7 @@ use jitterlab_model::{Error, Policy, TaskSpec};
 /// ```
 ///
 /// # Errors
-/// Why they may not.
+/// The reason why they may not.
 pub fn check(tasks: &[TaskSpec], allowed: &[u16]) -> Result<(), Error> {
     let holds = |t: &&TaskSpec| {
         t.wake.traits().polls && matches!(t.policy, Some(Policy::Fifo(_) | Policy::RoundRobin(_)))

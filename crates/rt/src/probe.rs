@@ -103,7 +103,7 @@ impl Probe<Linux> {
 }
 
 impl<S: System> Probe<S> {
-    /// The same by another system's clock, as in tests.
+    /// Creates a probe by another system's clock, as in tests.
     pub fn on(system: S, spec: &TaskSpec, recorder: Option<Recorder>) -> Self {
         Probe {
             system,
@@ -264,7 +264,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// The same by a clock that was read.
+    /// Ends the activation at a time that was read.
     #[inline(always)]
     fn end_at(&mut self, end_ns: i64) {
         if self.stage == Stage::BegunAt {
@@ -309,7 +309,7 @@ impl<S: System> Probe<S> {
         }
     }
 
-    /// The same if nothing is special about it; returns true if it was recorded. Nothing is called from here.
+    /// Records the activation if nothing is special about it, and returns true then. Nothing is called from here.
     #[inline(always)]
     fn record_usual(&mut self) -> bool {
         let last = &self.last;

@@ -51,12 +51,12 @@ impl Default for ThreadOptions {
 pub struct TaskEnd {
     /// Its counters and resource usage.
     pub result: TaskResult,
-    /// Why it ended.
+    /// Reason for the end.
     pub end: End,
 }
 
 impl TaskEnd {
-    /// Of a task that never began.
+    /// Result of a task that never began.
     fn before_the_first() -> Self {
         TaskEnd { result: TaskResult::default(), end: End::Stopped }
     }
@@ -117,7 +117,7 @@ impl TaskThread {
         Self::spawn_with(spec, options, stop, None)
     }
 
-    /// The same, with somebody's own work in place of the description's work.
+    /// Makes the thread with somebody's own work in place of the description's work.
     ///
     /// # Errors
     /// As [`TaskThread::spawn`].

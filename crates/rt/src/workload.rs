@@ -25,7 +25,7 @@ impl Workload {
         self.run_by(|| system.now_ns(), start_ns);
     }
 
-    /// The same by any reading of that clock.
+    /// Runs it with any reading of that clock.
     #[inline]
     pub fn run_by(&mut self, now_ns: impl Fn() -> i64, start_ns: i64) {
         match self.work {

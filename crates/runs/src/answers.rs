@@ -117,7 +117,7 @@ impl Run {
         Ok(latencies)
     }
 
-    /// Why its activations were late.
+    /// Returns the causes of its late activations.
     ///
     /// # Errors
     /// The file cannot be read, or the kernel's events were not recorded.

@@ -18,7 +18,7 @@ pub struct CompareOptions<'a> {
     pub twente: bool,
     /// Compare runs even if they are not comparable.
     pub anyway: bool,
-    /// By how much a code path may move, of two runs in virtual time.
+    /// Tolerance for the move of a code path, in nanoseconds, of two runs in virtual time.
     pub move_tolerance_ns: Option<i64>,
 }
 

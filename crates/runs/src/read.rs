@@ -208,7 +208,7 @@ impl Run {
         Ok(())
     }
 
-    /// In how many parts it can be gone through.
+    /// Returns the number of parts it can be read in.
     #[must_use]
     pub fn parts(&self) -> usize {
         match &*self.holder {

@@ -133,7 +133,7 @@ impl Run {
         }
     }
 
-    /// Why a question about single activations has no answer.
+    /// Returns the error for a question about single activations.
     pub fn needs_activations(&self) -> Error {
         let kept = if matches!(*self.holder, Holder::Imported(_)) { "a histogram" } else { "spikes" };
         needs_activations(&self.path, kept)

@@ -153,7 +153,7 @@ pub(crate) fn closed() -> io::Error {
     io::Error::other("the program closed its descriptor")
 }
 
-/// Why recording ended before the run did.
+/// Error for a recording that ended before the run.
 pub(crate) fn recording_ended(path: &Path, rows: u64, cause: io::Error) -> Error {
     let path = path.display();
     let kept = format!(
@@ -205,7 +205,7 @@ impl From<Error> for Unreadable {
     }
 }
 
-/// Why an output that was recognised cannot be read.
+/// Reason why an output that was recognised cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unreadable {

@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Rows = 2,
     /// A slice of one task, see [`crate::slices`].
     Slice = 3,
-    /// Why activations were late until now, see [`crate::causes`]; the last one holds.
+    /// Causes of late activations until now, see [`crate::causes`]; the last one holds.
     Causes = 4,
 }
 

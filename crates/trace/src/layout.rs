@@ -21,7 +21,7 @@ pub(crate) const FORMAT_KEY: &str = "jitterlab.format";
 /// Metadata key of the list of embedded slice tables.
 pub(crate) const SLICES_KEY: &str = "jitterlab.slices";
 
-/// Who wrote the file, as Parquet has it.
+/// Writer of the file, as Parquet has it.
 pub(crate) const CREATED_BY: &str = concat!("jitterlab-trace ", env!("CARGO_PKG_VERSION"));
 
 /// Metadata key of the place of the causes of late activations.

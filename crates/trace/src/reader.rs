@@ -42,9 +42,9 @@ pub struct RunReader {
     info: RunInfo,
     metadata: Arc<ParquetMetaData>,
     groups: Vec<RowGroup>,
-    /// Of each row group, the number of its first activation, and one that none of its numbers reaches.
+    /// Range of the activations' numbers of each row group: the first one, and one above all of them.
     numbers: Vec<Range<u64>>,
-    /// Of each row group's columns; files of before, and those that another program wrote again, have none.
+    /// Checksums of each row group's columns; earlier files, and those rewritten by another program, have none.
     checksums: Option<Vec<OfColumns>>,
     embedded: Vec<Embedded>,
     causes: Option<FileRange>,
@@ -132,7 +132,7 @@ impl RunReader {
         )?;
         let groups = metadata.row_groups().iter().map(|group| row_group(path, group, &info));
         let groups = groups.collect::<Result<Vec<_>, _>>()?;
-        // Of a run that was killed, more spikes than seconds may have reached the disk.
+        // A killed run may have stored more spikes than seconds.
         if info.keep == Keep::All {
             check_counts(path, &groups, &info)?;
         }
@@ -314,7 +314,7 @@ impl RunReader {
         column::guarded(work).map_err(|e| damaged(&self.path, damage_of(e)))
     }
 
-    /// Why activations were late; `None` if the kernel's events were not recorded.
+    /// Returns the causes of late activations; `None` if the kernel's events were not recorded.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.

@@ -54,7 +54,7 @@ struct State {
     stop: bool,
     /// Failure that ended recording early, until the caller got it.
     failure: Option<Error>,
-    /// The same as a sentence, for good.
+    /// The failure as a sentence, permanently.
     ended: Option<String>,
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct Recorded {
     pub(crate) journal: Journal,
     /// Rows of each task that were dropped because the disk was too slow.
     pub(crate) lost: Vec<u64>,
-    /// Why recording ended before its time, as a sentence.
+    /// Reason for an early end of recording, as a sentence.
     pub(crate) ended: Option<String>,
 }
 

@@ -35,7 +35,7 @@ pub fn read(path: impl AsRef<Path>, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same for text.
+/// Reads a file of text.
 ///
 /// # Errors
 /// As [`read`], and bytes that are no UTF-8.

@@ -43,7 +43,7 @@ pub struct FinishedRun {
     /// The journal, where it was kept: because parts of it could not be read, or because it is a copy under another
     /// name than that of a journal.
     pub journal: Option<PathBuf>,
-    /// Why recording ended before its time, if it did: rows behind that are missing.
+    /// Reason for an early end of recording, if it had one: rows after it are missing.
     pub ended: Option<String>,
 }
 
@@ -124,7 +124,7 @@ impl RunFileWriter {
         pushed
     }
 
-    /// The file, to be put back; begun with that compression if it is not yet.
+    /// The file, to be put back; opened with that compression if it is not yet.
     fn begun(&mut self, compression: Compression) -> Result<Writer, Error> {
         if let Some(file) = self.file.take() {
             return Ok(file);

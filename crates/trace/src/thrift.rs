@@ -10,7 +10,7 @@ use parquet::errors::Result;
 
 /// Structures within structures: Parquet's own have less than ten.
 const DEEPEST: usize = 32;
-/// Of a page's header: how many bytes follow it (`PageHeader.compressed_page_size` in `parquet.thrift`).
+/// Field of a page's header with the number of bytes after it (`PageHeader.compressed_page_size` in `parquet.thrift`).
 const LENGTH_OF_PAGE: i16 = 3;
 
 /// Checks a structure that describes the contents of a file.

@@ -216,7 +216,7 @@ impl<'a> JournalParts<'a> {
     }
 }
 
-/// Why a file without a description is no journal that can be read.
+/// Reason why a file without a description is no journal that can be read.
 fn no_journal(preamble: &[u8]) -> Error {
     match preamble.strip_prefix(&MAGIC[..]) {
         Some([_, _]) => Error::damaged(
@@ -319,7 +319,8 @@ impl JournalReader {
         })
     }
 
-    /// Why activations were late until it was written last; `None` if the kernel's events were not recorded.
+    /// Returns the causes of late activations until the last one was written; `None` if the kernel's events were not
+    /// recorded.
     ///
     /// # Errors
     /// The file cannot be read or is damaged.

@@ -188,7 +188,7 @@ fn left_empty(journal: &Path) -> Option<File> {
     file.metadata().is_ok_and(|found| is_empty(&found)).then_some(file)
 }
 
-/// Why there is a file where the journal of `path` is to begin.
+/// Error for a file in place of the new journal of `path`.
 fn taken(path: &Path, journal: &Path) -> Error {
     match holds(journal) {
         Holds::LiveJournal => being_recorded(path),

@@ -14,9 +14,9 @@ pub enum Change {
     Steal {
         /// The CPU.
         cpu: u16,
-        /// For how long in all.
+        /// Time taken, in nanoseconds.
         stolen_ns: u64,
-        /// As a share of the time, 0 to 1.
+        /// Share of the time between the readings, 0 to 1.
         share: f64,
     },
     /// The firmware stopped all CPUs with system-management interrupts.
@@ -58,7 +58,7 @@ pub enum Change {
     },
     /// Swap space in use grew.
     Swap {
-        /// By how much.
+        /// Growth in bytes.
         bytes: u64,
     },
     /// Devices interrupted a measured CPU.

@@ -66,9 +66,9 @@ pub struct WakeReport {
     pub margin: Option<MarginUsed>,
     /// Number of times the clock it sleeps on was set.
     pub clock_steps: u64,
-    /// By how much that clock was moved.
+    /// Total movement of that clock, in nanoseconds.
     pub clock_moved_ns: i64,
-    /// By how much it may wake early, in nanoseconds (Xenomai calls this gravity). 0 on stock Linux.
+    /// Gravity: time by which it may wake early, in nanoseconds. 0 on stock Linux.
     pub gravity_ns: i64,
 }
 

@@ -185,7 +185,7 @@ impl Output {
         }
         output.break_place = output.break_id.and_then(|id| output.ids.iter().position(|of| *of == id));
         let is_found = output.numbers()?.into_iter().any(|thread| output.stopped(thread).is_some());
-        // Of a thread that no line lists any more; the value stays.
+        // The thread is in no line any more; the value stays.
         if output.break_value.is_some() && !is_found {
             (output.break_id, output.break_place) = (None, None);
         }

@@ -193,7 +193,7 @@ fn task(import: &mut Import, name: String, thread: &Thread, hints: &Hints) {
     let mut stated = Statements::exact();
     let is_larger = |marked: &i64| rows.iter().all(|row| row.latency_ns() < *marked);
     if let Some(marked) = marked.filter(is_larger) {
-        // Of an activation that is not in the trace as a whole.
+        // An activation that is not in the trace as a whole.
         stated.state([Statement::MaxSoFar(marked), Statement::CountSoFar(rows.len() as u64 + 1)]);
     }
     import.rows(told, rows, &stated);

@@ -87,7 +87,7 @@ struct Layout {
     time: usize,
 }
 
-/// Of 64-bit systems, and of 32-bit ones whose time_t has 32 bits.
+/// Layouts on 64-bit systems, and on 32-bit ones whose time_t has 32 bits.
 const LAYOUTS: [Layout; 2] = [Layout { length: 28, time: 8 }, Layout { length: 20, time: 4 }];
 
 impl Layout {

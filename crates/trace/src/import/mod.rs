@@ -417,8 +417,8 @@ fn possible(measured: &Measured) -> Result<(), Error> {
     }
 }
 
-/// Of a longer text the beginning and the end are looked at first: to go through all of it some thirty times takes as long as
-/// to read it.
+/// Length from which the beginning and the end of a text are looked at first, in bytes: thirty searches through all of
+/// it take as long as reading it.
 const LONG: usize = 4 << 20;
 
 /// The first and the last lines of a long text.

@@ -85,12 +85,12 @@ pub(super) struct Reconciled {
 const MOST: u64 = 1 << 48;
 
 impl Statements {
-    /// None yet, of values that the tool cuts to whole units of this length.
+    /// Creates it without statements, for values that the tool cuts to whole units of this length.
     pub(super) fn cut_to(unit_ns: i64) -> Self {
         Statements { all: Vec::new(), unit_ns: unit_ns.max(1), wide: false }
     }
 
-    /// None yet, of values to the nanosecond.
+    /// Creates it without statements, for values to the nanosecond.
     pub(super) fn exact() -> Self {
         Self::cut_to(1)
     }

@@ -57,7 +57,7 @@ pub(super) fn numbers<T: std::str::FromStr>(line: &str) -> Option<Vec<T>> {
     line.split_whitespace().map(|word| word.parse().ok()).collect()
 }
 
-/// The same, where anything else is a mistake in the file.
+/// Reads the words of a line as numbers; any other word is an error in the file.
 pub(super) fn expect_numbers<T: std::str::FromStr>(line: usize, text: &str) -> Result<Vec<T>, Mistake> {
     numbers(text).ok_or_else(|| Unreadable::not(text, Wanted::Numbers).at(line))
 }

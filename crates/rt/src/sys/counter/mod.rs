@@ -16,7 +16,7 @@ pub fn read() -> i64 {
 /// Name of the counter on this processor.
 pub const NAME: &str = processor::NAME;
 
-/// Why the counter cannot serve as a clock on this machine; `None` if it can.
+/// Reason why the counter cannot serve as a clock on this machine; `None` if it can.
 pub fn unusable() -> Option<Error> {
     processor::unusable()
 }

@@ -61,7 +61,7 @@ struct Channel {
     name: String,
     level: Option<bool>,
     changes: Vec<LevelChange<i64>>,
-    /// Until when it is known, changed or not.
+    /// Time up to which its level is known, changed or not.
     until: i64,
 }
 
