@@ -13,7 +13,7 @@ use crate::{interrupt, output};
 pub enum Status {
     /// The request was fulfilled.
     Fine = 0,
-    /// It was done, and a requirement or check failed.
+    /// The request was fulfilled, and a requirement or check failed.
     RequirementFailed = 1,
     /// The arguments make no sense.
     BadUse = 2,

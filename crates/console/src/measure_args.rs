@@ -46,7 +46,7 @@ pub struct MeasureArgs {
 const DEFAULT_DURATION_NS: i64 = 10_000_000_000;
 
 impl MeasureArgs {
-    /// The tasks that were asked for.
+    /// Returns the requested tasks.
     pub fn specs(&self) -> Vec<TaskSpec> {
         self.specs_for(TaskSpec::default())
     }
@@ -55,7 +55,7 @@ impl MeasureArgs {
         self.task.specs(vec![usual])
     }
 
-    /// The loads that were asked for.
+    /// Returns the requested loads.
     pub fn loads(&self) -> Result<Vec<LoadSpec>, Error> {
         loads(&self.load)
     }

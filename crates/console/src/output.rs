@@ -273,7 +273,7 @@ pub fn write_figure(path: &Path, svg: &str) -> Result<(), Error> {
     write_file(path, &figure(path, svg.to_owned())?)
 }
 
-/// The terminal, for figures; `ascii` is whether the user asked for plain characters, as the locale C does, too.
+/// The terminal, for figures; `ascii` is true if the user wants plain characters, as the locale C does, too.
 pub fn terminal(ascii: bool) -> Terminal {
     let ascii = ascii || is_plain_locale(|name| std::env::var(name).ok());
     Terminal { columns: columns(), ascii, colour: is_terminal() }

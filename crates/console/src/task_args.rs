@@ -111,7 +111,7 @@ impl TaskArgs {
         }
     }
 
-    /// The wake-up method, if one was asked for.
+    /// Returns the requested wake-up method, if there was one.
     pub fn wake(&self) -> Option<WakeMethod> {
         let described =
             self.tasks.first().map(|task| task.wake).filter(|wake| *wake != WakeMethod::default());

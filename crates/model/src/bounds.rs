@@ -46,10 +46,10 @@ fn outside(value: i64, least: i64, most: i64) -> i64 {
     value.wrapping_sub(least) | most.wrapping_sub(value)
 }
 
-/// Holds a run's description against the bounds.
+/// Checks a run's description against the bounds.
 ///
 /// # Errors
-/// The first thing that cannot be.
+/// The first value outside of the bounds.
 pub fn check_description(info: &RunInfo) -> Result<(), Error> {
     if info.tasks.len() > TASKS {
         return Err(Error::damaged(format!("{} tasks, and {TASKS} are the most", info.tasks.len())));
@@ -80,10 +80,10 @@ fn are_counters(r: &TaskResult) -> bool {
         && r.min_latency_ns <= r.max_latency_ns
 }
 
-/// Holds activations of one task against the bounds.
+/// Checks activations of one task against the bounds.
 ///
 /// # Errors
-/// The first that cannot be.
+/// The first time outside of the bounds.
 pub fn check_times(rows: &[Activation]) -> Result<(), Error> {
     // The signs of all at once, without an early end or a branch: every run is read through here.
     let signs = |a: &Activation| {
@@ -146,10 +146,10 @@ fn first_pair<'a>(
     before.or_else(|| pairs().find(|(a, b)| !all && !follows(a, b)))
 }
 
-/// Holds the exact part of a distribution against the bounds.
+/// Checks the exact part of a distribution against the bounds.
 ///
 /// # Errors
-/// It cannot be.
+/// Moments that contradict each other or exceed the bounds.
 pub fn check_moments(moments: Moments) -> Result<(), Error> {
     let Moments { count, min_ns, max_ns, sum, .. } = moments;
     // Not against the extremes: other tools print rounded means.

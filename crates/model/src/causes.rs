@@ -17,7 +17,7 @@ pub enum CauseClass {
     Usual,
     /// The tracer itself, while it records events.
     Tracer,
-    /// The task had not begun to wait: its activation before this one took that long.
+    /// The task was not waiting yet: its activation before this one took that long.
     OwnWork,
     /// The task asked to be woken later than its due time.
     AskedLate,
@@ -128,7 +128,7 @@ pub enum Evidence {
     UpTo,
     /// Events show that it was possible, counters that it happened about then.
     Counted,
-    /// Nothing shows it.
+    /// No evidence.
     None,
 }
 
@@ -136,9 +136,9 @@ pub enum Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// Nothing else can have been.
+    /// No other cause is possible.
     Proven,
-    /// All that is known speaks for it.
+    /// All known facts agree with it.
     Likely,
     /// Several causes are possible.
     Undecided,
@@ -343,7 +343,7 @@ pub struct CauseSum {
     pub proven_ns: i64,
     /// Likely part of the sum, in nanoseconds; the rest is undecided.
     pub likely_ns: i64,
-    /// Functions of the kernel that it was found in, and for how long altogether.
+    /// Functions of the kernel where it was found, and the sum of their times in nanoseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub functions: BTreeMap<String, i64>,
     /// The delays, by bins.
@@ -430,7 +430,7 @@ pub struct TaskCauses {
     pub explained: u64,
     /// Activations during which events were lost: their known parts are in the sums.
     pub gaps: u64,
-    /// Latencies above 0 of all of these, altogether.
+    /// Sum of all their latencies above 0.
     pub lateness_ns: i64,
     /// The latencies, by bins.
     pub latencies: Bins,

@@ -43,7 +43,7 @@ pub enum RemedyKind {
     Option,
 }
 
-/// One way to put something right.
+/// Remedy of a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Remedy {
@@ -179,7 +179,7 @@ pub enum CommandLinePlace {
     BootLoader,
 }
 
-/// Everything that was checked.
+/// Results of all checks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckReport {

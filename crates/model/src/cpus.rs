@@ -89,7 +89,7 @@ impl CpuSet {
         text
     }
 
-    /// Reads the kernel's mask in hexadecimal, the inverse of [`to_mask`](Self::to_mask). `None` if it is none.
+    /// Reads the kernel's mask in hexadecimal, the inverse of [`to_mask`](Self::to_mask); `None` for another text.
     pub fn from_mask(text: &str) -> Option<CpuSet> {
         let mut set = CpuSet::new();
         for (group, word) in text.trim().rsplit(',').enumerate() {

@@ -56,7 +56,7 @@ pub struct SourceGaps {
 pub struct Beyond {
     /// Number of values; 0 where it is unknown too, and every quantile may be larger than it seems.
     pub count: u64,
-    /// They are this or more.
+    /// Lower bound of all of them, in nanoseconds.
     pub from_ns: i64,
     /// The largest of them, if that is known.
     pub to_ns: Option<i64>,

@@ -37,7 +37,7 @@ pub struct Interrupts {
     pub min_cycles: u64,
     /// Longest handler.
     pub max_cycles: u64,
-    /// All of them together.
+    /// Sum of all handlers.
     pub total_cycles: u64,
     /// Shortest time from the flag (with its interrupt enabled) to the handler's first instruction.
     pub min_latency_cycles: u64,
@@ -313,7 +313,8 @@ pub enum Finding {
         /// Lateness of the first such alarm's setting, in nanoseconds.
         late_ns: i64,
     },
-    /// A counter was read while its overflow waited, and nobody asked for that: a time made of both jumps back.
+    /// A counter was read while its overflow waited, and the firmware did not check that: a time made of both jumps
+    /// back.
     OverflowUnseen {
         /// The counter, such as `TCNT1`.
         counter: String,

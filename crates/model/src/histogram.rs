@@ -31,10 +31,10 @@ impl PartialEq for LogHistogram {
 
 impl Eq for LogHistogram {}
 
-/// As many occupied bins are kept by themselves.
+/// Largest number of occupied bins that are kept by themselves.
 const FEW: usize = 256;
 
-/// One occupied bin: `low_ns..=high_ns` and how many values it holds.
+/// Occupied bin: `low_ns..=high_ns` and the number of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bin {
     /// Smallest value of the bin.
@@ -95,7 +95,7 @@ fn high_of(bin: usize) -> u64 {
     if bin + 1 >= HALF { i64::MAX as u64 } else { low_of(bin + 1) - 1 }
 }
 
-/// All bins, with these counts in them.
+/// Creates all bins from the counts of a few.
 #[cold]
 fn spread(few: Vec<(u16, u64)>) -> Box<Slots> {
     // By way of a vector: an array would pass over the stack.

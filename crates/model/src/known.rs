@@ -23,14 +23,14 @@ pub enum Known<T> {
     Exactly(T),
     /// Neither less nor more than these.
     Between {
-        /// No less than this.
+        /// Lower bound.
         at_least: T,
-        /// No more than this.
+        /// Upper bound.
         at_most: T,
     },
     /// This much or more.
     AtLeast {
-        /// No less than this.
+        /// Lower bound.
         at_least: T,
     },
     /// Unknown from its source.
@@ -131,7 +131,7 @@ impl Gap {
 }
 
 impl fmt::Display for Gap {
-    /// As it is written in JSON.
+    /// Writes it as in JSON.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Gap::Period => "period",

@@ -20,7 +20,7 @@ pub enum Placement {
     Cpus(CpuSet),
 }
 
-/// One load as it was asked for: `KIND[:ARGUMENTS][@CPUS][+START%]`.
+/// One load as requested: `KIND[:ARGUMENTS][@CPUS][+START%]`.
 ///
 /// The bench defines the meaning of a kind's arguments.
 ///
@@ -113,7 +113,7 @@ crate::as_text!(LoadSpec);
 pub struct Load(Option<Vec<LoadSpec>>);
 
 impl Load {
-    /// It is not known whether anything ran.
+    /// Unknown load.
     pub const UNKNOWN: Load = Load(None);
     /// No load was started.
     pub const NONE: Load = Load(Some(Vec::new()));
@@ -135,7 +135,7 @@ impl Load {
 }
 
 impl fmt::Display for Load {
-    /// As options take it: `cpu:4 disk:1`, `none`, `unknown`.
+    /// Writes it as options take it: `cpu:4 disk:1`, `none`, `unknown`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.specs() {
             None => f.pad("unknown"),

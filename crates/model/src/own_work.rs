@@ -1,6 +1,6 @@
-//! Work that somebody else brings.
+//! Work of a task that the caller supplies.
 
-/// Somebody's own work, for a task whose thread jitterlab makes.
+/// The caller's own work, for a task whose thread jitterlab makes.
 pub trait OwnWork: Send {
     /// The work of one activation that was due and started at these times of CLOCK_MONOTONIC. `now_ns` reads the same
     /// clock. Runs on the measured thread: it must not allocate, lock or print.

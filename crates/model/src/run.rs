@@ -38,7 +38,7 @@ pub enum Bench {
 }
 
 impl fmt::Display for Bench {
-    /// As it is written in JSON.
+    /// Writes it as in JSON.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Bench::Host => "host",
@@ -93,7 +93,7 @@ impl fmt::Display for Keep {
     }
 }
 
-/// A real-time task that leaves its processor to nobody.
+/// Overload: a real-time task that leaves no time on its processor to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Overload {
@@ -101,7 +101,7 @@ pub enum Overload {
     NeverWaits {
         /// Processor time it used.
         used_ns: i64,
-        /// In this time.
+        /// Length of the window in nanoseconds.
         of_ns: i64,
     },
     /// One activation takes as long as its period or longer.
@@ -150,9 +150,9 @@ impl fmt::Display for Overload {
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The wanted duration was over.
+    /// The requested duration was over.
     Duration,
-    /// Every task had the wanted number of activations.
+    /// Every task had the requested number of activations.
     Count,
     /// A latency above the limit.
     Above {
@@ -185,7 +185,7 @@ pub enum StopReason {
     Crashed,
 }
 
-/// Something that was asked for and not given.
+/// Request that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {

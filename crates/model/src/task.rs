@@ -217,7 +217,7 @@ pub struct TaskSpec {
 }
 
 impl Default for TaskSpec {
-    /// One activation a millisecond, everything else left to jitterlab.
+    /// Returns a task with one activation a millisecond, and everything else left to jitterlab.
     fn default() -> Self {
         TaskSpec {
             name: "main".into(),

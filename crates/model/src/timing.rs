@@ -37,7 +37,7 @@ pub struct TimingStats {
 }
 
 impl TimingStats {
-    /// Nothing counted yet, for a task of this period. Memory is taken with the first values.
+    /// Creates empty statistics for a task of this period, in nanoseconds. Memory is taken with the first values.
     pub fn new(period_ns: i64) -> Self {
         TimingStats {
             period_ns,

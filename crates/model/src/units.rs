@@ -75,7 +75,7 @@ fn split(text: &str) -> Result<(Decimal, &str), Error> {
 /// ```
 ///
 /// # Errors
-/// A missing or unknown unit, a number that is none, digits below a nanosecond, or more than 292 years.
+/// A missing or unknown unit, an invalid number, digits below a nanosecond, or more than 292 years.
 /// A bare `0` needs no unit.
 pub fn parse_duration_ns(text: &str) -> Result<i64, Error> {
     duration_ns(text, TIME_UNITS)
@@ -226,7 +226,7 @@ fn greatest_common_divisor(a: i128, b: i128) -> i128 {
 /// ```
 ///
 /// # Errors
-/// A missing or unknown unit, a number that is none, a fraction of a hertz, 0, or more than 4.29 GHz.
+/// A missing or unknown unit, an invalid number, a fraction of a hertz, 0, or more than 4.29 GHz.
 pub fn parse_frequency_hz(text: &str) -> Result<u32, Error> {
     let (number, unit) = split(text)?;
     let per: i128 = match unit {

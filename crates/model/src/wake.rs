@@ -170,7 +170,7 @@ impl fmt::Display for Probability {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub enum Compensation {
-    /// Not at all.
+    /// No compensation.
     #[default]
     None,
     /// The way of the NIST paper (Proctor and Shackleford, section 3): wake every A, go back to sleep if the due
@@ -187,7 +187,7 @@ pub enum Compensation {
     /// As margin, chosen before the run from the measured latencies of early sleeps so that this share of the
     /// activations starts late.
     Late {
-        /// The wanted share of late starts.
+        /// The requested share of late starts.
         late: Probability,
     },
     /// As margin, chosen before the run as the newsvendor quantile F(m) = r / (r + 1).
@@ -197,7 +197,7 @@ pub enum Compensation {
     },
     /// As late, and followed through the run by quantile tracking (Robbins and Monro).
     Adaptive {
-        /// The wanted share of late starts.
+        /// The requested share of late starts.
         late: Probability,
     },
 }

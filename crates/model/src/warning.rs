@@ -20,7 +20,7 @@ pub enum Warning {
     },
     /// Loads run on a measured CPU, because there is no other.
     LoadOnMeasuredCpu {
-        /// The loads, as they were asked for.
+        /// The loads, as requested.
         loads: Vec<String>,
         /// The measured CPUs.
         cpus: CpuSet,
@@ -28,9 +28,9 @@ pub enum Warning {
     /// The file carries no checksums, as those of earlier versions and those rewritten by another program: damage that
     /// could be a measurement is not noticed.
     NoChecksums,
-    /// A load ended although nobody asked it to.
+    /// A load ended early by itself.
     LoadFailed {
-        /// The load, as it was asked for.
+        /// The load, as requested.
         load: String,
         /// Time since the loads began.
         after_ns: i64,
@@ -44,7 +44,7 @@ pub enum Warning {
         /// The change, and the system's words.
         what: String,
     },
-    /// The kernel's events were recorded meanwhile, which takes time from the tasks themselves.
+    /// The kernel's events were recorded during the run, which takes time from the tasks themselves.
     EventsRecorded {
         /// Processor time of an event in nanoseconds, if it was measured.
         event_ns: Option<i64>,
@@ -67,7 +67,7 @@ pub enum Warning {
         edges: u64,
         /// Edges that the device refused.
         refused: u64,
-        /// The least time of an edge: from just before the system was asked until it was back.
+        /// The least time of an edge, in nanoseconds: from the call of the system to its return.
         least_ns: i64,
         /// The mean.
         mean_ns: i64,
@@ -141,9 +141,9 @@ pub enum Warning {
     },
     /// Time from the request for the first of a program's events to that event. Due times count from the first event.
     FirstEvent {
-        /// From the request to the event.
+        /// Time from the request to the event, in nanoseconds.
         after_ns: i64,
-        /// The period, after which it was asked for.
+        /// The period in nanoseconds: the requested time of the event.
         period_ns: i64,
     },
     /// The run file holds only a part of the run; the figures shown while measuring hold all of it.
@@ -171,7 +171,7 @@ pub enum Warning {
     NotClosed,
     /// The run still goes on: its data are those recorded until now.
     StillRecording,
-    /// Another tool's output does not say its unit: this one is assumed.
+    /// Another tool's output does not state its unit: this one is assumed.
     UnitAssumed {
         /// The unit.
         unit_ns: i64,
@@ -185,7 +185,7 @@ pub enum Warning {
         /// Above it is high, in mV.
         high_mv: i64,
     },
-    /// Another tool's output does not say the period: the tool's usual one is assumed.
+    /// Another tool's output does not state the period: the tool's usual one is assumed.
     PeriodAssumed {
         /// The period.
         period_ns: i64,
@@ -307,7 +307,7 @@ pub enum Warning {
     DueAtInterrupt,
     /// The printed distribution ends below the maximum, and how many values it leaves out is not known.
     EndsBelowMaximum,
-    /// Only extremes, and perhaps mean and deviation, are known.
+    /// Only extremes are known, in some outputs also mean and deviation.
     OnlyExtremes,
     /// Only percentiles are known: values between two of them count as the upper one.
     OnlyPercentiles,
@@ -362,7 +362,7 @@ pub enum Warning {
     /// The file has no due times: they lie on a grid of even distance that begins with the earliest activation, so every
     /// latency may be larger by the same amount.
     PhaseUnknown,
-    /// A program that recorded itself did not say when its activations were due: they count from the first one.
+    /// A program that recorded itself did not state its due times: they count from the first activation.
     DueFromFirst {
         /// The task's name.
         task: String,
@@ -379,7 +379,7 @@ pub enum Warning {
         /// True if the period was found with the grid, rather than stated.
         with_period: bool,
     },
-    /// A program that recorded itself said neither its due times nor its period, and nothing of it is periodic.
+    /// A program that recorded itself stated neither its due times nor its period, and its starts are not periodic.
     NoGridFound {
         /// The task's name.
         task: String,
@@ -607,9 +607,9 @@ pub enum Placed {
 #[serde(rename_all = "kebab-case", tag = "reason")]
 #[non_exhaustive]
 pub enum Because {
-    /// The machine does not say which CPUs it has.
+    /// The machine does not list its CPUs.
     NoneListed,
-    /// They were asked for.
+    /// They were requested.
     AskedFor,
     /// It is the only one that this process may use.
     OnlyOne,

@@ -1,4 +1,4 @@
-//! Due times of a loop that does not say them: a grid fitted to its starts, as for threads that are watched.
+//! Due times of a loop that does not state them: a grid fitted to its starts, as for threads that are watched.
 
 use jitterlab_analysis::causes::Call;
 use jitterlab_analysis::watch::{Follower, Found, Pass, WaitKey, find};
@@ -42,7 +42,7 @@ enum Grid {
 }
 
 impl Fitting {
-    /// For a task with or without a stated period.
+    /// Creates it for a task with or without a stated period.
     pub(crate) fn new(spec: &TaskSpec, says_period: bool) -> Self {
         Fitting {
             period_ns: says_period.then_some(spec.period_ns),

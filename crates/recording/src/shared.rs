@@ -225,7 +225,7 @@ impl Shared {
                 drains.extend(shared.lanes.iter_mut().enumerate().filter_map(new));
                 std::mem::take(&mut shared.changed).then(|| shared.info.clone())
             };
-            // For whoever recovers the run of a program that is killed.
+            // Needed by `recover` if the program is killed.
             described.iter().for_each(|info| writer.describe(info));
             for (task, drain) in &mut drains {
                 rows.clear();

@@ -253,7 +253,7 @@ impl<S: System> Builder<S> {
     }
 }
 
-/// The wake-up asked for or, where the system refuses it, plain nanosleep.
+/// Makes the requested wake-up or, where the system refuses it, plain nanosleep.
 ///
 /// # Errors
 /// No method of waiting is available.

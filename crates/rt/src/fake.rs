@@ -88,7 +88,7 @@ impl State {
     }
 }
 
-/// As since 2017.
+/// Difference of TAI and UTC since 2017.
 const TAI_MINUS_UTC_NS: i64 = 37_000_000_000;
 
 /// Scripted time. Clones share the same time.
@@ -98,7 +98,7 @@ pub struct FakeSystem {
 }
 
 impl FakeSystem {
-    /// A system whose clock shows `now_ns`. Sleeps wake exactly on time, reading the clock takes no time.
+    /// Creates a system whose clock shows `now_ns`. Sleeps wake exactly on time, reading the clock takes no time.
     pub fn new(now_ns: i64) -> Self {
         let system = FakeSystem::default();
         system.state().now_ns = now_ns;

@@ -58,7 +58,7 @@ pub enum End {
     Above(Activation),
     /// It was stopped for the machine's safety (see [`crate::Builder::guarded`]).
     Overload(Overload),
-    /// It could not wait any more: the system's error.
+    /// The wait failed with this error of the system.
     Wait(io::Error),
 }
 
@@ -228,7 +228,7 @@ impl<S: System> PeriodicLoop<S> {
     /// Begins the work of an activation that was left open only now: the time until now is part of its latency. Returns
     /// the new beginning.
     ///
-    /// For a program whose work cannot begin when its thread wakes up, as that of an interpreter with a lock.
+    /// For a program whose work cannot begin when its thread wakes up, such as an interpreter with a lock.
     #[inline]
     pub fn begins_now(&self, open: &mut Open) -> i64 {
         let now_ns = self.system.now_ns();

@@ -23,13 +23,13 @@ enum Stage {
     BegunAt,
     /// It runs, and serves the grid from the first activation.
     BegunOnGrid,
-    /// It runs, and when it was due is found by whoever takes it.
+    /// It runs, and the receiver of its record finds its due time.
     BegunDueLater,
     /// It is recorded, and the next one is due on the grid.
     OnGrid,
     /// It ended, and the due time of the next one will show which were left out between them.
     Waiting,
-    /// It is recorded, or there is none yet, and when the next one is due is found later, too.
+    /// It is recorded, or there is none yet, and the due time of the next one is found later, too.
     DueLater,
     /// There was none yet.
     Nothing,
@@ -201,7 +201,7 @@ impl<S: System> Probe<S> {
         self.start(due, began, Stage::BegunOnGrid);
     }
 
-    /// Begins one whose due time is found later.
+    /// Begins an activation whose due time is found later.
     #[inline]
     fn begin_due_later(&mut self, began: Began) {
         let due = Due { index: self.counters.executed(), due_ns: began.start_ns, flags: Flags::default() };
@@ -238,7 +238,7 @@ impl<S: System> Probe<S> {
         let period_ns = self.period_ns;
         let steps = (distance_ns.saturating_add(period_ns / 2) / period_ns).max(1);
         let off_ns = distance_ns.saturating_sub(period_ns.saturating_mul(steps));
-        // Periods may be a little off; a grid that begins anew is off by any part of one.
+        // Periods may be a little off; a new grid is off by any part of a period.
         let flags = if off_ns.saturating_abs() > period_ns / 8 { Flags::RE_PHASED } else { Flags::default() };
         self.last.missed = u32::try_from(steps - 1).unwrap_or(u32::MAX);
         self.phase_loss_ns = self.phase_loss_ns.saturating_add(off_ns);

@@ -42,7 +42,7 @@ struct Count(AtomicU64);
 
 #[derive(Debug)]
 struct Shared<T> {
-    /// As many as a power of two.
+    /// Slots; their number is a power of two.
     slots: Box<[UnsafeCell<T>]>,
     /// The number of the last one.
     mask: usize,
@@ -127,7 +127,7 @@ impl<T: Copy> Reader<T> {
         (self.shared.written.0.load(Acquire) - self.taken) as usize
     }
 
-    /// For how many values there is room.
+    /// Returns the number of values that fit.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }

@@ -17,7 +17,7 @@ pub enum Sleep {
 /// End of a sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slept {
-    /// The time asked for has come.
+    /// The requested time has come.
     ToTheEnd,
     /// A signal arrived first.
     Interrupted,

@@ -14,9 +14,9 @@ use crate::Run;
 pub struct CompareOptions<'a> {
     /// Only the task of this name, and of a run with one task that one; without it every task that all runs have.
     pub task: Option<&'a str>,
-    /// As the University of Twente's report does.
+    /// True to compare as the University of Twente's report does.
     pub twente: bool,
-    /// Compare runs even if they are not comparable.
+    /// True to compare runs even if they are not comparable.
     pub anyway: bool,
     /// Tolerance for the move of a code path, in nanoseconds, of two runs in virtual time.
     pub move_tolerance_ns: Option<i64>,

@@ -156,7 +156,7 @@ impl OneTask {
         Ok(OneTask { run, number, stats, warnings, caveats, worst_row: worst.map(|w| w.1), others, clocks })
     }
 
-    /// The run it is of.
+    /// Returns its run.
     pub fn run(&self) -> &Run {
         &self.run
     }

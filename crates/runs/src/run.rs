@@ -92,7 +92,7 @@ impl Run {
         self.info().tasks.iter().position(|task| task.spec.name == name)
     }
 
-    /// The numbers of the wanted tasks: the one of this name, or all.
+    /// Returns the numbers of the requested tasks: the one of this name, or all.
     ///
     /// # Errors
     /// There is no such task, or none at all.

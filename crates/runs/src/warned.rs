@@ -1,4 +1,4 @@
-//! A value that cannot be had without its warnings.
+//! A value that is available only with its warnings.
 
 use jitterlab_model::Warning;
 

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::column::{Source, check_crc};
 
-/// No more is written; of the latest activations, the least late are left out first, and counted.
+/// Most bytes that are written; of the latest activations, the least late are left out first, and counted.
 const MOST_BYTES: usize = 32 << 20;
-/// Nothing larger is read.
+/// Most bytes that are read.
 const LARGEST_BYTES: usize = 64 << 20;
 
 /// Range of the causes in the run file.

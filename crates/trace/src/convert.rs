@@ -68,7 +68,8 @@ pub fn recover_to(
     }
 }
 
-/// The run file that is there already, if it is this journal's: whoever made it was killed before the journal went.
+/// The run file that is there already, if it is this journal's: the process that made it was killed before the journal
+/// was removed.
 fn made_before(
     file: &OwnFile,
     journal: &Path,
@@ -135,7 +136,7 @@ pub(crate) fn close_journal(
             _ => Err(Error::file("read", path)(closed)),
         },
     }?;
-    // Rows that cannot be are left out and said; else somebody cut the journal, or wrote into it.
+    // Invalid rows are left out and reported; otherwise another program cut the journal, or wrote into it.
     let left_out: u64 = closed.skipped.iter().filter_map(|skipped| skipped.rows).sum();
     if closed.rows + left_out < *rows {
         return Err(lost(target, path, *rows, closed.rows));

@@ -82,7 +82,7 @@ pub(crate) fn not_a_run_file(path: &Path, why: impl Into<Cause>) -> Error {
         .case(FileProblem::NotARunFile)
 }
 
-/// Not an output of a tool that is known here; of the one that it names, if it names one, something is missing.
+/// Error for an output of no known tool; if it names a known one, a part of that tool's output is missing.
 pub(crate) fn unknown_output(path: &Path, mentioned: Option<&str>) -> Error {
     let remedy = match mentioned {
         Some(tool) => format!("It names {tool}: give all that {tool} printed"),
@@ -289,7 +289,7 @@ pub enum Unreadable {
     /// A column that is not there.
     #[error("there is no column {wanted}: the head line names {names}")]
     NoColumn {
-        /// The column that was asked for.
+        /// The requested column.
         wanted: String,
         /// The existing columns.
         names: String,
@@ -329,7 +329,7 @@ pub enum Unreadable {
     /// A channel that a capture does not have.
     #[error("there is no channel {wanted}: it has {names}")]
     NoChannel {
-        /// The channel that was asked for.
+        /// The requested channel.
         wanted: String,
         /// The existing channels.
         names: String,
@@ -375,7 +375,7 @@ pub enum Unreadable {
     /// A capture of a network without Ethernet's addresses.
     #[error("its packets are of link type {link}, not Ethernet's: capture at one interface, not at \"any\"")]
     NotEthernet {
-        /// As the format numbers it.
+        /// Its number in the format.
         link: i32,
     },
     /// A capture in which several kinds of packets could be meant.

@@ -50,7 +50,7 @@ impl Identity {
     }
 }
 
-/// A file that is asked who it is before it is used.
+/// A file whose identity is checked before each use.
 pub(crate) struct OwnFile {
     /// Gone only while this is dropped.
     file: Option<File>,

@@ -48,7 +48,7 @@ struct Part {
 }
 
 impl Parts {
-    /// Nothing is kept.
+    /// Creates it without a file: no part is kept.
     pub fn nowhere() -> Self {
         Self::default()
     }

@@ -103,7 +103,8 @@ pub(crate) fn temporary(target: &Path) -> Result<NamedTempFile, Error> {
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&directory)
             .map_err(Error::file("create", target))?;
-        // Held as long as it is written. Shared: it is no run that is being recorded, whoever looks at it under its name.
+        // Held as long as it is written. A shared lock: under whatever name it is looked at, it is no run that is being
+        // recorded.
         // A file system without locks has none, and nothing is swept.
         let swept = matches!(file.as_file().try_lock_shared(), Err(TryLockError::WouldBlock));
         if !swept && file.path().exists() {

@@ -357,7 +357,7 @@ fn check_ranges(
     Ok(())
 }
 
-/// No task can have more rows in the file than activations that ran.
+/// Checks that no task has more rows in the file than activations that ran.
 fn check_counts(path: &Path, groups: &[RowGroup], info: &RunInfo) -> Result<(), Error> {
     let mut rows = vec![0u64; info.tasks.len()];
     groups.iter().for_each(|group| rows[group.task] = rows[group.task].saturating_add(group.rows as u64));

@@ -52,7 +52,7 @@ pub(crate) struct Salvage<'f> {
 }
 
 impl<'f> Salvage<'f> {
-    /// From the first frame on.
+    /// Begins at the first frame.
     pub(crate) fn new(file: &'f File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Salvage {

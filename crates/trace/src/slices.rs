@@ -12,7 +12,7 @@ use jitterlab_model::{Distribution, Quantity, TimingStats, varint};
 /// Length of a slice. Slices begin at whole multiples of it on the run's clock, so slices of all tasks line up.
 pub(crate) const SLICE_NS: i64 = 1_000_000_000;
 
-/// No slice takes more bytes: five histograms with every bin occupied stay below.
+/// Most bytes of a slice: five histograms with every bin occupied stay below.
 const LARGEST_BYTES: usize = 4 << 20;
 
 /// A distribution as it is stored: its exact part, and its occupied bins as (upper edge, count).

@@ -236,7 +236,7 @@ fn hardware_errors(interval: &Interval<'_>, all: &mut Vec<Change>) {
     }
 }
 
-/// Settings that someone or something changed meanwhile.
+/// Settings that changed between the readings.
 fn settings(interval: &Interval<'_>, all: &mut Vec<Change>) {
     let mut changed = |setting, cpu, before: Option<String>, after: Option<String>| {
         if let (Some(before), Some(after)) = (before, after)

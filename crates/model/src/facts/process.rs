@@ -67,7 +67,7 @@ impl Process {
 pub enum Limit {
     /// No limit.
     Unlimited,
-    /// At most this.
+    /// Upper limit.
     AtMost(u64),
 }
 
@@ -99,7 +99,7 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// All there is.
+    /// Total memory.
     pub total_bytes: Option<u64>,
     /// Memory that programs could still get without swapping.
     pub available_bytes: Option<u64>,

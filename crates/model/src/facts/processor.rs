@@ -118,7 +118,7 @@ pub struct CpuTimes {
     pub user_ns: u64,
     /// The kernel, on behalf of programs.
     pub system_ns: u64,
-    /// Nothing to do, or waiting for a disk.
+    /// Idle time, waits for a disk included.
     pub idle_ns: u64,
     /// Interrupts.
     pub irq_ns: u64,
@@ -129,7 +129,7 @@ pub struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// All of it.
+    /// Returns the sum of all times, in nanoseconds.
     pub const fn total_ns(&self) -> u64 {
         self.user_ns + self.system_ns + self.idle_ns + self.irq_ns + self.softirq_ns + self.steal_ns
     }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::units::Exact;
 use crate::wake::{Compensation, ReadClock, SleepClock, WakeMethod, WakeTraits};
 
-/// The clocks that a wake-up method can sleep on, as they are asked for.
+/// Names of the clocks that a wake-up method can sleep on, as in options.
 fn clock_names(wake: WakeMethod) -> String {
     let clocks: Vec<_> = wake.traits().clocks.iter().map(|clock| format!("clock={clock}")).collect();
     clocks.join(" or ")

@@ -21,7 +21,7 @@ use crate::wake::{Wake, WakeUp};
 
 /// The longest time that choosing a margin from data takes.
 pub const CALIBRATION_NS: i64 = 10_000_000_000;
-/// Latencies measured for each one that is wanted beyond the margin.
+/// Number of measured latencies for each one that may lie beyond the margin.
 const SAMPLES_PER_LATE: f64 = 4.0;
 const LEAST_SAMPLES: f64 = 200.0;
 /// Enough for any share of late starts that can be checked in a calibration.

@@ -1,5 +1,5 @@
 //! Sleeping on civil time. Due times stay on CLOCK_MONOTONIC and are translated; when somebody sets the clock, the
-//! sleep is interrupted, the translation done anew, and the step counted.
+//! sleep is interrupted, the translation repeated, and the step counted.
 
 use std::io;
 
@@ -40,7 +40,7 @@ impl<S: System> OnClock<S> {
     fn follow(&mut self, system: &S) {
         let Reading { offset_ns, width_ns } = offset_of(system, self.clock);
         let moved_ns = offset_ns - self.offset_ns;
-        // Readings that were torn apart say the less of the clock, the further apart they are.
+        // Readings that were torn apart are the less precise, the further apart they are.
         if moved_ns.abs() > STEP_NS + width_ns {
             self.steps += 1;
             self.moved_ns += moved_ns;

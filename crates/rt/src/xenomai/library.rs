@@ -12,7 +12,7 @@ use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use super::core::Core;
 use super::error::{NOWHERE, REFUSES, not_preloaded};
 
-/// Set in the program that was begun anew, so that it does not begin anew for ever.
+/// Set in the restarted program, so that it does not restart for ever.
 const BEGUN_ANEW: &str = "JITTERLAB_PRELOADED";
 
 /// A loaded library.
@@ -23,7 +23,7 @@ pub(super) struct Loaded {
     needed: &'static str,
 }
 
-/// Loads a core's library for the rest of the process. One that refuses is preloaded: then this process begins anew.
+/// Loads a core's library for the rest of the process. A library that refuses is preloaded: then this process restarts.
 /// `needed` names the release that is needed if a function is missing.
 pub(super) fn load(core: Core, needed: &'static str) -> Result<Loaded, Error> {
     let mut said = Vec::new();

@@ -12,7 +12,7 @@ pub(super) struct Command<'a> {
 /// Short options of cyclictest and its relatives that take a value.
 pub(super) const RT_TESTS: &str = "abcdDFhHilopt";
 
-/// No machine has more processors.
+/// Most processors of a machine.
 const MOST_CPUS: usize = 1 << 16;
 
 impl<'a> Command<'a> {

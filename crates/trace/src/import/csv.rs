@@ -275,7 +275,7 @@ impl Task {
         numbers.windows(2).any(|pair| pair[1].saturating_sub(pair[0]) > 1)
     }
 
-    /// From the first number to the last.
+    /// Number of steps from the first number to the last.
     fn steps(&self) -> Option<i64> {
         let numbers = self.of(Role::Index)?;
         numbers.last()?.checked_sub(*numbers.first()?)

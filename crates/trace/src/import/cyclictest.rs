@@ -25,7 +25,7 @@ pub(super) const PEER: Peer = Peer { name: "cyclictest", recognise, parse };
 /// A line that names the measured thread: `T: 0 ( 1234) P:80 I:1000 C:   2000 Min:      9 Act:   12 Avg:   19 Max:     741`.
 #[derive(Debug, Clone, Copy)]
 struct Status {
-    /// As the system numbers threads; 0 before it runs.
+    /// The system's number of the thread; 0 before it runs.
     id: u64,
     /// cyclictest's interval in microseconds.
     interval: Option<i64>,

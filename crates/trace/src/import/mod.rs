@@ -182,7 +182,7 @@ impl Unreadable {
         Mistake { line: Some(line), why: self }
     }
 
-    /// A text that is something else than is wanted there.
+    /// Error for a text of another kind than its place needs.
     fn not(text: &str, wanted: Wanted) -> Self {
         Unreadable::Not { text: text.into(), wanted }
     }
@@ -350,7 +350,7 @@ fn mentioned(text: &str) -> Option<&'static str> {
     names.into_iter().find(|name| begin.contains(name))
 }
 
-/// An output as its tool's importer reads it; `None` where it is of no tool.
+/// Reads an output by its tool's importer; `None` where it is of no tool.
 fn parse(path: &Path, input: &Input, hints: &Hints) -> Result<Option<Import>, Error> {
     let Some(peer) = peer_of(path, input)? else { return Ok(None) };
     let unreadable = |Mistake { line, why }| {
@@ -432,7 +432,7 @@ fn ends(text: &str) -> Option<String> {
     Some([&text[..first], &text[last.max(first)..]].concat())
 }
 
-/// Whose output it is.
+/// Finds the tool of an output.
 fn peer_of(path: &Path, input: &Input) -> Result<Option<&'static Peer>, Error> {
     let by = |text: &str| -> Vec<&Peer> {
         PEERS.iter().filter(|peer| (peer.recognise)(&Input { text, ..*input })).collect()

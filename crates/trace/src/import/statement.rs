@@ -73,7 +73,7 @@ pub(super) type Contradiction = (Stated, [i64; 2]);
 pub(super) struct Reconciled {
     pub(super) values: Distribution,
     pub(super) contradictions: Vec<Contradiction>,
-    /// Values that the output counts, and has in no bin although they are not said to be above the last one.
+    /// Values that the output counts, in no bin and not stated to be above the last one.
     pub(super) missing: u64,
     /// Values above the last bin.
     pub(super) above: u64,
@@ -81,7 +81,7 @@ pub(super) struct Reconciled {
     pub(super) has_bins: bool,
 }
 
-/// No tool counts further than this: larger numbers are damaged, and would only overflow sums.
+/// Largest count of any tool: larger numbers are damaged, and would only overflow sums.
 const MOST: u64 = 1 << 48;
 
 impl Statements {
@@ -240,7 +240,7 @@ impl Statements {
         all - found
     }
 
-    /// From where on values are in no bin, and how many they are; 0 where that is unknown.
+    /// Lowest value from which values are in no bin, and their number; 0 where that is unknown.
     fn beyond(
         &self,
         bins: &[(i64, i64, u64)],

@@ -88,7 +88,7 @@ impl TaskDetails {
         self.period.ns()
     }
 
-    /// It goes on with the next due time, and does not count those it missed.
+    /// Sets the overrun policy: the tool skips missed due times, and does not count them.
     pub(super) fn skips(self) -> Self {
         TaskDetails { overrun: Some(Overrun::Skip), ..self }.lacks(Gap::Missed)
     }
@@ -98,7 +98,7 @@ impl TaskDetails {
         TaskDetails { misses_only_late: true, ..self.skips() }
     }
 
-    /// It runs every due time, late ones back to back: none is missed.
+    /// Sets the overrun policy: the tool runs every due time, late ones back to back, and misses none.
     pub(super) fn catches_up(self) -> Self {
         TaskDetails { overrun: Some(Overrun::CatchUp), ..self }
     }
@@ -125,7 +125,7 @@ impl TaskDetails {
         self
     }
 
-    /// All that is unknown, each once.
+    /// Returns all unknown properties, each once.
     fn gaps(&self) -> Vec<Gap> {
         let mut all = self.unknown.clone();
         match self.period {

@@ -142,7 +142,7 @@ impl Captured {
         }
     }
 
-    /// As tasks.
+    /// Imports its channels as tasks.
     fn import(self, hints: &Hints) -> Result<Import, Mistake> {
         let Captured { mut import, channels, end_ns } = self.wanted(hints)?;
         for (name, spans) in channels {
@@ -152,7 +152,7 @@ impl Captured {
     }
 }
 
-/// One channel as a task.
+/// Imports one channel as a task.
 fn task(
     import: &mut Import,
     name: String,

@@ -116,7 +116,7 @@ pub(super) fn read_pcapng(input: &Input, hints: &Hints) -> Result<Captured, Mist
                 let length = packet.data.len().min(packet.caplen as usize);
                 packets.push((at, &packet.data[..length]));
             }
-            // Packets without a time say nothing of times.
+            // Packets without a time give no times.
             Ok(_) => {}
             Err(error) if is_end(&error) => break,
             Err(_) => return Err(Unreadable::Samples.into()),

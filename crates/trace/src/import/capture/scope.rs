@@ -20,7 +20,7 @@ struct Head {
     line: usize,
 }
 
-/// No preamble is longer.
+/// Most lines of a preamble.
 const PREAMBLE: usize = 40;
 
 fn cells(line: &str) -> Vec<&str> {

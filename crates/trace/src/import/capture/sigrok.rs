@@ -37,7 +37,7 @@ fn damaged(error: &impl ToString) -> Mistake {
     Unreadable::Damaged { what: error.to_string() }.into()
 }
 
-/// Longer descriptions are none.
+/// Longest description that is read.
 const LONGEST_METADATA: u64 = 1 << 20;
 /// Bytes of a sample of all channels at most.
 const WIDEST: usize = 1 << 10;

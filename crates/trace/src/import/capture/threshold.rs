@@ -11,9 +11,9 @@ use super::Channel;
 /// A voltage below `low` is low, above `high` it is high; in between the level stays as before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    /// In volts.
+    /// Lower threshold in volts.
     pub low: f64,
-    /// In volts, not below `low`.
+    /// Upper threshold in volts, not below `low`.
     pub high: f64,
 }
 
