@@ -5,7 +5,6 @@ mod shared;
 
 mod injected;
 mod known_effects;
-mod readme;
 mod states;
 mod tracing_left;
 mod why;

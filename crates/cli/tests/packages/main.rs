@@ -4,5 +4,6 @@
 mod shared;
 
 mod companions;
+mod guides;
 mod package;
 mod python;
