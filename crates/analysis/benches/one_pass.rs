@@ -1,5 +1,5 @@
-//! How many activations a second one pass takes from memory, on one core: the standing figures, and all that
-//! `jitterlab analyze` gathers.
+//! Activations per second that one pass takes from memory on one core: for the usual statistics, and for all
+//! that `jitterlab analyze` gathers.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jitterlab_analysis::scan::TaskScan;

@@ -1,4 +1,4 @@
-//! Does `predict` give bounds that do not hold, and are its facts facts?
+//! Error rates of `predict`: bounds and limits that do not hold, on processes of known truth.
 
 use jitterlab_analysis::predict::predict;
 
@@ -12,7 +12,7 @@ const WRONG: f64 = 0.05;
 const RUN: usize = 100 * SECOND;
 const AHEAD: usize = 10;
 
-/// What goes on as it was for 1100 s.
+/// Processes that stay the same over all 1100 s.
 pub const ROWS: [Process; 20] = [
     Process::White,
     Process::Autoregressive(0.9),
@@ -42,7 +42,7 @@ const LIMITS: [f64; 3] = [1e-2, 1e-3, 1e-4];
 /// Runs of each row unless a number is given.
 const RUNS: usize = 200;
 
-/// What became of predictions.
+/// Results of the predictions for one process.
 #[derive(Debug, Clone, Default)]
 pub struct Predictions {
     runs: usize,
@@ -65,7 +65,7 @@ impl Predictions {
     }
 }
 
-/// Predicts from so many runs what comes after them.
+/// Predicts from `runs` runs, and compares with what follows them.
 pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
     let mut found = Predictions { runs, ..Predictions::default() };
     let truths = process.has_truth().then(|| LIMITS.map(|above| process.quantile(above)));

@@ -19,11 +19,11 @@ pub const SECOND: usize = 1_000;
 pub const LEVEL_NS: f64 = 10_000.0;
 /// Standard deviation of their logarithm from one to the next.
 const NOISE: f64 = 0.2;
-/// Standard deviation of the logarithm of what wanders.
+/// Standard deviation of the logarithm of a wandering level.
 const WANDER: f64 = 0.4;
-/// Share of the time that bursts take, and what a latency is multiplied by in one.
+/// Share of the time in bursts, and the factor on the latency in a burst.
 const BURST: (f64, f64) = (0.01, 3.0);
-/// What a latency is multiplied by in the slower of two regimes.
+/// Factor on the latency in the slower of two regimes.
 const REGIME: f64 = 1.5;
 /// Scale of the heavy tails.
 const PARETO_SCALE: f64 = 2_000.0;
@@ -83,25 +83,25 @@ pub enum Process {
     Autoregressive(f64),
     /// Bursts of this mean length (geometric), 1 % of the time.
     Bursts(f64),
-    /// Two regimes of so many seconds in the mean.
+    /// Two regimes, of this mean length in seconds.
     Regimes(f64),
-    /// So many bursts of so many latencies at any time, three times as slow.
+    /// Bursts at random times, three times as slow: their number, and latencies in each.
     Spikes(usize, usize),
     /// A generalised Pareto tail of this shape.
     HeavyTail(f64),
-    /// A clock that counts microseconds, and latencies of so many ns above the level in the mean.
+    /// A clock that counts microseconds; mean of the latencies above the level, in ns.
     Ticks(f64),
-    /// White, and the level jumps once by so many standard deviations, at any time of the middle of the run.
+    /// White, with one jump of the level by this many standard deviations, at a random time in the middle of the run.
     Jump(f64),
-    /// White, and the level rises over the run by so many standard deviations.
+    /// White, with a level that rises over the run by this many standard deviations.
     Drift(f64),
-    /// White, by a clock that is so many ppm fast.
+    /// White, measured by a clock that is fast by this many ppm.
     Clock(f64),
     /// The logarithm walks at random.
     Walk,
-    /// White, and the level rises and falls in a sine of so many seconds, by three quarters of a standard deviation.
+    /// White, with a sine of this period in seconds on the level; its amplitude is 0.75 standard deviations.
     SlowWave(f64),
-    /// White, and half as slow again in one third of every so many seconds: a load that comes and goes.
+    /// White, and slower by half in one third of every period of this length in seconds: a load that comes and goes.
     LoadInTurns(f64),
     /// Bursts as [`Process::Bursts`] has, but of lengths without a mean to rely on: Pareto, shape 1 / 1.3.
     LongBursts,
@@ -131,7 +131,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> String {
         let seconds = |s: f64| if s < 1.0 { format!("{} ms", s * 1e3) } else { format!("{s} s") };
         match self {
@@ -167,7 +167,7 @@ impl Process {
         }
     }
 
-    /// So many latencies of it, in ns.
+    /// Returns `count` latencies of it, in ns.
     pub fn latencies(self, random: &mut Noise, count: usize) -> Vec<f64> {
         let noise = |random: &mut Noise| LEVEL_NS * (NOISE * random.normal()).exp();
         let sd = LEVEL_NS * NOISE;
@@ -308,7 +308,7 @@ impl Process {
         }
     }
 
-    /// Whether its figures stay what they are, and are known.
+    /// True if its statistics do not change over the run and are known.
     pub fn has_truth(self) -> bool {
         !matches!(
             self,
@@ -443,7 +443,7 @@ fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) 
     all
 }
 
-/// What an activation takes besides its latency, in ns.
+/// Execution time of an activation beyond its latency, in ns.
 pub const WORK_NS: f64 = 2_000.0;
 
 /// The scan of a run with these latencies; each activation takes as much as it was late, and [`WORK_NS`].

@@ -2,14 +2,14 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// So many of so many, of which no more than a share may be.
+/// A count among a number of trials, with the bound on its share.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
-    /// How many.
+    /// Trials counted.
     pub count: usize,
-    /// Of how many.
+    /// All trials.
     pub of: usize,
-    /// What the share must not exceed.
+    /// Upper bound on the share.
     pub bound: f64,
 }
 
@@ -19,12 +19,12 @@ impl Rate {
         self.count as f64 / self.of.max(1) as f64
     }
 
-    /// How many, as tables of few runs show it: marked where the share leaves its bound.
+    /// Returns the count for tables of few runs, marked where the share exceeds its bound.
     pub fn counted(&self) -> String {
         if self.share() > self.bound { format!("**{}**", self.count) } else { self.count.to_string() }
     }
 
-    /// Whether chance alone explains the count (99.9 %) at a share of the bound.
+    /// True if chance alone explains the count (99.9 %) at a share equal to the bound.
     pub fn holds(&self) -> bool {
         let law = Binomial::new(self.bound, self.of as u64);
         law.is_ok_and(|law| self.count == 0 || law.cdf(self.count as u64 - 1) < 0.999)
@@ -44,7 +44,7 @@ pub fn shown(share: f64) -> String {
     format!("{share:.3}")
 }
 
-/// What of the tables is printed.
+/// Selection of what the tables print.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// Runs in a row at most.
@@ -54,7 +54,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether a row of this name is.
+    /// True if a row of this name is printed.
     pub fn row(&self, name: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|part| name.contains(part))
     }

@@ -1,5 +1,5 @@
-//! The reference series of the tests: the 1000-point linear congruential generator of NIST SP 1065 (Riley,
-//! Handbook of Frequency Stability Analysis, section 12.4) and what is made of it.
+//! Reference series of the tests: the 1000-point linear congruential generator of NIST SP 1065 (Riley,
+//! Handbook of Frequency Stability Analysis, section 12.4) and series derived from it.
 
 /// `count` numbers y_i = n_i / 2147483647 from n_0 = 1234567890, n <- 16807 n mod 2147483647, y_0 first.
 pub(crate) fn lcg(count: usize) -> Vec<f64> {
@@ -41,7 +41,7 @@ pub(crate) fn dependent() -> Vec<f64> {
         .collect()
 }
 
-/// Whether two numbers agree to `digits` decimals, as printed in a table.
+/// Asserts that two numbers agree to `digits` decimals, as printed in a table.
 #[track_caller]
 pub(crate) fn agrees(found: f64, expected: f64, digits: i32) {
     let tolerance = 0.500_001 * 10f64.powi(-digits);

@@ -1,11 +1,11 @@
-//! How far the times of pulses and activations differ that belong together.
+//! Time differences between activations and their pulses.
 
 use super::judge::Path;
 use super::track::PulseAssignment;
 use super::{FEWEST, Matched, Own, Spread};
 use crate::line::{Line, least_squares, median, theil_sen};
 
-/// Stretches of the capture that tell how sure the rate is.
+/// Stretches of the capture from which the uncertainty of the rate is estimated.
 const STRETCHES: usize = 20;
 /// The 97.5 % quantile of Student's t with as many degrees of freedom as [`STRETCHES`] less two.
 const T: f64 = 2.101;
@@ -98,7 +98,7 @@ fn uncertainty(points: &[(f64, f64)], line: Line) -> Option<f64> {
     Some(T * ((count - 1.0) / count * squares).sqrt())
 }
 
-/// What is left when the line through the medians of stretches is taken out.
+/// Returns the differences less a line through the medians of stretches.
 fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
     let knots: Vec<(f64, f64)> = points
         .chunks(stretch)

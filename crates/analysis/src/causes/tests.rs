@@ -1,4 +1,4 @@
-//! Made-up events of which the cause is known, and any events at all: parts add up to the latency.
+//! Synthetic events of known cause, and arbitrary events: the parts add up to the latency.
 
 mod states;
 
@@ -20,43 +20,43 @@ const BARE: Machine = Machine { below: Below::Hardware, handlers_apart: true, li
 const COUNTED: Machine =
     Machine { below: Below::Nothing { ns_per_instruction: 1 }, handlers_apart: true, limits: Limits::Either };
 
-/// A processor on which the task runs every millisecond, beside a thread that never stops.
+/// A processor on which the task runs every millisecond, next to a thread that never stops.
 struct Scene {
     explainer: Explainer,
     k: u64,
-    /// Up to when processor time has been counted.
+    /// Time up to which processor time has been accounted, in ns.
     counted_ns: i64,
-    /// How much of what comes is not counted.
+    /// Time in ns still to be left out of the accounting.
     missing: i64,
-    /// Whether the task has set its timer and has not got to its sleep yet.
+    /// True if the task has set its timer and is not asleep yet.
     sets: bool,
-    /// The task's priority as the kernel counts.
+    /// The task's priority in kernel numbering.
     priority: i16,
 }
 
-/// What is different about one activation.
+/// Deviations of one activation from the usual scene.
 #[derive(Default)]
 struct Twist<'a> {
     /// Events from the due time on, before the timer interrupt.
     before: &'a [(i64, i32, EventKind)],
-    /// When the timer interrupt comes, instead of at 10 us.
+    /// Time of the timer interrupt, instead of 10 us.
     interrupt_at: Option<i64>,
-    /// What it interrupts.
+    /// Functions that it interrupts.
     found: &'a [&'a str],
     /// Events from the timer interrupt on, after its end.
     ready: &'a [(i64, i32, EventKind)],
-    /// When the switch comes after the interrupt, instead of after 3 us.
+    /// Time from the interrupt to the switch, instead of 3 us.
     switch_after: Option<i64>,
-    /// How much time from the wake-up on was not counted.
+    /// Time since the wake-up that is not accounted, in ns.
     missing: i64,
-    /// When the tracer has noted what was interrupted, instead of after 0.8 us.
+    /// Time until the tracer has recorded the interrupted functions, instead of 0.8 us.
     noted_after: Option<i64>,
-    /// When the first instruction comes after the switch, instead of after 2 us.
+    /// Time from the switch to the first instruction, instead of 2 us.
     start_after: Option<i64>,
     /// Events from the switch on.
     running: &'a [(i64, i32, EventKind)],
     flags: Flags,
-    /// Whether it does not get to its sleep before the next timer interrupt comes.
+    /// True if it is not asleep before the next timer interrupt comes.
     next_sets: bool,
 }
 
@@ -203,7 +203,7 @@ fn assert_adds_up(causes: &TaskCauses) {
     assert_eq!(of_causes, causes.lateness_ns);
 }
 
-/// The one cause of the latest activation beside the usual way, and its length.
+/// Returns the only cause of the latest activation beyond the usual way, and its length.
 fn one(causes: &TaskCauses) -> (Class, Option<&str>, Option<&str>, Evidence, i64) {
     let parts = causes.latest[0].parts.iter().map(|part| (&causes.causes[part.cause].cause, part));
     let unusual: Vec<(&Cause, &Part)> =

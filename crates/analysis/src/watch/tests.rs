@@ -10,7 +10,7 @@ const THREAD: i32 = 7;
 const PERIOD_NS: i64 = 1_000_000;
 const MONOTONIC_LESS_REALTIME: i64 = -1_700_000_000_000_000_000;
 
-/// What a thread does in a cycle, and the events of it.
+/// A thread's actions in a cycle, with their events.
 struct Script {
     names: Names,
     passes: Passes,
@@ -86,7 +86,7 @@ fn switch(from: i32, leaves: Leaves, to: i32) -> EventKind {
     }
 }
 
-/// How late the k-th wake-up is.
+/// Latency of the k-th wake-up, in ns.
 fn late(k: i64) -> i64 {
     2_000 + k * 37 % 500 + if k == 30 { 400_000 } else { 0 }
 }

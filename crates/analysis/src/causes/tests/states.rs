@@ -1,4 +1,5 @@
-//! What the task itself did is asked first: stopped, frozen, waiting for a lock, out of budget. Made-up events of each kind.
+//! The task's own state is considered first: stopped, frozen, waiting for a lock, out of budget. Synthetic
+//! events of each kind.
 
 use super::*;
 
@@ -16,7 +17,7 @@ impl Scene {
         let (start_ns, end_ns) = (due_ns + start, due_ns + start + 100);
         let activation = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
         self.explainer.activations(0, &[activation]);
-        // What was due meanwhile is missed.
+        // Due times that pass meanwhile are missed.
         self.k += start as u64 / PERIOD_NS as u64;
         let from = start + 2_000 - start / PERIOD_NS * PERIOD_NS;
         self.sleep(from, PERIOD_NS);
@@ -127,7 +128,7 @@ fn a_frozen_task_is_frozen() {
     assert_eq!((class, who, sure), (Class::Frozen, Some("other"), Certainty::Proven));
     assert!(ns >= 1_999_000, "{ns}");
 
-    // Where it sleeps: its timer expires, and wakes nobody.
+    // While it sleeps: its timer expires, and wakes nobody.
     let mut scene = Scene::new();
     let function = scene.name("hrtimer_wakeup");
     let back = scene.switch(OTHER, TASK);
