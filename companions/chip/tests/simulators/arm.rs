@@ -1,4 +1,5 @@
-//! How long things take on the Cortex-M0+: its Technical Reference Manual (DDI 0484C), table 3-1 and section 3.6.1, and the data sheet of the RP2040.
+//! Cycles on the Cortex-M0+: its Technical Reference Manual (DDI 0484C), table 3-1 and section 3.6.1, and the
+//! data sheet of the RP2040.
 
 use crate::thumb::{
     BKPT, BX_LR, CPSID, CPSIE, ISB, NOP, WFI, adds, bytes, load, lsls, mov, movs, poke, set, store,
@@ -8,7 +9,7 @@ use jitterlab_chip::log::{Fault, Finding};
 use jitterlab_chip::{Image, Log, Setup, Stop};
 
 const RAM: u32 = 0x2000_0000;
-/// Where the tests have their vectors, and the handlers they lead to: one for SysTick, one for each interrupt.
+/// Addresses of the vectors, and of their handlers: one for SysTick, one for each interrupt.
 const VECTORS: u32 = 0x2001_0000;
 const HANDLERS: u32 = 0x2001_1000;
 const SYSTICK: u8 = 15;
@@ -29,7 +30,7 @@ fn run(program: &[u16]) -> (Log, [u32; 16]) {
     (log, registers)
 }
 
-/// What instructions take beyond those before them.
+/// Cycles of instructions beyond those before them.
 fn cycles(before: &[u16], program: &[u16]) -> u64 {
     run(&[before, program].concat()).0.cycles - run(before).0.cycles
 }
@@ -110,7 +111,7 @@ fn a_second_interrupt_follows_without_the_frame() {
     assert_eq!(log.stack.unwrap().deepest, 32);
 }
 
-/// SysTick, so many cycles after it is started, with its interrupt, once.
+/// Starts SysTick once with its interrupt, this many cycles ahead.
 fn tick_after(cycles: u32) -> Vec<u16> {
     let control =
         [set(3, 0xe000_e010), set(4, cycles), vec![store(4, 3, 4), store(4, 3, 8), movs(4, 7)]].concat();
@@ -173,7 +174,7 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
     assert!(matches!(log.stop, Stop::Asleep(jitterlab_chip::log::Rest::Done)), "{:?}", log.stop);
 }
 
-/// What the chip answers with a hard fault ends the run, with the reason and the place.
+/// A hard fault of the chip ends the run, with the reason and the address.
 #[test]
 fn what_cannot_be_is_a_hard_fault() {
     let fault = |program: &[u16]| {

@@ -82,7 +82,7 @@ fn memory(n: &mut Numbers) -> Vec<u16> {
         }
         _ => {
             let list = n.below(255) + 1;
-            // What a store of the base leaves there is not told, unless it is the first.
+            // The value stored for the base register is undefined, unless it is the first.
             let list = list & !(1 << base) | 1 << ((base + 1) % 8);
             words.push(n.one_of(&[0xc000, 0xc800]) | base << 8 | list);
         }
@@ -121,7 +121,7 @@ fn piece(n: &mut Numbers, at: u32) -> Vec<u16> {
         }
         21 => vec![0xdf00 | n.below(256)],
         22 => {
-            // What is pending waits for PRIMASK.
+            // A pending exception waits for PRIMASK.
             let pended =
                 [vec![CPSID], poke(0xe000_ed04, 1 << 28), vec![0xf3ef, 0x8010 | n.below(8) << 8, CPSIE]]
                     .concat();

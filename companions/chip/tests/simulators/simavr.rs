@@ -96,7 +96,7 @@ enum Piece {
         register: u8,
         address: u16,
     },
-    /// Over so many of the words that follow.
+    /// A branch over this many of the following words.
     Branch {
         word: u16,
         over: u16,
@@ -143,7 +143,7 @@ fn assemble(pieces: &[Piece]) -> Vec<u16> {
         match *piece {
             Piece::Plain(word) => {
                 words.push(word);
-                // What is skipped leaves no half of a piece behind: one word, or two.
+                // The skipped piece is complete: one word, or two.
                 let skips = word & 0xfc00 == 0x1000 || word & 0xfc00 == 0xfc00;
                 words.extend(match (skips, word & 1) {
                     (false, _) => &[][..],

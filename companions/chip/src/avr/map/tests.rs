@@ -28,7 +28,7 @@ fn address(text: &str) -> Option<u16> {
     Some(number + if kind.starts_with("IO") { 0x20 } else { 0 })
 }
 
-/// What avr-libc calls the registers of a unit.
+/// Names of a unit's registers in avr-libc.
 fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     let letter = |port: u8| char::from(b'A' + port);
     let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
