@@ -21,7 +21,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Whether the cross compiler is there; where everything is required it has to be.
+/// True if the cross compiler is installed, which it must be if all tools are required.
 fn installed() -> bool {
     let there = Command::new("avr-g++").arg("--version").output().is_ok();
     let required =

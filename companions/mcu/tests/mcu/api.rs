@@ -1,4 +1,5 @@
-//! What an alarm can besides beginning now: moments, phases, contexts, events left out, work outside of the interrupt; and on which timers.
+//! Further features of alarms: moments, phases, contexts, events left out, work outside of the interrupt; and
+//! the timers that support them.
 
 use std::fs;
 
@@ -107,7 +108,7 @@ fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
     simulate(&setup).unwrap().log.edges_of(0, true).collect()
 }
 
-/// That alarm on a timer's unit, with a vector bound to it.
+/// Builds that alarm on a timer's unit, with a vector bound to it.
 fn build_for(
     compiler: &Compiler,
     mcu: &str,

@@ -25,13 +25,13 @@ fn bench() -> Option<Compiler> {
     }
 }
 
-/// A firmware for so many milliseconds, with the chip and its clock as it says itself.
+/// Returns a setup for a firmware that runs for `ms` milliseconds, with the chip and clock that it names.
 fn watched(elf: &Path, pins: &[&str], ms: u64) -> Setup {
     let pins = pins.iter().map(|pin| pin.parse().unwrap()).collect();
     Setup { pins, length: Length::Time(ms * 1_000_000), ..Setup::new(elf, 0) }
 }
 
-/// A source of one's own.
+/// A user's source file.
 fn built(compiler: &Compiler, directory: &Path, source: &str) -> Firmware {
     let file = directory.join("own.cc");
     fs::write(&file, source).unwrap();
@@ -95,7 +95,7 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
     assert!(report.size.ram > 1_000 && report.size.flash == 0, "{report:?}");
     assert_eq!(report.sent.lines().filter(|line| *line == "1000").count(), 19, "{}", report.sent);
 
-    // What is flashed holds no names, and begins where it lies.
+    // The flashed image has no names, and begins at its lowest address.
     let firmware = compiler.build(
         &Program::PeriodicAlarm { period_us: 1_000, events: 20 },
         &board(Strategy::Anchored, 1_000, HZ),
@@ -109,7 +109,7 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
     assert_eq!(from_hex.log.edges, recording.log.edges);
 }
 
-/// Clock, delay, chronometer and threads are those of the other processors.
+/// Clock, delay, chronometer and threads are the same as on the other processors.
 #[test]
 fn time_services_and_threads_work() {
     let Some(compiler) = bench() else { return };
@@ -213,8 +213,8 @@ const SET_UP: &str = "
     static void out_of_reset(uint32_t parts) { AT(0x4000f000) = parts; while ((AT(0x4000c008) & parts) != parts) {} }
 ";
 
-/// A servo's pulse: 20 ms of counts of a microsecond, of which 1500 are high. Period and width are those of the data sheet's
-/// formula (4.5.2.6), to the cycle, and go on while the processor sleeps.
+/// A servo's pulse: 20 ms of microsecond counts, of which 1500 are high. Period and width follow the data
+/// sheet's formula (4.5.2.6) to the cycle, and continue while the processor sleeps.
 #[test]
 fn a_slice_makes_a_servos_pulse() {
     let Some(compiler) = bench() else { return };
@@ -239,7 +239,8 @@ fn a_slice_makes_a_servos_pulse() {
     }
 }
 
-/// A state machine toggles its pin every 32 steps of a divided clock, and one is told by the processor how long a pulse is.
+/// One state machine toggles its pin every 32 steps of a divided clock; another gets the length of a pulse
+/// from the processor.
 #[test]
 fn a_state_machine_makes_a_square_wave() {
     let Some(compiler) = bench() else { return };

@@ -111,8 +111,8 @@ fn a_counter_read_beside_a_waiting_overflow_is_named() {
     assert!(found_in(&seen).is_empty() && seen.log.edges.is_empty(), "{:?}", seen.warnings);
 }
 
-/// Threads on stacks from malloc(), changed as FreeRTOS for AVR does it, the low byte of the stack pointer first: no depth is told, and
-/// of a handler that changes threads no length.
+/// Threads on stacks from malloc(), switched as FreeRTOS for AVR does it, the low byte of the stack pointer
+/// first: the depths are unknown, and so is the duration of a handler that switches threads.
 #[test]
 fn figures_of_changing_stacks_are_unknown() {
     let Some(compiler) = bench() else { return };

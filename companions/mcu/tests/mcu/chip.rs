@@ -11,7 +11,7 @@ use jitterlab_model::firmware::{Finding, Part};
 
 use super::bench;
 
-/// Builds a program for a chip at 16 MHz and simulates it for 100 ms, or as `change` says.
+/// Builds a program for a chip at 16 MHz and simulates it for 100 ms, or as changed by `change`.
 pub(super) fn run_on(
     compiler: &Compiler,
     mcu: &str,
@@ -416,7 +416,7 @@ fn the_serial_port_receives() {
     assert_eq!(recording.log.serial, b"IBM");
 }
 
-/// What goes wrong is said: memory that is used up, memory that is not there, handlers that are missing, code that is not.
+/// Errors are reported: memory that is used up or missing, missing handlers, addresses without code.
 #[test]
 fn what_goes_wrong_is_found() {
     let Some(compiler) = bench() else { return };

@@ -1,4 +1,4 @@
-//! What the library costs: flash, RAM, cycles; and that it is less than what most firmware does instead.
+//! Cost of the library: flash, RAM, cycles; it is less than that of the usual alternatives.
 
 use jitterlab_mcu::{Board, Program, Setup, Strategy, cost, is_missing, simulate};
 

@@ -34,7 +34,7 @@ fn check(recording: &Recording, strategy: Strategy, context: &str) {
     let falls: Vec<i64> = recording.log.edges_of(OPERATION, false).map(|c| c as i64).collect();
     assert_eq!((rises.len(), falls.len()), (5, 5), "{context}");
     let events = |pin| recording.log.edges_of(pin, true).map(|c| c as i64).collect::<Vec<_>>();
-    // A lock, and two other events, may stand before one; the tick adds up to a tick.
+    // A lock and two other events may precede an event; the tick adds up to one tick.
     let late = 1_300 + if strategy == Strategy::Periodic { 2 * 100 * CYCLES_PER_US } else { 0 };
     let follow = |name: &str, events: &[i64], period_us: i64, asked: i64| {
         for (k, at) in (1..).zip(events) {

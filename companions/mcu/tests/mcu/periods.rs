@@ -10,9 +10,10 @@ use jitterlab_model::Error;
 use super::{bench, test_source};
 
 const HOUR_US: u32 = 3_600_000_000;
-/// Where the program looks for its interval.
+/// Address at which the program reads its interval.
 const ADDRESS: u16 = 0x600;
-/// Cycles by which one event may take longer to its handler than another: over a station, at an overflow of the counter.
+/// Largest difference in cycles between two ways from an event to its handler: with an intermediate stop, at
+/// an overflow of the counter.
 const WAYS: u64 = 400;
 
 fn board(strategy: Strategy, clock_hz: u32, prescaler: u16, max_period_us: u32) -> Board {
@@ -99,7 +100,7 @@ fn intervals(way: &Way, seed: u64) -> Vec<u32> {
     all
 }
 
-/// Whether the interval is kept; false if the program refused it.
+/// Returns true if the interval is kept, false if the program refused it.
 fn is_kept(elf: &std::path::Path, way: &Way, interval_us: u32) -> bool {
     let board = &way.board;
     let events: u64 = if interval_us <= 10_000 { 200 } else { 4 };
@@ -208,7 +209,7 @@ fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refuse
     }
 }
 
-/// What the issue found made silently into something else.
+/// Periods that were once silently changed are kept or refused.
 #[test]
 fn periods_that_were_wrong_are_right_or_refused() {
     let Some(compiler) = bench() else { return };
@@ -224,7 +225,7 @@ fn periods_that_were_wrong_are_right_or_refused() {
     expect(Strategy::Periodic, 1_000_000, 2_000, true);
 }
 
-/// A constant interval that is not kept does not compile, and the compiler says why.
+/// A constant interval that cannot be kept does not compile, with the reason in the message.
 #[test]
 fn a_constant_interval_is_refused_by_the_compiler() {
     let Some(compiler) = bench() else { return };
@@ -239,7 +240,7 @@ fn a_constant_interval_is_refused_by_the_compiler() {
     }
 }
 
-/// With the trait `CHECKS` the program itself says what it did wrong: pins B2 to B4, one for each kind.
+/// With the trait `CHECKS` the program reports its own errors: pins B2 to B4, one for each kind.
 #[test]
 fn a_debug_build_says_what_was_broken() {
     let Some(compiler) = bench() else { return };

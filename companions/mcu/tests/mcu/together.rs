@@ -1,4 +1,5 @@
-//! What `mcu recommend` says of several alarms is never below what the simulated chip then shows, and not much above.
+//! The bound of `mcu recommend` for several alarms is never below the deviation on the simulated chip, and
+//! not much above it.
 
 use jitterlab_mcu::together::{
     Judgement, Longest, MOST, Need, Overload, Scenario, TURN_CYCLES, Together, judge, lock_turns,

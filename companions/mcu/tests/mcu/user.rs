@@ -49,7 +49,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
     assert!(own.contains("this computer") || own.contains("cannot be simulated"), "{own}");
 }
 
-/// What is flashed is measured as well: it holds no names, and nothing else is missing.
+/// A flashed image can be measured as well: it has no names, but nothing else is missing.
 #[test]
 fn a_hex_file_is_measured_like_its_elf_file() {
     let Some(compiler) = bench() else { return };

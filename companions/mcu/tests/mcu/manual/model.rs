@@ -49,7 +49,7 @@ pub struct Model {
     sending: Option<u64>,
     waiting: Option<u8>,
     baud_written: u64,
-    /// What port B and D showed.
+    /// Changes of ports B and D.
     pub edges: Vec<(u64, char, u8, bool)>,
     pub sent: Vec<u8>,
 }
@@ -116,7 +116,7 @@ impl Model {
         }
     }
 
-    /// Runs for so many cycles, or until it sleeps with interrupts off.
+    /// Runs for this many cycles, or until it sleeps with interrupts off.
     pub fn run(&mut self, cycles: u64) {
         while self.cycle < cycles && !(self.asleep && !self.flag('I') && self.sending.is_none()) {
             if self.busy == 0 {
@@ -193,7 +193,7 @@ impl Model {
         }
     }
 
-    /// What happens with a rising edge of the clock besides instructions.
+    /// Performs the actions of peripherals at a rising edge of the clock.
     fn peripherals(&mut self) {
         for index in 0..self.timers.len() {
             let control = self.memory[self.timers[index].at[1]] & 7;
