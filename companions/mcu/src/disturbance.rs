@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(by, [(Keeper::Handler(7), 10, 90), (Keeper::Lock(0x80), 2, 40)]);
     }
 
-    /// A loop of 500 cycles, into which a handler of 80 comes now and then; once it is long by itself.
+    /// A loop of 500 cycles, interrupted sometimes by a handler of 80 cycles; once it is long by itself.
     #[test]
     fn what_ran_since_the_start_before_delayed_a_loop() {
         let (mut log, mut starts, mut now) = (Log::default(), vec![0], 0);

@@ -109,7 +109,7 @@ pub struct AlarmFigures {
 }
 
 impl AlarmFigures {
-    /// Mean period minus the requested one, in microseconds.
+    /// Returns the mean period minus the requested one, in microseconds.
     pub fn mean_error_us(&self) -> f64 {
         self.mean_period_us - f64::from(self.period_us)
     }
@@ -152,7 +152,7 @@ pub struct DelayFigures {
     pub strategy: Strategy,
     /// Its tick in microseconds, for the strategy that has one.
     pub tick_us: Option<u32>,
-    /// The delay asked for.
+    /// The requested delay, in microseconds.
     pub asked_us: u32,
     /// Number of delays.
     pub delays: u64,

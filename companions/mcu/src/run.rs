@@ -340,8 +340,8 @@ mod tests {
         assert_eq!(run.info.warnings, [Warning::FirstEvent { after_ns: 100_000, period_ns: 100_000 }]);
     }
 
-    /// A tick that the first event waits for is a phase: with the period of 100 us it comes 201 us after it was asked for,
-    /// and is regular from then on.
+    /// A tick that the first event waits for is a phase: with the period of 100 us it comes 201 us after the
+    /// request, and is regular from then on.
     #[test]
     fn a_perfect_alarm_misses_nothing_whenever_it_was_asked_for() {
         let edges: Vec<_> =

@@ -9,7 +9,7 @@ use super::{
     workers,
 };
 
-/// One measurement to make.
+/// A measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// Chip, clock, prescaler, strategy.

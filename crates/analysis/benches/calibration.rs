@@ -16,7 +16,7 @@ use std::time::Instant;
 use calibration::table::Wanted;
 use calibration::{comparison, periods, prediction, requirement, settings, starts};
 
-/// Prints what is wanted of a table.
+/// Prints the selected rows of a table.
 type Table = fn(&Wanted);
 
 fn main() {

@@ -61,7 +61,7 @@ fn one_pass(c: &mut Criterion) {
                 BatchSize::LargeInput,
             );
         });
-        // Some way into a run of 100 million, in batches as a run file gives them.
+        // Somewhere in a run of 100 million, in batches as read from a run file.
         let scan = |scan: &mut TaskScan, rows: &[Activation]| {
             rows.chunks(2_048).for_each(|rows| scan.push_all(rows));
         };

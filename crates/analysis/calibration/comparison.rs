@@ -10,7 +10,7 @@ use super::table::{Rate, Wanted, head, row, shown};
 
 /// Differences between runs that are alike, of all comparisons.
 const DIFFERENT: f64 = 0.05;
-/// Intervals shown that do not hold the truth, of all runs.
+/// Bound on the share of runs whose shown interval misses the true value.
 const WRONG: f64 = 0.065;
 
 /// Pairs of runs of the same process: the process, the length in seconds, and the number of pairs in the full table.
@@ -55,7 +55,7 @@ pub const ROWS: [(Process, usize, usize); 36] = [
 
 const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "median execution time"];
 
-/// Prints what is wanted of the table.
+/// Prints the selected rows of the table.
 pub fn table(wanted: &Wanted) {
     head(&[
         "runs of",
@@ -100,19 +100,20 @@ pub struct Comparisons {
 }
 
 impl Comparisons {
-    /// Rate of pairs called different.
+    /// Returns the rate of pairs called different.
     pub fn different(&self) -> Rate {
         Rate { count: self.different, of: self.pairs, bound: DIFFERENT }
     }
 
-    /// For each statistic, the rate of runs in which its interval is shown and wrong.
+    /// Returns, for each statistic, the rate of runs in which its interval is shown and wrong.
     pub fn wrong(&self) -> Vec<(&'static str, Rate)> {
         let rate =
             |(shown, held): &(usize, usize)| Rate { count: shown - held, of: 2 * self.pairs, bound: WRONG };
         self.intervals.iter().map(|(figure, counts)| (*figure, rate(counts))).collect()
     }
 
-    /// Share of runs in which the interval of a statistic is shown, and share in which it is shown and wrong.
+    /// Formats the share of runs in which the interval of a statistic is shown, and the share in which it is
+    /// shown and wrong.
     fn cell(&self, figure: &str) -> String {
         let Some((shown_in, _)) = self.intervals.get(figure) else { return "-".into() };
         let wrong = self.wrong().into_iter().find(|(name, _)| *name == figure).map(|(_, rate)| rate);
@@ -201,7 +202,7 @@ pub fn slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
     (0..pairs as u64).filter(found).count()
 }
 
-/// The figure of a process that stays what it is.
+/// Returns the true figure of a process that does not change.
 fn truth(process: Process, statistic: Statistic) -> Option<f64> {
     if !process.has_truth() {
         return None;

@@ -9,7 +9,7 @@ use super::table::{Rate, Wanted, head, row};
 const FALSE: f64 = 0.01;
 /// Runs of a steady spread that show another.
 const SPREAD: f64 = 0.05;
-/// Runs whose period is not found, or is named wrongly.
+/// Bound on the share of runs whose period is not found, or is named wrongly.
 const MISSED: f64 = 0.05;
 
 /// Processes without a period, with the length of their runs in seconds.
@@ -153,17 +153,17 @@ impl Found {
         Rate { count: self.any, of: self.runs, bound: FALSE }
     }
 
-    /// Runs in which a few latencies come at an even spacing.
+    /// Returns the rate of runs in which a few latencies have an even spacing.
     pub fn even(&self) -> Rate {
         Rate { count: self.even, of: self.runs, bound: FALSE }
     }
 
-    /// Runs whose spread drifts or jumps.
+    /// Returns the rate of runs whose spread drifts or jumps.
     pub fn spread(&self) -> Rate {
         Rate { count: self.spread, of: self.runs, bound: SPREAD }
     }
 
-    /// Runs whose period was not found, or that show another one, too.
+    /// Returns the rate of runs whose period was not found, or that also show another one.
     pub fn missed(&self) -> Rate {
         Rate { count: self.runs - self.right, of: self.runs, bound: MISSED }
     }
@@ -218,7 +218,7 @@ fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> V
 /// Runs of each row in the full tables.
 const RUNS: usize = 200;
 
-/// Prints what is wanted of the tables.
+/// Prints the selected rows of the tables.
 pub fn table(wanted: &Wanted) {
     let runs = RUNS.min(wanted.most);
     head(&[

@@ -5,10 +5,10 @@ use jitterlab_analysis::predict::predict;
 use super::series::{Noise, PERIOD_NS, Process, SECOND, scan};
 use super::table::{Rate, Wanted, head, row, shown};
 
-/// Bounds and limits given that do not hold, of all runs.
+/// Bound on the share of runs whose bound or limit does not hold.
 const WRONG: f64 = 0.05;
 
-/// Due times of a run, and times that it looks ahead.
+/// Due times of a run, and horizon as a multiple of the run.
 const RUN: usize = 100 * SECOND;
 const AHEAD: usize = 10;
 
@@ -36,10 +36,10 @@ pub const ROWS: [Process; 20] = [
     Process::TwoKinds,
 ];
 
-/// Limits of quantiles that are looked at.
+/// Limits of quantiles that are examined.
 const LIMITS: [f64; 3] = [1e-2, 1e-3, 1e-4];
 
-/// Runs of each row unless a number is given.
+/// Number of runs of each row, unless given.
 const RUNS: usize = 200;
 
 /// Results of the predictions for one process.
@@ -49,12 +49,12 @@ pub struct Predictions {
     bounded: usize,
     exceeded: usize,
     max_held: usize,
-    /// By limit: given without an "if", and below the true quantile.
+    /// By limit: number given without a condition, and number below the true quantile.
     limits: [(usize, usize); 3],
 }
 
 impl Predictions {
-    /// Runs whose bound was exceeded by what came.
+    /// Returns the rate of runs whose bound was exceeded afterwards.
     pub fn broken(&self) -> Rate {
         Rate { count: self.exceeded, of: self.runs, bound: WRONG }
     }
@@ -94,7 +94,7 @@ pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
     found
 }
 
-/// Prints what is wanted of the table.
+/// Prints the selected rows of the table.
 pub fn table(wanted: &Wanted) {
     let runs = if wanted.most == usize::MAX { RUNS } else { wanted.most };
     head(&["runs of", "bounded", "bound exceeded", "largest not exceeded", "p99", "p99.9", "p99.99"]);

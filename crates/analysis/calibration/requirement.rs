@@ -39,7 +39,7 @@ pub const ROWS: [(Breaking, Option<u64>); 23] = [
 /// Runs of each row in the full table.
 const RUNS: usize = 2_000;
 
-/// Prints what is wanted of the table.
+/// Prints the selected rows of the table.
 pub fn table(wanted: &Wanted) {
     head(&[
         "breaches in 300 s",
@@ -108,11 +108,11 @@ impl Breaking {
         }
     }
 
-    /// The share it breaks in the long run.
+    /// Returns the long-run share of breaches.
     pub fn share(self) -> f64 {
         match self {
             Breaking::Singly(number) => number / RUN as f64,
-            // Of independent bursts that last L in the mean, begun at a rate r.
+            // For independent bursts of mean length L that begin at a rate r.
             Breaking::Bursts(length, number) => number * length / (RUN as f64 + number * length),
             Breaking::Mixed(single, length, number) => {
                 let [single, burst] =
@@ -153,7 +153,7 @@ impl Breaking {
         breaches
     }
 
-    /// The places of a run that break it.
+    /// Returns the positions of the breaches in a run.
     fn places(self, noise: &mut Noise) -> Vec<u64> {
         let mut at = Vec::new();
         let mut take = |from: usize, to: usize| at.extend(from as u64..to.min(RUN) as u64);
@@ -210,7 +210,7 @@ impl Breaking {
     }
 }
 
-/// Independent events of this probability.
+/// Visits independent events of this probability.
 fn every(noise: &mut Noise, share: f64, mut at: impl FnMut(usize)) {
     let next = |noise: &mut Noise| (noise.uniform().ln() / (-share).ln_1p()) as usize;
     let mut k = next(noise);

@@ -1,4 +1,4 @@
-//! Latencies whose truth is known, and that are not white: what statistics have to hold on.
+//! Processes of latencies that are not white, with known truth, for testing the statistics.
 
 use std::f64::consts::TAU;
 
@@ -40,12 +40,12 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// The sequence of this seed.
+    /// Creates the sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Noise { uniform: Random::new(seed), spare: None }
     }
 
-    /// A standard normal number.
+    /// Returns a standard normal number.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -72,7 +72,7 @@ impl Noise {
     }
 }
 
-/// A process that makes latencies.
+/// A process that generates latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Process {
     /// Independent, log-normal.
@@ -117,10 +117,10 @@ pub enum Process {
     FractionalInNoise(f64),
     /// The scale of exponential latencies is fractional Gaussian noise.
     FractionalScale,
-    /// Two regimes whose lengths have Pareto tails of this index: ms in the slower one and in the other in the mean, and how
-    /// many times as slow.
+    /// Two regimes with Pareto tails of their lengths: the index, the mean lengths of the slower and the
+    /// other one in ms, and the factor by which the first is slower.
     ParetoRegimes(f64, f64, f64, f64),
-    /// Each the largest of a value and half of the one before: extremes come in clumps.
+    /// Each the largest of a value and half of the previous one: extremes come in clusters.
     MovingMaximum,
     /// White, with a spread that grows by half over the run.
     SpreadDrift,
@@ -331,7 +331,7 @@ impl Process {
         )
     }
 
-    /// The share of latencies above a value, of a process that stays what it is.
+    /// Returns the share of latencies above a value, for a process that does not change.
     pub fn survival(self, ns: f64) -> f64 {
         let log_normal = |sd: f64, level: f64| Normal::standard().sf((ns / level).max(1e-300).ln() / sd);
         match self {
@@ -361,7 +361,7 @@ impl Process {
         }
     }
 
-    /// Its quantile that this share lies above.
+    /// Returns its quantile with this share above it.
     pub fn quantile(self, above: f64) -> f64 {
         let (mut low, mut high) = (-1e6, 1e12);
         for _ in 0..200 {
@@ -371,7 +371,7 @@ impl Process {
         high
     }
 
-    /// Its mean.
+    /// Returns its mean.
     pub fn mean(self) -> f64 {
         let log_normal = |sd: f64| LEVEL_NS * (sd * sd / 2.0).exp();
         match self {
@@ -388,7 +388,7 @@ impl Process {
     }
 }
 
-/// A standard normal AR(1) process.
+/// Returns a standard normal AR(1) process.
 pub fn correlated(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
     let (mut level, step) = (random.normal(), (1.0 - r * r).sqrt());
     (0..count)
@@ -399,7 +399,8 @@ pub fn correlated(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Two states that take turns, each of a geometric length of this mean; begun as in the long run.
+/// Returns alternating states, each of a geometric length of this mean; the first state is drawn from the
+/// stationary distribution.
 pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<bool> {
     let mut state = random.uniform() < second / (first + second);
     (0..count)
@@ -410,7 +411,7 @@ pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<
         .collect()
 }
 
-/// Standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
+/// Returns standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
 fn fractional(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
     let half = count.next_power_of_two();
     let fourier = Radix4::new(2 * half, FftDirection::Forward);
@@ -430,7 +431,7 @@ fn fractional(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
     spectrum.iter().take(count).map(|of| of.re).collect()
 }
 
-/// Two states that take turns, of lengths with Pareto tails and these means in ms.
+/// Returns alternating states, of lengths with Pareto tails and these means in ms.
 fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) -> Vec<bool> {
     let mut state = random.uniform() < means[1] / (means[0] + means[1]);
     let mut all = Vec::with_capacity(count);
@@ -446,7 +447,8 @@ fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) 
 /// Execution time of an activation beyond its latency, in ns.
 pub const WORK_NS: f64 = 2_000.0;
 
-/// The scan of a run with these latencies; each activation takes as much as it was late, and [`WORK_NS`].
+/// Returns the scan of a run with these latencies; the execution time of each activation is its latency plus
+/// [`WORK_NS`].
 pub fn scan(latencies_ns: &[f64]) -> TaskScan {
     let mut scan = TaskScan::new(PERIOD_NS, latencies_ns.len() as u64);
     let mut rows = Vec::with_capacity(4_096);

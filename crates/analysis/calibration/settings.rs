@@ -37,7 +37,7 @@ impl Blocks {
     }
 }
 
-/// A machine whose settings have these effects on the logarithm of the figure that decides.
+/// A machine whose settings have these effects on the logarithm of the deciding figure.
 struct Machine {
     blocks: Blocks,
     noise: Noise,
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// Rate of experiments that report an effect of any setting, where `knobs` settings have none.
+/// Returns the rate of experiments that report an effect of any setting, where `knobs` settings have none.
 pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
     let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
     let wrong = (0..repeats as u64).filter(|n| {
@@ -110,8 +110,8 @@ pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: 
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// Rate of experiments that report an effect of a setting without one, where the first of `knobs` settings
-/// removes a program that occupies the processor and the others have no effect.
+/// Returns the rate of experiments that report an effect of a setting without one. The first of `knobs`
+/// settings removes a program that occupies the processor; the others have no effect.
 pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
     let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
     let wrong = (0..repeats as u64).filter(|n| {

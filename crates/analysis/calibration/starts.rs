@@ -66,7 +66,7 @@ pub fn nulls(boots: Boots, repeats: usize, seed: u64) -> Rate {
     Rate { count: called.count(), of: repeats, bound: LEVEL }
 }
 
-/// Share of experiments that find a second way to be better, where it is by this factor.
+/// Returns the share of experiments that find a second way to be better, where it is by this factor.
 pub fn power(boots: Boots, factor: f64, repeats: usize, seed: u64) -> f64 {
     let found = (0..repeats as u64)
         .filter(|n| judged(boots, factor.ln(), seed * 1_000_000 + n).judgement == Judgement::Helps);

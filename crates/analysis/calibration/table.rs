@@ -14,7 +14,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The share.
+    /// Returns the share.
     pub fn share(&self) -> f64 {
         self.count as f64 / self.of.max(1) as f64
     }
@@ -31,7 +31,7 @@ impl Rate {
     }
 }
 
-/// A rate as tables show it: marked where it leaves its bound.
+/// Formats a rate for tables, marked where it leaves its bound.
 impl std::fmt::Display for Rate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let share = shown(self.share());
@@ -39,7 +39,7 @@ impl std::fmt::Display for Rate {
     }
 }
 
-/// A share with three digits.
+/// Formats a share with three digits.
 pub fn shown(share: f64) -> String {
     format!("{share:.3}")
 }
@@ -49,7 +49,7 @@ pub fn shown(share: f64) -> String {
 pub struct Wanted {
     /// Runs in a row at most.
     pub most: usize,
-    /// Rows whose names hold one of these; all, where there is none.
+    /// Parts of row names to select; if empty, all rows are.
     pub rows: Vec<String>,
 }
 

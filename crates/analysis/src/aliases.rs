@@ -35,12 +35,12 @@ const STRONGEST: usize = 3;
 const MOST: usize = 2;
 const LISTED: usize = 4;
 
-/// A disturbance that looks like other periods at a task's starts.
+/// A disturbance that may have one of several periods, by a task's starts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturber {
     /// Its period in ns, if the shape of the latencies determines it.
     pub period_ns: Option<f64>,
-    /// Periods that look alike at these starts, the longest first.
+    /// Periods that are equally possible by these starts, in ns, the longest first.
     pub candidates_ns: Vec<f64>,
     /// Periods of the lines that are of it, in due times.
     pub lines: Vec<f64>,

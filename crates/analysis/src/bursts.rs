@@ -35,7 +35,7 @@ pub struct Bursts {
     pub mean_size: f64,
 }
 
-/// Looks at the `peaks` (the largest first) of a run of `length` due times. `None` for fewer than 20.
+/// Finds the bursts among the `peaks` (the largest first) of a run of `length` due times. `None` for fewer than 20.
 ///
 /// The number of spikes is not known in advance. Several numbers are tried; of those that show bursts, the
 /// one with the largest mean burst is taken, so that ordinary latencies do not dilute the bursts.
@@ -48,7 +48,7 @@ pub fn bursts(peaks: &[Peak], length: u64) -> Option<Bursts> {
     bursty.into_iter().max_by(|a, b| a.mean_size.total_cmp(&b.mean_size)).or_else(|| calm.into_iter().last())
 }
 
-/// The bursts if just these are the spikes, as one of `looks` such tries.
+/// Returns the bursts if exactly these are the spikes, as one of `looks` such tries.
 fn among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     let mut in_time: Vec<(u64, i64)> = spikes.iter().map(|p| (p.index, p.latency_ns)).collect();
     in_time.sort_unstable();
@@ -74,8 +74,8 @@ fn among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     })
 }
 
-/// Counts distances up to a few lengths and compares with the geometric law of independent spikes, by exact binomials;
-/// the smallest probability, for as many lengths as were looked at.
+/// Counts distances up to a few lengths and compares them with the geometric law of independent spikes, by
+/// exact binomials. Returns the smallest probability, corrected for the number of lengths tried.
 fn probability_of_closeness(positions: &[u64], length: u64) -> f64 {
     let distances: Vec<u64> = positions.windows(2).map(|w| w[1] - w[0]).collect();
     let n = distances.len() as f64;

@@ -17,7 +17,7 @@ pub enum Caveat {
         /// Rate by which starts gain on due times, in millionths; below 0 they lose.
         millionths: f64,
     },
-    /// Records were lost: the extremes hold them, the other figures do not.
+    /// Records were lost: the extremes include them, the other figures do not.
     Dropped {
         /// Number of records.
         records: u64,
@@ -66,7 +66,7 @@ pub enum Caveat {
         /// Its preemption model.
         preemption: Preemption,
     },
-    /// The machine is a virtual one, whose host's load is part of the figures.
+    /// The machine is a virtual one: the figures include its host's load.
     VirtualMachine {
         /// The hypervisor, if known.
         hypervisor: Option<String>,
@@ -225,7 +225,7 @@ fn replenishment_phase(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
     released.then_some(Caveat::ReplenishmentPhase { least_ns, usual_ns })
 }
 
-/// The CPUs a task ran on.
+/// Returns the CPUs a task ran on.
 fn cpus(task: &TaskRun) -> CpuSet {
     match &task.granted {
         Some(granted) => granted.cpus.iter().copied().collect(),
@@ -305,8 +305,8 @@ pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<Caveat> {
     concerns(run, task).chain((lost > 0).then_some(Caveat::Dropped { records: lost })).collect()
 }
 
-/// Rule of three, exact: with 95 % probability an event seen never in a time t comes less often than -ln(0.05)/t. Always
-/// there; it is the one thing every run leaves open.
+/// Returns the caveat of the run's length, by the exact rule of three: with 95 % probability, an event never
+/// seen in a time t occurs less often than -ln(0.05)/t. Every run has it.
 fn length(run_ns: i64) -> Caveat {
     Caveat::Length { run_ns, unseen_every_ns: run_ns as f64 / -(0.05f64.ln()) }
 }

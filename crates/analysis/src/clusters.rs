@@ -39,7 +39,7 @@ pub struct LatencyCluster {
 }
 
 impl LatencyCluster {
-    /// Largest minus smallest latency.
+    /// Returns the largest minus the smallest latency.
     pub fn width_ns(&self) -> i64 {
         self.high_ns.saturating_sub(self.low_ns)
     }
@@ -66,7 +66,7 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     let mut edges = vec![0, cells.len()];
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Vec::new() };
     let range = last.to - first.from;
-    // Coarse to fine: within each part found so far, look for valleys of the next finer width.
+    // Coarse to fine: within each part found so far, search for valleys of the next finer width.
     for scale in 2..2 + SCALES {
         let width = range / f64::from(1 << scale);
         let mut found = edges.clone();
@@ -82,7 +82,8 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     edges.windows(2).map(|part| describe(&cells[part[0]..part[1]], latency, all)).collect()
 }
 
-/// An axis on which bins of the histogram are about equally wide: linear up to 256 ns, logarithmic beyond.
+/// Returns the position on an axis where bins of the histogram are about equally wide: linear up to 256 ns,
+/// logarithmic beyond.
 fn coordinate(ns: f64) -> f64 {
     let size = ns.abs();
     let value = if size <= 256.0 { size } else { 256.0 * (1.0 + (size / 256.0).ln()) };
@@ -111,8 +112,8 @@ fn cells(latency: &Distribution) -> Vec<Cell> {
     bins.iter().map(cell).collect()
 }
 
-/// The step of the time stamps as far as bins show it: the usual distance between neighbouring occupied bins, each pair
-/// weighing as its rarer bin. 0 where most of them touch: the step is no larger than a bin.
+/// Returns the step of the time stamps as far as bins show it: the usual distance between neighbouring occupied bins,
+/// each pair with the weight of its rarer bin. 0 if most of them are adjacent: the step is no larger than a bin.
 fn resolution_ns(bins: &[Bin]) -> f64 {
     let touch = |w: &&[Bin]| w[1].low_ns.saturating_sub(1) <= w[0].high_ns;
     let weight = |w: &[Bin]| w[0].count.min(w[1].count);
@@ -124,14 +125,14 @@ fn resolution_ns(bins: &[Bin]) -> f64 {
     if touching >= distant { 0.0 } else { weighted_median(&mut distances).unwrap_or(0.0) }
 }
 
-/// Indices of the cells before which a part is divided: the valleys of about this width that are real.
+/// Returns the indices of the cells before which a part is divided: the real valleys of about this width.
 fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
     let widest = cells.iter().map(|c| c.to - c.from).fold(0.0, f64::max);
     if cells.len() < 2 || width < 2.0 * widest {
         return Vec::new();
     }
     let windows = windows(cells, width);
-    // Every pair of windows may be looked at.
+    // Every pair of windows may be compared.
     let level = LEVEL / f64::from(SCALES) / (range / width).powi(2);
     let mut order: Vec<usize> = (0..windows.len()).collect();
     order.sort_by(|a, b| windows[*b].count.cmp(&windows[*a].count).then(a.cmp(b)));

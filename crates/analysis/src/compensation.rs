@@ -294,7 +294,8 @@ mod tests {
         }
     }
 
-    /// To all digits of a reference number, given as written; its last digit may be cut off rather than rounded.
+    /// Asserts that a value agrees with a reference number in all its digits; the last digit may be cut off
+    /// rather than rounded.
     #[track_caller]
     fn agrees(value: f64, written: &str) {
         let reference: f64 = written.parse().unwrap();

@@ -287,7 +287,7 @@ mod tests {
         let found = drift(&x);
         let reach = found.uncertainty.unwrap();
         assert!(found.found && (found.slope - 0.01).abs() < 1.5 * reach && reach < 0.003, "{found:?}");
-        // A jump is none, and does not hide one.
+        // A jump is no drift, and does not hide one.
         x[100..].iter_mut().for_each(|v| *v -= 9.0);
         let found = drift(&x);
         assert!(found.found && (found.slope - 0.01).abs() < 0.004, "{found:?}");

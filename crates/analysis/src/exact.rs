@@ -105,9 +105,9 @@ pub fn binomial_lower(k: f64, n: f64, confidence: f64) -> f64 {
     root(0.0, 1.0, |p| binomial_at_most(k - 1.0, n, p) - confidence).min(k / n)
 }
 
-/// Returns the number of the largest of `n` values that may be cut off so that the largest of the rest is
-/// still, with `confidence`, an upper limit of the quantile `1 - above` by order statistics. `None` if not
-/// even the maximum is one.
+/// Returns the number of the largest of `n` values that may be cut off: the largest of the rest is then still
+/// an upper limit of the quantile `1 - above`, with `confidence`, by order statistics. `None` if not even the
+/// maximum is one.
 pub fn values_above_quantile_limit(n: u64, above: f64, confidence: f64) -> Option<u64> {
     // The value with j larger ones is a limit if at least j + 1 values exceed the quantile with that confidence.
     let holds = |j: u64| 1.0 - binomial_at_most(j as f64, n as f64, above) >= confidence;
@@ -197,7 +197,7 @@ mod tests {
         // Normal with continuity correction and skewness, by hand: mean 500001000, standard deviation 15811.4.
         agrees(binomial_at_most(5e8, 1e9, 0.500_001), 0.474_80, 5);
         agrees(binomial_at_most(1e7, 1e9, 0.010_000_5), 0.436_92, 4);
-        // Rare ones: the Poisson law itself, and what is rarely not so.
+        // Rare events: the Poisson law itself, and its complement.
         agrees(binomial_at_most(3.0, 1e12, 1e-12), 0.981_012, 6);
         let n = 2f64.powi(40);
         agrees(binomial_at_most(n - 1.0, n, 1.0 - 1.0 / n), 1.0 - 0.367_879, 6);

@@ -25,8 +25,8 @@ pub struct ServiceTime {
     pub outside_ns: f64,
     /// The period of a task that only wakes, often, in ns.
     pub often_every_ns: i64,
-    /// The same as `outside_ns` for that task: caches and processor had no time to cool down. This is what repeated
-    /// early wake-ups cost.
+    /// The same as `outside_ns` for that task, in ns: caches and processor had no time to cool down. This is
+    /// the cost of repeated early wake-ups.
     pub often_ns: f64,
 }
 

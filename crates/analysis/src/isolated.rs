@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The largest of noise with these spikes at these due times.
+    /// Returns the largest values of noise with these spikes at these due times.
     fn peaks(noise: impl Fn(&mut Random) -> f64, spikes: &[(u64, i64)], seed: u64) -> Vec<Peak> {
         let mut random = Random::new(seed);
         let mut all: Vec<Peak> =
@@ -147,7 +147,7 @@ mod tests {
         all
     }
 
-    /// Gamma of shape 4, mean 8 us.
+    /// Returns a gamma number of shape 4 and mean 8 us.
     fn gamma(random: &mut Random) -> f64 {
         (0..4).map(|_| -2_000.0 * random.uniform().max(1e-300).ln()).sum()
     }

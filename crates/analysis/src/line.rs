@@ -16,7 +16,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line's value at `k`.
+    /// Returns the line's value at `k`.
     pub fn at(&self, k: f64) -> f64 {
         self.intercept + self.slope * k
     }
@@ -48,7 +48,7 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// Largest minus smallest difference.
+    /// Returns the largest minus the smallest difference.
     pub fn peak_to_peak(&self) -> f64 {
         self.max - self.min
     }
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// t_k = 1000 + 500.01 k + 3 - ln(1 - u_k).
+    /// Returns t_k = 1000 + 500.01 k + 3 - ln(1 - u_k).
     fn one_sided() -> Vec<f64> {
         let late = lcg(1_000).into_iter().map(|u| 3.0 - (1.0 - u).ln());
         late.enumerate().map(|(k, l)| 1_000.0 + 500.01 * k as f64 + l).collect()

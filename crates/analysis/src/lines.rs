@@ -114,7 +114,7 @@ struct Periodogram {
     /// Values in a transform.
     size: f64,
     stretches: f64,
-    /// The first frequency looked at.
+    /// The first frequency examined.
     first: usize,
     power: Vec<f64>,
     floor: Vec<f64>,

@@ -39,7 +39,7 @@ pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
     found
 }
 
-/// Returns the grid through two positions that has the most others on it, and the rest.
+/// Returns the grid through two positions that has the most others on it, with the positions on it.
 fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     let span = places.last()? - places.first()?;
     let pairs = places
@@ -54,7 +54,7 @@ fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
         let ticks = ((on_grid.last()? - on_grid.first()?) / period).round() + 1.0;
         let by_chance = places.len() as f64 * (2.0 * near + 1.0) / span;
         let starts = on_grid.len() as f64;
-        // The first two make the grid.
+        // The first two determine the grid.
         let is_rhythm = on_grid.len() >= FEWEST
             && starts >= FILLED * ticks
             && binomial_at_least(starts - 2.0, ticks.max(starts) - 2.0, by_chance.min(1.0)) < LEVEL;
@@ -64,7 +64,8 @@ fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     tried.max_by_key(|(rhythm, _)| rhythm.starts)
 }
 
-/// The places that follow each other from the first at this distance or a multiple, each near to where the last one leads.
+/// Returns the positions that follow each other from the first at this distance or a multiple, each near its
+/// expected position from the last one.
 fn followed(places: &[f64], from: f64, period: f64, near: f64) -> Vec<f64> {
     let mut on_grid = vec![from];
     for place in places.iter().filter(|place| **place > from) {

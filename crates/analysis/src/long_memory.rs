@@ -222,7 +222,7 @@ mod tests {
         spans
     }
 
-    /// A sum of levels that wander ever more slowly: alike at every length.
+    /// Returns spans of a sum of levels that wander more and more slowly: alike at every length.
     fn remembering(seed: u64) -> Spans {
         let mut random = Random::new(seed);
         let mut levels = [0.0; 14];

@@ -11,7 +11,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 const FEWEST: f64 = 4.0;
 /// Most cosines: more would not narrow an interval, and include fast variation.
 pub const MOST: usize = 32;
-/// Cosines for each correlation time that the run holds.
+/// Cosines for each correlation time in the run.
 const DENSITY: f64 = 0.35;
 /// Correlation times up to which the correlation is summed (Sokal 1989).
 const WINDOW: f64 = 5.0;
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// An AR(1) series with this correlation from one value to the next.
+    /// Returns an AR(1) series with this correlation from one value to the next.
     fn series(seed: u64, correlation: f64, count: usize) -> Vec<f64> {
         let mut random = Random::new(seed);
         let mut level = random.normal();

@@ -215,7 +215,7 @@ pub struct Misses {
     pub executed: u64,
     /// Due times that passed unserved.
     pub missed: u64,
-    /// Activations that started when the next due time had come or passed.
+    /// Activations that started at or after the next due time.
     pub late: u64,
     /// Activations that ended after the next due time.
     pub overruns: u64,
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A trace with these numbers of misses after its activations.
+    /// Returns a trace with these numbers of misses after its activations.
     fn trace(missed: &[u32]) -> Vec<Activation> {
         missed.iter().map(|&missed| Activation { missed, ..Activation::default() }).collect()
     }
@@ -249,7 +249,7 @@ mod tests {
         counter
     }
 
-    /// The most misses in any window, from the definition.
+    /// Returns the most misses in any window, by the definition.
     fn by_definition(missed: &[u32], window: u64) -> u64 {
         let sequence =
             missed.iter().flat_map(|m| std::iter::once(0).chain(std::iter::repeat_n(1, *m as usize)));

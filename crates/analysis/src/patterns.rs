@@ -54,7 +54,7 @@ pub struct SpectrumSection {
     pub lines: Vec<Line>,
     /// Lines of the means of equal parts, for a run too long for one transform; periods are in due times, too.
     pub slow_lines: Vec<Line>,
-    /// Disturbances whose true period is not one of the lines that they make.
+    /// Disturbances whose true period differs from the lines that they cause.
     pub disturbers: Vec<Disturber>,
     /// Activations locked to a period that differ from their neighbours, without those found among the spikes.
     pub locked: Vec<Locked>,

@@ -326,7 +326,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The largest first, as a scan gives them.
+    /// Sorts spikes with the largest first, as a scan returns them.
     fn peaks(mut spikes: Vec<(u64, i64)>) -> Vec<Peak> {
         spikes.sort_by_key(|s| std::cmp::Reverse(s.1));
         spikes.into_iter().map(|(index, latency_ns)| Peak { latency_ns, index }).collect()

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::exact::tries_without_event;
 
-/// Largest share of activations that may break a limit for a purpose to be served. A run shows this by that
-/// many activations without a breach, if breaches are independent.
+/// Largest share of activations that may break a limit for a purpose to be served. A run shows this by
+/// [`activations_needed`] activations without a breach, if breaches are independent.
 pub const OPEN_SHARE: f64 = 1e-3;
 /// Confidence with which a run must exclude a larger share.
 pub const CONFIDENCE: f64 = 0.95;

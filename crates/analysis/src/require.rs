@@ -144,7 +144,7 @@ fn split(text: &str) -> Option<(&str, bool, &str)> {
     (!right.trim().is_empty() && !left.trim().is_empty()).then_some((left.trim(), strict, right.trim()))
 }
 
-/// `latency > 100us) < 1e-6`
+/// Reads the rest of a probability: `latency > 100us) < 1e-6`.
 fn probability(text: &str, rest: &str) -> Result<Requirement, Error> {
     let none = || not_a_requirement(text);
     let (inner, outer) = rest.split_once(')').ok_or_else(none)?;

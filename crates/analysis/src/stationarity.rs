@@ -93,7 +93,7 @@ pub struct Runs {
     pub p: f64,
 }
 
-/// Tests whether values above and below the median come in random order. `None` if all are on one side.
+/// Tests whether values above and below the median have a random order. `None` if all are on one side.
 pub fn runs(x: &[f64]) -> Option<Runs> {
     let middle = median(&mut x.to_vec())?;
     let sides: Vec<bool> = x.iter().map(|v| *v >= middle).collect();

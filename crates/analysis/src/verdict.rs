@@ -317,7 +317,7 @@ mod tests {
         run
     }
 
-    /// Verdict on a run of `activations` activations, one of which is late by `late_ns`.
+    /// Judges a run of `activations` activations, one of which is late by `late_ns`.
     fn verdict(run: &RunInfo, activations: i64, late_ns: i64, asked: Option<&str>) -> Verdict {
         let period_ns = run.tasks[0].spec.period_ns;
         let mut stats = TimingStats::new(period_ns);

@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_sleep_that_loses_a_microsecond_each_time_drifts_by_a_thousand_millionths() {
-        // It drifts until it has lost a due time, then begins anew.
+        // It drifts until it has missed a due time, then begins again.
         let activations: Vec<Activation> =
             (0..2_000u64).map(|k| late(k + k / 500, (k % 500) as i64 * 1_000)).collect();
         let result = result(2_000);
@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(LateStarts::new(&[block], 100), expected);
     }
 
-    /// Six turns of 200 activations that are late by `usual_ns` and up to 99 ns more.
+    /// Returns six turns of 200 activations that are late by `usual_ns` and up to 99 ns more.
     fn way(name: &str, usual_ns: impl Fn(u64) -> i64, result: &TaskResult) -> WayToWait {
         let turns: Vec<Vec<Activation>> = (0..6)
             .map(|turn| (0..200).map(|k| late(k, usual_ns(turn) + k as i64 * 37 % 100)).collect())

@@ -158,7 +158,7 @@ impl<B: Bus> Core<B> {
         self.set(register, result);
     }
 
-    /// Two low registers.
+    /// Executes an operation on two low registers.
     fn data(&mut self, op: u16) {
         let (register, b) = (reg(op), self.r[reg(op >> 3)]);
         let a = self.r[register];
@@ -202,7 +202,7 @@ impl<B: Bus> Core<B> {
         self.over(1);
     }
 
-    /// Any two registers; BX and BLX.
+    /// Executes an operation on any two registers, BX or BLX.
     fn high_or_branch(&mut self, op: u16) {
         let from = usize::from(op >> 3 & 15);
         let to = reg(op) | usize::from(op >> 4 & 8);

@@ -88,7 +88,7 @@ impl<B: Bus> Core<B> {
         false
     }
 
-    /// LDM and STM.
+    /// Executes LDM or STM.
     pub(super) fn multiple(&mut self, op: u16) {
         let (base, loads) = (reg(op >> 8), op & 0x0800 != 0);
         let list = op & 0xff;

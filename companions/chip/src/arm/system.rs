@@ -18,7 +18,7 @@ impl<B: Bus> Core<B> {
         self.nvic.sleep_control & SLEEP_ON_EXIT != 0
     }
 
-    /// CPSID and CPSIE.
+    /// Executes CPSID or CPSIE.
     pub(super) fn change_primask(&mut self, on: bool) {
         self.over(1);
         self.set_primask(on, 2);

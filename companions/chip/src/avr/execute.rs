@@ -174,7 +174,7 @@ impl Avr {
         3
     }
 
-    /// XCH, LAS, LAC, LAT.
+    /// Executes XCH, LAS, LAC or LAT.
     fn exchange(&mut self, op: Op, change: fn(u8, u8) -> u8) -> u64 {
         let address = self.pair(Z);
         let (memory, register) = (self.load(address), self.registers[usize::from(op.d)]);

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::avr::sources::{Source, Sources};
 
-    /// An edge that is on its way when another one is asked for, or when the chip is reset, does nothing.
+    /// An edge on its way is dropped by a change of the sense bits, and by a reset.
     #[test]
     fn an_edge_on_its_way_is_dropped_by_a_change() {
         let sources = Sources::new(vec![

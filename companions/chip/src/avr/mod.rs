@@ -198,7 +198,7 @@ impl Avr {
         avr
     }
 
-    /// MCUSR, on the ATmega128 MCUCSR.
+    /// Returns the address of MCUSR, on the ATmega128 of MCUCSR.
     fn reset_cause(&self) -> u16 {
         0x54
     }

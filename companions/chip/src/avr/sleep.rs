@@ -15,11 +15,11 @@ pub enum Mode {
     AdcNoiseReduction,
     /// The oscillator stops.
     PowerDown,
-    /// The oscillator stops, a timer that counts a watch crystal goes on.
+    /// The oscillator stops; a timer that counts a watch crystal continues.
     PowerSave,
-    /// As power-down, but the oscillator goes on.
+    /// As power-down, but the oscillator continues.
     Standby,
-    /// As power-save, but the oscillator goes on.
+    /// As power-save, but the oscillator continues.
     ExtendedStandby,
 }
 

@@ -1,4 +1,4 @@
-//! Modes of a timer: what the control registers select (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
+//! Modes of a timer, as selected by the control registers (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
 

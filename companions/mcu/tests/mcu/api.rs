@@ -29,7 +29,8 @@ fn moments_phases_contexts_and_deferred_work() {
         let context = format!("prescaler {prescaler}: {:?}", log.vectors);
         let counts = u64::from(prescaler);
 
-        // From the moment on every 2 ms, but where a lock of 5 ms keeps them waiting; the pin moved soon after the clock was read.
+        // From that moment on every 2 ms, except while a lock of 5 ms delays them; the pin moved soon after
+        // the clock was read.
         let first = exact[0] - asked;
         assert!((1_000 * counts - 100..1_000 * counts + 900).contains(&first), "{first}: {context}");
         let late = |at: &u64| (at - exact[0] + 16_000) % 32_000;

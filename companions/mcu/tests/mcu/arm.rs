@@ -1,4 +1,4 @@
-//! The RP2040: what is built for it keeps its periods to the cycle, and firmware is measured as on the other chips.
+//! The RP2040: built firmware keeps its periods to the cycle, and other firmware is measured as on the other chips.
 
 use std::fs;
 use std::path::Path;
@@ -46,8 +46,9 @@ fn alarm(compiler: &Compiler, board: &Board, period_us: u32, events: u32) -> Rec
     simulate(&watched(&firmware.elf, &["GP2", "GP3"], ms)).unwrap()
 }
 
-/// Every event but the last (which takes another way, since none follows) lies a whole number of periods from the first, to the cycle: the
-/// timer's microseconds are 125 cycles, or as many as the clock has, and the way to the handler is always the same. None is early.
+/// Every event but the last (which takes another way, since none follows) lies a whole number of periods from
+/// the first, to the cycle: the timer's microseconds are 125 cycles, or as many as the clock has, and the way
+/// to the handler is constant. None is early.
 #[test]
 fn an_alarm_keeps_its_period_to_the_cycle() {
     let Some(compiler) = bench() else { return };
@@ -74,7 +75,8 @@ fn an_alarm_keeps_its_period_to_the_cycle() {
             assert_eq!(start - starts[0], k as u64 * period, "event {k}, {context}");
         }
         assert!((starts[last] - starts[0]).abs_diff(last as u64 * period) < 100, "{context}");
-        // The first comes an interval after it was asked for at least: and a count, a tick, and the way to it at most.
+        // The first event comes at least an interval after the request, and at most a count, a tick and the
+        // way to it later.
         let tick = if strategy == Strategy::Periodic { period } else { u64::from(hz / 1_000_000) };
         assert!((period..period + tick + 400).contains(&(starts[0] - requested)), "{context}");
     }
@@ -119,7 +121,7 @@ fn time_services_and_threads_work() {
         let recording = simulate(&watched(&firmware.elf, &["GP2"], 400)).unwrap();
         let sent = &recording.report.sent;
         let elapsed = sent.lines().find_map(|line| line.strip_prefix("Elapsed time: ")).unwrap();
-        // A delay of 21 periods, and a tick that had begun.
+        // A delay of 21 periods, and a tick already begun.
         let elapsed: u32 = elapsed.parse().unwrap();
         assert!((210_000..=220_100).contains(&elapsed), "{strategy}: {sent}");
         assert!(sent.contains("Handler calls: 2") && sent.contains("Current Time: 0"), "{strategy}: {sent}");
@@ -195,7 +197,7 @@ fn what_goes_wrong_is_told_in_words() {
     let other_chip =
         message(Setup { mcu: Some("atmega328p".into()), clock_hz: Some(1), ..watched(&elf, &[], 5) });
     assert!(other_chip.contains("atmega328p") && other_chip.contains("another chip"), "{other_chip}");
-    // A firmware of another chip with an ARM: its flash lies elsewhere.
+    // A firmware of another chip with an ARM: its flash has other addresses.
     let mut bytes = fs::read(&elf).unwrap();
     let headers = u32::from_le_bytes(bytes[28..32].try_into().unwrap()) as usize;
     bytes[headers + 12..headers + 16].copy_from_slice(&0x0800_0000u32.to_le_bytes());
@@ -268,8 +270,8 @@ fn a_state_machine_makes_a_square_wave() {
     assert!(recording.warnings.iter().all(|warning| !format!("{warning:?}").contains("NotSimulated")));
 }
 
-/// Firmware that dies is missed until the simulated time ends, here as on the other chips; what a part does that is not simulated
-/// leaves a requirement open; an alarm in the past is named.
+/// Events of firmware that stops are missed until the simulated time ends, as on the other chips. A part that
+/// is not simulated leaves a requirement open, and an alarm in the past is reported.
 #[test]
 fn silence_parts_that_are_missing_and_past_alarms_are_told() {
     let Some(compiler) = bench() else { return };

@@ -36,7 +36,7 @@ fn skip<T>(reason: &str) -> Option<T> {
     None
 }
 
-/// The compiler, or `None` with the reason said.
+/// Returns the compiler, or `None` after printing the reason.
 fn bench() -> Option<Compiler> {
     match Compiler::new() {
         Ok(compiler) => Some(compiler),

@@ -28,7 +28,7 @@ fn random_programs_of_alarms_do_what_the_reference_says() {
     assert!(text.contains("40 programs"), "{text}");
 }
 
-/// clang comes without its fuzzer's library.
+/// clang without its fuzzer's library.
 fn has_fuzzer(directory: &Path) -> bool {
     let source = directory.join("probe.cc");
     fs::write(&source, "extern \"C\" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }")

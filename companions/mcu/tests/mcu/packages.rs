@@ -104,7 +104,7 @@ fn cmake_finds_the_headers() {
     }
 }
 
-/// Whoever copies a file out of it knows what it may be used for.
+/// Every file contains its licence.
 #[test]
 fn every_file_says_its_licence() {
     let mut open = vec![PathBuf::from(ROOT)];

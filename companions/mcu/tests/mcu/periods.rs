@@ -1,4 +1,4 @@
-//! No interval, strategy, prescaler or clock gives a wrong period: it is kept, or refused.
+//! No interval, strategy, prescaler or clock gives a wrong period: the period is kept or refused.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -34,7 +34,8 @@ struct Way {
     kind: Option<TimerKind>,
     /// Counts of it in a second.
     counts_hz: f64,
-    /// Cycles by which an event may be later than another: the tick of Soft, the grace, what a crystal's registers take.
+    /// Cycles by which an event may be later than another: the tick of Soft, the grace, the delay of a
+    /// crystal's registers.
     late: u64,
 }
 
@@ -73,7 +74,7 @@ impl Way {
     }
 }
 
-/// The longest period that 31 bits of counts hold, an hour at most.
+/// Returns the longest period that fits into 31 bits of counts, at most an hour.
 fn longest_us(clock_hz: u32, prescaler: u16) -> u32 {
     (0x7eff_0000 * u64::from(prescaler) * 1_000_000 / u64::from(clock_hz)).min(HOUR_US.into()) as u32
 }
@@ -158,7 +159,7 @@ fn every_interval_is_kept_or_refused() {
         let clock_hz = 16_000_000;
         let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest_us(clock_hz, prescaler)));
         ways.push(Way { timer_2: Some("AVR_Timer2"), ..way });
-        // A watch crystal: a count, what is nearer than a write takes, the wait for a write.
+        // A watch crystal: a count, the shortest distance of a write, the wait for a write.
         let (clock_hz, edge) = (8_000_000, 245);
         let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, HOUR_US));
         let late = edge * u64::from(prescaler) * if prescaler == 1 { 4 } else { 2 } + 3 * edge + 2 * WAYS;
@@ -185,7 +186,8 @@ fn every_interval_is_kept_or_refused() {
 fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refused: &AtomicUsize) {
     let intervals = intervals(way, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     match way.build(compiler) {
-        // A tick that is no whole number of counts or not within a quarter of the range, a range that an event takes a quarter of.
+        // A tick of a fractional number of counts or above a quarter of the range, a range of which an event
+        // takes a quarter.
         Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
             let message = error.to_string();
             assert!(

@@ -28,7 +28,7 @@ pub(super) struct Path {
     total: f64,
 }
 
-/// A shift that was looked at and is not the best.
+/// A shift that was examined and is not the best.
 struct Rival(Anchor);
 
 /// Weighs shifts.
@@ -197,7 +197,7 @@ fn counted(surprise: f64, size: f64) -> f64 {
     square / (1.0 + square)
 }
 
-/// The rate of the clocks along a path.
+/// Returns the rate of the clocks along a path.
 fn rate(stamps: &Series, pulses: &Series, said: &[PulseAssignment]) -> Option<f64> {
     let of = |(pulse, said): (usize, &PulseAssignment)| match said {
         PulseAssignment::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),

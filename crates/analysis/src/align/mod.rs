@@ -1,4 +1,4 @@
-//! A run held against a witness: pulses that each activation gave on a pin, captured by another clock.
+//! Comparison of a run with a witness: pulses on a pin, one per activation, captured by another clock.
 //!
 //! Nothing is known of the other clock: its beginning, its rate, or the activation of the first pulse. The
 //! pattern of the jitter decides, which both series must show. Where several shifts explain the pulses about
@@ -33,7 +33,7 @@ pub struct Own {
     pub period_ns: i64,
 }
 
-/// A run and what a witness saw of it.
+/// A run and the capture of it by a witness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunAligned {
     /// The run's file.
@@ -51,13 +51,13 @@ pub struct RunAligned {
 pub struct ChannelAligned {
     /// Its name.
     pub channel: String,
-    /// The task whose activations its pulses were held against: the one that they are of, if they are of one.
+    /// The task that its pulses were compared with: their own task, if they belong to one.
     pub task: String,
     /// Its pulses matched to the activations of the task.
     pub alignment: Alignment,
 }
 
-/// The pulses of a channel held against the activations of a task.
+/// The pulses of a channel compared with the activations of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alignment {
     /// Activations of the run.
@@ -122,8 +122,8 @@ pub struct Matched {
     pub followed: Spread,
     /// Activations over which slow changes are followed.
     pub stretch: u64,
-    /// The period error by the run's time stamps and by the pulses, of the activations that follow on each other with both;
-    /// `None` where too few do.
+    /// The period error by the run's time stamps and by the pulses, of consecutive activations that both have
+    /// a pulse; `None` for too few.
     pub period_error: Option<[Spread; 2]>,
 }
 
@@ -180,10 +180,10 @@ pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
     })
 }
 
-/// Sample rates of logic analysers whose samples do not lie on whole nanoseconds, in Hz.
+/// Sample rates of logic analysers whose samples are not on whole nanoseconds, in Hz.
 const ODD_RATES: [f64; 9] = [3e6, 6e6, 12e6, 16e6, 24e6, 32e6, 48e6, 64e6, 96e6];
 
-/// The step of times: their greatest common divisor, or the sample of a usual rate, rounded to nanoseconds.
+/// Returns the step of times: their greatest common divisor, or the sample of a usual rate, in ns.
 fn grain_ns(times_ns: &[i64]) -> f64 {
     let whole = crate::scan::Ticks::from_values(times_ns.iter().copied()).step_ns;
     let Some(first) = times_ns.first().filter(|_| whole == 1) else { return whole as f64 };
@@ -197,7 +197,7 @@ fn grain_ns(times_ns: &[i64]) -> f64 {
     ODD_RATES.iter().find(on_grid).map_or(1.0, |rate| 1e9 / rate)
 }
 
-/// The usual distance of times in ascending order.
+/// Returns the usual distance of times in ascending order.
 fn usual(times: &[f64]) -> Option<f64> {
     let mut distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     median(&mut distances).filter(|usual| *usual > 0.0)

@@ -12,7 +12,7 @@ const WINDOWS: [(usize, usize); 3] = [(32, 8), (256, 4), (1_024, 2)];
 const PROPOSED: usize = 3;
 /// Shifts that distances all over the capture propose.
 const SCREENED: usize = 16;
-/// Neighbouring shifts that are always looked at, to either side.
+/// Neighbouring shifts that are always examined, to either side.
 const NEIGHBOURS: i64 = 4;
 /// Distances that are compared all over the capture, and distances times shifts at most.
 const SAMPLED: usize = 1_024;
@@ -22,7 +22,7 @@ const RATE: f64 = 0.1;
 /// Largest rate error of a quartz; a smaller difference of the usual distances is learned by the tracker anyway.
 const QUARTZ: f64 = 3e-4;
 
-/// The path along which the pulses belong to activations, or why there is none.
+/// Returns the path along which the pulses belong to activations, or the reason why there is none.
 pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Path, Ambiguous> {
     let mut judge = Judge::new(stamps, pulses, grain);
     let (own, seen) = (stamps.errors(), pulses.errors());
@@ -92,7 +92,7 @@ fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
     best.into_iter().map(|(_, place)| place).collect()
 }
 
-/// The shifts of a path at which distances all over the capture are most alike, and its neighbours.
+/// Returns the shifts of a path at which distances all over the capture are most alike, and its neighbours.
 fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
     let Some(path) = best else { return Vec::new() };
     let follows = |pulse: usize| match (path.said[pulse], path.said[pulse + 1]) {

@@ -56,7 +56,7 @@ fn run(pattern: Pattern, count: usize, seed: u64) -> Own {
             Pattern::Spikes => {
                 random.exponential(1_500.0) + if random.uniform() < 0.01 { 100_000.0 } else { 0.0 }
             }
-            // The same every 50 activations, but for as much as the pulses are delayed.
+            // The same every 50 activations, except for the delay of the pulses.
             Pattern::Comb => f64::from(k as u32 * 7 % 50) * 400.0 + random.exponential(30.0),
             Pattern::Still => random.exponential(20.0),
         };

@@ -12,7 +12,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// `None` of too few, or of times that do not go on.
+    /// Creates a series; `None` for too few times, or for times that do not increase.
     pub(super) fn from_times(times_ns: &[i64]) -> Option<Self> {
         let first = times_ns.first().filter(|_| times_ns.len() >= FEWEST)?;
         let at: Vec<f64> = times_ns.iter().map(|ns| ns.wrapping_sub(*first) as f64).collect();
@@ -42,7 +42,7 @@ pub(super) enum PulseAssignment {
     Of(usize, f64),
     /// No activation is near.
     Extra,
-    /// The run had not begun, or was over.
+    /// The pulse lies before the run's beginning, or after its end.
     Outside,
 }
 

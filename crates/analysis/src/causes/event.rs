@@ -14,7 +14,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The number of a name.
+    /// Returns the number of a name, which may be new.
     pub fn number(&mut self, name: &str) -> Name {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -122,7 +122,7 @@ pub enum EventKind {
         /// Callback of the timer.
         function: Name,
     },
-    /// The timer's function came back.
+    /// The timer's callback returned.
     ExpireEnd,
     /// A handler began.
     Enter(Handler),
@@ -143,7 +143,7 @@ pub enum EventKind {
         /// Its first arguments.
         arguments: [u64; 3],
     },
-    /// It came back from the kernel.
+    /// The system call returned.
     Return {
         /// Return value of the system call.
         answer: i64,
@@ -159,7 +159,7 @@ pub enum EventKind {
         /// Its name.
         name: Name,
     },
-    /// The thread that runs lends its priority to this thread, whose lock it waits for.
+    /// The running thread lends its priority to this thread, which has the lock that it waits for.
     Lends {
         /// The holder.
         to: i32,
@@ -223,9 +223,9 @@ pub enum Call {
     Read,
     /// `poll`, `select`, `epoll_wait` and their relatives.
     Poll,
-    /// `futex`, but for those below.
+    /// `futex`, except for the operations below.
     Futex,
-    /// `futex` that takes a lock, without a time at which it gives up.
+    /// `futex` that takes a lock, without a timeout.
     Lock {
         /// True if the holder inherits the priority of waiting threads (priority inheritance).
         inherits: bool,

@@ -71,7 +71,7 @@ impl Explainer {
         }
     }
 
-    /// The names that events use.
+    /// Returns the names that events use.
     pub fn names(&mut self) -> &mut Names {
         &mut self.names
     }

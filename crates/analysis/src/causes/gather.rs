@@ -22,7 +22,7 @@ const LATEST: usize = 1_024;
 const WITH_SPANS: usize = 128;
 /// Parts of a latency kept one by one, the longest.
 const PARTS: usize = 256;
-/// Causes kept apart; what comes beyond is gathered by class.
+/// Causes counted separately; further ones are counted by class.
 const CAUSES: usize = 96;
 /// Functions kept apart for each cause.
 const FUNCTIONS: usize = 16;

@@ -8,11 +8,11 @@ pub struct Machine {
     /// True if processor time in interrupt handlers may be missing from the time of the interrupted thread
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
     pub handlers_apart: bool,
-    /// Limits that can hold off real-time threads.
+    /// Limits that can keep real-time threads from running.
     pub limits: Limits,
 }
 
-/// Limits that hold off real-time threads in favour of ordinary ones, by the kernel's version and options.
+/// Limits that keep real-time threads from running in favour of ordinary ones, by the kernel's version and options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
     /// The limit on real-time computing: kernels before 6.12.

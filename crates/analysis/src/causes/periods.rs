@@ -12,7 +12,7 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// A timer expired.
+    /// Notes that a timer expired.
     pub fn expired(&mut self, t_ns: i64, function: Name, functions: Functions) {
         if function == functions.limit {
             self.limit.push_back(t_ns);

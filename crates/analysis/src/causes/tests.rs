@@ -156,7 +156,7 @@ impl Scene {
         }
         let switch = interrupt + twist.switch_after.unwrap_or(3_000);
         if running == OTHER {
-            // The kernel looks at the clock when it wakes the task, and not again when it switches.
+            // The kernel reads the clock when it wakes the task, and not again when it switches.
             let woken = self.due() + interrupt + 1_300;
             let ns = woken - std::mem::replace(&mut self.counted_ns, woken);
             self.send(switch - 200, OTHER, EventKind::Ran { pid: OTHER, ns });
@@ -253,7 +253,7 @@ fn a_program_cannot_hold_the_timer_interrupt() {
     let causes = scene.causes();
     assert_eq!(one(&causes).0, Class::Outside);
     assert_eq!(one(&causes).3, Evidence::UserMode);
-    // A function of the kernel may have let interrupts in itself, or what is below the kernel held the processor.
+    // A function of the kernel may have enabled interrupts itself, or the layer below the kernel held the processor.
     for (machine, class, evidence) in [
         (TOLD, Class::LateInterrupt, Evidence::Interruptible),
         (BARE, Class::LateInterrupt, Evidence::Interruptible),
@@ -455,7 +455,7 @@ fn work_that_lasts_beyond_the_due_time_is_the_task_s_own() {
     let mut scene = Scene::new();
     let due_ns = scene.due();
     scene.activation(&Twist::default());
-    // It goes on at once with what was due while it worked.
+    // It continues at once with the due times that passed while it worked.
     let task = scene.switch(OTHER, TASK);
     scene.send(-400_000, OTHER, task);
     let activation = Activation {

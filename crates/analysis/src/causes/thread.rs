@@ -47,7 +47,7 @@ pub enum Waker {
     Timer,
     /// Another handler.
     Handler(Name),
-    /// Another thread, with its name where that is known.
+    /// Another thread, with its name if known.
     Thread(i32, Option<Name>),
 }
 

@@ -32,7 +32,7 @@ pub struct RunWhy {
 pub struct TaskWhy {
     /// Its name.
     pub task: String,
-    /// Activations whose latency is in parts.
+    /// Number of activations whose latency is split into parts.
     pub explained: u64,
     /// Of these, activations with an unknown part because events were lost.
     pub gaps: u64,
@@ -54,7 +54,7 @@ pub struct TaskWhy {
     pub quota: Option<QuotaCount>,
     /// The smallest latency of these, in ns.
     pub latest_from_ns: Option<i64>,
-    /// The causes, those that made the latest activations late first.
+    /// The causes, ordered by their share of the latest activations' lateness.
     pub causes: Vec<CauseRow>,
     /// The usual way, step by step.
     #[cfg_attr(feature = "schema", schemars(skip))]

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(of, [("hog", Fate::Gone), ("NET_RX", Fate::New), ("36 disk", Fate::Stayed)]);
         let hog = found.causes[0].in_runs[0];
         assert_eq!((hog.times, hog.mean_ns, hog.worst_ns), (100, 30_000.0, 300_000));
-        // In a run too short to see it, nothing is said.
+        // A run too short to show the cause decides nothing.
         let short = causes(100, &[]);
         let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &short)]).unwrap();
         assert_eq!(found.causes[0].fate, Fate::Stayed, "10 were expected: {found:?}");

@@ -82,7 +82,7 @@ pub enum PathChange {
 }
 
 impl PathChange {
-    /// The larger of its shares in both runs.
+    /// Returns the larger of its shares in both runs.
     pub fn share(&self) -> f64 {
         match self {
             PathChange::Kept { old, new, .. } => old.share.max(new.share),

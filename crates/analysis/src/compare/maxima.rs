@@ -21,7 +21,7 @@ pub struct Maxima {
     pub exceed: [usize; 2],
     /// Number needed to call them larger.
     pub needed: [usize; 2],
-    /// The run whose largest latencies are larger, if that is shown.
+    /// The run with the larger maxima, if that is shown.
     pub larger: Option<Larger>,
 }
 

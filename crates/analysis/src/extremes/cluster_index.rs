@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::reference::{agrees, lcg};
 
-    /// X_i = max(a X_{i-1}, (1 - a) Z_i) with unit Frechet Z: its extremal index is 1 - a.
+    /// Returns X_i = max(a X_{i-1}, (1 - a) Z_i) with unit Frechet Z: its extremal index is 1 - a.
     fn armax(a: f64) -> Vec<f64> {
         let z: Vec<f64> = lcg(20_000).into_iter().map(|u| -1.0 / u.ln()).collect();
         let mut x = vec![z[0]];

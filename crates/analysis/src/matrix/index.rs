@@ -70,7 +70,7 @@ impl MatrixIndex {
         MatrixIndex { format: Self::FORMAT, tasks, settings, duration_ns, plan, done: Vec::new() }
     }
 
-    /// The number of cells not measured yet.
+    /// Returns the number of cells not measured yet.
     #[must_use]
     pub fn left(&self) -> usize {
         self.plan.cells.len().saturating_sub(self.done.len())

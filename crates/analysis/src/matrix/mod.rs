@@ -90,7 +90,7 @@ impl CellStatistic {
 /// All measurements of a matrix.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Matrix {
-    /// The names of the tasks; the first one's CPU is the column of the table, the second one's the row.
+    /// The names of the tasks. In the table the first one's CPU is the column, the second one's the row.
     pub tasks: Vec<String>,
     /// The measurements, in the order they were made.
     pub measurements: Vec<CellMeasurement>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// One measurement to make.
+/// A measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The CPU of each task.
@@ -17,7 +17,7 @@ pub struct Cell {
     pub repetition: u32,
 }
 
-/// All measurements to make, in their order.
+/// All measurements, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellPlan {
     /// The measurements.

@@ -81,7 +81,7 @@ fn endless(excesses: &[f64]) -> Option<Gpd> {
 fn fit(prepared: &Prepared, k: usize, count: f64, further: f64) -> Option<TailFit> {
     let (excesses, threshold_ns) = prepared.excesses(k)?;
     let whole = Gpd::by_l_moments(&excesses)?;
-    // Clusters count once each, so their rate already holds the extremal index.
+    // Clusters count once each, so their rate already includes the extremal index.
     let rate = k as f64 / count;
     let mut random = Random::new(k as u64);
     let (mut times, mut resample) = (vec![0u32; k], Vec::with_capacity(k));

@@ -223,7 +223,8 @@ fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
     }
 }
 
-/// (a) Exceedances spread over the run as independent ones would: the variance of their counts in blocks.
+/// (a) Tests whether exceedances spread over the run as independent ones would, by the variance of their
+/// counts in blocks.
 fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
     let count = prepared.places.len();
     let blocks = (count / 10).max(2);
@@ -239,8 +240,8 @@ fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
     Condition::Dispersion { latencies: count, parts: blocks }.at_most(statistic, critical)
 }
 
-/// (b) Clusters are of one kind: a few large ones among many small ones have another cause, which occurs too
-/// rarely to show its own tail. Sizes of one kind are geometric with mean 1 / theta.
+/// (b) Tests whether clusters are of one kind: a few large ones among many small ones have another cause,
+/// which occurs too rarely to show its own tail. Sizes of one kind are geometric with mean 1 / theta.
 fn cluster_sizes(prepared: &Prepared) -> Gate {
     let clusters = prepared.values.len() as f64;
     let (theta, size) = (prepared.theta, prepared.largest_cluster as f64);
@@ -255,7 +256,7 @@ fn cluster_sizes(prepared: &Prepared) -> Gate {
 const ANDERSON_DARLING: [(f64, f64); 6] =
     [(-0.6, 1.40), (-0.5, 1.38), (-0.25, 1.24), (0.0, 1.13), (0.25, 1.28), (0.4, 1.38)];
 
-/// (c) The tail has the fitted shape.
+/// (c) Tests whether the tail has the fitted shape.
 fn goodness_of_fit(fit: &Gpd, excesses: &[f64]) -> Gate {
     let critical = interpolate(&ANDERSON_DARLING, fit.shape);
     let statistic = fit.anderson_darling(excesses);
@@ -274,7 +275,7 @@ fn interpolate(table: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// (d) The tail is not so heavy that a bound would be meaningless.
+/// (d) Tests whether the tail is too heavy for a meaningful bound.
 fn shape(fit: &Gpd, excesses: &[f64]) -> Gate {
     Gate {
         condition: Condition::Shape { variation: coefficient_of_variation(excesses) },
@@ -288,7 +289,7 @@ fn no_fit() -> Gate {
     Condition::GoodnessOfFit { latencies: None }.at_most(f64::INFINITY, 0.0)
 }
 
-/// (e) No group of the largest values is separate: i (X_(i) - X_(i+1)) of the top 30, which have equal
+/// (e) Tests whether a group of the largest values is separate, by i (X_(i) - X_(i+1)) of the top 30. These have equal
 /// distributions for an exponential tail (Renyi), here after transforming the fitted tail to an exponential one.
 fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
     let threshold = values[k];
@@ -306,8 +307,8 @@ fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
 /// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
 const TOP_SPACING: f64 = 14.0;
 
-/// (f) Both halves of the run have equally many of the largest latencies: of all as large as the last of
-/// them, since equal ones have no order.
+/// (f) Tests whether both halves of the run have equally many of the largest latencies: of all as large as
+/// the last of them, since equal ones have no order.
 fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
     let (_, least_ns) = prepared.places.get(MAIN_FIT.min(prepared.places.len()).checked_sub(1)?)?;
     let largest = prepared.places.iter().take_while(|(_, ns)| ns >= least_ns);
@@ -320,7 +321,7 @@ fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
     Some(Condition::Halves { latencies: m, first_half: early }.at_most(statistic, 2.575_829))
 }
 
-/// (f) The level of the blocks' maxima does not wander (KPSS on their ranks, so that one spike does not hide it).
+/// (f) Tests whether the level of the blocks' maxima wanders (KPSS on their ranks, so that one spike does not hide it).
 fn level(tail: &Tail) -> Option<Gate> {
     let maxima = &tail.block_maxima_ns;
     let found = kpss(&mid_ranks(maxima), 4)?;
@@ -336,7 +337,7 @@ fn migrations(tail: &Tail) -> Gate {
     Condition::Migrations.at_most(tail.migrations as f64, 0.0)
 }
 
-/// (g) No event on the machine that may not recur, or become more frequent.
+/// (g) Tests whether an event on the machine may not recur, or become more frequent.
 pub(super) fn events(events: &[Caveat]) -> Gate {
     Condition::Machine { events: events.to_vec() }.at_most(events.len() as f64, 0.0)
 }

@@ -55,7 +55,7 @@ pub struct Prediction {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum PredictionCaveat {
-    /// The bound holds if the observed mechanism and load persist.
+    /// The bound is valid only while the observed mechanism and load persist.
     Persistence,
     /// Events as rare as this may not have occurred in the run, and nothing in it can show them.
     Unseen {

@@ -30,7 +30,7 @@ pub const COLUMNS: [&str; 3] = ["latency", "execution", "period_error"];
 /// Extremes and sum of one quantity in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Values; 0 where the quantity has none (a period before the first activation).
+    /// Number of values; 0 if the quantity has none (a period before the first activation).
     pub count: u64,
     /// Smallest value in nanoseconds.
     pub min_ns: i64,
@@ -175,7 +175,7 @@ const FURTHEST: usize = 3;
 pub struct Series {
     /// Activations in a step (for a run that kept only spikes: slices).
     pub per_step: u64,
-    /// The steps in order of time; empty where `complete`.
+    /// The steps in order of time; empty if `complete`.
     pub steps: Vec<Step>,
     /// Activations kept exactly, in order of time.
     pub exact: Vec<ExactRow>,

@@ -24,7 +24,7 @@ pub struct Pass {
     pub began_ns: i64,
     /// Time at which it returned, in ns.
     pub ended_ns: i64,
-    /// The processor it came back on.
+    /// The processor it returned on.
     pub cpu: u16,
     /// Its way to wait, as far as this pass shows it.
     pub waits: Waits,

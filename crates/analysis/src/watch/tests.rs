@@ -189,7 +189,7 @@ fn due_times_that_passed_are_missed_or_served_late() {
         script.timer(due - 899_000, 1, "hrtimer_wakeup", due);
         script.sleep(due - 898_000, due + 2_000, Some(HandlerKind::Timer));
         script.back(due + 5_000);
-        // Activation 20 lasts 2.5 periods, and the thread goes on with the next due time to come.
+        // Activation 20 lasts 2.5 periods, and the thread continues with the next future due time.
         next = if k == 20 { 24 } else { k + 1 };
     }
     let rows = script.activations();

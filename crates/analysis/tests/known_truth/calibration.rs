@@ -1,4 +1,4 @@
-//! A quick look at the tables of `docs/evidence/calibration.md`: no rate leaves its bound. The full tables:
+//! Short version of the tables of `docs/evidence/calibration.md`: no rate leaves its bound. The full tables:
 //! `cargo bench -p jitterlab-analysis --bench calibration`.
 
 use crate::tables::comparison;

@@ -259,7 +259,7 @@ fn bounds_hold_where_they_can_and_are_refused_where_they_cannot() {
                 assert!(o.pass_rate() >= 0.90, "S{n}: {}", o.pass_rate());
             }
             4 | 6 | 8 => assert!(o.pass_rate() <= 0.05, "S{n}: {}", o.pass_rate()),
-            // Wrong of the whole, right where causes are known.
+            // Wrong for the whole, right if the causes are known.
             9 => {
                 assert!(o.passed == 0 || o.coverage() <= 0.5, "S{n}: {o:?}");
                 assert!(by_cause.pass_rate() >= 0.5 && by_cause.coverage() >= 0.9, "S{n}: {by_cause:?}");

@@ -399,7 +399,7 @@ impl Machine {
         Went::On
     }
 
-    /// PUSH and PULL.
+    /// Executes PUSH or PULL.
     fn queue(&mut self, word: u32) -> Went {
         let (pulls, conditional, blocks) = (word & 0x80 != 0, word & 0x40 != 0, word & 0x20 != 0);
         if pulls {
@@ -425,7 +425,7 @@ impl Machine {
         Went::On
     }
 
-    /// MOV.
+    /// Executes MOV.
     fn copy(&mut self, word: u32, around: &mut Around) -> Went {
         let value = match word & 7 {
             0 => self.pin_levels(around),
@@ -461,7 +461,7 @@ impl Machine {
         Went::On
     }
 
-    /// IRQ.
+    /// Executes IRQ.
     fn raise(&mut self, word: u32, around: &mut Around) -> Went {
         let flag = self.flag(word & 31);
         if word & 0x40 != 0 {

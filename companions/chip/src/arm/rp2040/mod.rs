@@ -2,9 +2,9 @@
 //! and serial ports.
 //!
 //! Source: "RP2040 Datasheet" (Raspberry Pi Ltd); each file names its sections. The data phase of an access
-//! takes one cycle in memory and at peripherals on AHB-Lite, none at SIO (2.3.1), and behind the APB bridge 3
-//! for a read and 4 for a write (2.1.3). Fetches from flash take no extra time, as if the cache (2.6.3) held
-//! everything: this is reported for every firmware that runs there.
+//! takes one cycle in memory and at peripherals on AHB-Lite, and none at SIO (2.3.1). Behind the APB bridge
+//! it takes 3 for a read and 4 for a write (2.1.3). Fetches from flash take no extra time, as if the cache
+//! (2.6.3) held everything: this is reported for every firmware that runs there.
 
 mod clocks;
 mod machine;

@@ -64,7 +64,7 @@ impl Pins {
         }
     }
 
-    /// GPIO_OUT and GPIO_OE.
+    /// Returns GPIO_OUT.
     pub fn out(&self) -> u32 {
         self.out
     }

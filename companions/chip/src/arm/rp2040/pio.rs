@@ -169,7 +169,8 @@ const fn line_of(register: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// Levels of pin 0 of a program that machine 0 runs with pin 0 for SET, OUT and side-set, with these registers before.
+    /// Returns the levels of pin 0 of a program that machine 0 runs after these writes, with pin 0 for SET,
+    /// OUT and side-set.
     fn changes(program: &[u16], registers: &[(u32, u32)], cycles: u64) -> Vec<(u64, bool)> {
         let mut pio = Pio::new();
         for (at, word) in (0x48..).step_by(4).zip(program) {

@@ -209,7 +209,7 @@ impl Slice {
 mod tests {
     use super::*;
 
-    /// Levels of output A of slice 0, each with its cycle.
+    /// Returns the levels of output A of slice 0, each with its cycle.
     fn changes(pwm: &mut Pwm, until: u64) -> Vec<(u64, bool)> {
         let (mut level, mut changes) = (false, Vec::new());
         loop {
@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(both.read(0xa4), 1);
     }
 
-    /// None and all of a lap are constant (4.5.2.2).
+    /// A compare value of 0 or of a whole lap gives a constant level (4.5.2.2).
     #[test]
     fn the_ends_of_the_range_are_constant() {
         for (compare, high) in [(0, false), (10, true)] {

@@ -1,5 +1,6 @@
-//! The ATmega328P's and ATmega2560's manuals once more, as plainly as can be: the program as binutils disassemble it, and one clock cycle after
-//! the other. It shares nothing with `jitterlab-chip`, is a hundred times slower, and knows only what the firmwares here use.
+//! A second model from the ATmega328P's and ATmega2560's manuals, as simple as possible: the program as
+//! disassembled by binutils, one clock cycle after the other. It shares nothing with `jitterlab-chip`, is a
+//! hundred times slower, and has only the parts that the firmwares here use.
 
 mod instructions;
 

@@ -78,7 +78,7 @@ fn stopped(scene: &mut Scene, leaves: Leaves, signal: EventKind) -> Vec<(i64, i3
         (-298_000, TASK, THREAD, stops),
         (2_000_000, OTHER, THREAD, wakes),
         (2_001_000, OTHER, THREAD, back),
-        // The sleep is begun again: its time has passed.
+        // The sleep is restarted: its time has passed.
         (2_002_000, TASK, THREAD, sets),
     ];
     events.extend(scene.timer(2_003_000, TASK));
@@ -216,7 +216,7 @@ fn real_time_threads_that_are_held_off_are_not_held_by_who_runs_meanwhile() {
         for idle in [false, true] {
             let mut scene = Scene::on(Machine { limits, ..TOLD });
             let other = if idle { 0 } else { OTHER };
-            // A hog has the processor before, and has to go although it wants to go on.
+            // Another thread occupies the processor before, and is displaced although it is ready to run.
             let (to_hog, gone) = (scene.switch(OTHER, HOG), scene.switch(HOG, other));
             let (to_hog_again, back) = (scene.switch(other, HOG), scene.leaving(HOG, Leaves::Sleeps, TASK));
             let mut events = vec![(-600_000, OTHER, THREAD, to_hog)];
