@@ -1,21 +1,21 @@
-//! The chips by their names.
+//! The chips, by name.
 
 use crate::arm::rp2040;
 use crate::avr::Avr;
 use crate::avr::chips::{self, CHIPS};
 use crate::{Log, Pin, Setup};
 
-/// A chip that is simulated.
+/// A simulated chip.
 #[derive(Debug, Clone, Copy)]
 pub enum Chip {
-    /// One with an AVR.
+    /// A chip with an AVR.
     Avr(&'static chips::Chip),
     /// The RP2040.
     Rp2040,
 }
 
 impl Chip {
-    /// By its name.
+    /// Returns the chip of this name.
     pub fn named(name: &str) -> Option<Self> {
         match name == rp2040::NAME {
             true => Some(Chip::Rp2040),
@@ -23,12 +23,12 @@ impl Chip {
         }
     }
 
-    /// The names of all.
+    /// Returns the names of all chips.
     pub fn names() -> impl Iterator<Item = &'static str> {
         CHIPS.iter().map(|chip| chip.name).chain([rp2040::NAME])
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Chip::Avr(chip) => chip.name,
@@ -36,7 +36,7 @@ impl Chip {
         }
     }
 
-    /// Bytes of its flash.
+    /// Returns the size of its flash in bytes.
     pub fn flash(self) -> u32 {
         match self {
             Chip::Avr(chip) => chip.flash,
@@ -44,7 +44,7 @@ impl Chip {
         }
     }
 
-    /// Whether it has a pin.
+    /// True if it has this pin.
     pub fn has(self, pin: Pin) -> bool {
         match self {
             Chip::Avr(chip) => pin.port != Pin::GPIO && chip.has(pin),
@@ -52,7 +52,7 @@ impl Chip {
         }
     }
 
-    /// All its pins.
+    /// Returns all its pins.
     pub fn pins(self) -> impl Iterator<Item = Pin> {
         let bits = if matches!(self, Chip::Rp2040) { 30 } else { 8 };
         let ports = (0..12).chain([Pin::GPIO]);
@@ -61,7 +61,7 @@ impl Chip {
             .filter(move |pin| self.has(*pin))
     }
 
-    /// Whether a serial port sends by a pin, where it does.
+    /// True if a serial port sends by this pin, on chips where that is simulated.
     pub fn sends_by(self, pin: Pin) -> bool {
         match self {
             Chip::Avr(chip) => (0..4).any(|number| chip.pin(&format!("TXD{number}")) == Some(pin)),
@@ -69,7 +69,7 @@ impl Chip {
         }
     }
 
-    /// The pin by which its first serial port receives, where that is simulated.
+    /// Returns the receive pin of its first serial port, if that is simulated.
     pub fn receives_by(self) -> Option<Pin> {
         match self {
             Chip::Avr(chip) => (0..4).find_map(|number| chip.pin(&format!("RXD{number}"))),
@@ -77,7 +77,7 @@ impl Chip {
         }
     }
 
-    /// The name of an interrupt.
+    /// Returns the name of an interrupt.
     pub fn vector_name(self, number: u8) -> Option<String> {
         match self {
             Chip::Avr(chip) => {
@@ -88,7 +88,7 @@ impl Chip {
         }
     }
 
-    /// Lets a firmware run on it until something ends it, and tells what happened.
+    /// Runs a firmware on it until something ends it, and returns the log.
     pub fn run(self, setup: &Setup) -> Log {
         match self {
             Chip::Avr(chip) => Avr::new(chip, setup).run(),

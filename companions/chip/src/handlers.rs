@@ -1,4 +1,5 @@
-//! How long handlers take and keep waiting, and how long interrupts are off outside of them: counted alike on every chip.
+//! Durations of handlers, waiting times of interrupts, and stretches with interrupts off: counted in the same
+//! way on every chip.
 
 use crate::log::{Keeper, Log, Off, Span, Vector};
 
@@ -16,24 +17,24 @@ struct VectorFigures {
     switched: u64,
 }
 
-/// More vectors than any chip has.
+/// Most vectors; no chip has more.
 const VECTORS: usize = 64;
 
-/// What has been seen of them.
+/// Figures of handlers so far.
 #[derive(Debug)]
 pub struct Handlers {
-    /// Those that run, outermost first: vector, when it was entered, and the stack pointer then.
+    /// Running handlers, outermost first: vector, cycle of entry, and stack pointer at entry.
     running: Vec<(u8, u64, u32)>,
     seen: [VectorFigures; VECTORS],
-    /// When and where interrupts were turned off outside of a handler.
+    /// Cycle and address at which interrupts were turned off outside of a handler.
     off_since: Option<(u64, u32)>,
     longest_off: Option<Off>,
-    /// One by one, where that is asked for.
+    /// Individual handlers and locks, if requested.
     spans: Option<Vec<Span>>,
 }
 
 impl Handlers {
-    /// Nothing seen yet.
+    /// Creates empty figures.
     pub fn new(spans: bool) -> Self {
         Handlers {
             running: Vec::new(),
@@ -44,20 +45,21 @@ impl Handlers {
         }
     }
 
-    /// The chip was reset.
+    /// Handles a reset of the chip.
     pub fn reset(&mut self) {
         self.running.clear();
         self.off_since = None;
     }
 
-    /// The vector whose handler runs.
+    /// Returns the vector of the running handler.
     pub fn running(&self) -> Option<u8> {
         self.running.last().map(|(vector, ..)| *vector)
     }
 
-    /// A handler at an address in bytes is entered with a stack pointer, `latency` after its interrupt was pending.
+    /// Records the entry of a handler at an address in bytes with a stack pointer, `latency` after its
+    /// interrupt was pending.
     pub fn entered(&mut self, vector: u8, cycle: u64, latency: u64, (handler, sp): (u32, u32)) {
-        // Firmware that leaves handlers by other ways than a return would fill the memory.
+        // Firmware that leaves handlers without a return would otherwise fill the memory.
         if self.running.len() < 64 {
             self.running.push((vector, cycle, sp));
         }
@@ -74,8 +76,8 @@ impl Handlers {
         }
     }
 
-    /// A handler ends with the moment `end` and this stack pointer. Where it is not that with which the last one was entered, another
-    /// thread goes on, and how long the handlers took is not known.
+    /// Records the end of a handler at the moment `end` with this stack pointer. If the last one was entered
+    /// with another stack pointer, another thread continues, and the duration of the handlers is unknown.
     pub fn left(&mut self, end: u64, sp: u32) {
         if self.running.last().is_some_and(|(.., at)| *at != sp) {
             for (vector, ..) in self.running.drain(..) {
@@ -92,14 +94,14 @@ impl Handlers {
         self.span(entered, end, Keeper::Handler(vector));
     }
 
-    /// Interrupts are off from here on; of interest outside of handlers only. The address is in bytes.
+    /// Records interrupts being turned off; only counted outside of handlers. The address is in bytes.
     pub fn off(&mut self, cycle: u64, address: u32) {
         if self.running.is_empty() {
             self.off_since = Some((cycle, address));
         }
     }
 
-    /// They are on again, or what follows does not count.
+    /// Records interrupts being turned on, or the end of the counted stretch.
     pub fn on(&mut self, cycle: u64, address: u32) {
         let Some((since, from)) = self.off_since.take() else { return };
         let cycles = cycle.saturating_sub(since);
@@ -109,7 +111,7 @@ impl Handlers {
         }
     }
 
-    /// Writes it into the log; `of_vector` tells a vector's name and how many of its interrupts were lost.
+    /// Writes the figures into the log; `of_vector` returns a vector's name and the number of its lost interrupts.
     pub fn finish<N: Into<String>>(
         &mut self,
         log: &mut Log,

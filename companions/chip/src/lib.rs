@@ -1,7 +1,7 @@
-//! Microcontrollers, simulated to the cycle: what their firmware does to their pins, and what its interrupts cost.
+//! Microcontrollers, simulated to the cycle: pin changes by their firmware, and the cost of its interrupts.
 //!
-//! The model is the manuals': each file names the chapter it follows. Firmware comes as an [`Image`], what is wanted as a [`Setup`], and
-//! what happened as a [`Log`].
+//! The model follows the manuals: each file names its chapter. Input is a firmware, an [`Image`], and a
+//! [`Setup`]; the result is a [`Log`].
 
 pub mod arm;
 pub mod avr;
@@ -18,31 +18,31 @@ pub use log::{Edge, Entry, Finding, Keeper, Log, Off, Span, Stack, Stop, Vector}
 pub use pin::Pin;
 pub use stimulus::Stimulus;
 
-/// What is simulated, and what is recorded of it.
+/// Input of a simulation, and the events to record.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The firmware.
     pub image: Image,
-    /// Frequency of the chip's oscillator.
+    /// Frequency of the chip's oscillator, in Hz.
     pub clock_hz: u32,
-    /// The pins whose edges are recorded, as [`Edge::pin`] counts them.
+    /// Pins whose edges are recorded; [`Edge::pin`] is an index into them.
     pub watch: Vec<Pin>,
-    /// What comes to pins from outside.
+    /// Levels at pins from outside.
     pub stimuli: Vec<Stimulus>,
-    /// Simulated time at most, in periods of the oscillator.
+    /// Largest simulated time, in periods of the oscillator.
     pub cycles: u64,
-    /// Edges at most.
+    /// Largest number of edges.
     pub edges: Option<u64>,
-    /// Whether each interrupt's entry is recorded with the address it interrupts.
+    /// True if each interrupt's entry is recorded, with the interrupted address.
     pub entries: bool,
-    /// Whether each handler and each lock is recorded.
+    /// True if each handler and each lock is recorded.
     pub spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
     pub pokes: Vec<(u16, u8)>,
 }
 
 impl Setup {
-    /// A firmware at 16 MHz, for a second.
+    /// Creates a setup for a firmware at 16 MHz, for one second.
     pub fn from_image(image: Image) -> Self {
         Setup {
             image,

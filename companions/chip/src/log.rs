@@ -1,68 +1,68 @@
-//! What a simulated chip did.
+//! Record of a simulated chip's behaviour.
 //!
-//! All times are periods of the chip's oscillator since reset: cycles of the processor, as long as the firmware neither divides its
-//! clock nor stops it in a deep sleep.
+//! All times are periods of the chip's oscillator since reset. They equal cycles of the processor as long as
+//! the firmware neither divides its clock nor stops it in a deep sleep.
 
 use jitterlab_model::firmware::Part;
 
 /// A change of a pin's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Edge {
-    /// When: the beginning of the instruction that changed it, or the moment at which a peripheral did.
+    /// Time: the beginning of the instruction that changed it, or the moment at which a peripheral did.
     pub cycle: u64,
-    /// Which of the watched pins.
+    /// Index of the watched pin.
     pub pin: usize,
-    /// High or low.
+    /// True for high.
     pub high: bool,
 }
 
 /// An interrupt's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// When, before what the entry costs.
+    /// Time, before the cycles of the entry.
     pub cycle: u64,
     /// Its vector.
     pub vector: u8,
-    /// The address of the instruction it came before, in bytes.
+    /// Address of the interrupted instruction, in bytes.
     pub address: u32,
 }
 
-/// All interrupts of one vector.
+/// Figures of all interrupts of one vector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vector {
     /// Its number; reset is 0.
     pub number: u8,
-    /// Its name, as the chip's manual has it.
+    /// Its name, as in the chip's manual.
     pub name: String,
-    /// How often it ran.
+    /// Number of runs.
     pub count: u64,
-    /// Cycles from the entry (what it costs included) to the end of the return, of all together, other interrupts that came between
-    /// included.
+    /// Total cycles from the entry (its own cycles included) to the end of the return, including other
+    /// interrupts in between.
     pub cycles: u64,
-    /// Shortest.
+    /// Shortest run, in cycles.
     pub min_cycles: u64,
-    /// Longest.
+    /// Longest run, in cycles.
     pub max_cycles: u64,
-    /// Longest time from the moment its flag was set and it was enabled to its first instruction.
+    /// Longest time from its flag being set and enabled to its first instruction.
     pub max_latency_cycles: u64,
     /// Shortest such time.
     pub min_latency_cycles: u64,
-    /// How often its flag was set again while it was still set: interrupts that never came.
+    /// Number of times its flag was set while it was still set: these interrupts are lost.
     pub lost: u64,
-    /// When the first of them was lost.
+    /// Time of the first lost one.
     pub first_lost: u64,
     /// The address of its handler, in bytes.
     pub handler: u32,
-    /// Handlers that ended on another stack than they began on: how long they took is not known.
+    /// Number of handlers that ended on another stack than they began on: their duration is unknown.
     pub switched: u64,
 }
 
 /// A stretch of time with interrupts off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Off {
-    /// When it began.
+    /// Its beginning.
     pub cycle: u64,
-    /// How long it lasted.
+    /// Its length.
     pub cycles: u64,
     /// The address of the instruction that turned them off, in bytes.
     pub address: u32,
@@ -70,153 +70,154 @@ pub struct Off {
     pub end_address: u32,
 }
 
-/// Handler or lock that keeps everything else waiting.
+/// Handler or lock that makes everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keeper {
     /// The handler of a vector.
     Handler(u8),
-    /// Interrupts turned off outside of handlers, by the instruction at this address, in bytes.
+    /// Interrupts turned off outside of handlers, by the instruction at this address in bytes.
     Lock(u32),
 }
 
-/// A stretch of time that something kept everything else waiting.
+/// A stretch of time in which a handler or lock made everything else wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// When it began.
+    /// Its beginning.
     pub begin: u64,
-    /// When it ended.
+    /// Its end.
     pub end: u64,
     /// The handler or lock.
     pub keeper: Keeper,
 }
 
-/// How deep the stack got.
+/// Use of the stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stack {
     /// Most bytes in use at once, of the stack that begins at the end of the memory.
     pub deepest: u32,
-    /// Bytes between the end of the variables and the end of the memory; unknown where the firmware does not say.
+    /// Bytes between the end of the variables and the end of the memory; `None` if the firmware does not show it.
     pub room: Option<u32>,
 }
 
-/// Something that a person who measures this firmware has to know.
+/// Finding that matters for a measurement of the firmware.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finding {
     /// The firmware uses a part of the chip that is not simulated.
     NotSimulated {
-        /// Which.
+        /// The part.
         part: Part,
-        /// When it first did.
+        /// Time of the first use.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
     },
-    /// The firmware measured an analog voltage: what is connected is not known, 0 was read.
+    /// The firmware measured an analog voltage, which is unknown: it read 0.
     AnalogRead {
-        /// When it first did.
+        /// Time of the first measurement.
         cycle: u64,
     },
     /// The stack grew into the variables.
     StackOverflow {
-        /// When it first did.
+        /// Time of the first overlap.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
-        /// Bytes by which it did at most.
+        /// Largest number of overlapping bytes.
         bytes: u32,
     },
-    /// An access where there is no memory; a write to the processor's registers through a pointer, too.
+    /// An access where there is no memory, or a write to the processor's registers through a pointer.
     OutsideMemory {
-        /// When it first happened.
+        /// Time of the first access.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
         /// The data address.
         data: u32,
-        /// Written, else read.
+        /// True for a write, false for a read.
         written: bool,
     },
     /// The firmware went through address 0 again without a reset: an interrupt without a handler, or a jump through a null
     /// pointer.
     Restarted {
-        /// When it first did.
+        /// Time of the first restart.
         cycle: u64,
-        /// The vector whose missing handler did it, if one did.
+        /// The vector whose missing handler caused it, if one did.
         vector: Option<u8>,
-        /// How often.
+        /// Number of restarts.
         times: u64,
     },
-    /// A compare value was written that the counter had passed: the match came a lap later.
+    /// A compare value was written behind the counter: the match came a lap later.
     CompareBehind {
         /// The timer.
         timer: u8,
         /// The compare unit: 0 for A.
         unit: u8,
-        /// When it first was.
+        /// Time of the first write.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
         /// Cycles of a lap.
         lap: u64,
-        /// How often.
+        /// Number of writes.
         times: u64,
     },
-    /// An alarm was set to a time that had passed.
+    /// An alarm was set to a past time.
     AlarmPast {
-        /// Which.
+        /// Number of the alarm.
         alarm: u8,
-        /// When it first was.
+        /// Time of the first write.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
-        /// By how many ticks it had.
+        /// Ticks since that time.
         late: u32,
-        /// How often.
+        /// Number of writes.
         times: u64,
     },
-    /// A counter was read while its overflow waited, and its flag was not looked at before interrupts were on again.
+    /// A counter was read with a pending overflow, and the flag was not read before interrupts were on again.
     OverflowUnseen {
         /// The timer.
         timer: u8,
-        /// When it first was.
+        /// Time of the first read.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
-        /// How often.
+        /// Number of reads.
         times: u64,
     },
-    /// The firmware changes stacks: the depth of none is known.
+    /// The firmware changes stacks: their depths are unknown.
     StacksChanged {
-        /// When it first did.
+        /// Time of the first change.
         cycle: u64,
         /// The instruction's address in bytes.
         address: u32,
     },
     /// The watchdog reset the chip.
     WatchdogReset {
-        /// When it first did.
+        /// Time of the first reset.
         cycle: u64,
-        /// How often.
+        /// Number of resets.
         times: u64,
     },
-    /// Waking from deep sleep takes the oscillator's start-up time, which the fuses set and the firmware does not tell.
+    /// Waking from deep sleep takes the oscillator's start-up time, which depends on the fuses; the firmware
+    /// does not contain them.
     StartUpAssumed {
-        /// What was taken, in cycles.
+        /// The assumed cycles.
         cycles: u64,
     },
-    /// Code came from flash behind a cache, and was taken to be in the cache always.
+    /// Code came from flash behind a cache, and was assumed to be always in the cache.
     FlashAssumedFast,
-    /// The firmware sets the processor's clock to another frequency than the one that was counted with.
+    /// The firmware sets the processor's clock to another frequency than the simulated one.
     ClockDiffers {
-        /// To which; `None` where it is that of an oscillator nobody knows exactly.
+        /// The frequency; `None` for an oscillator whose exact frequency is unknown.
         hz: Option<u32>,
     },
 }
 
-/// Why a chip does nothing any more.
+/// Reason why a chip stays idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rest {
-    /// It sleeps with interrupts off: the way to say that a program is over.
+    /// It sleeps with interrupts off, which marks the end of a program.
     Done,
     /// It sleeps with interrupts on, and nothing that runs in this sleep mode can wake it.
     Unwakeable {
@@ -227,7 +228,7 @@ pub enum Rest {
     },
 }
 
-/// What a processor cannot do.
+/// Reason why a processor cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// It reached erased or missing flash.
@@ -236,85 +237,85 @@ pub enum Fault {
     NoInstruction(u16),
     /// It reached memory that cannot be accessed, or not in this way (ARM: a hard fault).
     NoAccess(u32),
-    /// It reached a breakpoint that no debugger waits for.
+    /// It reached a breakpoint without a debugger.
     Breakpoint,
     /// ARM: it branched to an even address, where there are no Thumb instructions.
     NoThumb,
-    /// ARM: a supervisor call where it cannot interrupt what runs.
+    /// ARM: a supervisor call that cannot interrupt the running code.
     NoCall,
-    /// It resets itself, which is not followed.
+    /// It resets itself, which is not simulated.
     Reset,
 }
 
-/// Why the simulation ended.
+/// Reason why the simulation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stop {
     /// The time was over.
     #[default]
     Cycles,
-    /// The wanted number of edges was seen.
+    /// The requested number of edges was seen.
     Edges,
-    /// The chip sleeps for ever.
+    /// The chip sleeps forever.
     Asleep(Rest),
-    /// The firmware did something that no processor can.
+    /// The firmware did something that a processor cannot do.
     Crashed {
-        /// What.
+        /// The reason.
         fault: Fault,
-        /// Where, in bytes.
+        /// Address of the instruction, in bytes.
         address: u32,
-        /// From which instruction it came there, in bytes.
+        /// Address of the instruction that led there, in bytes.
         from: u32,
     },
 }
 
-/// What happened.
+/// Result of a simulation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Log {
     /// Changes of watched pins, in order of time.
     pub edges: Vec<Edge>,
-    /// Interrupt entries, where asked for.
+    /// Interrupt entries, if requested.
     pub entered: Vec<Entry>,
-    /// Handlers and locks in order of their ends, where asked for: the first [`Log::SPANS`] of them.
+    /// Handlers and locks in order of their ends, if requested: the first [`Log::SPANS`] of them.
     pub spans: Vec<Span>,
-    /// What the firmware sent over its serial ports, in order.
+    /// Data that the firmware sent over its serial ports, in order.
     pub serial: Vec<u8>,
     /// Interrupts by vector.
     pub vectors: Vec<Vector>,
-    /// Why it ended.
+    /// Reason for the end.
     pub stop: Stop,
-    /// Where the program was at the end: the instruction's address in bytes.
+    /// Address of the instruction at the end, in bytes.
     pub address: u32,
     /// Cycles simulated.
     pub cycles: u64,
     /// Cycles spent asleep.
     pub slept: u64,
-    /// Interrupt entries.
+    /// Number of interrupt entries.
     pub entries: u64,
-    /// Those from sleep.
+    /// Number of interrupt entries from sleep.
     pub entries_asleep: u64,
-    /// The longest stretch with interrupts off outside of handlers, once they had been on.
+    /// The longest stretch with interrupts off outside of handlers, after they had first been on.
     pub off: Option<Off>,
-    /// How deep the stack got; `None` if none was used.
+    /// Use of the stack; `None` if it was not used.
     pub stack: Option<Stack>,
-    /// What a person has to know.
+    /// Findings that matter for the measurement.
     pub findings: Vec<Finding>,
 }
 
 impl Log {
-    /// Most handlers and locks that are written down one by one.
+    /// Most handlers and locks recorded individually.
     pub const SPANS: usize = 4 << 20;
 
-    /// The cycles at which a pin went high (or low).
+    /// Returns the cycles at which a pin went high (or low).
     pub fn edges_of(&self, pin: usize, high: bool) -> impl Iterator<Item = u64> + '_ {
         self.edges.iter().filter(move |e| e.pin == pin && e.high == high).map(|e| e.cycle)
     }
 
-    /// Share of the time spent asleep, 0 to 1.
+    /// Returns the share of the time spent asleep, 0 to 1.
     pub fn asleep_share(&self) -> f64 {
         self.slept as f64 / self.cycles.max(1) as f64
     }
 
-    /// Says it once of each kind.
+    /// Records a finding, once of each kind.
     pub(crate) fn find(&mut self, finding: Finding) {
         let same = |f: &&mut Finding| match (&**f, &finding) {
             (Finding::NotSimulated { part: a, .. }, Finding::NotSimulated { part: b, .. }) => a == b,

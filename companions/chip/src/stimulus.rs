@@ -1,31 +1,31 @@
-//! Levels that come to a pin from outside.
+//! Levels at a pin from outside.
 
 use crate::Pin;
 
-/// What comes to one pin.
+/// Levels at one pin over time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stimulus {
     pin: Pin,
     levels: Levels,
-    /// How many have come.
+    /// Number of levels taken so far.
     taken: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Levels {
-    /// Moments in nanoseconds, and levels.
+    /// Times in nanoseconds, with levels.
     Listed(Vec<(u64, bool)>),
-    /// High for a while at the beginning of each period.
+    /// High for `high_ns` at the beginning of each period.
     Pulses { period_ns: u64, high_ns: u64 },
 }
 
 impl Stimulus {
-    /// Levels at moments in nanoseconds since reset, in order.
+    /// Creates levels at times in nanoseconds since reset, in order.
     pub fn listed(pin: Pin, levels: Vec<(u64, bool)>) -> Self {
         Stimulus { pin, levels: Levels::Listed(levels), taken: 0 }
     }
 
-    /// A pulse of `high_ns` every `period_ns`, the first one period after reset.
+    /// Creates a pulse of `high_ns` every `period_ns`, the first one period after reset.
     pub fn pulses(pin: Pin, period_ns: u64, high_ns: u64) -> Self {
         let period_ns = period_ns.max(2);
         Stimulus {
@@ -35,12 +35,12 @@ impl Stimulus {
         }
     }
 
-    /// The same at another pin.
+    /// Moves the stimulus to another pin.
     pub fn at(self, pin: Pin) -> Self {
         Stimulus { pin, ..self }
     }
 
-    /// The pin.
+    /// Returns the pin.
     pub fn pin(&self) -> Pin {
         self.pin
     }
@@ -56,13 +56,14 @@ impl Stimulus {
         }
     }
 
-    /// The oscillator's period at which the next level comes: each from its own moment, rounded up, so that nothing accumulates.
+    /// Returns the oscillator's period of the next level: each is computed from its own time and rounded up,
+    /// so that errors do not accumulate.
     pub(crate) fn next(&self, hz: u32) -> u64 {
         self.level(self.taken)
             .map_or(u64::MAX, |(ns, _)| (u128::from(ns) * u128::from(hz)).div_ceil(1_000_000_000) as u64)
     }
 
-    /// The next level, if it has come by then, and when it came.
+    /// Returns the next level with its time and pin, if it is due by then.
     pub(crate) fn take(&mut self, wall: u64, hz: u32) -> Option<(u64, Pin, bool)> {
         let at = self.next(hz);
         if at > wall {

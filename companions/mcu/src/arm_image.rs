@@ -9,13 +9,13 @@ use object::{LittleEndian, Object, ObjectSymbol};
 
 use super::error;
 
-/// From here on there is memory that can be written.
+/// First address of writable memory.
 const RAM: u32 = 0x2000_0000;
 
-/// The end of the stack, or of the variables below it, as linker scripts call it: the Pico's SDK, and others.
+/// End of the stack, or of the variables below it, as named by linker scripts: the Pico's SDK, and others.
 const ENDS: [&str; 5] = ["__StackBottom", "_end", "end", "__end__", "__bss_end__"];
 
-/// What goes onto the chip in whose memories it lies, and what it takes of them.
+/// Returns the image for a chip whose memories contain its addresses, and the size it takes in them.
 pub(super) fn read(file: &ElfFile32<'_, LittleEndian>, bytes: &[u8]) -> Result<(Image, Size), String> {
     let header: &FileHeader32<LittleEndian> = file.elf_header();
     let mut image = Image { entry: Some(header.e_entry(LittleEndian)), ..Image::default() };

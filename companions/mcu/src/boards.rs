@@ -4,11 +4,11 @@
 
 use jitterlab_chip::{Chip, Pin};
 
-/// A board of Arduino's.
+/// An Arduino board.
 pub struct ArduinoBoard {
     name: &'static str,
     chips: &'static [&'static str],
-    /// The pins of its chip in the order of its numbers.
+    /// The pins of its chip in the order of the board's numbers.
     pins: &'static str,
     /// The number of A0.
     analog: u8,
@@ -36,16 +36,16 @@ const BOARDS: [ArduinoBoard; 3] = [
     },
 ];
 
-/// The clock of all of them.
+/// Clock of all of them, in Hz.
 pub const CLOCK_HZ: u32 = 16_000_000;
 
-/// The board that a chip is of.
+/// Returns the board with this chip.
 pub fn arduino_board(chip: Chip) -> Option<&'static ArduinoBoard> {
     BOARDS.iter().find(|board| board.chips.contains(&chip.name()))
 }
 
 impl ArduinoBoard {
-    /// The chip's pin of a number, or of A0 and on where the chip has no port A.
+    /// Returns the chip's pin of a number, or of A0 and on if the chip has no port A.
     pub fn pin(&self, chip: Chip, asked: Pin) -> Option<Pin> {
         let number = match asked.port {
             Pin::GPIO => asked.bit,
@@ -55,7 +55,7 @@ impl ArduinoBoard {
         self.pins.split(' ').nth(usize::from(number))?.parse().ok()
     }
 
-    /// The number of a chip's pin, with the board, as people call it.
+    /// Returns the number of a chip's pin, with the board, as usually written.
     pub fn number(&self, pin: Pin) -> Option<String> {
         let name = pin.to_string();
         let number = self.pins.split(' ').position(|of| of == name)?;
@@ -89,7 +89,7 @@ mod tests {
         );
     }
 
-    /// The tables are those of the core, where it is installed.
+    /// The tables equal those of the core, if it is installed.
     #[test]
     fn the_pins_are_those_of_the_core() {
         for (board, variant) in BOARDS.iter().zip(["standard", "mega", "leonardo"]) {

@@ -131,7 +131,8 @@ pub struct RecommendArgs {
     output: OutputArgs,
 }
 
-/// A frequency; a plain number of at least a kilohertz is hertz, as in `F_CPU`. Below that it may be meant as megahertz.
+/// Parses a frequency; a plain number of at least a kilohertz is in hertz, as in `F_CPU`. A smaller one may
+/// be meant as megahertz, and is an error.
 fn parse_clock_hz(text: &str) -> Result<u32, Error> {
     match text.trim_end_matches(['U', 'L']).parse() {
         Ok(hz) if hz >= 1_000 => Ok(hz),
@@ -144,7 +145,7 @@ fn parse_prescaler(text: &str) -> Result<u16, Error> {
     known.ok_or_else(|| Error::bad_use(format!("{text:?} is not one of 1, 8, 64, 256, 1024")))
 }
 
-/// A period in whole microseconds, as the library's alarms take it.
+/// Parses a period in whole microseconds, as the library's alarms take it.
 fn parse_period_us(text: &str) -> Result<u32, Error> {
     whole_us(parse_period_ns(text)?)
 }
@@ -161,7 +162,7 @@ fn parse_need(text: &str) -> Result<Need, Error> {
     Ok(Need { period_us: parse_period_us(period)?, tolerance_us })
 }
 
-/// Simulates as asked.
+/// Runs the requested simulation.
 pub fn execute(action: &Action) -> Ending {
     match action {
         Action::Run(args) => run(args),
@@ -191,7 +192,7 @@ fn run(args: &RunArgs) -> Ending {
     Ok(Status::from_fitness(args.show.show(&run)?))
 }
 
-/// Of a pin that showed nothing, what its chip did may be the reason.
+/// Prints the warnings of the chip for a pin that showed nothing: they may be the reason.
 fn tell_reasons(error: &Error) {
     let Some(Trouble::Silent(warnings)) = error.case_of() else { return };
     for warning in warnings {

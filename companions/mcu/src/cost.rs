@@ -1,35 +1,35 @@
-//! What one alarm costs: flash, RAM, cycles, sleep; and beside it what most firmware does instead.
+//! Cost of one alarm: flash, RAM, cycles, sleep; and the cost of the usual alternatives.
 use jitterlab_model::Error;
 
 use super::{Board, Compiler, CostFigures, Program, Setup, Size, Strategy, simulate};
 
-/// What is measured under.
+/// Conditions of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conditions {
-    /// Divides the chip's clock.
+    /// Divider of the chip's clock.
     pub prescaler: u16,
-    /// The alarm's period.
+    /// The alarm's period, in microseconds.
     pub period_us: u32,
 }
 
 /// The paper's prescaler and period: a microsecond is an eighth of a count, so that fractions are carried.
 pub const OF_THE_PAPER: Conditions = Conditions { prescaler: 64, period_us: 20_000 };
 
-/// A microsecond is a count, and the period within a quarter of the counter's range.
+/// Conditions in which a microsecond is a count, and the period is within a quarter of the counter's range.
 pub const WHOLE_COUNTS: Conditions = Conditions { prescaler: 8, period_us: 10_000 };
 
-/// The longest period that programs are built for besides the alarm's own: one that 16 bits do not hold.
+/// The longest period that programs are built for besides the alarm's own: one that exceeds 16 bits.
 const LONG_US: u32 = 10_000_000;
 
 /// The chip.
 pub const CHIP: &str = "atmega328p";
-/// Its clock.
+/// Its clock, in Hz.
 pub const CLOCK_HZ: u32 = 8_000_000;
 
-/// Events measured of each.
+/// Number of events in each measurement.
 const EVENTS: u64 = 100;
 
-/// The time services under each strategy, for periods that the hardware holds and for longer ones.
+/// Measures the time services under each strategy, for periods that the hardware counts and for longer ones.
 ///
 /// # Errors
 /// Firmware that does not build or run.
@@ -43,7 +43,7 @@ pub fn measure(under: Conditions, compiler: &Compiler) -> Result<Vec<CostFigures
     Ok(all)
 }
 
-/// One anchored alarm with its handler in the interrupt: the least that an event takes.
+/// Measures one anchored alarm with its handler in the interrupt: the minimum for an event.
 ///
 /// # Errors
 /// As [`measure`].
@@ -53,7 +53,7 @@ pub fn measure_inline(under: Conditions, compiler: &Compiler) -> Result<CostFigu
     one_event("anchored, inline handler".into(), &program, &board, under, compiler)
 }
 
-/// The same event by hand: an interrupt that calls through a pointer, without the library.
+/// Measures the same event written by hand: an interrupt that calls through a pointer, without the library.
 ///
 /// # Errors
 /// As [`measure`].
@@ -63,7 +63,8 @@ pub fn measure_by_hand(under: Conditions, compiler: &Compiler) -> Result<CostFig
     one_event("by hand, one period".into(), &program, &board, under, compiler)
 }
 
-/// The same event by the tick of the Arduino core, `millis()` polled as in its tutorial "BlinkWithoutDelay".
+/// Measures the same event by the tick of the Arduino core, with `millis()` polled as in its tutorial
+/// "BlinkWithoutDelay".
 ///
 /// # Errors
 /// [`Trouble::Missing`](crate::Trouble::Missing) without the Arduino core.
@@ -73,7 +74,7 @@ pub fn measure_arduino(under: Conditions, compiler: &Compiler) -> Result<CostFig
     one_event("Arduino millis(), polled".into(), &program, &board, under, compiler)
 }
 
-/// A pin moved by `tone()` of the Arduino core: one period, on one pin, without a handler.
+/// Measures a pin moved by `tone()` of the Arduino core: one period, on one pin, without a handler.
 ///
 /// # Errors
 /// [`Trouble::Missing`](crate::Trouble::Missing) without the Arduino core.
@@ -94,7 +95,7 @@ fn measure_strategy(
         if max_period_us == LONG_US { "10 s".into() } else { format!("{} ms", max_period_us / 1_000) };
     let program = Program::OneAlarm { period_us: under.period_us };
     let figures = one_event(format!("{strategy}, up to {longest}"), &program, &board, under, compiler)?;
-    // Where ticks are counted, the timer is not programmed for events.
+    // A strategy that counts ticks does not program the timer for events.
     let in_hardware = f64::from(max_period_us) * board.timer_hz() / 1e6 <= 65_535.0;
     let programmed = match strategy {
         Strategy::Periodic => false,
@@ -148,7 +149,7 @@ fn one_event(
 }
 
 fn programming(board: &Board, compiler: &Compiler) -> Result<u64, Error> {
-    /// Of the time that the pin is high, what setting it takes.
+    /// Cycles for setting the pin, which are part of the time that it is high.
     const OF_THE_PIN: u64 = 2;
     let firmware = compiler.build(&Program::Reprogramming, board)?;
     let recording = simulate(&setup(&firmware.elf, board, 1_000_000)?)?;

@@ -1,16 +1,16 @@
-//! The paper's introduction: a delay that is one and a half ticks long, asked for anywhere between two ticks.
+//! The delay in the paper's introduction: one and a half ticks long, requested at any position between two ticks.
 use jitterlab_model::Error;
 
 use super::{Board, Compiler, DelayFigures, Program, Setup, Strategy, simulate};
 
-/// The delay asked for.
+/// The requested delay, in microseconds.
 pub const ASKED_US: u32 = 15_000;
 /// The tick of the strategy that has one.
 pub const TICK_US: u32 = 10_000;
-/// As many as the program has places between two ticks.
+/// Number of delays: the program's positions between two ticks.
 const DELAYS: u64 = 128;
 
-/// The delays under one strategy.
+/// Measures the delays under one strategy.
 ///
 /// # Errors
 /// Firmware that does not build or run.

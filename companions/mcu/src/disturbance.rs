@@ -1,4 +1,4 @@
-//! Handlers and locks that ran when a pin's activations were due, and made them late.
+//! Handlers and locks that ran when a pin's activations were due and made them late.
 
 use std::collections::BTreeMap;
 
@@ -7,38 +7,39 @@ use jitterlab_chip::{Keeper, Log, Span};
 /// Late starts and their causes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Late {
-    /// Starts that were late by at least a tenth of the worst.
+    /// Number of starts that were late by at least a tenth of the worst.
     pub starts: u64,
-    /// Those that nothing explains.
+    /// Number of these without an explanation.
     pub unexplained: u64,
-    /// Causes of the others, that which cost the most time first.
+    /// Causes of the others, the one with the most time first.
     pub by: Vec<Blame>,
-    /// The vector whose handler makes most of the starts, where handlers do.
+    /// The vector whose handler makes most of the starts, if handlers make them.
     pub maker: Option<u8>,
 }
 
 /// Starts that one handler or lock made late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blame {
-    /// Which.
+    /// The handler or lock.
     pub keeper: Keeper,
-    /// Starts that it made late.
+    /// Number of starts that it made late.
     pub starts: u64,
-    /// By how many cycles at most.
+    /// Largest delay, in cycles.
     pub worst: u64,
     total: u64,
 }
 
-/// Below this many cycles nothing is late: an instruction that has begun is finished before an interrupt.
+/// Fewest cycles that count as late: an instruction in progress is completed before an interrupt.
 const AT_LEAST: i64 = 5;
 
-/// Of activations by their starts, in cycles: late is one that came later after the one before than half of them do.
+/// Finds the late starts of activations, in cycles, and their causes. A start is late by as much as its
+/// distance from the previous one exceeds the median distance.
 ///
-/// Where a handler makes the starts, what ran just before it delayed it. Else the program itself makes them, and what ran longer than
-/// usual since the start before did.
+/// If a handler makes the starts, the handlers and locks just before it delayed it. Otherwise the program
+/// itself makes them, and handlers and locks that ran longer than usual since the previous start delayed it.
 pub fn late(log: &Log, starts: &[u64]) -> Late {
     let spans = &log.spans;
-    // Of what is not written down nothing is said.
+    // Later starts, whose handlers and locks were not recorded, are left out.
     let known_until =
         if spans.len() < Log::SPANS { u64::MAX } else { spans.last().map_or(0, |span| span.end) };
     let starts = &starts[..starts.partition_point(|start| *start < known_until)];
@@ -65,7 +66,7 @@ pub fn late(log: &Log, starts: &[u64]) -> Late {
                 let more = ran.into_iter().map(|(keeper, cycles)| {
                     (keeper, cycles.saturating_sub(usual.get(&keeper).copied().unwrap_or_default()))
                 });
-                // Less than half of it explains nothing.
+                // A cause of less than half of the delay explains nothing.
                 longest(more).filter(|(_, cycles)| cycles * 2 >= late.unsigned_abs())
             }
         };
@@ -84,7 +85,7 @@ pub fn late(log: &Log, starts: &[u64]) -> Late {
     all
 }
 
-/// The vector that is most often among these.
+/// Returns the most frequent vector among these.
 fn most_of(makers: &[Option<&Span>]) -> Option<u8> {
     let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
     for span in makers.iter().flatten() {
@@ -95,15 +96,15 @@ fn most_of(makers: &[Option<&Span>]) -> Option<u8> {
     counts.into_iter().max_by_key(|(_, count)| *count).map(|(vector, _)| vector)
 }
 
-/// The handler that a moment is in: the innermost.
+/// Returns the handler at a moment: the innermost one.
 fn maker(spans: &[Span], at: u64) -> Option<&Span> {
     let ended = spans.partition_point(|span| span.end <= at);
-    // Handlers inside of others end first.
+    // Nested handlers end first.
     let around = spans[ended..].iter().take(8);
     around.filter(|span| matches!(span.keeper, Keeper::Handler(_))).find(|span| span.begin <= at)
 }
 
-/// By how much each came later after the one before than half of them do.
+/// Returns by how much the distance of each start from the previous one exceeds the median distance.
 fn longer_than_usual(starts: &[u64]) -> Vec<i64> {
     let apart: Vec<i64> = starts.windows(2).map(|pair| (pair[1] - pair[0]) as i64).collect();
     let mut sorted = apart.clone();
@@ -112,14 +113,14 @@ fn longer_than_usual(starts: &[u64]) -> Vec<i64> {
     std::iter::once(0).chain(apart.into_iter().map(|cycles| cycles - median)).collect()
 }
 
-/// Handlers and locks that kept a handler from beginning between two moments, each with its time.
+/// Returns the handlers and locks that kept a handler from beginning between two moments, each with its time.
 fn kept<'a>(
     spans: &'a [Span],
     from: u64,
     until: u64,
     own: &'a Span,
 ) -> impl Iterator<Item = (Keeper, u64)> + 'a {
-    /// A handler that follows another begins up to this many cycles before its end, as both count them.
+    /// Most cycles by which a handler begins before the end of the previous one, as both are counted.
     const TOGETHER: u64 = 8;
     let first = spans.partition_point(|span| span.end <= from);
     let before = spans[first..].iter().take_while(move |span| span.end <= until + TOGETHER);
@@ -128,7 +129,7 @@ fn kept<'a>(
         .map(move |span| (span.keeper, span.end - span.begin.max(from).min(span.end)))
 }
 
-/// Time of each handler between two moments.
+/// Returns the time of each handler between two moments.
 fn ran(spans: &[Span], from: u64, until: u64) -> BTreeMap<Keeper, u64> {
     let first = spans.partition_point(|span| span.end <= from);
     let mut ran = BTreeMap::new();
@@ -140,7 +141,7 @@ fn ran(spans: &[Span], from: u64, until: u64) -> BTreeMap<Keeper, u64> {
     ran
 }
 
-/// Time of each handler from one start to the next, on the average.
+/// Returns the mean time of each handler from one start to the next.
 fn usual(spans: &[Span], starts: &[u64]) -> BTreeMap<Keeper, u64> {
     let (Some(from), Some(until)) = (starts.first(), starts.last()) else { return BTreeMap::new() };
     let intervals = (starts.len() as u64 - 1).max(1);
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(by, [(Keeper::Handler(7), 10, 90), (Keeper::Lock(0x80), 2, 40)]);
     }
 
-    /// A loop of 500 cycles, into which a handler of 80 comes now and then; once it is long by itself.
+    /// A loop of 500 cycles, interrupted sometimes by a handler of 80 cycles; once it is long by itself.
     #[test]
     fn what_ran_since_the_start_before_delayed_a_loop() {
         let (mut log, mut starts, mut now) = (Log::default(), vec![0], 0);

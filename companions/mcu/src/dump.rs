@@ -7,7 +7,7 @@ use vcd::{IdCode, TimescaleUnit, Value, Writer};
 
 use super::run::McuPins;
 
-/// The pins of a run from reset to its end, in nanoseconds.
+/// Returns a value change dump of the pins of a run from reset to its end, in nanoseconds.
 ///
 /// # Errors
 /// None in practice: it is written into memory.
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_to_the_nanosecond() {
-        // 7.3728 MHz: no cycle lies on a whole nanosecond but by rounding.
+        // 7.3728 MHz: no cycle lies on a whole nanosecond, except by rounding.
         let ns = |cycle: i64| (cycle * 1_000_000_000 + 3_686_400) / 7_372_800;
         let cycles: Vec<i64> =
             (0..200).flat_map(|k| [1_000 + k * 7_373 + k % 7, 1_040 + k * 7_373 + k % 5]).collect();

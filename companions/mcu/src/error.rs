@@ -1,4 +1,4 @@
-//! Why a microcontroller could not be simulated.
+//! Errors of simulating a microcontroller.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use jitterlab_model::firmware::CodeLocation;
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Warning};
 
-/// Why nothing was simulated or measured, as far as callers decide by it ([`Error::case_of`]).
+/// Cases of failure that callers distinguish ([`Error::case_of`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// A program or library is not installed.
     Missing,
-    /// A compiler refused a program; its words.
+    /// A compiler refused a program; its message.
     NotCompiled(String),
-    /// The pin showed too little; what else was seen, which may be the reason.
+    /// The pin showed too little; further findings, which may be the reason.
     Silent(Vec<Warning>),
-    /// The simulated processor did something that no processor can.
+    /// The simulated processor cannot continue.
     Crashed,
 }
 
-/// Whether it is only that something is not installed.
+/// True if the error is only that something is not installed.
 pub fn is_missing(error: &Error) -> bool {
     error.is(Trouble::Missing)
 }
 
-/// What a firmware takes that its chip has not.
+/// Memory that a firmware needs and its chip does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
-    /// So many bytes of flash.
+    /// Bytes of flash.
     Flash(u32),
-    /// More flash than there is: how much, the linker does not say.
+    /// More flash than the chip has; the linker does not report the amount.
     MoreFlash,
-    /// So many bytes of memory for its variables, without the stack.
+    /// Bytes of memory for its variables, without the stack.
     Variables(u32),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Takes {
     }
 }
 
-/// A place in a firmware.
+/// A location in a firmware, for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct At(pub Box<CodeLocation>);
 
@@ -61,7 +61,7 @@ impl fmt::Display for At {
     }
 }
 
-/// What no processor can do.
+/// Reason why a processor cannot continue, for display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault(pub log::Fault);
 
@@ -85,34 +85,34 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A program that mostly sleeps is no endless loop.
+/// Returns the reason for a program that mostly sleeps, which is no endless loop.
 pub(super) fn asleep(share: f64) -> String {
     format!(", and it had slept {:.0} % of the time", share * 100.0)
 }
 
-/// A file that ends too early.
+/// A truncated file.
 pub(super) const CUT_OFF: &str = "it is cut off";
-/// A file whose segments hold more than itself.
+/// A file whose segments together exceed its size.
 pub(super) const OVERLAPS: &str = "its segments overlap";
-/// A recording that ends later than can be said.
+/// A recording that ends later than a time can represent.
 pub(super) const TOO_LONG: &str = "its times are beyond what can be simulated";
-/// A recording whose times go back.
+/// A recording with times that go back.
 pub(super) const BACKWARDS: &str = "a time in it is earlier than the one before";
-/// A signal that is neither high nor low.
+/// Returns the reason for a signal that is neither high nor low.
 pub(super) fn no_level(pin: Pin, at_ns: u64) -> String {
     format!("{pin} is neither high nor low from {} on", Exact(at_ns.min(i64::MAX as u64) as i64))
 }
 /// A file without code.
 pub(super) const NO_CODE: &str = "it holds no code";
 
-/// A firmware whose addresses are not the chip's.
+/// Returns the reason for a firmware with addresses outside the chip's memories.
 pub(super) fn elsewhere(mcu: &str) -> String {
     format!("it does not lie in the memories of the {mcu}, but is for another chip")
 }
-/// A firmware for an ARM that is none of those here.
+/// A firmware for an ARM chip that is not simulated.
 pub(super) const OTHER_ARM: &str = "of the chips with an ARM the rp2040 is simulated, and it does not lie in its memories but is for another one";
 
-/// A file for another processor, by the number in its header.
+/// Returns the reason for a file for another processor, by the number in its header.
 pub(super) fn other_processor(machine: u16) -> String {
     let kind = match machine {
         object::elf::EM_X86_64 | object::elf::EM_386 => "this computer's own processor",

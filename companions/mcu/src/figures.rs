@@ -1,11 +1,11 @@
-//! What was measured on a simulated microcontroller, for those who show it.
+//! Results of measurements on a simulated microcontroller, for display.
 
 use serde::Serialize;
 
 use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 
-/// How the time services of `mcu/` use the timer.
+/// Strategy of the time services of `mcu/` for using the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -18,10 +18,10 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All of them, the paper's first.
+    /// All strategies, the paper's first.
     pub const ALL: [Strategy; 3] = [Strategy::Periodic, Strategy::SingleShot, Strategy::Anchored];
 
-    /// The name used in options, tables and files.
+    /// Returns the name used in options, tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Strategy::Periodic => "periodic",
@@ -48,26 +48,26 @@ impl std::str::FromStr for Strategy {
     }
 }
 
-/// What it costs to be told of one periodic event, in memory and in time.
+/// Cost of one periodic event, in memory and in time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CostFigures {
-    /// Whose time service.
+    /// Name of the time service.
     pub name: String,
-    /// What the program takes above one that only starts and sleeps, its alarm included.
+    /// Memory of the program beyond one that only starts and sleeps, including its alarm.
     pub size: Size,
-    /// Cycles to program the timer for the next event, where that is done.
+    /// Cycles to program the timer for the next event, if that is done.
     pub programming_cycles: Option<u64>,
     /// Cycles of the longest interrupt, from its entry to its end: an event with a handler that moves a pin.
     pub longest_interrupt_cycles: u64,
-    /// Interrupts a second.
+    /// Interrupts per second.
     pub interrupts_per_s: f64,
     /// Share of the time in interrupts, 0 to 1.
     pub interrupt_share: f64,
     /// Share of the time asleep, 0 to 1.
     pub asleep_share: f64,
-    /// Shortest distance of two events minus the period.
+    /// Shortest distance of two events minus the period, in microseconds.
     pub min_error_us: f64,
-    /// Longest distance minus the period.
+    /// Longest distance minus the period, in microseconds.
     pub max_error_us: f64,
 }
 
@@ -76,89 +76,89 @@ pub struct CostFigures {
 pub struct AlarmFigures {
     /// The strategy.
     pub strategy: Strategy,
-    /// Whether compare registers held the period itself, one count too long, as the paper's equation 1 reads.
+    /// True if compare registers held the period itself, one count too long, as in the paper's equation 1.
     pub compare_as_paper: bool,
-    /// Divides the processor's clock.
+    /// Divider of the processor's clock.
     pub prescaler: u16,
-    /// Counts of the timer a second.
+    /// Counts of the timer per second.
     pub timer_hz: f64,
-    /// The alarm's period.
+    /// The alarm's period, in microseconds.
     pub period_us: u32,
-    /// Events measured.
+    /// Number of events measured.
     pub events: u32,
-    /// Mean distance of the events.
+    /// Mean distance of the events, in microseconds.
     pub mean_period_us: f64,
-    /// Shortest distance minus the period.
+    /// Shortest distance minus the period, in microseconds.
     pub min_error_us: f64,
-    /// Longest distance minus the period.
+    /// Longest distance minus the period, in microseconds.
     pub max_error_us: f64,
     /// Distance of the last event from the first, minus as many periods, in counts of the timer.
     pub total_error_counts: f64,
-    /// Interrupts a second, from the beginning to the last event.
+    /// Interrupts per second, from the beginning to the last event.
     pub interrupts_per_s: f64,
     /// Cycles spent in interrupts for each event, the ticks between events included.
     pub cycles_per_event: f64,
-    /// Cycles of the shortest interrupt: a tick with nothing due, where there are any.
+    /// Cycles of the shortest interrupt: a tick with nothing due, if there are any.
     pub shortest_interrupt_cycles: u64,
     /// Cycles of the longest interrupt.
     pub longest_interrupt_cycles: u64,
-    /// Share of the time asleep, 0 to 1: the energy that is saved.
+    /// Share of the time asleep, 0 to 1, which saves energy.
     pub asleep_share: f64,
-    /// What the whole program takes.
+    /// Memory of the whole program.
     pub size: Size,
 }
 
 impl AlarmFigures {
-    /// Mean period minus the requested one, in microseconds.
+    /// Returns the mean period minus the requested one, in microseconds.
     pub fn mean_error_us(&self) -> f64 {
         self.mean_period_us - f64::from(self.period_us)
     }
 }
 
-/// What interrupted a thread, by how long.
+/// Interruptions of a thread of one length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Interruption {
-    /// Cycles that a round took longer than an undisturbed one.
+    /// Cycles by which a round took longer than an undisturbed one.
     pub cycles: u64,
-    /// Rounds that did.
+    /// Number of such rounds.
     pub rounds: u64,
 }
 
-/// A thread that wants to be left alone, under one strategy.
+/// A thread that should not be disturbed, under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ThreadFigures {
     /// The strategy.
     pub strategy: Strategy,
-    /// Cycles of an undisturbed round; all of them take the same.
+    /// Cycles of an undisturbed round, all of which take the same.
     pub round_cycles: u64,
-    /// Rounds measured.
+    /// Number of rounds measured.
     pub rounds: u64,
     /// Mean length of a round.
     pub mean_ns: f64,
     /// Standard deviation of the length of a round.
     pub standard_deviation_ns: f64,
-    /// What the others were longer by, shortest first.
+    /// Interruptions of the other rounds, shortest first.
     pub interruptions: Vec<Interruption>,
-    /// Cycles of an alarm's event whose handler does nothing, from the interrupt's entry to its end.
+    /// Cycles of an alarm's event with an empty handler, from the interrupt's entry to its end.
     pub event_cycles: u64,
-    /// Cycles of a tick with nothing due, for the strategy that has any.
+    /// Cycles of a tick with nothing due, for the strategy that has ticks.
     pub tick_cycles: Option<u64>,
 }
 
-/// A delay that a thread asks for again and again, each time at another place between two ticks.
+/// A repeated delay of a thread, each time at another position between two ticks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DelayFigures {
     /// The strategy.
     pub strategy: Strategy,
-    /// Its tick, for the strategy that has one.
+    /// Its tick in microseconds, for the strategy that has one.
     pub tick_us: Option<u32>,
-    /// The delay asked for.
+    /// The requested delay, in microseconds.
     pub asked_us: u32,
-    /// How often.
+    /// Number of delays.
     pub delays: u64,
-    /// The shortest that came of it.
+    /// The shortest actual delay, in microseconds.
     pub shortest_us: f64,
-    /// The longest.
+    /// The longest actual delay, in microseconds.
     pub longest_us: f64,
 }
 
@@ -170,63 +170,63 @@ pub enum TimerKind {
     Tick,
     /// An interrupt for each event (one-shot timers).
     SingleShot,
-    /// Served where the program asks, and at the latest by a tick (Aron and Druschel).
+    /// Events served when the program asks, and at the latest by a tick (Aron and Druschel).
     Soft,
-    /// An interrupt that may come later, for all that is due by then (Tsafrir and others).
+    /// One interrupt, which may come later, for all events due by then (Tsafrir and others).
     Smart,
-    /// The same, and served where the program asks before (Goel and others).
+    /// Such an interrupt, with events also served earlier when the program asks (Goel and others).
     Firm,
 }
 
 impl TimerKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [TimerKind; 5] =
         [TimerKind::Tick, TimerKind::SingleShot, TimerKind::Soft, TimerKind::Smart, TimerKind::Firm];
 
-    /// Whether its events may be late on purpose.
+    /// True if its events may be late on purpose.
     #[must_use]
     pub const fn is_lenient(self) -> bool {
         !matches!(self, TimerKind::SingleShot)
     }
 
-    /// Whether the program asks for what is due.
+    /// True if the program asks for due events.
     #[must_use]
     pub const fn is_asked(self) -> bool {
         matches!(self, TimerKind::Soft | TimerKind::Firm)
     }
 }
 
-/// Three alarms of one period whose events lie close to each other, under one kind of timer.
+/// Three alarms of one period with events close to each other, under one kind of timer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NearbyFigures {
     /// The kind.
     pub kind: TimerKind,
-    /// By how much its events may be late on purpose, or its tick; `None` where neither is.
+    /// Permitted lateness of its events, or its tick, in microseconds; `None` if it has neither.
     pub lenient_us: Option<u32>,
-    /// Events that were served.
+    /// Number of events served.
     pub events: u64,
-    /// Interrupts in a second.
+    /// Interrupts per second.
     pub interrupts_per_s: f64,
-    /// Share of the time spent in interrupts; handlers that are served where the program asks are not in it.
+    /// Share of the time spent in interrupts; handlers served when the program asks are excluded.
     pub interrupt_share: f64,
-    /// By how much the first handler began after its due time, which counts from where the alarm was asked for: least, ...
+    /// Lateness of the handlers in microseconds, counted from the request of the alarm: the smallest,
     pub earliest_us: f64,
-    /// ... median ...
+    /// the median,
     pub median_us: f64,
-    /// ... and most.
+    /// and the largest.
     pub latest_us: f64,
 }
 
-/// What the program of the paper's figure 3 says under one strategy: an alarm, a delay of one period more than it has events,
-/// and a chronometer around that.
+/// Output of the program of the paper's figure 3 under one strategy: an alarm, a delay of one more period
+/// than the alarm has events, and a chronometer around that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServicesSaid {
     /// The strategy.
     pub strategy: Strategy,
     /// The alarm's period.
     pub period_us: u32,
-    /// Its events.
+    /// Number of its events.
     pub events: u32,
-    /// What the program printed.
+    /// Printed output of the program.
     pub said: String,
 }

@@ -1,4 +1,4 @@
-//! Firmware made from the programs under `mcu/programs` with the traits one asks for.
+//! Firmware built from the programs under `mcu/programs` with chosen traits.
 use std::path::PathBuf;
 
 use jitterlab_chip::arm::rp2040;
@@ -13,31 +13,32 @@ use crate::figures::{Strategy, TimerKind};
 /// The prescalers of timer 1.
 pub const PRESCALERS: [u16; 5] = [1, 8, 64, 256, 1024];
 
-/// A chip, its clock, and how its timer is used.
+/// A chip, its clock, and the use of its timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
     /// The chip, as avr-gcc and simavr name it.
     pub mcu: String,
-    /// Its clock.
+    /// Its clock, in Hz.
     pub clock_hz: u32,
-    /// Divides the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 what its timer makes of it.
+    /// Divider of the clock for timer 1: one of [`PRESCALERS`]; on the RP2040 the divider that its timer gives.
     pub prescaler: u16,
-    /// How the time services use the timer.
+    /// Strategy of the time services.
     pub strategy: Strategy,
-    /// Longest period of an alarm; decides whether counting in software is compiled in.
+    /// Longest period of an alarm, in microseconds; decides whether counting in software is compiled in.
     pub max_period_us: u32,
-    /// Tick of the strategy periodic.
+    /// Tick of the strategy periodic, in microseconds.
     pub tick_us: u32,
-    /// Whether periods may be inexact (the trait `INEXACT`), as the paper's are; else what is not kept is refused.
+    /// True if periods may be inexact (the trait `INEXACT`), as the paper's are; otherwise the library
+    /// refuses periods that it cannot keep.
     pub inexact: bool,
-    /// Whether compare registers hold the period itself, as the paper's equation 1 reads, one count too long.
+    /// True if compare registers hold the period itself, one count too long, as in the paper's equation 1.
     pub compare_as_paper: bool,
 }
 
 impl Board {
-    /// The paper's chip at 7.3728 MHz with everything set ideally for one period, as its table 1 was measured: the tick is
-    /// the period and so is the longest period, and both are rounded to counts. (The 100 us at 7200 Hz of that table are below one count, against the
-    /// paper's own equation 1: there it is one count.)
+    /// Creates the paper's chip at 7.3728 MHz with everything set ideally for one period, as in its table 1.
+    /// The tick and the longest period both equal the period, rounded to counts. (The 100 us at 7200 Hz of
+    /// that table are below one count, against the paper's own equation 1: there it is one count.)
     pub fn ideal(strategy: Strategy, prescaler: u16, period_us: u32) -> Self {
         let board = Board {
             mcu: String::new(),
@@ -52,7 +53,7 @@ impl Board {
         board.on("atmega128", 7_372_800)
     }
 
-    /// The same on another chip, with another clock.
+    /// Changes the chip and the clock.
     #[must_use]
     pub fn on(self, mcu: &str, clock_hz: u32) -> Self {
         let one_count_us =
@@ -66,23 +67,23 @@ impl Board {
         }
     }
 
-    /// Whether it is the one with an ARM.
+    /// True if its chip is the RP2040.
     pub fn is_rp2040(&self) -> bool {
         self.mcu == rp2040::NAME
     }
 
-    /// The pins that show events and the request for them.
+    /// Returns the pins that show events and the request for them.
     pub fn marks(&self) -> [&'static str; 2] {
         if self.is_rp2040() { ["GP2", "GP3"] } else { ["B0", "B1"] }
     }
 
-    /// The tick of a single shot beyond 16 bits: 10 ms, or what the hardware holds.
+    /// Returns the tick of a single shot beyond 16 bits: 10 ms, or the longest that the hardware counts.
     pub fn software_tick_us(&self) -> u32 {
         let longest = 65_535 * u64::from(self.prescaler) * 1_000_000 / u64::from(self.clock_hz.max(1));
         longest.clamp(1, 10_000) as u32
     }
 
-    /// Counts of the timer in a second.
+    /// Returns the counts of the timer per second.
     pub fn timer_hz(&self) -> f64 {
         f64::from(self.clock_hz) / f64::from(self.prescaler)
     }
@@ -91,38 +92,38 @@ impl Board {
 /// One of the programs under `mcu/programs`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Program {
-    /// The paper's figure 4: `events` events of an alarm, handled at pin B0, asked for at pin B1.
+    /// The paper's figure 4: `events` events of an alarm, handled at pin B0, requested at pin B1.
     PeriodicAlarm {
         /// Interval of the alarm.
         period_us: u32,
         /// Number of events.
         events: u32,
     },
-    /// The paper's figure 3: clock, alarm, delay and chronometer; prints what they say.
+    /// The paper's figure 3: clock, alarm, delay and chronometer, which it prints.
     TimeServices {
         /// Interval of the alarm.
         period_us: u32,
         /// Number of events.
         events: u32,
     },
-    /// A delay again and again, each at another place between two ticks; pin B0 is high meanwhile.
+    /// A repeated delay, each at another position between two ticks; pin B0 is high meanwhile.
     Delays {
-        /// How long.
+        /// Length of the delay, in microseconds.
         time_us: u32,
     },
-    /// Three alarms of 10 ms whose events lie close to each other, beside a program that works.
+    /// Three alarms of 10 ms with events close to each other, and a program that works.
     NearbyAlarms {
-        /// How their events are timed, and whether the program asks for them.
+        /// Kind of timer for their events, which also decides whether the program asks for them.
         kind: TimerKind,
     },
     /// The paper's figure 6: a thread lets leds glow, its rounds at pin B0, and an alarm changes the intensities.
     GlowingLeds {
         /// Interval of the alarm.
         period_us: u32,
-        /// Leaves the handler empty, so that what the time services cost shows alone.
+        /// True for an empty handler, which shows the cost of the time services alone.
         empty_handler: bool,
     },
-    /// One endless alarm and nothing else: what the library costs.
+    /// One endless alarm and nothing else: the cost of the library.
     OneAlarm {
         /// Interval of the alarm.
         period_us: u32,
@@ -132,7 +133,7 @@ pub enum Program {
         /// Their intervals, five at most.
         periods_us: Vec<u32>,
     },
-    /// The same with its handler in the interrupt.
+    /// One endless alarm with its handler in the interrupt.
     InlineAlarm {
         /// Interval of the alarm.
         period_us: u32,
@@ -146,7 +147,7 @@ pub enum Program {
     Empty,
     /// Programs the timer for the next event once; pin B0 is high meanwhile.
     Reprogramming,
-    /// The same event without the library: asked of `millis()` of the Arduino core again and again.
+    /// The same event without the library, by polling `millis()` of the Arduino core.
     ArduinoMillis {
         /// Time between events.
         period_us: u32,
@@ -159,7 +160,7 @@ pub enum Program {
 }
 
 impl Program {
-    /// Its file without `.cc`.
+    /// Returns its file name without `.cc`.
     pub const fn name(&self) -> &'static str {
         match self {
             Program::PeriodicAlarm { .. } => "periodic_alarm",
@@ -220,26 +221,26 @@ impl Program {
     }
 }
 
-/// A firmware that was built.
+/// A built firmware.
 #[derive(Debug, Clone)]
 pub struct Firmware {
-    /// The file that goes onto the chip.
+    /// The file to flash onto the chip.
     pub elf: PathBuf,
-    /// What it was built for.
+    /// Its board.
     pub board: Board,
-    /// What it was built from.
+    /// Its program.
     pub program: Program,
-    /// What it takes.
+    /// Its size in the chip's memories.
     pub size: Size,
 }
 
-/// The cross compiler with the library's sources; its results vanish with it.
+/// The cross compiler with the library's sources; its output files are deleted with it.
 pub struct Compiler {
     directory: Scratch,
 }
 
 impl Compiler {
-    /// Checks that the compiler for AVR is there.
+    /// Checks that the compiler for AVR is installed.
     ///
     /// # Errors
     /// [`Trouble::Missing`] without avr-g++ or avr-libc; a temporary directory that cannot be written.
@@ -249,7 +250,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// Checks that the compiler for a board is there.
+    /// Checks that the compiler for a board is installed.
     ///
     /// # Errors
     /// As [`Compiler::new`].
@@ -269,7 +270,7 @@ impl Compiler {
         Ok(Compiler { directory })
     }
 
-    /// The compiler is a package without its library.
+    /// Checks for the C library, which is a package separate from the compiler.
     fn check_libc(&self) -> Result<(), Error> {
         let probe = self.directory.path().join("probe.cc");
         std::fs::write(&probe, "#include <avr/io.h>\n").map_err(Error::file("write", &probe))?;
@@ -284,7 +285,7 @@ impl Compiler {
         }
     }
 
-    /// Builds a program for a board. Several threads may build at once.
+    /// Builds a program for a board. Several threads may build at the same time.
     ///
     /// # Errors
     /// [`Trouble::NotCompiled`] with the compiler's words, such as the library's own when a board breaks equation 1.
@@ -293,7 +294,7 @@ impl Compiler {
         self.build_file(&source.display().to_string(), program, board)
     }
 
-    /// Builds a source file of one's own, as if it were `program`.
+    /// Builds a user's source file as if it were `program`.
     ///
     /// # Errors
     /// As [`Compiler::build`].
@@ -331,7 +332,8 @@ impl Compiler {
     }
 }
 
-/// The Arduino core, whole, as its own tools build it: what a sketch does not use is left out by the linker.
+/// Returns the arguments for the complete Arduino core, as its own tools build it: the linker drops the parts
+/// that a sketch does not use.
 fn arduino_core() -> Result<Vec<String>, Error> {
     let avr = tools::arduino_core()?;
     let (core, variant) = (avr.join("cores/arduino"), avr.join("variants/standard"));
@@ -342,17 +344,17 @@ fn arduino_core() -> Result<Vec<String>, Error> {
     }
     files.sort();
     let of = |ending: &'static str| files.iter().filter(move |f| f.ends_with(ending)).cloned();
-    // Debian's compiler leaves DECIMAL_DIG out in C++, where the core's WString.cpp wants it.
+    // Debian's compiler does not define DECIMAL_DIG in C++, which the core's WString.cpp needs.
     let mut arguments: Vec<String> =
         ["-w", "-DARDUINO=10819", "-DDECIMAL_DIG=__DECIMAL_DIG__"].map(String::from).into();
     arguments.extend([&core, &variant].map(|d| format!("-I{}", d.display())));
     arguments.extend(of(".cpp"));
-    // Of the C++ compiler's driver, a language holds for one file.
+    // The driver of the C++ compiler applies a language option to the following file only.
     arguments.extend(of(".c").flat_map(|file| ["-xc".into(), file]));
     Ok(arguments)
 }
 
-/// The C++ class of a strategy.
+/// Returns the C++ class of a strategy.
 const fn class(strategy: Strategy) -> &'static str {
     match strategy {
         Strategy::Periodic => "Periodic",

@@ -1,17 +1,18 @@
-//! A program that does not fit on its chip: what the linker means.
+//! Linker errors for a program that does not fit on its chip.
 
 use jitterlab_chip::avr::chips::Chip;
 use jitterlab_model::Error;
 
 use super::error::{Takes, Trouble};
 
-/// What avr-ld says where variables do not fit: before it stands the address at which they would end, with this added to data addresses.
+/// Text of avr-ld if variables do not fit. The address before it is where they would end, with the following
+/// constant added as for all data addresses.
 const VARIABLES: &str = "within region `data'";
 const DATA: u32 = 0x80_0000;
-/// Where code does not fit.
+/// Text of avr-ld if code does not fit.
 const CODE: &str = "fit in region `text'";
 
-/// The linker's words in ours, where it is that; any other error as it is.
+/// Returns a plain error for these linker messages, and any other error unchanged.
 pub(super) fn explain(error: Error, mcu: &str) -> Error {
     let Some(Trouble::NotCompiled(message)) = error.case_of() else { return error };
     let Some(chip) = Chip::named(mcu) else { return error };

@@ -1,4 +1,4 @@
-//! Firmware as people have it, an ELF file, Intel HEX or UF2, read into what goes onto the chip.
+//! Firmware files (ELF, Intel HEX or UF2), read into an image for the chip.
 
 use std::path::Path;
 
@@ -13,29 +13,29 @@ use object::{LittleEndian, Object, ObjectSection, ObjectSymbol};
 
 use super::uf2;
 
-/// A firmware and what it says about itself.
+/// A firmware with the data in its file about itself.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
-    /// What goes onto the chip.
+    /// The image for the chip.
     pub image: Image,
     /// The chip's name: from avr-libc's note, or simavr's section.
     pub mcu: Option<String>,
-    /// The clock's frequency: from simavr's section.
+    /// The clock's frequency in Hz: from simavr's section.
     pub clock_hz: Option<u32>,
-    /// What it takes of the chip's memories.
+    /// Its size in the chip's memories.
     pub size: Size,
-    /// It says that it is for an AVR.
+    /// True if the file is marked as one for an AVR.
     pub is_avr: bool,
-    /// The file's bytes, if it is an ELF file: who looks for names of functions and lines finds them there.
+    /// The file's bytes, if it is an ELF file, for names of functions and lines.
     pub elf: Option<Vec<u8>>,
 }
 
-/// Where avr-gcc puts what is not flash: see its linker scripts.
+/// Address ranges of avr-gcc for everything but flash: see its linker scripts.
 pub(super) const DATA: u32 = 0x80_0000;
 const EEPROM: u32 = 0x81_0000;
 const FUSES: u32 = 0x82_0000;
 const LOCK: u32 = 0x83_0000;
-/// No file is larger: what debuggers read takes the most of it.
+/// Size of the largest file; most of it is debug data.
 const LARGEST_BYTES: u64 = 64 << 20;
 
 /// Reads a firmware.
@@ -75,7 +75,7 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     }
     let mut image = Image::default();
     let mut size = Size::default();
-    // Each byte of the file goes to one place: else a small file would take a lot of memory.
+    // Each byte of the file may be used once: otherwise a small file could need a lot of memory.
     let mut left = bytes.len();
     for segment in file.elf_program_headers() {
         if segment.p_type(LittleEndian) != PT_LOAD {
@@ -113,7 +113,8 @@ fn from_elf(bytes: Vec<u8>) -> Result<Loaded, String> {
     Ok(Loaded { image, mcu, clock_hz, size, is_avr: true, elf: Some(bytes) })
 }
 
-/// The note that avr-libc's start-up code leaves: a header of 16 bytes, the bounds of three memories, a table of offsets and strings.
+/// Returns the chip in the note of avr-libc's start-up code: a header of 16 bytes, the bounds of three
+/// memories, a table of offsets and strings.
 fn device_note(note: &[u8]) -> Option<String> {
     const MEMORIES: usize = 16 + 6 * 4;
     let word = |at: usize| Some(u32::from_le_bytes(note.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -122,14 +123,14 @@ fn device_note(note: &[u8]) -> Option<String> {
     text(name)
 }
 
-/// A string that ends with a zero.
+/// Returns a string that ends with a zero.
 fn text(bytes: &[u8]) -> Option<String> {
     let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
     let name = String::from_utf8(bytes[..end].to_vec()).ok()?;
     (!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric())).then_some(name)
 }
 
-/// What `AVR_MCU(speed, name)` of simavr's header leaves: bytes of tag, length, value.
+/// Returns chip and clock from the section of `AVR_MCU(speed, name)` in simavr's header: bytes of tag, length, value.
 fn simavr_notes(mut section: &[u8]) -> (Option<String>, Option<u32>) {
     const NAME: u8 = 1;
     const FREQUENCY: u8 = 2;
@@ -169,7 +170,7 @@ fn from_hex(content: &str) -> Result<Loaded, String> {
     without_names(image)
 }
 
-/// Of a file that holds nothing but what is flashed.
+/// Creates a firmware from a file that has only the flash contents.
 fn without_names(image: Image) -> Result<Loaded, String> {
     if image.flash.is_empty() {
         return Err(super::error::NO_CODE.to_owned());

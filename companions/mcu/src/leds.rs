@@ -1,10 +1,10 @@
-//! The paper's figure 7: what the time services do to a thread that wants to be left alone.
+//! The paper's figure 7: the effect of the time services on a thread that should not be disturbed.
 use jitterlab_model::Error;
 
 use super::run::Reading;
 use super::{Board, Compiler, Interruption, McuRun, Program, Setup, Strategy, ThreadFigures, simulate};
 
-/// The figure's conditions: 8 MHz, timer clock 125 kHz, tick 1 ms, alarm every 20 ms.
+/// Returns the figure's conditions: 8 MHz, timer clock 125 kHz, tick 1 ms, alarm every 20 ms.
 pub fn board(strategy: Strategy) -> Board {
     Board {
         mcu: "atmega128".into(),

@@ -1,5 +1,5 @@
-//! Where in a firmware an address is: its function, from the table of symbols, and its line, from debug data (DWARF, or the stabs that
-//! Debian's avr-gcc writes with plain `-g`).
+//! Location of an address in a firmware: its function, from the symbol table, and its line, from debug data
+//! (DWARF, or the stabs that Debian's avr-gcc writes with plain `-g`).
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -11,17 +11,18 @@ use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 type Slice<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 
-/// The names of a firmware.
+/// The names in a firmware.
 pub struct Names<'a> {
-    /// Address and name, in order.
+    /// Addresses and names of functions, in order.
     functions: Vec<(u32, String)>,
     dwarf: Option<RefCell<addr2line::Context<Slice<'a>>>>,
-    /// Address, file and line, in order.
+    /// Addresses, files and lines, in order.
     stabs: Vec<(u32, String, u16)>,
 }
 
 impl<'a> Names<'a> {
-    /// Of an ELF file; `vector` names a vector by its number. Without a file, or with one that is damaged, nothing has a name.
+    /// Reads the names of an ELF file; `vector` returns the name of a vector. Without a file, or with a
+    /// damaged one, there are no names.
     pub fn new(elf: Option<&'a [u8]>, vector: impl Fn(u8) -> Option<String>) -> Self {
         let nothing = Names { functions: Vec::new(), dwarf: None, stabs: Vec::new() };
         let Some(file) = elf.and_then(|bytes| ElfFile32::<LittleEndian>::parse(bytes).ok()) else {
@@ -36,7 +37,7 @@ impl<'a> Names<'a> {
             .symbols()
             .filter(code)
             .filter_map(|symbol| {
-                // Of an ARM's Thumb functions the last bit is set.
+                // The last bit of an ARM's Thumb function address is set.
                 let address = u32::try_from(symbol.address()).ok();
                 let address = if is_arm {
                     address.map(|a| a & !1)
@@ -64,7 +65,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// What is known of an address.
+    /// Returns the location of an address.
     pub fn place(&self, address: u32) -> CodeLocation {
         let before = self.functions.partition_point(|(begin, _)| *begin <= address);
         let function = before.checked_sub(1).map(|index| self.functions[index].1.clone());
@@ -88,13 +89,13 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Without the directories of whoever built it.
+/// Returns the file name without the directories of the build.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// The lines of stabs: entries of twelve bytes, of which those of lines count from the function they are in (the "stabs" document of
-/// binutils, chapters 2 and 6).
+/// Returns the lines of stabs. Entries have twelve bytes; addresses of lines are relative to the function
+/// they are in (the "stabs" document of binutils, chapters 2 and 6).
 fn stabs(entries: &[u8], strings: &[u8]) -> Vec<(u32, String, u16)> {
     const FUNCTION: u8 = 0x24;
     const LINE: u8 = 0x44;
@@ -111,7 +112,7 @@ fn stabs(entries: &[u8], strings: &[u8]) -> Vec<(u32, String, u16)> {
         };
         let value = u32::from_le_bytes([v0, v1, v2, v3]);
         match kind {
-            // The first entry of a unit tells how long its strings are.
+            // The first entry of a unit has the length of its strings.
             0 => unit += if lines.is_empty() && file.is_empty() { 0 } else { value as usize },
             FUNCTION if !text().is_empty() => function = value,
             LINE => lines.push((function.wrapping_add(value), file.clone(), u16::from_le_bytes([d0, d1]))),

@@ -1,19 +1,19 @@
-//! The timers of the EPOS paper's related work: soft, smart and firm ones, beside a tick and single shots.
+//! Timers of the EPOS paper's related work: soft, smart and firm ones, compared with a tick and single shots.
 use jitterlab_model::Error;
 
 use super::{Board, Compiler, Program, Setup, Strategy, cost, simulate};
 use crate::figures::{NearbyFigures, TimerKind};
 
-/// The period of the three alarms of the program.
+/// Period of the three alarms of the program, in microseconds.
 const PERIOD_US: u32 = 10_000;
-/// By how much each is asked to begin after it is armed.
+/// Requested time from arming each to its first event, in microseconds.
 const FIRST_US: [u32; 3] = [10_000, 10_300, 10_600];
-/// The tick of the kinds that have one, and how late an event may be on purpose.
+/// Tick of the kinds that have one, and permitted lateness of an event, in microseconds.
 pub const LENIENT_US: u32 = 1_000;
-/// How long it is measured.
+/// Length of the measurement, in seconds.
 const SECONDS: u64 = 5;
 
-/// The three alarms under one kind of timer.
+/// Measures the three alarms under one kind of timer.
 ///
 /// # Errors
 /// Firmware that does not build or run.

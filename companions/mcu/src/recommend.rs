@@ -1,4 +1,4 @@
-//! Which strategy and which prescaler: found by measuring every one of them, with all alarms in one firmware.
+//! Recommended strategy and prescaler: found by measuring all of them, with all alarms in one firmware.
 use jitterlab_model::Error;
 use serde::Serialize;
 
@@ -13,28 +13,28 @@ pub struct Choice {
     pub strategy: Strategy,
     /// The prescaler.
     pub prescaler: u16,
-    /// Tick of the strategy periodic: the greatest common divisor of the periods.
+    /// Tick of the strategy periodic in microseconds: the greatest common divisor of the periods.
     pub tick_us: Option<u32>,
-    /// Whether every distance of two events keeps its tolerance.
+    /// True if every distance of two events is within its tolerance.
     pub fits: bool,
-    /// The largest deviation of a distance from its period, of all alarms; `None` where nothing bounds it.
+    /// The largest deviation of a distance from its period in microseconds, over all alarms; `None` if it is unbounded.
     pub worst_us: Option<f64>,
-    /// Why it cannot be used at all.
+    /// Reason why it cannot be used at all.
     pub overload: Option<Overload>,
-    /// Share of the processor that interrupts and handlers take, 0 to 1.
+    /// Share of the processor used by interrupts and handlers, 0 to 1.
     pub busy_share: f64,
-    /// Interrupts a second.
+    /// Interrupts per second.
     pub interrupts_per_s: f64,
-    /// The alarms as they were asked for.
+    /// The alarms, in the order of the request.
     pub alarms: Vec<WorstAlarm>,
 }
 
-/// The ways to use the timer for the periods that are needed.
+/// The ways to use the timer for the needed periods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct McuRecommendation {
     /// The chip.
     pub mcu: String,
-    /// Its clock.
+    /// Its clock, in Hz.
     pub clock_hz: u32,
     /// The longest stretch with interrupts off, in ns.
     pub lock_ns: i64,
@@ -44,12 +44,12 @@ pub struct McuRecommendation {
     pub choices: Vec<Choice>,
 }
 
-/// What is needed of a chip.
+/// Requirements on a chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// The chip.
     pub mcu: String,
-    /// Its clock.
+    /// Its clock, in Hz.
     pub clock_hz: u32,
     /// The alarms, five at most.
     pub needs: Vec<Need>,
@@ -66,8 +66,8 @@ impl Wanted {
     }
 }
 
-/// Measures every strategy with every prescaler; the best comes first: what fits, takes about the least of the processor,
-/// and is most exact.
+/// Measures every strategy with every prescaler, and returns the best first: one that fits, uses about the
+/// least of the processor, and is most exact.
 ///
 /// # Errors
 /// No need or too many, a period of nothing, a chip or clock that cannot be simulated.
@@ -124,8 +124,9 @@ fn choice(board: &Board, needs: &[Need], found: together::Judgement) -> Choice {
     }
 }
 
-/// What fits before what does not; of what fits, those that take about the least of the processor (a tenth more than the
-/// least at most), the most exact first; then the others by what they take. What does not fit, by how far it is off.
+/// Sorts those that fit before the others. Of those that fit, the ones that use about the least of the
+/// processor (at most a tenth more than the least) come first, ordered by exactness, then the rest by their
+/// use. Those that do not fit are ordered by their deviation.
 fn rank(choices: &mut [Choice]) {
     let least = choices.iter().filter(|c| c.fits).map(|c| c.busy_share).fold(f64::INFINITY, f64::min);
     let class = |c: &Choice| match c.fits {
@@ -139,10 +140,10 @@ fn rank(choices: &mut [Choice]) {
     });
 }
 
-/// Boards that equation 1 allows. A tick is worth a try only while it leaves time between two ticks.
+/// Returns the boards that equation 1 allows. A tick is tried only if it leaves time between two ticks.
 fn candidates(mcu: &str, clock_hz: u32, shortest: u32, longest: u32, tick_us: u32) -> Vec<Board> {
     let mut boards = Vec::new();
-    // The paper's single shot loses time at every event, and one that keeps its periods is anchored.
+    // The paper's single shot loses time at every event; one that keeps its periods is anchored.
     for strategy in [Strategy::Periodic, Strategy::Anchored] {
         for prescaler in PRESCALERS {
             let board = Board {

@@ -1,4 +1,4 @@
-//! From the log of a chip to what a person is told of it.
+//! Reports for the user from the log of a chip.
 
 use jitterlab_chip::log::Rest;
 use jitterlab_chip::{Chip, Keeper, Log, Stop, log};
@@ -8,7 +8,7 @@ use jitterlab_model::firmware::{Finding, FirmwareReport, Interrupts, InterruptsO
 
 use super::names::Names;
 
-/// Of a log with times of `clock_hz`.
+/// Creates the report of a log with times in periods of `clock_hz`.
 pub fn report(log: &Log, mcu: &str, clock_hz: u32, size: Size, names: &Names<'_>) -> FirmwareReport {
     FirmwareReport {
         mcu: mcu.into(),
@@ -43,13 +43,13 @@ fn interrupts(vector: &log::Vector) -> Interrupts {
     }
 }
 
-/// A cycle's time since reset, rounded to the nearest.
+/// Returns a cycle's time since reset in ns, rounded to the nearest.
 pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
     let hz = u128::from(clock_hz.max(1));
     ((u128::from(cycle) * 1_000_000_000 + hz / 2) / hz) as i64
 }
 
-/// What a person has to know.
+/// Returns the warnings from a log.
 pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
     let found = log.findings.iter().map(|finding| match *finding {
@@ -127,7 +127,7 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
     asleep.into_iter().chain(found).chain(lost).chain(watchdog).map(Warning::Firmware).collect()
 }
 
-/// Handler or lock that kept everything else waiting at a moment, where that was recorded.
+/// Returns the handler or lock that made everything else wait at a moment, if that was recorded.
 fn keeper_at(log: &Log, cycle: u64) -> Option<Keeper> {
     let ended = log.spans.partition_point(|span| span.end < cycle);
     log.spans[ended..].iter().take(8).find(|span| span.begin <= cycle).map(|span| span.keeper)

@@ -1,4 +1,4 @@
-//! One firmware to be measured: somebody's own by its pins, or an alarm of the time services.
+//! Request to measure one firmware: the user's own by its pins, or an alarm of the time services.
 
 use std::path::{Path, PathBuf};
 
@@ -14,57 +14,57 @@ use super::simulator::{Length, Recording, Setup, simulate};
 use super::sweep::{self, Cell};
 use super::{SerialText, StimulusSpec, Strategy};
 
-/// The prescaler where none is asked for.
+/// Default prescaler.
 const PRESCALER: u16 = 64;
-/// The period of an alarm where none is asked for, in ns.
+/// Default period of an alarm, in ns.
 const PERIOD_NS: i64 = 10_000_000;
-/// The simulated time of somebody's own firmware where none is asked for, in ns.
+/// Default simulated time of the user's own firmware, in ns.
 const DURATION_NS: i64 = 10_000_000_000;
 
-/// What the firmware is made of.
+/// Source of the firmware.
 #[derive(Debug, Clone)]
 pub enum Subject {
     /// A program with one periodic alarm of the time services.
     OwnAlarm,
-    /// Somebody's firmware, measured by its pins; none are those that it drives.
+    /// The user's firmware, measured by its pins; an empty list means the pins that it drives.
     Elf(PathBuf, Vec<Pin>),
-    /// Somebody's program in C++, built with the time services and measured by its pins.
+    /// The user's program in C++, built with the time services and measured by its pins.
     Source(PathBuf, Vec<Pin>),
 }
 
-/// A measurement of one firmware. What is `None` is set ideally, or taken from the firmware.
+/// A measurement of one firmware. A `None` is replaced by an ideal value, or by one from the firmware.
 #[derive(Debug, Clone)]
 pub struct McuRequest {
-    /// What is measured.
+    /// The firmware to measure.
     pub subject: Subject,
-    /// Which edges begin an activation.
+    /// Kind of the edges that begin an activation.
     pub edge: EdgeKind,
     /// The chip.
     pub mcu: Option<String>,
-    /// Its clock.
+    /// Its clock, in Hz.
     pub clock_hz: Option<u32>,
-    /// The period: one for all pins, or one for each; none takes the mean distance of the edges.
+    /// The period: one for all pins, or one for each; an empty list takes the mean distance of the edges.
     pub periods: Vec<ExactPeriod>,
-    /// What comes to pins from outside, of somebody's own firmware.
+    /// Levels at pins from outside, for the user's own firmware.
     pub stimuli: Vec<StimulusSpec>,
-    /// Text that comes to the first serial port.
+    /// Text received by the first serial port.
     pub serial: Option<SerialText>,
-    /// Simulated time at most, in ns, of somebody's own firmware.
+    /// Largest simulated time in ns, for the user's own firmware.
     pub duration_ns: Option<i64>,
-    /// How the time services use the timer.
+    /// Strategy of the time services.
     pub strategy: Strategy,
-    /// Divides the clock for timer 1; none is 64, or what the RP2040's timers have.
+    /// Divider of the clock for timer 1; by default 64, or the divider of the RP2040's timers.
     pub prescaler: Option<u16>,
     /// The trait `TICK`, in us.
     pub tick_us: Option<u32>,
     /// The trait `MAX_PERIOD`, in us.
     pub max_period_us: Option<u32>,
-    /// Events of the alarm.
+    /// Number of events of the alarm.
     pub events: u32,
 }
 
 impl McuRequest {
-    /// Builds what has to be built, and simulates it.
+    /// Builds the firmware if necessary, and simulates it.
     ///
     /// # Errors
     /// Something is not installed, the firmware does not build or run, or its pin shows too little.
@@ -77,7 +77,7 @@ impl McuRequest {
                     None => Program::Empty,
                 };
                 let board = self.board()?;
-                // What it builds goes with it.
+                // The compiler's output files are deleted with it.
                 let compiler = Compiler::for_board(&board)?;
                 let firmware = compiler.build_file(&source.display().to_string(), &program, &board)?;
                 self.by_pins(source, &firmware.elf, pins, Some(&board))
@@ -119,7 +119,7 @@ impl McuRequest {
         };
         let of_file =
             || named.file_stem().map_or("firmware".into(), |stem| stem.to_string_lossy().into_owned());
-        // What jitterlab builds ends by itself after its events; other firmware that falls silent has failed.
+        // Firmware built by jitterlab ends by itself after its events; other firmware that falls silent has failed.
         let ends_itself = board.is_some() && recording.log.stop == Stop::Asleep(Rest::Done);
         let mut runs = Vec::new();
         let mut silent = None;
@@ -149,9 +149,11 @@ impl McuRequest {
         Ok(run)
     }
 
-    /// The recording of a firmware, and which of its pins it drives often enough to be measured.
+    /// Records a firmware; returns the recording, and the indices of the pins that it drives often enough to
+    /// be measured.
     fn found(&self, setup: Setup) -> Result<(Recording, Vec<usize>), Error> {
-        /// Edges of all pins together that are kept: of more, those of the pins that were found by then are recorded alone.
+        /// Most edges of all pins together; if there are more, only the pins found by then are recorded, in
+        /// another simulation.
         const EDGES: u64 = 1 << 21;
         let recording = simulate(&Setup { all_pins: true, edges: Some(EDGES), ..setup.clone() })?;
         let found = recording.driven(self.edge);
@@ -163,7 +165,7 @@ impl McuRequest {
         Ok((simulate(&Setup { pins, ..setup })?, shown))
     }
 
-    /// The period of a pin, of `pins` in all.
+    /// Returns the period of a pin, of `pins` in all.
     fn period_of(&self, pin: usize, pins: usize) -> Result<Option<ExactPeriod>, Error> {
         match self.periods.as_slice() {
             [] => Ok(None),
@@ -178,7 +180,7 @@ impl McuRequest {
         whole_us(self.periods.first().map_or(PERIOD_NS, |period| period.rounded_ns()))
     }
 
-    /// The traits asked for: what is not asked for is set ideally for the period.
+    /// Returns the requested traits; the others are set ideally for the period.
     fn board(&self) -> Result<Board, Error> {
         let mcu = self.mcu.as_deref().unwrap_or_default();
         let (prescaler, usual_hz) = match mcu == rp2040::NAME {
@@ -197,7 +199,8 @@ impl McuRequest {
         Ok(board.on(&mcu, clock_hz))
     }
 
-    /// Its timer counts microseconds, and SysTick, for the strategy periodic, cycles.
+    /// Returns the divider of the RP2040, whose timer counts microseconds and whose SysTick, for the strategy
+    /// periodic, counts cycles.
     fn rp2040_prescaler(&self) -> Result<u16, Error> {
         if self.prescaler.is_some() {
             return Err(Error::bad_use(format!("the timers of the {} have no prescaler", rp2040::NAME))
@@ -213,7 +216,7 @@ impl McuRequest {
     }
 }
 
-/// A period in whole microseconds, as the alarms take it.
+/// Converts a period to whole microseconds, as the alarms take it.
 ///
 /// # Errors
 /// It is no such period.

@@ -17,21 +17,22 @@ use jitterlab_chip::{Pin, Stop};
 
 use super::{Recording, disturbance};
 
-/// How a pin's edges are read as activations.
+/// Interpretation of a pin's edges as activations.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// The task's name.
     pub name: String,
-    /// Which of the recorded pins.
+    /// Index of the recorded pin.
     pub pin: usize,
-    /// Which edges.
+    /// Kind of the edges.
     pub edge: EdgeKind,
-    /// Distance of the due times; `None` takes the mean distance of the edges.
+    /// Distance of the due times; `None` for the mean distance of the edges.
     pub period: Option<ExactPeriod>,
-    /// The cycle at which the program asked for its events, where it shows it: how long the first takes is said. Due times
-    /// count from the first event, since what comes before it is a phase and no latency: a tick that an alarm waits for.
+    /// The cycle at which the program requested its events, if it shows that; the time to the first event is then
+    /// reported. Due times count from the first event, since the time before it is a phase and not a latency: a
+    /// tick that an alarm waits for.
     pub requested_at: Option<u64>,
-    /// Until when events are due, in ns since reset; `None`: until the last one, of a program that ends by itself.
+    /// Time until which events are due, in ns since reset; `None` for the last event, of a program that ends by itself.
     pub due_until_ns: Option<i64>,
 }
 
@@ -40,8 +41,8 @@ pub struct Reading {
 pub struct McuRun {
     /// Its description.
     pub info: RunInfo,
-    /// One record an activation. Event n is activation n: nothing is skipped, so a clock that drifts shows as latency
-    /// that grows.
+    /// One record per activation. Event n is activation n: nothing is skipped, so a drifting clock shows as
+    /// growing latency.
     pub activations: Vec<Activation>,
     /// The pin.
     pub pin: Pin,
@@ -50,7 +51,8 @@ pub struct McuRun {
 }
 
 impl McuRun {
-    /// A pin that shows less than three activations, beside others: it missed what was due, where that is known.
+    /// Creates the run of a pin with fewer than three activations among others: it missed the due
+    /// activations, if their number is known.
     pub(super) fn of_silent(recording: &Recording, pin: Pin, reading: &Reading, duration_ns: i64) -> Self {
         let period_ns = reading.period.map_or(duration_ns, ExactPeriod::rounded_ns);
         let mut info = RunInfo::new(jitterlab_model::Bench::Mcu, "", [spec(reading, period_ns)]);
@@ -113,7 +115,7 @@ impl McuRun {
     }
 }
 
-/// Due times, exact in cycles: no rounding adds up.
+/// Due times, exact in cycles, without accumulated rounding.
 struct Grid {
     hz: u128,
     first: u64,
@@ -123,7 +125,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// From the first start on, by a period or the mean distance of the starts.
+    /// Creates a grid from the first start on, by a period or the mean distance of the starts.
     fn new(recording: &Recording, period: Option<ExactPeriod>, spans: &[(u64, u64)]) -> Self {
         let hz = u128::from(recording.clock_hz.max(1));
         let [first, last] = [spans[0].0, spans[spans.len() - 1].0];
@@ -137,20 +139,20 @@ impl Grid {
         Grid { hz, first, over: (over / divisor).max(1), under: under / divisor }
     }
 
-    /// The due time of an activation, rounded to the nearest nanosecond.
+    /// Returns the due time of an activation, rounded to the nearest nanosecond.
     fn due_ns(&self, index: u64) -> i64 {
         let scale = self.hz * self.under;
         let cycles = u128::from(self.first) * self.under + u128::from(index) * self.over;
         ((cycles * 1_000_000_000 + scale / 2) / scale) as i64
     }
 
-    /// The period, rounded to the nearest nanosecond.
+    /// Returns the period, rounded to the nearest nanosecond.
     fn period_ns(&self) -> i64 {
         let scale = self.hz * self.under;
         (((self.over * 1_000_000_000 + scale / 2) / scale) as i64).max(1)
     }
 
-    /// Whole periods from the first due time to a moment.
+    /// Returns the whole periods from the first due time to a moment.
     fn periods_until(&self, ns: i64) -> i64 {
         let first_ns = self.due_ns(0);
         let ahead = u128::from((ns - first_ns).max(0).unsigned_abs());
@@ -162,12 +164,12 @@ fn greatest_common_divisor(a: u128, b: u128) -> u128 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Several pins of one simulated run, a task each.
+/// Several pins of one simulated run, one task each.
 #[derive(Debug, Clone)]
 pub struct McuPins {
-    /// The description of the whole.
+    /// The description of the whole run.
     pub info: RunInfo,
-    /// Each pin, as the tasks of `info` are in order.
+    /// The pins, in the order of the tasks of `info`.
     pub pins: Vec<McuRun>,
 }
 
@@ -178,7 +180,7 @@ impl From<McuRun> for McuPins {
 }
 
 impl McuPins {
-    /// The pins of one recording: what is said of all is said once.
+    /// Joins the pins of one recording; warnings common to all are kept once.
     pub fn new(pins: Vec<McuRun>) -> Option<Self> {
         // A silent pin has no report of the firmware.
         let first = pins.iter().position(|pin| pin.info.firmware.is_some()).unwrap_or(0);
@@ -199,7 +201,7 @@ impl McuPins {
         Some(McuPins { info, pins })
     }
 
-    /// Writes them as a run file, and says where.
+    /// Writes them as a run file, and returns its path.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -211,7 +213,7 @@ impl McuPins {
         Ok(file.finish(&self.info)?.path)
     }
 
-    /// What the requirements come to, pin by pin.
+    /// Judges the requirements, pin by pin.
     #[must_use]
     pub fn decide(&self, file: String, requirements: &[Requirement]) -> Outlook {
         let tasks = self.info.tasks.iter().zip(&self.pins);
@@ -220,7 +222,7 @@ impl McuPins {
     }
 }
 
-/// Begin and end of each activation, in cycles.
+/// Returns the beginning and end of each activation, in cycles.
 fn spans(recording: &Recording, reading: &Reading) -> Vec<(u64, u64)> {
     let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
     reading.edge.spans(of_pin.map(|edge| LevelChange { at: edge.cycle, high: edge.high }))
@@ -257,9 +259,9 @@ fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: 
     if let (Some(first), Some(last)) = (activations.first(), activations.last()) {
         let executed = activations.len() as u64;
         let due_by_last = grid.periods_until(last.end_ns) + 1;
-        // What is due less than a period before the end may still come.
+        // An event due less than a period before the end may still come.
         let due_until = reading.due_until_ns.map_or(0, |end| grid.periods_until(end));
-        // Without a period that was asked for, silence is more than twice the longest distance that was seen.
+        // Without a requested period, a pin is silent after more than twice the longest observed distance.
         let apart = activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).max();
         let is_usual = |end: i64| end - last.start_ns <= 2 * apart.unwrap_or_default();
         let pauses = reading.period.is_none() && reading.due_until_ns.is_some_and(is_usual);
@@ -338,8 +340,8 @@ mod tests {
         assert_eq!(run.info.warnings, [Warning::FirstEvent { after_ns: 100_000, period_ns: 100_000 }]);
     }
 
-    /// A tick that the first event waits for is a phase: with the period of 100 us it comes 201 us after it was asked for,
-    /// and is regular from then on.
+    /// A tick that the first event waits for is a phase: with the period of 100 us it comes 201 us after the
+    /// request, and is regular from then on.
     #[test]
     fn a_perfect_alarm_misses_nothing_whenever_it_was_asked_for() {
         let edges: Vec<_> =

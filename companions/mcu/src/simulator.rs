@@ -1,4 +1,4 @@
-//! A firmware on its simulated chip.
+//! Simulation of a firmware on its chip.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,37 +16,37 @@ use super::names::Names;
 use super::stimulus::SerialText;
 use super::{boards, error, report};
 
-/// What is simulated.
+/// Input of a simulation.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// The firmware.
     pub firmware: PathBuf,
-    /// The chip; `None` if the firmware names it itself.
+    /// The chip; `None` if the firmware names it.
     pub mcu: Option<String>,
-    /// Its clock; `None` if the firmware names it itself.
+    /// Its clock in Hz; `None` if the firmware names it.
     pub clock_hz: Option<u32>,
-    /// The pins whose edges are recorded, as [`jitterlab_chip::Edge::pin`] counts them; on the chip of an Arduino their numbers on
-    /// the board, too.
+    /// Pins whose edges are recorded; [`jitterlab_chip::Edge::pin`] is an index into them. On an Arduino's
+    /// chip they may also be numbers of the board.
     pub pins: Vec<Pin>,
-    /// Whether all pins of the chip are, to which nothing comes from outside.
+    /// True if all pins of the chip are recorded, except those with levels from outside.
     pub all_pins: bool,
-    /// What comes to pins from outside.
+    /// Levels at pins from outside.
     pub stimuli: Vec<Stimulus>,
-    /// Text that comes to the first serial port.
+    /// Text received by the first serial port.
     pub serial: Option<SerialText>,
-    /// Simulated time at most.
+    /// Largest simulated time.
     pub length: Length,
-    /// Edges at most.
+    /// Largest number of edges.
     pub edges: Option<u64>,
-    /// Whether each interrupt's entry is recorded with the address it interrupts.
+    /// True if each interrupt's entry is recorded, with the interrupted address.
     pub entries: bool,
-    /// Whether each handler and each lock is recorded.
+    /// True if each handler and each lock is recorded.
     pub spans: bool,
     /// Bytes written to data memory before the first instruction: address and value.
     pub pokes: Vec<(u16, u8)>,
 }
 
-/// How long to simulate.
+/// Length of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// Cycles of the chip's oscillator.
@@ -56,7 +56,7 @@ pub enum Length {
 }
 
 impl Setup {
-    /// A firmware on its chip for a number of cycles.
+    /// Creates a setup for a firmware on its chip, for a number of cycles.
     pub fn new(firmware: &Path, cycles: u64) -> Self {
         Setup {
             firmware: firmware.into(),
@@ -75,44 +75,44 @@ impl Setup {
     }
 }
 
-/// What happened.
+/// Result of a simulation.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// The chip.
     pub mcu: String,
-    /// Its clock.
+    /// Its clock, in Hz.
     pub clock_hz: u32,
-    /// What it did.
+    /// Log of the chip.
     pub log: Log,
-    /// The same for a person, but for the activations.
+    /// Report for the user, without the activations.
     pub report: FirmwareReport,
-    /// What a person has to know about it.
+    /// Warnings about it.
     pub warnings: Vec<Warning>,
-    /// Where the program was at the end.
+    /// Location of the program at the end.
     pub end: CodeLocation,
     /// The pins whose edges were recorded.
     pub pins: Vec<Pin>,
-    /// Where handlers begin and interrupts are turned off, of those that were recorded.
+    /// Locations of the recorded handlers, and of the instructions that turn interrupts off.
     pub places: BTreeMap<Keeper, CodeLocation>,
 }
 
 impl Recording {
-    /// A cycle's time in nanoseconds since reset, rounded to the nearest.
+    /// Returns a cycle's time in nanoseconds since reset, rounded to the nearest.
     pub fn ns(&self, cycle: u64) -> i64 {
         report::nanoseconds(cycle, self.clock_hz)
     }
 
-    /// A pin as it is called on the board of the chip.
+    /// Returns a pin's name on the board of the chip.
     pub(super) fn on_board(&self, pin: Pin) -> Option<String> {
         boards::arduino_board(Chip::named(&self.mcu)?)?.number(pin)
     }
 
-    /// The name of a vector whose handler ran.
+    /// Returns the name of a vector whose handler ran.
     pub(super) fn vector(&self, number: u8) -> Option<String> {
         self.log.vectors.iter().find(|of| of.number == number).map(|of| of.name.clone())
     }
 
-    /// Starts that a handler or lock made late, with its place.
+    /// Describes the starts that a handler or lock made late, with its location.
     pub(super) fn disturbance(&self, blame: &Blame) -> Disturbance {
         let vector = match blame.keeper {
             Keeper::Handler(number) => self.vector(number),
@@ -123,7 +123,8 @@ impl Recording {
         Disturbance { vector, place, starts: blame.starts, worst_cycles: blame.worst }
     }
 
-    /// The pins that the firmware moves often enough to be measured, but those that a serial port sends by.
+    /// Returns the indices of the pins that the firmware moves often enough to be measured, except those of
+    /// serial output.
     pub(super) fn driven(&self, edge: EdgeKind) -> Vec<usize> {
         let chip = Chip::named(&self.mcu);
         let sends = |pin: Pin| !self.log.serial.is_empty() && chip.is_some_and(|chip| chip.sends_by(pin));
@@ -134,7 +135,7 @@ impl Recording {
         (0..self.pins.len()).filter(|index| begins[*index] >= 3 && !sends(self.pins[*index])).collect()
     }
 
-    /// No pin showed enough.
+    /// Returns the error that no pin showed enough.
     pub(super) fn silent_everywhere(&self) -> Error {
         let mut moved: Vec<String> =
             self.log.edges.iter().map(|edge| self.pins[edge.pin].to_string()).collect();
@@ -144,7 +145,7 @@ impl Recording {
         self.little(&format!("all pins together{named}"), self.log.edges.len())
     }
 
-    /// Its pin showed too little.
+    /// Returns the error that a pin showed too little.
     pub(super) fn silent(&self, pin: &str, edges: usize) -> Error {
         self.little(&format!("pin {pin}"), edges)
     }
@@ -165,7 +166,7 @@ impl Recording {
     }
 }
 
-/// Reads a firmware and simulates it. Several threads may at once.
+/// Reads a firmware and simulates it. Several threads may do so at the same time.
 ///
 /// # Errors
 /// A firmware, chip or pin that cannot be simulated; [`Trouble::Crashed`] for firmware that does what no processor can.
@@ -245,7 +246,7 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     Ok(Recording { mcu: chip.name().into(), clock_hz, log, report, warnings, end, pins, places })
 }
 
-/// Where handlers begin and interrupts are turned off.
+/// Returns the locations of handlers, and of instructions that turn interrupts off.
 fn places(log: &Log, names: &Names<'_>) -> BTreeMap<Keeper, CodeLocation> {
     let handlers = log.vectors.iter().map(|of| (Keeper::Handler(of.number), names.place(of.handler)));
     let locks: BTreeSet<Keeper> = log.spans.iter().map(|span| span.keeper).collect();
@@ -256,7 +257,8 @@ fn places(log: &Log, names: &Names<'_>) -> BTreeMap<Keeper, CodeLocation> {
     handlers.chain(locks).collect()
 }
 
-/// The chip and its clock, as asked for, else as the firmware says; and whether the clock is that of an Arduino, for want of both.
+/// Returns the chip and its clock, as requested, else from the firmware; and true if the clock is assumed to
+/// be an Arduino's, without both.
 fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
     let name = setup.mcu.as_ref().or(loaded.mcu.as_ref()).ok_or_else(|| {
         Error::bad_use(format!("{} does not name its chip", setup.firmware.display()))
@@ -264,7 +266,7 @@ fn board(setup: &Setup, loaded: &Loaded) -> Result<(Chip, u32, bool), Error> {
     })?;
     let chip = Chip::named(name).ok_or_else(|| unknown(name))?;
     let told = setup.clock_hz.or(loaded.clock_hz).or_else(|| match chip {
-        // Firmware sets the clock itself.
+        // Its firmware sets the clock itself.
         Chip::Rp2040 if rp2040::holds(&loaded.image) => {
             Some(rp2040::clock_of(&loaded.image).unwrap_or(rp2040::CLOCK_HZ))
         }
@@ -285,7 +287,7 @@ fn unknown(name: &str) -> Error {
     ))
 }
 
-/// A chip with an AVR by its name.
+/// Returns a chip with an AVR by its name.
 ///
 /// # Errors
 /// There is none of that name, or it has another processor.

@@ -11,7 +11,7 @@ macro_rules! sources {
     };
 }
 
-/// Every file that firmware is made of, with its path under `mcu/`.
+/// Every source file of the firmware, with its path under `mcu/`.
 pub(super) const SOURCES: &[(&str, &str)] = sources![
     "programs/alarms.cc",
     "programs/arduino_millis.cc",

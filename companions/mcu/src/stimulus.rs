@@ -1,4 +1,4 @@
-//! What comes to a firmware's pins from outside: pulses of a period, or the levels of a recorded file.
+//! Levels at a firmware's pins from outside: periodic pulses, or the levels of a recorded file.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,19 +10,19 @@ use jitterlab_model::Error;
 use jitterlab_model::units::parse_period_ns;
 use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
 
-/// A stimulus as it is asked for.
+/// A stimulus as requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StimulusSpec {
-    /// `D2:10ms`, or `D2:10ms:1ms`: a pulse every period, half of it long where that is not said.
+    /// `D2:10ms`, or `D2:10ms:1ms`: a pulse every period, by default half of it long.
     Pulses {
         /// The pin.
         pin: Pin,
         /// Its period, in ns.
         period_ns: u64,
-        /// How long it is high, in ns.
+        /// Time for which it is high, in ns.
         high_ns: u64,
     },
-    /// The signals of a value change dump, each named as the pin that it comes to.
+    /// The signals of a value change dump, each named as its pin.
     File(PathBuf),
 }
 
@@ -54,7 +54,7 @@ impl FromStr for StimulusSpec {
 }
 
 impl StimulusSpec {
-    /// What comes to each pin.
+    /// Returns the levels at each pin.
     ///
     /// # Errors
     /// The file cannot be read, is none of this kind, or has a signal that is no pin or neither high nor low.
@@ -73,19 +73,19 @@ impl StimulusSpec {
     }
 }
 
-/// Lines of text that come to a serial port: eight bits, no parity, one stop bit.
+/// Lines of text received by a serial port: eight bits, no parity, one stop bit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SerialText {
     /// The lines, without their ends.
     pub lines: Vec<String>,
-    /// Bits in a second.
+    /// Bits per second.
     pub baud: u32,
-    /// When the first begins, in ns.
+    /// Time at which the first begins, in ns.
     pub begin_ns: u64,
 }
 
 impl SerialText {
-    /// As levels of a pin.
+    /// Converts it to levels of a pin.
     pub(super) fn at(&self, pin: Pin) -> Stimulus {
         let bit_ns = |number: u64| self.begin_ns + number * 1_000_000_000 / u64::from(self.baud.max(1));
         let mut levels = vec![(0, true)];
@@ -99,10 +99,10 @@ impl SerialText {
     }
 }
 
-/// Moments in ns, and levels.
+/// Times in ns, with levels.
 type Levels = Vec<(u64, bool)>;
 
-/// Command by command: scopes may be nested as deep as a file is long.
+/// Reads a dump command by command, since scopes may be nested as deep as a file is long.
 fn from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
     let mut pins: Vec<(IdCode, Pin, Levels)> = Vec::new();
     let (mut unit_fs, mut now_ns) = (femtoseconds(TimescaleUnit::S), 0u64);
@@ -125,7 +125,7 @@ fn from_dump<R: BufRead>(parser: Parser<R>) -> Result<Vec<Stimulus>, String> {
                 for (_, pin, levels) in pins.iter_mut().filter(|(code, ..)| *code == signal) {
                     match value {
                         Value::V0 | Value::V1 => levels.push((now_ns, value == Value::V1)),
-                        // What it is before it is driven first.
+                        // Undefined levels before the first driven one.
                         _ if levels.is_empty() => {}
                         _ => return Err(super::error::no_level(*pin, now_ns)),
                     }

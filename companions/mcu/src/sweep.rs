@@ -1,4 +1,4 @@
-//! Many measurements of one alarm: strategies by timer clocks by periods, the paper's table 1 and beyond.
+//! Measurements of one alarm for all strategies, timer clocks and periods: the paper's table 1 and beyond.
 
 use jitterlab_model::Error;
 use jitterlab_model::units::Exact;
@@ -9,27 +9,27 @@ use super::{
     workers,
 };
 
-/// One measurement to make.
+/// A measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// Chip, clock, prescaler, strategy.
     pub board: Board,
-    /// The alarm's period.
+    /// The alarm's period, in microseconds.
     pub period_us: u32,
-    /// The alarm's events.
+    /// Number of the alarm's events.
     pub events: u32,
 }
 
-/// What one measurement gave.
+/// Result of one measurement.
 #[derive(Debug, Clone)]
 pub struct CellResult {
     /// Its figures.
     pub figures: AlarmFigures,
-    /// The whole as an ordinary run.
+    /// The run in the common form.
     pub run: McuPins,
 }
 
-/// All combinations, with everything set ideally for each period.
+/// Returns all combinations, with everything set ideally for each period.
 pub fn cells(strategies: &[Strategy], prescalers: &[u16], periods_us: &[u32], events: u32) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &strategy in strategies {
@@ -52,13 +52,13 @@ pub fn measure(cell: &Cell, compiler: &Compiler) -> Result<CellResult, Error> {
     let firmware = compiler.build(&program, board)?;
     let [event, request] = board.marks();
     let pins = vec![event.parse()?, request.parse()?];
-    // Twice the time the events should take: enough for the worst strategy, an end for one that fails.
+    // Twice the time of the events: enough for the worst strategy, and an end for one that fails.
     let planned_us = (u64::from(*events) + 2) * u64::from(*period_us) * 2 + 1_000_000;
     let setup = Setup {
         mcu: Some(board.mcu.clone()),
         clock_hz: Some(board.clock_hz),
         pins: pins.clone(),
-        // The pins: asked for once, two edges for each event.
+        // Edges: one for the request, two for each event.
         edges: Some(u64::from(*events) * 2 + 1),
         ..Setup::new(&firmware.elf, planned_us * u64::from(board.clock_hz) / 1_000_000)
     };
@@ -104,7 +104,7 @@ fn evaluate(cell: &Cell, recording: &Recording, size: Size) -> AlarmFigures {
     }
 }
 
-/// Measures cells on all processors; `done` is told how many are, of how many.
+/// Measures cells on all processors; `done` is called with the number finished and the number of all.
 ///
 /// # Errors
 /// A chip without the timers that are swept; the first failure, and the others are given up.

@@ -1,11 +1,12 @@
-//! Several alarms in one firmware: how much any distance of two events of each differs from its period at most.
+//! Several alarms in one firmware: largest deviation of the distance of two events of an alarm from its period.
 //!
-//! Alarms are served in the order of their due times, and nothing else runs until all that are due are served. As long as that takes less
-//! than all of the processor, an event waits longest when all the others become due with it and are served before it, and when the
-//! program has just turned interrupts off: the critical instant. What that costs is measured on the firmware itself, in the order in which the
-//! queue takes longest; the longest lock and the longest handlers of the others are added. An event comes earliest when it is alone. What has
-//! its very period comes before each of its events or before none.
-//! Its distance to the next or to the one before is off by the difference of both, and by what a period leaves of a count.
+//! Alarms are served in the order of their due times, and nothing else runs until all due ones are served. As
+//! long as that takes less than all of the processor, the critical instant is when an event waits longest:
+//! all others become due with it and are served before it, and the program has just turned interrupts off.
+//! This is measured on the firmware itself, in the order in which the queue takes longest; the longest lock
+//! and the longest handlers of the others are added. An event comes earliest when it is alone. An alarm of
+//! exactly the same period comes before each of its events or before none. The distance of an event to the next
+//! or the previous one deviates by the difference of both, and by the fraction of a count in a period.
 
 use crate::figures::Strategy;
 use jitterlab_chip::avr::Avr;
@@ -16,82 +17,86 @@ use serde::Serialize;
 
 use super::{Board, Compiler, Program, image};
 
-/// A period that is needed, and how exactly.
+/// A needed period, with its tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// The period.
+    /// The period, in microseconds.
     pub period_us: u32,
-    /// How much any distance of two events may differ from it.
+    /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
 }
 
 /// One of several alarms, at its worst.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorstAlarm {
-    /// Its period.
+    /// Its period, in microseconds.
     pub period_us: u32,
-    /// How much any distance of two events may differ from it.
+    /// Largest permitted deviation of the distance of two events from it, in microseconds.
     pub tolerance_us: u32,
-    /// How much it differs at most, whatever the phases of the alarms and of locks; `None` where nothing bounds it.
+    /// Upper bound of the deviation in microseconds, for any phases of the alarms and of locks; `None` if it
+    /// is unbounded.
     pub worst_us: Option<f64>,
-    /// How much it differed when all alarms were due at once, at the beginning of the longest lock; `None` if that was not simulated.
+    /// Deviation in microseconds when all alarms were due at once, at the beginning of the longest lock;
+    /// `None` if that was not simulated.
     pub seen_us: Option<f64>,
 }
 
-/// Why nothing bounds how late events come.
+/// Reason why the lateness of events is unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overload {
-    /// Interrupts and handlers take as long as there is time, or longer.
+    /// Interrupts and handlers use all of the processor's time, or would need more.
     Processor,
-    /// A lock and the handlers after it together last longer than the counter can be left alone: a quarter of its range, or a tick.
+    /// A lock and the handlers after it together exceed the time for which the counter may be left unserved:
+    /// a quarter of its range, or a tick.
     Counter,
 }
 
-/// Alarms that one firmware can have: each has a pin.
+/// Most alarms of one firmware: each has a pin.
 pub const MOST: usize = 5;
 
-/// The library refuses what is shorter (its trait `EVENT_CYCLES`).
+/// Shortest period in cycles; the library refuses shorter ones (its trait `EVENT_CYCLES`).
 pub(super) const EVENT_CYCLES: u32 = 400;
 
-/// By which the way to one handler can differ with equal work before it: asleep (4 or 5 cycles), the instruction that is being executed or
-/// follows SEI (4 each), a carried fraction.
+/// Largest difference in cycles between two ways to one handler with equal work before it: asleep (4 or 5
+/// cycles), the instruction in progress or after SEI (4 each), a carried fraction.
 const SLACK_CYCLES: u64 = 20;
 
-/// Cycles that a turn of the firmware's waiting loops takes.
+/// Cycles of one turn of the firmware's waiting loops.
 pub const TURN_CYCLES: u32 = 6;
 
-/// Cycles that a lock of the firmware takes without a turn, and the time from its arming to the lock, at most.
+/// Cycles of a lock without a turn, together with the largest time from its arming to the lock.
 const EMPTY_LOCK_CYCLES: f64 = 24.0;
 
-/// Turns of a lock that lasts about so many cycles, and no more.
+/// Returns the turns of a lock that lasts about this many cycles, but no more.
 pub fn lock_turns(cycles: f64) -> u32 {
     ((cycles - EMPTY_LOCK_CYCLES) / f64::from(TURN_CYCLES)) as u32
 }
 
-/// When each alarm begins and how long everything lasts; the alarms are numbered as they were asked for.
+/// Beginning of each alarm, and all durations; the alarms are numbered in the order of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
-    /// Microseconds to the first event of each.
+    /// Time to the first event of each, in microseconds.
     pub first_us: [u32; MOST],
     /// Counts by which each is armed later than the first.
     pub offset: [u16; MOST],
-    /// In which order they are armed: of those that are due at once, the one that was armed first comes first.
+    /// Order of arming: of alarms due at once, the one armed first is served first.
     pub order: [u8; MOST],
-    /// Where the counter begins.
+    /// Initial value of the counter.
     pub base: u16,
-    /// What a handler takes besides moving its pin, in [`TURN_CYCLES`].
+    /// Duration of a handler besides moving its pin, in [`TURN_CYCLES`].
     pub handler_turns: u32,
-    /// How long interrupts are off, in the same.
+    /// Duration of interrupts being off, in [`TURN_CYCLES`].
     pub lock_turns: u32,
-    /// How long they are on before, the first time from when the alarms are armed.
+    /// Duration of interrupts being on before that, in [`TURN_CYCLES`]; the first time from the arming of the alarms.
     pub gap_turns: u32,
-    /// Whether the processor sleeps after the first lock.
+    /// True if the processor sleeps after the first lock.
     pub sleeps: bool,
 }
 
 impl Scenario {
-    /// All alarms due at once, `first_us` after they were armed, in that order; the processor is awake.
+    /// Creates a scenario with all alarms due at once, `first_us` after they were armed in that order, and
+    /// the processor awake.
     pub fn at_once(first_us: u32, order: [u8; MOST]) -> Self {
         Scenario {
             first_us: [first_us; MOST],
@@ -105,7 +110,7 @@ impl Scenario {
         }
     }
 
-    /// As the firmware reads it.
+    /// Returns its bytes in the layout of the firmware.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes: Vec<u8> = self.first_us.iter().flat_map(|us| us.to_le_bytes()).collect();
         bytes.extend(self.offset.iter().flat_map(|counts| counts.to_le_bytes()));
@@ -124,12 +129,12 @@ pub struct Together {
     periods_us: Vec<u32>,
     chip: &'static Chip,
     image: Image,
-    /// Where it looks for its scenario.
+    /// Address at which it reads its scenario.
     scenario_at: u16,
 }
 
 impl Together {
-    /// Builds it; the longest period of the board becomes so long that each alarm can begin after the first events of all.
+    /// Builds it; the board's longest period is extended so that each alarm can begin after the first events of all.
     ///
     /// # Errors
     /// It does not build, or its chip is not simulated.
@@ -145,7 +150,7 @@ impl Together {
         Ok(Together { board, periods_us: periods_us.to_vec(), chip, image, scenario_at })
     }
 
-    /// Lets it run for so many cycles, or until its pins have moved so often.
+    /// Runs it for this many cycles, or until its pins have moved this often.
     pub fn run(&self, scenario: &Scenario, cycles: u64, edges: Option<usize>) -> Log {
         let pins = (0..self.periods_us.len() as u8).map(|bit| jitterlab_chip::Pin { port: 1, bit });
         let setup = jitterlab_chip::Setup {
@@ -160,7 +165,7 @@ impl Together {
         Avr::new(self.chip, &setup).run()
     }
 
-    /// Microseconds after which alarms of a scenario can be due first.
+    /// Returns the shortest time to the first event of a scenario's alarms, in microseconds.
     pub fn first_us(&self) -> u32 {
         first_us(&self.board)
     }
@@ -169,16 +174,17 @@ impl Together {
         f64::from(us) * f64::from(self.board.clock_hz) / 1e6
     }
 
-    /// Counts until something is due: never early.
+    /// Returns the counts until an event is due, rounded up so that it is never early.
     fn counts(&self, us: u32) -> u64 {
         (u64::from(us) * u64::from(self.board.clock_hz)).div_ceil(scale(&self.board))
     }
 
-    /// The event that, late, makes the worst distance: the count to which due times are rounded lengthens the one to the event before, or
-    /// shortens the one to the next, by [`rounding`].
+    /// Returns the event that gives the worst distance if it is late: the rounding of due times to counts
+    /// lengthens the distance to the previous event, or shortens that to the next, by [`rounding`].
     fn worst_event(&self, alarm: usize) -> u32 {
         let (scale, rest) = (scale(&self.board), rest(&self.board, self.periods_us[alarm]));
-        // The first distance is rounded up, the one after event k down if that left a rest or more of its count.
+        // The first distance is rounded up; that after event k is rounded down if at least `rest` of its
+        // count was left.
         if 2 * rest <= scale {
             return u32::from(rest != 0);
         }
@@ -187,12 +193,13 @@ impl Together {
         (1..=most).find(|event| left(*event) >= rest).unwrap_or(1)
     }
 
-    /// Cycles from the arming to beyond a first event.
+    /// Returns the cycles from the arming to beyond a first event.
     fn until(&self, us: u32) -> u64 {
         self.cycles(us) as u64 + 4 * u64::from(self.board.prescaler) + 100_000
     }
 
-    /// The others in the order of their periods, the shortest first, and then this one: so the queue takes longest.
+    /// Returns the others in the order of their periods, the shortest first, and then this one: the queue
+    /// then takes longest.
     fn with_last(&self, last: usize) -> [u8; MOST] {
         let mut others: Vec<usize> = (0..self.periods_us.len()).filter(|k| *k != last).collect();
         others.sort_by_key(|k| self.periods_us[*k]);
@@ -203,7 +210,8 @@ impl Together {
         order
     }
 
-    /// The scenario in which an alarm's first event is served after those of some others, while the rest is due later.
+    /// Returns the scenario in which an alarm's first event is served after those of some others, while the
+    /// rest is due later.
     fn behind(&self, alarm: usize, others: &[usize]) -> Scenario {
         let first_us = self.first_us();
         let mut scenario = Scenario::at_once(first_us, self.with_last(alarm));
@@ -214,7 +222,7 @@ impl Together {
         scenario
     }
 
-    /// Cycles from its due time to its handler in that scenario.
+    /// Returns the cycles from its due time to its handler in that scenario.
     fn way(&self, alarm: usize, others: &[usize]) -> Option<u64> {
         let cycles = self.until(self.first_us() * 2);
         let log = self.run(&self.behind(alarm, others), cycles, Some(2 * others.len() + 1));
@@ -224,26 +232,26 @@ impl Together {
         Some(start - entry.cycle + vector.max_latency_cycles)
     }
 
-    /// All others.
+    /// Returns all other alarms.
     fn others(&self, alarm: usize) -> Vec<usize> {
         (0..self.periods_us.len()).filter(|k| *k != alarm).collect()
     }
 
-    /// Those that come before some of its events and not before others: what has its period comes before all or none.
+    /// Returns the alarms that come before some of its events only: one of the same period comes before all or none.
     fn rivals(&self, alarm: usize) -> Vec<usize> {
         let period_us = self.periods_us[alarm];
         let is_rival = |k: &usize| self.periods_us[*k] != period_us || rest(&self.board, period_us) != 0;
         self.others(alarm).into_iter().filter(is_rival).collect()
     }
 
-    /// Cycles of the interrupt that serves it alone, from entry to end.
+    /// Returns the cycles of the interrupt that serves it alone, from entry to end.
     fn interrupt(&self, alarm: usize) -> u64 {
-        // Until the next event of any: its interrupt is over then.
+        // Until the next event of any alarm: the interrupt is over then.
         let log = self.run(&self.behind(alarm, &[]), self.until(self.first_us()), Some(3));
         log.vectors.iter().map(|vector| vector.max_cycles).max().unwrap_or_default()
     }
 
-    /// Everything at once, at the beginning of the longest lock, and this alarm last.
+    /// Returns the scenario with all alarms due at the beginning of the longest lock, and this alarm last.
     pub fn critical_instant(&self, last: usize, longest: Longest) -> Scenario {
         let first_us = self.first_us();
         let mut scenario = Scenario {
@@ -267,14 +275,14 @@ impl Together {
                 (events, (due + 1) as f64 * f64::from(self.board.prescaler))
             }
         };
-        // Interrupts before keep the program from its way to the lock.
+        // Earlier interrupts delay the program on its way to the lock.
         let until = due as u64 + self.until(0);
         let before = self.run(&scenario, until, Some(2 * events as usize + 1)).vectors;
         let served: u64 = before.iter().map(|vector| vector.cycles).sum();
         Scenario { gap_turns: lock_turns(due - served as f64), ..scenario }
     }
 
-    /// How late the last of them is at most, in cycles, which the counter can bear.
+    /// Returns the largest lateness of the last alarm, in cycles, that the counter tolerates.
     fn patience(&self) -> u64 {
         match self.board.strategy {
             Strategy::Periodic => self.cycles(self.board.tick_us) as u64,
@@ -283,7 +291,8 @@ impl Together {
     }
 }
 
-/// Up to when alarms may begin: as late as the counter reaches without a station on the way, where it needs none before.
+/// Returns the latest first event of alarms: as late as the counter reaches without an intermediate stop, but
+/// not before `at_least`.
 fn most_first_us(board: &Board, at_least: u32) -> u32 {
     let quarter_us = (0x4000 - 1) * scale(board) / u64::from(board.clock_hz);
     at_least.max(quarter_us.min(u32::MAX.into()) as u32)
@@ -297,30 +306,30 @@ fn first_us(board: &Board) -> u32 {
     }
 }
 
-/// What was found of several alarms.
+/// Judgement of several alarms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// Each of them.
+    /// The alarms.
     pub alarms: Vec<WorstAlarm>,
-    /// Why it cannot be used.
+    /// Reason why the firmware cannot be used.
     pub overload: Option<Overload>,
-    /// Share of the processor that interrupts and handlers take, 0 to 1.
+    /// Share of the processor used by interrupts and handlers, 0 to 1.
     pub busy_share: f64,
-    /// Interrupts a second; 0 where it was not simulated.
+    /// Interrupts per second; 0 if they were not simulated.
     pub interrupts_per_s: f64,
 }
 
 /// The longest lock and the longest handler, in cycles.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Longest {
-    /// With interrupts off outside of handlers, from the beginning of the instruction that turns them off to the end of the one that turns
-    /// them on.
+    /// Stretch with interrupts off outside of handlers, from the beginning of the instruction that turns them
+    /// off to the end of the one that turns them on.
     pub lock: u64,
-    /// What a handler takes, from its call to its return.
+    /// Duration of a handler, from its call to its return.
     pub handler: u64,
 }
 
-/// Measures what the alarms cost each other, and adds up the worst.
+/// Measures the delays that the alarms cause each other, and adds up the worst.
 ///
 /// # Errors
 /// Firmware that shows no event.
@@ -345,14 +354,15 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
         differ.push(if always.is_empty() {
             latest
         } else {
-            // What always comes before it may do so in the same interrupt, which is quicker.
+            // Alarms that always come before it may be served in the same interrupt, which is quicker.
             let more = way(&rivals)?.saturating_sub(alone).max(behind_all.saturating_sub(way(&always)?));
             delay(&rivals, more)
         });
         let event = firmware.interrupt(alarm) + longest.handler;
         events += event as f64 / firmware.cycles(need.period_us);
     }
-    // Locks after each of several events leave an alarm that is late by a period due twice: once more before any other.
+    // Locks after each of several events make an alarm that is late by a period due twice: it is served once
+    // more before the others.
     let piled_up =
         needs.iter().zip(&late).any(|(need, late)| *late as f64 >= firmware.cycles(need.period_us));
     if piled_up {
@@ -405,30 +415,31 @@ pub fn judge(firmware: &Together, needs: &[Need], longest: Longest) -> Result<Ju
     })
 }
 
-/// The next event of each has to be seen, and enough of the short ones.
+/// Returns cycles that include the next event of each alarm, and enough of the short ones.
 fn run_cycles(firmware: &Together) -> u64 {
     let longest = firmware.periods_us.iter().copied().max().unwrap_or_default();
     2 * firmware.until(longest)
 }
 
-/// Of the distances of an alarm's events, the one that differs most from its period, in cycles.
+/// Returns the distance of an alarm's events that differs most from its period, in cycles.
 pub fn worst_distance(log: &Log, alarm: usize, period_cycles: f64) -> Option<f64> {
     let starts: Vec<u64> = log.edges_of(alarm, true).collect();
     starts.windows(2).map(|w| ((w[1] - w[0]) as f64 - period_cycles).abs()).reduce(f64::max)
 }
 
-/// By which a period that is no whole number of counts is too long or too short, in cycles: its fraction is carried, so that both happen.
+/// Returns the cycles by which a period that is no whole number of counts is too long or too short: its
+/// fraction is carried, so that both occur.
 fn rounding(board: &Board, period_us: u32) -> f64 {
     let (scale, rest) = (scale(board), rest(board, period_us));
     rest.max(scale - rest) as f64 / 1e6 * f64::from(u8::from(rest != 0))
 }
 
-/// One count, in millionths of a cycle.
+/// Returns one count, in millionths of a cycle.
 fn scale(board: &Board) -> u64 {
     u64::from(board.prescaler) * 1_000_000
 }
 
-/// What a period leaves of a count, in the same.
+/// Returns the remainder of a period after whole counts, in millionths of a cycle.
 fn rest(board: &Board, period_us: u32) -> u64 {
     u64::from(period_us) * u64::from(board.clock_hz) % scale(board)
 }

@@ -1,4 +1,4 @@
-//! The programs of others: found, run, and named with their packages where they are missing.
+//! External programs: found, run, and named with their packages if they are missing.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(super) const AVR_CXX: Tool = Tool { name: "avr-g++", packages: "gcc-avr avr-
 /// The cross compiler for ARM, which needs no C library.
 pub(super) const ARM_CXX: Tool = Tool { name: "arm-none-eabi-g++", packages: "gcc-arm-none-eabi" };
 
-/// The directory of the Arduino core for AVR.
+/// Returns the directory of the Arduino core for AVR.
 pub(super) fn arduino_core() -> Result<PathBuf, Error> {
     let path = PathBuf::from("/usr/share/arduino/hardware/arduino/avr");
     if path.join("cores/arduino/wiring.c").exists() {
@@ -29,7 +29,7 @@ pub(super) fn arduino_core() -> Result<PathBuf, Error> {
     Err(not_installed("the Arduino core", "arduino-core-avr"))
 }
 
-/// The packages are those that bring it.
+/// Returns the error that something is not installed; `packages` are those that contain it.
 pub(super) fn not_installed(what: &str, packages: &str) -> Error {
     Error::refused(format!("{what} is not installed"))
         .remedy(format!("on Debian and Ubuntu it comes with `apt install {packages}`"))
@@ -42,7 +42,7 @@ pub(super) fn not_compiled(compiler: &str, what: &str, message: String) -> Error
 }
 
 impl Tool {
-    /// Runs it, with its own temporary files in a directory that goes; gives what it printed.
+    /// Runs it with its own temporary directory, which is deleted afterwards; returns its output.
     pub(super) fn run(
         &self,
         temporary: &Path,
@@ -62,7 +62,7 @@ impl Tool {
     }
 }
 
-/// The lines that say what is wrong come first; the rest is their consequences.
+/// Returns the lines with the error, which come first; the rest are its consequences.
 fn first_lines(message: &str) -> String {
     message.lines().filter(|l| !l.trim().is_empty()).take(12).collect::<Vec<_>>().join("\n")
 }

@@ -1,23 +1,24 @@
-//! UF2, as the Raspberry Pi Pico is flashed: blocks of 512 bytes, each with its address (Microsoft's "USB Flashing Format").
+//! UF2, the format for flashing the Raspberry Pi Pico: blocks of 512 bytes, each with its address
+//! (Microsoft's "USB Flashing Format").
 
 use super::error;
 
-/// How a block begins and ends, and whose it is.
+/// Marks at the beginning and end of a block, and the identifier of its chip family.
 const BEGIN: [u8; 8] = *b"UF2\nWQ]\x9e";
 const END: u32 = 0x0ab1_6f30;
 const RP2040: u32 = 0xe48b_ff56;
-/// A flag of blocks that are not for the main memory.
+/// Flag of blocks that are not for the main memory.
 const NOT_MAIN: u32 = 1;
-/// Where the data of a block begin, and how long they can be.
+/// Position of the data in a block, and their largest length.
 const DATA: usize = 32;
 const LONGEST: usize = 476;
 
-/// Whether a file is of this kind.
+/// True if a file is in this format.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     bytes.starts_with(&BEGIN)
 }
 
-/// Addresses and bytes.
+/// Returns addresses and bytes.
 pub(super) fn read(bytes: &[u8]) -> Result<Vec<(u32, Vec<u8>)>, String> {
     let mut pieces: Vec<(u32, Vec<u8>)> = Vec::new();
     let (blocks, rest) = bytes.as_chunks::<512>();

@@ -1,4 +1,4 @@
-//! The words of `jitterlab mcu`: what its results are in sentences and tables.
+//! Words of `jitterlab mcu`: its results in sentences and tables.
 
 use jitterlab_model::Fitness;
 use jitterlab_report::document::Present;
@@ -21,7 +21,7 @@ impl Present for McuRecommendation {
     }
 }
 
-/// The three lines: which way to take, why, and what to do next.
+/// Returns the three lines of the head: the recommended way, the reason, and the next step.
 fn head(recommendation: &McuRecommendation) -> Head {
     let Some(best) = recommendation.choices.first().filter(|c| c.fits) else {
         let nearest = recommendation.choices.first().and_then(|choice| choice.worst_us);
@@ -52,7 +52,7 @@ fn head(recommendation: &McuRecommendation) -> Head {
     }
 }
 
-/// Ways to use the timer, the best first.
+/// Returns the table of the ways to use the timer, the best first.
 fn section(recommendation: &McuRecommendation) -> Section {
     let choices = &recommendation.choices;
     let header = ["strategy", "prescaler", "tick", "fits", "worst", "seen", "processor", "irq/s"];
@@ -102,12 +102,12 @@ fn section(recommendation: &McuRecommendation) -> Section {
     }
 }
 
-/// A length of time, or none.
+/// Formats a length of time, or none.
 fn length(ns: i64) -> String {
     if ns == 0 { "0".into() } else { time(ns as f64) }
 }
 
-/// A period in the unit that suits it.
+/// Formats a period in a suitable unit.
 pub fn period(us: u32) -> String {
     match us {
         us if us.is_multiple_of(1_000_000) => format!("{} s", us / 1_000_000),
@@ -116,7 +116,7 @@ pub fn period(us: u32) -> String {
     }
 }
 
-/// A number with few digits.
+/// Formats a number with few digits.
 pub fn number(value: f64) -> String {
     if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
 }

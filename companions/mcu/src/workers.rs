@@ -1,4 +1,4 @@
-//! Work on all processors.
+//! Work distributed over all processors.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,8 @@ use std::thread;
 
 use jitterlab_model::Error;
 
-/// Does the work for each item, and gives the results in their order; `done` is told how many are, of how many.
+/// Does the work for each item, and returns the results in their order; `done` is called with the number
+/// finished and the number of all.
 ///
 /// # Errors
 /// The first failure; the others are given up.
@@ -38,7 +39,7 @@ pub(super) fn on_all<T: Sync, R: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..workers {
-            // Those that there are do what others would have done.
+            // If a thread cannot start, the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

@@ -21,7 +21,7 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// Whether the cross compiler is there; where everything is required it has to be.
+/// True if the cross compiler is installed, which it must be if all tools are required.
 fn installed() -> bool {
     let there = Command::new("avr-g++").arg("--version").output().is_ok();
     let required =
@@ -117,7 +117,7 @@ fn a_recommendation_is_the_first_of_what_fits() {
     let late = mcu(&[&recommend[..], &needs[..4], &["--lock", "300us", "--brief"]].concat());
     assert_eq!(late.status.code(), Some(1), "{}", said(&late));
     assert!(said(&late).contains("NOT FIT"), "{}", said(&late));
-    // Commands that were taken away name what answers instead.
+    // Removed commands name their replacement.
     for (removed, instead) in [("sweep", "jitterlab mcu recommend"), ("cost", "jitterlab reproduce epos")] {
         let output = mcu(&[removed]);
         assert_eq!(output.status.code(), Some(2));
@@ -212,7 +212,7 @@ fn compiled(folder: &Path, name: &str, program: &str) -> String {
     elf
 }
 
-/// Firmware whose events stop long before the simulated time ends: what was due until then is missed.
+/// Firmware whose events stop long before the simulated time ends: the events due until then are missed.
 #[test]
 fn firmware_that_falls_silent_misses_what_is_due() {
     if !installed() {
@@ -274,7 +274,8 @@ fn a_period_between_two_nanoseconds_does_not_drift() {
     assert_eq!((result.min_latency_ns, result.max_latency_ns, result.missed), (0, 0, 0));
 }
 
-/// One silent pin is said and does not refuse the others: with a period it missed all that was due, without one nothing is decided.
+/// One silent pin is reported and does not refuse the others: with a period it missed all due events, without
+/// one nothing is decided.
 #[test]
 fn a_silent_pin_does_not_refuse_the_others() {
     if !installed() {
@@ -302,7 +303,7 @@ fn a_silent_pin_does_not_refuse_the_others() {
     assert_eq!(nothing.status.code(), Some(3), "{}", said(&nothing));
 }
 
-/// A period that was given in cycles of the clock has no latency either, and one that is off drifts.
+/// A period given in cycles of the clock has no latency either, and a wrong one drifts.
 #[test]
 fn a_period_may_be_cycles_of_a_clock() {
     if !installed() {

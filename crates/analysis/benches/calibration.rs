@@ -1,10 +1,10 @@
-//! How often statistics are wrong on series that are not white: the tables of `docs/evidence/calibration.md`.
+//! Error rates of the statistics on series that are not white: the tables of `docs/evidence/calibration.md`.
 //!
 //!     cargo bench -p jitterlab-analysis --bench calibration
 //!     cargo bench -p jitterlab-analysis --bench calibration -- compare 40 wandering
 //!
-//! Of the tables named (all, where none is), with no more than so many runs or pairs in a row; any other word is part of the
-//! names of the rows to print.
+//! Arguments: names of tables (none prints all), the largest number of runs or pairs in a row, and parts of
+//! the names of the rows to print.
 
 #![allow(dead_code, reason = "the test uses a part of it")]
 
@@ -16,7 +16,7 @@ use std::time::Instant;
 use calibration::table::Wanted;
 use calibration::{comparison, periods, prediction, requirement, settings, starts};
 
-/// Prints what is wanted of a table.
+/// Prints the selected rows of a table.
 type Table = fn(&Wanted);
 
 fn main() {

@@ -1,5 +1,5 @@
-//! How many activations a second one pass takes from memory, on one core: the standing figures, and all that
-//! `jitterlab analyze` gathers.
+//! Activations per second that one pass takes from memory on one core: for the usual statistics, and for all
+//! that `jitterlab analyze` gathers.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jitterlab_analysis::scan::TaskScan;
@@ -61,7 +61,7 @@ fn one_pass(c: &mut Criterion) {
                 BatchSize::LargeInput,
             );
         });
-        // Some way into a run of 100 million, in batches as a run file gives them.
+        // Somewhere in a run of 100 million, in batches as read from a run file.
         let scan = |scan: &mut TaskScan, rows: &[Activation]| {
             rows.chunks(2_048).for_each(|rows| scan.push_all(rows));
         };

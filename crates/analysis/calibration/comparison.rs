@@ -1,4 +1,4 @@
-//! Does `compare` call runs of one process different, and do its intervals hold the truth?
+//! Error rates of `compare`: runs of one process called different, and intervals that miss the truth.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use super::table::{Rate, Wanted, head, row, shown};
 
 /// Differences between runs that are alike, of all comparisons.
 const DIFFERENT: f64 = 0.05;
-/// Intervals shown that do not hold the truth, of all runs.
+/// Bound on the share of runs whose shown interval misses the true value.
 const WRONG: f64 = 0.065;
 
-/// Runs that are alike: of what, how many seconds long, and so many pairs in the full table.
+/// Pairs of runs of the same process: the process, the length in seconds, and the number of pairs in the full table.
 pub const ROWS: [(Process, usize, usize); 36] = [
     (Process::White, 100, 400),
     (Process::Autoregressive(0.9), 100, 400),
@@ -55,7 +55,7 @@ pub const ROWS: [(Process, usize, usize); 36] = [
 
 const FIGURES: [&str; 6] = ["mean", "p50", "p90", "p99", "p99.9", "median execution time"];
 
-/// Prints what is wanted of the table.
+/// Prints the selected rows of the table.
 pub fn table(wanted: &Wanted) {
     head(&[
         "runs of",
@@ -84,7 +84,7 @@ pub fn table(wanted: &Wanted) {
     }
 }
 
-/// What became of pairs of runs of one process.
+/// Results of comparing pairs of runs of one process.
 #[derive(Debug, Clone, Default)]
 pub struct Comparisons {
     /// Pairs.
@@ -95,24 +95,25 @@ pub struct Comparisons {
     pub gross: usize,
     /// Runs without intervals, since they depend on too much of themselves or show long memory.
     pub refused: usize,
-    /// By figure: intervals shown, and those of them that hold the truth.
+    /// By statistic: number of intervals shown, and number of these that contain the true value.
     pub intervals: BTreeMap<&'static str, (usize, usize)>,
 }
 
 impl Comparisons {
-    /// How many pairs were called different.
+    /// Returns the rate of pairs called different.
     pub fn different(&self) -> Rate {
         Rate { count: self.different, of: self.pairs, bound: DIFFERENT }
     }
 
-    /// In how many of the runs the interval of a figure is shown and wrong, for each figure.
+    /// Returns, for each statistic, the rate of runs in which its interval is shown and wrong.
     pub fn wrong(&self) -> Vec<(&'static str, Rate)> {
         let rate =
             |(shown, held): &(usize, usize)| Rate { count: shown - held, of: 2 * self.pairs, bound: WRONG };
         self.intervals.iter().map(|(figure, counts)| (*figure, rate(counts))).collect()
     }
 
-    /// How often the interval of a figure is shown, and how often it is shown and wrong.
+    /// Formats the share of runs in which the interval of a statistic is shown, and the share in which it is
+    /// shown and wrong.
     fn cell(&self, figure: &str) -> String {
         let Some((shown_in, _)) = self.intervals.get(figure) else { return "-".into() };
         let wrong = self.wrong().into_iter().find(|(name, _)| *name == figure).map(|(_, rate)| rate);
@@ -126,7 +127,7 @@ impl Comparisons {
         let found = compare(&[("first".into(), &first), ("other".into(), &other)]);
         self.pairs += 1;
         let real = found.against_first[0].differences.iter().any(|d| d.real);
-        // What a figure of shifts shows is a difference, too.
+        // A shift whose interval excludes 0 also counts as a difference.
         let shifted = found.against_first[0]
             .shifts
             .iter()
@@ -146,7 +147,7 @@ impl Comparisons {
     }
 }
 
-/// Compares so many pairs of runs of this length.
+/// Compares `pairs` pairs of runs of this length.
 pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Comparisons {
     let mut found = Comparisons::default();
     for pair in 0..pairs as u64 {
@@ -160,7 +161,7 @@ pub fn null(process: Process, seconds: usize, pairs: usize, seed: u64) -> Compar
     found
 }
 
-/// Processes of which runs of 10 s are compared with slower ones.
+/// Processes whose runs of 10 s are compared with slower ones.
 const POWER: [(Process, usize); 6] = [
     (Process::White, 133),
     (Process::HeavyTail(0.3), 133),
@@ -169,7 +170,7 @@ const POWER: [(Process, usize); 6] = [
     (Process::Fractional(0.85), 133),
     (Process::ParetoRegimes(1.3, 1_500.0, 4_000.0, 1.4), 133),
 ];
-/// How many times as slow.
+/// Factors by which the second run is slower.
 const SLOWER: [f64; 5] = [1.1, 1.2, 2.0, 3.0, 10.0];
 
 /// Prints how often the gross rule finds a run of 10 s that is slower.
@@ -201,7 +202,7 @@ pub fn slower(process: Process, by: f64, pairs: usize, seed: u64) -> usize {
     (0..pairs as u64).filter(found).count()
 }
 
-/// The figure of a process that stays what it is.
+/// Returns the true figure of a process that does not change.
 fn truth(process: Process, statistic: Statistic) -> Option<f64> {
     if !process.has_truth() {
         return None;

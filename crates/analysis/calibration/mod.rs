@@ -1,5 +1,5 @@
-//! How often statistics are wrong, on series that are not white: what `docs/evidence/calibration.md` prints, and what a test
-//! keeps.
+//! Error rates of the statistics on series that are not white: printed in `docs/evidence/calibration.md` and
+//! kept by a test.
 
 pub mod comparison;
 pub mod periods;

@@ -1,4 +1,4 @@
-//! Does `analyze` find periods, jumps and drifts that are not there, and those that are?
+//! Error rates of `analyze`: periods, jumps and drifts that it reports without reason, or misses.
 
 use jitterlab_analysis::patterns::Patterns;
 
@@ -9,10 +9,10 @@ use super::table::{Rate, Wanted, head, row};
 const FALSE: f64 = 0.01;
 /// Runs of a steady spread that show another.
 const SPREAD: f64 = 0.05;
-/// Runs whose period is not found, or is named wrongly.
+/// Bound on the share of runs whose period is not found, or is named wrongly.
 const MISSED: f64 = 0.05;
 
-/// Runs without a period, of so many seconds.
+/// Processes without a period, with the length of their runs in seconds.
 pub const NULLS: [(Process, usize); 37] = [
     (Process::White, 100),
     (Process::Autoregressive(0.9), 100),
@@ -53,7 +53,7 @@ pub const NULLS: [(Process, usize); 37] = [
     (Process::Clock(20.0), 400),
 ];
 
-/// Runs with a period of so many due times.
+/// Processes with a period, in due times.
 pub const PERIODS: [Periodic; 12] = [
     Periodic::Comb { period: 733.0, jitter: 0.02, missing: 0.25 },
     Periodic::Comb { period: 1_000.0, jitter: 0.02, missing: 0.25 },
@@ -74,14 +74,14 @@ pub const PERIODS: [Periodic; 12] = [
 pub enum Periodic {
     /// Spikes twice the level high, each off its place by a share of the period (sd), a share of them missing.
     Comb { period: f64, jitter: f64, missing: f64 },
-    /// One activation of so many that is slower by this share, in noise of 10 %.
+    /// One activation in every `period` is slower by the share `by`, in noise of 10 %.
     EachOf { period: u64, by: f64 },
-    /// A wave of so many standard deviations of the noise.
+    /// A wave whose amplitude is `by` standard deviations of the noise.
     Wave { period: f64, by: f64 },
 }
 
 impl Periodic {
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> String {
         match self {
             Periodic::Comb { period, jitter, missing } => {
@@ -130,7 +130,7 @@ impl Periodic {
     }
 }
 
-/// What was found in runs.
+/// Counts of what was found in the runs of one process.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     runs: usize,
@@ -153,22 +153,22 @@ impl Found {
         Rate { count: self.any, of: self.runs, bound: FALSE }
     }
 
-    /// Runs in which a few latencies come at an even spacing.
+    /// Returns the rate of runs in which a few latencies have an even spacing.
     pub fn even(&self) -> Rate {
         Rate { count: self.even, of: self.runs, bound: FALSE }
     }
 
-    /// Runs whose spread drifts or jumps.
+    /// Returns the rate of runs whose spread drifts or jumps.
     pub fn spread(&self) -> Rate {
         Rate { count: self.spread, of: self.runs, bound: SPREAD }
     }
 
-    /// Runs whose period was not found, or that show another one, too.
+    /// Returns the rate of runs whose period was not found, or that also show another one.
     pub fn missed(&self) -> Rate {
         Rate { count: self.runs - self.right, of: self.runs, bound: MISSED }
     }
 
-    /// Looks for the periods of a run, of which one may be true.
+    /// Counts the periods found in a run; `truth` is the true period, if there is one.
     fn add(&mut self, patterns: &Patterns, truth: Option<f64>) {
         let (spectrum, spikes) = (&patterns.spectrum, &patterns.spikes.periodic);
         let lines = spectrum.lines.iter().chain(&spectrum.slow_lines).map(|l| l.fundamental);
@@ -196,12 +196,12 @@ impl Found {
     }
 }
 
-/// Looks for periods in so many runs of this length.
+/// Looks for periods in `runs` runs of this length.
 pub fn of_nulls(process: Process, seconds: usize, runs: usize, seed: u64) -> Found {
     look(runs, seed, None, |noise| process.latencies(noise, seconds * SECOND))
 }
 
-/// Looks for the period of so many runs of 100 s.
+/// Looks for the period in `runs` runs of 100 s.
 pub fn of_periods(periodic: Periodic, runs: usize, seed: u64) -> Found {
     look(runs, seed, Some(periodic.period()), |noise| periodic.latencies(noise, 100 * SECOND))
 }
@@ -218,7 +218,7 @@ fn look(runs: usize, seed: u64, truth: Option<f64>, of: impl Fn(&mut Noise) -> V
 /// Runs of each row in the full tables.
 const RUNS: usize = 200;
 
-/// Prints what is wanted of the tables.
+/// Prints the selected rows of the tables.
 pub fn table(wanted: &Wanted) {
     let runs = RUNS.min(wanted.most);
     head(&[

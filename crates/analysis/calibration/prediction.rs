@@ -1,18 +1,18 @@
-//! Does `predict` give bounds that do not hold, and are its facts facts?
+//! Error rates of `predict`: bounds and limits that do not hold, on processes of known truth.
 
 use jitterlab_analysis::predict::predict;
 
 use super::series::{Noise, PERIOD_NS, Process, SECOND, scan};
 use super::table::{Rate, Wanted, head, row, shown};
 
-/// Bounds and limits given that do not hold, of all runs.
+/// Bound on the share of runs whose bound or limit does not hold.
 const WRONG: f64 = 0.05;
 
-/// Due times of a run, and times that it looks ahead.
+/// Due times of a run, and horizon as a multiple of the run.
 const RUN: usize = 100 * SECOND;
 const AHEAD: usize = 10;
 
-/// What goes on as it was for 1100 s.
+/// Processes that stay the same over all 1100 s.
 pub const ROWS: [Process; 20] = [
     Process::White,
     Process::Autoregressive(0.9),
@@ -36,25 +36,25 @@ pub const ROWS: [Process; 20] = [
     Process::TwoKinds,
 ];
 
-/// Limits of quantiles that are looked at.
+/// Limits of quantiles that are examined.
 const LIMITS: [f64; 3] = [1e-2, 1e-3, 1e-4];
 
-/// Runs of each row unless a number is given.
+/// Number of runs of each row, unless given.
 const RUNS: usize = 200;
 
-/// What became of predictions.
+/// Results of the predictions for one process.
 #[derive(Debug, Clone, Default)]
 pub struct Predictions {
     runs: usize,
     bounded: usize,
     exceeded: usize,
     max_held: usize,
-    /// By limit: given without an "if", and below the true quantile.
+    /// By limit: number given without a condition, and number below the true quantile.
     limits: [(usize, usize); 3],
 }
 
 impl Predictions {
-    /// Runs whose bound was exceeded by what came.
+    /// Returns the rate of runs whose bound was exceeded afterwards.
     pub fn broken(&self) -> Rate {
         Rate { count: self.exceeded, of: self.runs, bound: WRONG }
     }
@@ -65,7 +65,7 @@ impl Predictions {
     }
 }
 
-/// Predicts from so many runs what comes after them.
+/// Predicts from `runs` runs, and compares with what follows them.
 pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
     let mut found = Predictions { runs, ..Predictions::default() };
     let truths = process.has_truth().then(|| LIMITS.map(|above| process.quantile(above)));
@@ -94,7 +94,7 @@ pub fn of(process: Process, runs: usize, seed: u64) -> Predictions {
     found
 }
 
-/// Prints what is wanted of the table.
+/// Prints the selected rows of the table.
 pub fn table(wanted: &Wanted) {
     let runs = if wanted.most == usize::MAX { RUNS } else { wanted.most };
     head(&["runs of", "bounded", "bound exceeded", "largest not exceeded", "p99", "p99.9", "p99.99"]);

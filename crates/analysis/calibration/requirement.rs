@@ -1,4 +1,4 @@
-//! Does `predict --require` pass what is broken, or fail what is met?
+//! Error rates of `predict --require`: broken requirements that pass, and met ones that fail.
 
 use jitterlab_analysis::require::{BreachCounter, Breaches, Evidence, Outcome, Requirement};
 use jitterlab_model::Activation;
@@ -9,7 +9,7 @@ use super::table::{Rate, Wanted, head, row, shown};
 /// Requirements that are decided wrongly, either way.
 const WRONG: f64 = 0.05;
 
-/// What breaks a requirement, and what is known of its bursts.
+/// Processes that break a requirement, with the longest burst if it is known.
 pub const ROWS: [(Breaking, Option<u64>); 23] = [
     (Breaking::Singly(20.0), None),
     (Breaking::Bursts(50.0, 6.0), None),
@@ -39,7 +39,7 @@ pub const ROWS: [(Breaking, Option<u64>); 23] = [
 /// Runs of each row in the full table.
 const RUNS: usize = 2_000;
 
-/// Prints what is wanted of the table.
+/// Prints the selected rows of the table.
 pub fn table(wanted: &Wanted) {
     head(&[
         "breaches in 300 s",
@@ -68,14 +68,14 @@ pub fn table(wanted: &Wanted) {
 /// Due times of a run: 300 s at 1 kHz.
 const RUN: usize = 300_000;
 
-/// What breaks a requirement, and when.
+/// A process that breaks a requirement at some of its due times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Breaking {
-    /// Independent ones, so many in a run.
+    /// Independent breaches: their number in a run.
     Singly(f64),
-    /// Bursts of this mean length (geometric), so many in a run.
+    /// Bursts: their mean length (geometric), and their number in a run.
     Bursts(f64, f64),
-    /// So many independent ones, and bursts of this mean length, so many in a run.
+    /// Independent breaches and bursts: number of the first, mean length and number of the bursts.
     Mixed(f64, f64, f64),
     /// One regime of 10 s in the mean, 5 % of the time, in which a tenth is broken.
     Regimes,
@@ -85,12 +85,12 @@ pub enum Breaking {
     Wandering(f64, f64),
     /// The largest of a moving maximum (ARMAX) of extremal index 0.1, share.
     MovingMaximum(f64),
-    /// The largest of this process, share; judged with what its values tell of their memory.
+    /// The largest share of the values of this process, judged with the memory that the values show.
     Above(Process, f64),
 }
 
 impl Breaking {
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> String {
         match self {
             Breaking::Singly(number) => format!("{number} singly"),
@@ -108,11 +108,11 @@ impl Breaking {
         }
     }
 
-    /// The share it breaks in the long run.
+    /// Returns the long-run share of breaches.
     pub fn share(self) -> f64 {
         match self {
             Breaking::Singly(number) => number / RUN as f64,
-            // Of independent bursts that last L in the mean, begun at a rate r.
+            // For independent bursts of mean length L that begin at a rate r.
             Breaking::Bursts(length, number) => number * length / (RUN as f64 + number * length),
             Breaking::Mixed(single, length, number) => {
                 let [single, burst] =
@@ -153,7 +153,7 @@ impl Breaking {
         breaches
     }
 
-    /// The places of a run that break it.
+    /// Returns the positions of the breaches in a run.
     fn places(self, noise: &mut Noise) -> Vec<u64> {
         let mut at = Vec::new();
         let mut take = |from: usize, to: usize| at.extend(from as u64..to.min(RUN) as u64);
@@ -210,7 +210,7 @@ impl Breaking {
     }
 }
 
-/// Independent events of this probability.
+/// Visits independent events of this probability.
 fn every(noise: &mut Noise, share: f64, mut at: impl FnMut(usize)) {
     let next = |noise: &mut Noise| (noise.uniform().ln() / (-share).ln_1p()) as usize;
     let mut k = next(noise);
@@ -225,7 +225,7 @@ fn normal_quantile(above: f64) -> f64 {
     Normal::standard().inverse_cdf(1.0 - above)
 }
 
-/// What became of requirements on runs.
+/// Results of judging requirements on runs.
 #[derive(Debug, Clone, Default)]
 pub struct Decisions {
     /// Runs.
@@ -254,7 +254,7 @@ impl Decisions {
     }
 }
 
-/// Judges so many runs, with what is known of bursts if anything is.
+/// Judges `runs` runs; `burst_at_most` is the longest burst, if it is known.
 pub fn judge(breaking: Breaking, burst_at_most: Option<u64>, runs: usize, seed: u64) -> Decisions {
     let mut found = Decisions { runs, ..Decisions::default() };
     let share = breaking.share();

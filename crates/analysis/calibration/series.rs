@@ -1,4 +1,4 @@
-//! Latencies whose truth is known, and that are not white: what statistics have to hold on.
+//! Processes of latencies that are not white, with known truth, for testing the statistics.
 
 use std::f64::consts::TAU;
 
@@ -19,11 +19,11 @@ pub const SECOND: usize = 1_000;
 pub const LEVEL_NS: f64 = 10_000.0;
 /// Standard deviation of their logarithm from one to the next.
 const NOISE: f64 = 0.2;
-/// Standard deviation of the logarithm of what wanders.
+/// Standard deviation of the logarithm of a wandering level.
 const WANDER: f64 = 0.4;
-/// Share of the time that bursts take, and what a latency is multiplied by in one.
+/// Share of the time in bursts, and the factor on the latency in a burst.
 const BURST: (f64, f64) = (0.01, 3.0);
-/// What a latency is multiplied by in the slower of two regimes.
+/// Factor on the latency in the slower of two regimes.
 const REGIME: f64 = 1.5;
 /// Scale of the heavy tails.
 const PARETO_SCALE: f64 = 2_000.0;
@@ -40,12 +40,12 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// The sequence of this seed.
+    /// Creates the sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Noise { uniform: Random::new(seed), spare: None }
     }
 
-    /// A standard normal number.
+    /// Returns a standard normal number.
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -72,7 +72,7 @@ impl Noise {
     }
 }
 
-/// A process that makes latencies.
+/// A process that generates latencies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Process {
     /// Independent, log-normal.
@@ -83,25 +83,25 @@ pub enum Process {
     Autoregressive(f64),
     /// Bursts of this mean length (geometric), 1 % of the time.
     Bursts(f64),
-    /// Two regimes of so many seconds in the mean.
+    /// Two regimes, of this mean length in seconds.
     Regimes(f64),
-    /// So many bursts of so many latencies at any time, three times as slow.
+    /// Bursts at random times, three times as slow: their number, and latencies in each.
     Spikes(usize, usize),
     /// A generalised Pareto tail of this shape.
     HeavyTail(f64),
-    /// A clock that counts microseconds, and latencies of so many ns above the level in the mean.
+    /// A clock that counts microseconds; mean of the latencies above the level, in ns.
     Ticks(f64),
-    /// White, and the level jumps once by so many standard deviations, at any time of the middle of the run.
+    /// White, with one jump of the level by this many standard deviations, at a random time in the middle of the run.
     Jump(f64),
-    /// White, and the level rises over the run by so many standard deviations.
+    /// White, with a level that rises over the run by this many standard deviations.
     Drift(f64),
-    /// White, by a clock that is so many ppm fast.
+    /// White, measured by a clock that is fast by this many ppm.
     Clock(f64),
     /// The logarithm walks at random.
     Walk,
-    /// White, and the level rises and falls in a sine of so many seconds, by three quarters of a standard deviation.
+    /// White, with a sine of this period in seconds on the level; its amplitude is 0.75 standard deviations.
     SlowWave(f64),
-    /// White, and half as slow again in one third of every so many seconds: a load that comes and goes.
+    /// White, and slower by half in one third of every period of this length in seconds: a load that comes and goes.
     LoadInTurns(f64),
     /// Bursts as [`Process::Bursts`] has, but of lengths without a mean to rely on: Pareto, shape 1 / 1.3.
     LongBursts,
@@ -117,10 +117,10 @@ pub enum Process {
     FractionalInNoise(f64),
     /// The scale of exponential latencies is fractional Gaussian noise.
     FractionalScale,
-    /// Two regimes whose lengths have Pareto tails of this index: ms in the slower one and in the other in the mean, and how
-    /// many times as slow.
+    /// Two regimes with Pareto tails of their lengths: the index, the mean lengths of the slower and the
+    /// other one in ms, and the factor by which the first is slower.
     ParetoRegimes(f64, f64, f64, f64),
-    /// Each the largest of a value and half of the one before: extremes come in clumps.
+    /// Each the largest of a value and half of the previous one: extremes come in clusters.
     MovingMaximum,
     /// White, with a spread that grows by half over the run.
     SpreadDrift,
@@ -131,7 +131,7 @@ pub enum Process {
 }
 
 impl Process {
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> String {
         let seconds = |s: f64| if s < 1.0 { format!("{} ms", s * 1e3) } else { format!("{s} s") };
         match self {
@@ -167,7 +167,7 @@ impl Process {
         }
     }
 
-    /// So many latencies of it, in ns.
+    /// Returns `count` latencies of it, in ns.
     pub fn latencies(self, random: &mut Noise, count: usize) -> Vec<f64> {
         let noise = |random: &mut Noise| LEVEL_NS * (NOISE * random.normal()).exp();
         let sd = LEVEL_NS * NOISE;
@@ -308,7 +308,7 @@ impl Process {
         }
     }
 
-    /// Whether its figures stay what they are, and are known.
+    /// True if its statistics do not change over the run and are known.
     pub fn has_truth(self) -> bool {
         !matches!(
             self,
@@ -331,7 +331,7 @@ impl Process {
         )
     }
 
-    /// The share of latencies above a value, of a process that stays what it is.
+    /// Returns the share of latencies above a value, for a process that does not change.
     pub fn survival(self, ns: f64) -> f64 {
         let log_normal = |sd: f64, level: f64| Normal::standard().sf((ns / level).max(1e-300).ln() / sd);
         match self {
@@ -361,7 +361,7 @@ impl Process {
         }
     }
 
-    /// Its quantile that this share lies above.
+    /// Returns its quantile with this share above it.
     pub fn quantile(self, above: f64) -> f64 {
         let (mut low, mut high) = (-1e6, 1e12);
         for _ in 0..200 {
@@ -371,7 +371,7 @@ impl Process {
         high
     }
 
-    /// Its mean.
+    /// Returns its mean.
     pub fn mean(self) -> f64 {
         let log_normal = |sd: f64| LEVEL_NS * (sd * sd / 2.0).exp();
         match self {
@@ -388,7 +388,7 @@ impl Process {
     }
 }
 
-/// A standard normal AR(1) process.
+/// Returns a standard normal AR(1) process.
 pub fn correlated(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
     let (mut level, step) = (random.normal(), (1.0 - r * r).sqrt());
     (0..count)
@@ -399,7 +399,8 @@ pub fn correlated(random: &mut Noise, count: usize, r: f64) -> Vec<f64> {
         .collect()
 }
 
-/// Two states that take turns, each of a geometric length of this mean; begun as in the long run.
+/// Returns alternating states, each of a geometric length of this mean; the first state is drawn from the
+/// stationary distribution.
 pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<bool> {
     let mut state = random.uniform() < second / (first + second);
     (0..count)
@@ -410,7 +411,7 @@ pub fn states(random: &mut Noise, count: usize, first: f64, second: f64) -> Vec<
         .collect()
 }
 
-/// Standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
+/// Returns standard fractional Gaussian noise with this exponent, by its spectrum (Davies & Harte, Biometrika 1987).
 fn fractional(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
     let half = count.next_power_of_two();
     let fourier = Radix4::new(2 * half, FftDirection::Forward);
@@ -430,7 +431,7 @@ fn fractional(random: &mut Noise, count: usize, h: f64) -> Vec<f64> {
     spectrum.iter().take(count).map(|of| of.re).collect()
 }
 
-/// Two states that take turns, of lengths with Pareto tails and these means in ms.
+/// Returns alternating states, of lengths with Pareto tails and these means in ms.
 fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) -> Vec<bool> {
     let mut state = random.uniform() < means[1] / (means[0] + means[1]);
     let mut all = Vec::with_capacity(count);
@@ -443,10 +444,11 @@ fn pareto_states(random: &mut Noise, count: usize, index: f64, means: [f64; 2]) 
     all
 }
 
-/// What an activation takes besides its latency, in ns.
+/// Execution time of an activation beyond its latency, in ns.
 pub const WORK_NS: f64 = 2_000.0;
 
-/// The scan of a run with these latencies; each activation takes as much as it was late, and [`WORK_NS`].
+/// Returns the scan of a run with these latencies; the execution time of each activation is its latency plus
+/// [`WORK_NS`].
 pub fn scan(latencies_ns: &[f64]) -> TaskScan {
     let mut scan = TaskScan::new(PERIOD_NS, latencies_ns.len() as u64);
     let mut rows = Vec::with_capacity(4_096);

@@ -1,4 +1,4 @@
-//! Does an experiment over settings find those that do something, and no others?
+//! Error rates and power of an experiment over settings: effects reported without reason, and those found.
 
 use jitterlab_analysis::tune::{
     BLOCK_OVERHEAD_NS, BlockFigures, Experiment, Figure, Judgement, LEVEL, PILOTS, Pilot, SettingFound,
@@ -8,7 +8,7 @@ use jitterlab_analysis::tune::{
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
 
-/// How blocks of a machine differ from each other.
+/// Process of the figure over the blocks of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blocks {
     White,
@@ -24,7 +24,7 @@ pub const BLOCKS: [Blocks; 6] =
     [Blocks::White, Blocks::Wandering, Blocks::Bursts, Blocks::Drift, Blocks::HeavyTail, Blocks::Coarse];
 
 impl Blocks {
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Blocks::White => "white, 10 %",
@@ -37,7 +37,7 @@ impl Blocks {
     }
 }
 
-/// A machine whose settings have these effects on the logarithm of the figure that decides.
+/// A machine whose settings have these effects on the logarithm of the deciding figure.
 struct Machine {
     blocks: Blocks,
     noise: Noise,
@@ -45,9 +45,9 @@ struct Machine {
     level: f64,
     burst: bool,
     measured: usize,
-    /// Whether a program takes the processor for as long as the first setting is not on.
+    /// True if a program occupies the processor while the first setting is off.
     hog: bool,
-    /// Standard deviation of what is white.
+    /// Standard deviation of the white part.
     scatter: f64,
 }
 
@@ -100,7 +100,7 @@ impl Machine {
     }
 }
 
-/// Experiments over so many settings that do nothing, in which any is said to do something.
+/// Returns the rate of experiments that report an effect of any setting, where `knobs` settings have none.
 pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
     let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
     let wrong = (0..repeats as u64).filter(|n| {
@@ -110,8 +110,8 @@ pub fn nulls(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: 
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// Experiments over so many settings, the first of which moves a hog away while the others do nothing: those in which any of
-/// these is said to do something.
+/// Returns the rate of experiments that report an effect of a setting without one. The first of `knobs`
+/// settings removes a program that occupies the processor; the others have no effect.
 pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: usize, seed: u64) -> Rate {
     let says = |judgement: &Judgement| !matches!(judgement, Judgement::Undecided | Judgement::NoMatter);
     let wrong = (0..repeats as u64).filter(|n| {
@@ -122,8 +122,9 @@ pub fn nulls_beside_a_hog(blocks: Blocks, knobs: usize, rounds: usize, repeats: 
     Rate { count: wrong.count(), of: repeats, bound: LEVEL }
 }
 
-/// Share of experiments that find that the first of so many settings multiplies the figure by this, as the plan of a budget in minutes
-/// has it, where white blocks scatter by so much; beside it, what the plan says it finds with 90 %.
+/// Share of experiments that find the first of `knobs` settings to multiply the figure by `factor`, with the
+/// plan for this budget in minutes and white blocks of this scatter. The second value is the effect that the
+/// plan claims to find with 90 %.
 pub fn power(
     knobs: usize,
     minutes: i64,

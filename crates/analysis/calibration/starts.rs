@@ -1,11 +1,11 @@
-//! Are two ways to start a machine told apart by their starts, and are those that do not differ called different?
+//! Error rates and power of the comparison of two ways to start a machine, by their starts.
 
 use jitterlab_analysis::tune::{BlockFigures, Judgement, LEVEL, MOST_STARTS, Start, StartsResult, Way};
 
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
 
-/// How starts of a machine differ by themselves.
+/// Process of the figure over the starts of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boots {
     White,
@@ -21,7 +21,7 @@ pub const BOOTS: [Boots; 6] =
     [Boots::White, Boots::TwoModes, Boots::Seldom, Boots::HeavyTail, Boots::Wandering, Boots::Drift];
 
 impl Boots {
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Boots::White => "white, 10 %",
@@ -34,7 +34,7 @@ impl Boots {
     }
 }
 
-/// What so many starts in turns say of two ways of which the second has this effect on the logarithm.
+/// Compares two ways to start by starts in turns; the second has this effect on the logarithm of the figure.
 fn judged(boots: Boots, effect: f64, seed: u64) -> StartsResult {
     let mut noise = Noise::new(seed);
     let mut level = 0.0;
@@ -66,7 +66,7 @@ pub fn nulls(boots: Boots, repeats: usize, seed: u64) -> Rate {
     Rate { count: called.count(), of: repeats, bound: LEVEL }
 }
 
-/// How often a second way that is better by this factor is found to be.
+/// Returns the share of experiments that find a second way to be better, where it is by this factor.
 pub fn power(boots: Boots, factor: f64, repeats: usize, seed: u64) -> f64 {
     let found = (0..repeats as u64)
         .filter(|n| judged(boots, factor.ln(), seed * 1_000_000 + n).judgement == Judgement::Helps);

@@ -2,36 +2,36 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// So many of so many, of which no more than a share may be.
+/// A count among a number of trials, with the bound on its share.
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
-    /// How many.
+    /// Trials counted.
     pub count: usize,
-    /// Of how many.
+    /// All trials.
     pub of: usize,
-    /// What the share must not exceed.
+    /// Upper bound on the share.
     pub bound: f64,
 }
 
 impl Rate {
-    /// The share.
+    /// Returns the share.
     pub fn share(&self) -> f64 {
         self.count as f64 / self.of.max(1) as f64
     }
 
-    /// How many, as tables of few runs show it: marked where the share leaves its bound.
+    /// Returns the count for tables of few runs, marked where the share exceeds its bound.
     pub fn counted(&self) -> String {
         if self.share() > self.bound { format!("**{}**", self.count) } else { self.count.to_string() }
     }
 
-    /// Whether chance alone explains the count (99.9 %) at a share of the bound.
+    /// True if chance alone explains the count (99.9 %) at a share equal to the bound.
     pub fn holds(&self) -> bool {
         let law = Binomial::new(self.bound, self.of as u64);
         law.is_ok_and(|law| self.count == 0 || law.cdf(self.count as u64 - 1) < 0.999)
     }
 }
 
-/// A rate as tables show it: marked where it leaves its bound.
+/// Formats a rate for tables, marked where it leaves its bound.
 impl std::fmt::Display for Rate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let share = shown(self.share());
@@ -39,22 +39,22 @@ impl std::fmt::Display for Rate {
     }
 }
 
-/// A share with three digits.
+/// Formats a share with three digits.
 pub fn shown(share: f64) -> String {
     format!("{share:.3}")
 }
 
-/// What of the tables is printed.
+/// Selection of what the tables print.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// Runs in a row at most.
     pub most: usize,
-    /// Rows whose names hold one of these; all, where there is none.
+    /// Parts of row names to select; if empty, all rows are.
     pub rows: Vec<String>,
 }
 
 impl Wanted {
-    /// Whether a row of this name is.
+    /// True if a row of this name is printed.
     pub fn row(&self, name: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|part| name.contains(part))
     }

@@ -1,8 +1,9 @@
 //! The true period of a disturbance that a task meets at its starts alone.
 //!
-//! A start at kT is late where the phase kT mod P is within the disturbance. Starts see it every P with T/P = j +- phi, for
-//! j = 0, 1, 2, ..., at the same times, so that times alone never choose. Its shape does: who starts x into the disturbance waits
-//! for what is left of it, and the latency falls by exactly P in a cycle of the true phase, or rises in a mirrored one.
+//! A start at kT is late where the phase kT mod P is within the disturbance. Every P with T/P = j +- phi, for
+//! j = 0, 1, 2, ..., makes the same starts late, so the times alone cannot choose. The shape can: a task that
+//! starts x into the disturbance waits for the rest of it, and the latency falls by exactly P in a cycle of
+//! the true phase, or rises in a mirrored one.
 
 use serde::Serialize;
 
@@ -10,43 +11,43 @@ use crate::line::least_squares;
 use crate::lines::Line;
 use crate::scan::Peak;
 
-/// Late starts of which a period is looked for, at least.
+/// Fewest late starts in which a period is looked for.
 const FEWEST: usize = 60;
-/// Harmonics a line may be of.
+/// Largest harmonic of the disturbance that a line may be.
 const HARMONICS: u32 = 60;
-/// Share of the late starts within the disturbance, and how many are looked at first: where one makes them all, and where another
-/// makes the rest.
+/// Share of the late starts within the disturbance, and late starts examined first: where one disturbance
+/// causes them all, and where another causes the rest.
 const WITHIN: [(f64, usize); 2] = [(0.8, 600), (0.4, 1_000)];
 /// The largest share of the period that a disturbance takes.
 const WIDEST: f64 = 0.3;
-/// Arcs that are wider by so much are no worse: the lower harmonic is the one.
+/// Factor of the width within which two arcs count as equally narrow; the lower harmonic is then preferred.
 const AS_NARROW: f64 = 1.15;
 /// Least share of the latency's variance that a straight tooth explains.
 const STRAIGHT: f64 = 0.6;
-/// How far the slope's period may be from the one that is named.
+/// Largest relative difference between the period by the slope and the named one.
 const NAMED: f64 = 0.25;
 /// Periods that a disturbance may have, in ns.
 const PLAUSIBLE: [f64; 2] = [20e3, 1e9];
-/// Cycles from one start to the next from which on a period of unknown shape may as well be another.
+/// Cycles between two starts above which a period of unknown shape may be an alias.
 const FAST: f64 = 0.125;
-/// Lines that are looked behind, disturbances that are looked for, and candidates that are named.
+/// Lines examined, disturbances looked for, and candidates named, at most.
 const STRONGEST: usize = 3;
 const MOST: usize = 2;
 const LISTED: usize = 4;
 
-/// A disturbance that looks like other periods at a task's starts.
+/// A disturbance that may have one of several periods, by a task's starts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturber {
-    /// Its period, if the latencies' shape tells it.
+    /// Its period in ns, if the shape of the latencies determines it.
     pub period_ns: Option<f64>,
-    /// Periods that look alike at these starts, the longest first.
+    /// Periods that are equally possible by these starts, in ns, the longest first.
     pub candidates_ns: Vec<f64>,
     /// Periods of the lines that are of it, in due times.
     pub lines: Vec<f64>,
 }
 
-/// The disturbances of these lines whose true period is another than the line's; of late starts among the largest latencies from
-/// `late_ns` on.
+/// Returns the disturbances behind these lines whose true period differs from that of the line. Late starts
+/// are those of the `largest` latencies above `late_ns`; `period_ns` is the task's period.
 #[must_use]
 pub fn disturbers(lines: &[Line], largest: &[Peak], late_ns: f64, period_ns: f64) -> Vec<Disturber> {
     let mut late: Vec<Peak> =
@@ -61,12 +62,12 @@ pub fn disturbers(lines: &[Line], largest: &[Peak], late_ns: f64, period_ns: f64
         let of_it: Vec<f64> = left.iter().filter(|line| arc.explains(line)).map(|line| line.period).collect();
         left.retain(|line| !arc.explains(line));
         late.retain(|peak| !arc.is_near(peak));
-        // The strongest may be a fold where the period itself is a weaker one.
+        // The strongest line may be an alias where the line at the period itself is weaker.
         let is_line = |ns: f64| of_it.first().is_some_and(|line| (line * period_ns / ns - 1.0).abs() < 0.01);
         let is_new = !of_it.is_empty()
             && match disturber.period_ns {
                 Some(ns) => !is_line(ns),
-                // Without a shape, what is slow is as it seems.
+                // Without a shape, a slow line is taken at its apparent period.
                 None => arc.phi > FAST,
             };
         found.push((is_new, Disturber { lines: of_it, ..disturber }));
@@ -74,7 +75,7 @@ pub fn disturbers(lines: &[Line], largest: &[Peak], late_ns: f64, period_ns: f64
     found.into_iter().filter(|(is_new, _)| *is_new).map(|(_, disturber)| disturber).collect()
 }
 
-/// Where in its cycles a disturbance is.
+/// Position of a disturbance within its cycles.
 struct Arc {
     /// Cycles from one start to the next, without whole ones.
     phi: f64,
@@ -83,7 +84,7 @@ struct Arc {
 }
 
 impl Arc {
-    /// The narrowest that holds this share of these.
+    /// Returns the narrowest arc that holds this share of the late starts.
     fn narrowest(late: &[Peak], phi: f64, within: f64) -> Arc {
         let mut phases: Vec<f64> = late.iter().map(|peak| (peak.index as f64 * phi).fract()).collect();
         phases.sort_by(f64::total_cmp);
@@ -97,7 +98,7 @@ impl Arc {
         Arc { phi, from: phases[best], width: width(best) }
     }
 
-    /// Where a start is in it, in cycles from its begin.
+    /// Returns the position of a start within the arc, in cycles from the beginning of the arc.
     fn place(&self, peak: &Peak) -> f64 {
         ((peak.index as f64 * self.phi).fract() - self.from).rem_euclid(1.0)
     }
@@ -107,7 +108,7 @@ impl Arc {
         (self.place(peak) + reach).rem_euclid(1.0) <= self.width + 2.0 * reach
     }
 
-    /// Whether a line is a fold of one of its harmonics.
+    /// True if a line is an alias of one of its harmonics.
     fn explains(&self, line: &Line) -> bool {
         let frequency = 1.0 / line.period;
         (1..=HARMONICS).any(|h| {
@@ -116,7 +117,8 @@ impl Arc {
         })
     }
 
-    /// Slope of the latency within it, in ns a cycle, and the share of the variance that is.
+    /// Returns the slope of the latency within the arc, in ns per cycle, and the share of the variance that
+    /// it explains.
     fn slope(&self, late: &[Peak]) -> Option<(f64, f64)> {
         let inside = |peak: &Peak| {
             (self.place(peak) <= self.width).then(|| (self.place(peak), peak.latency_ns as f64))
@@ -138,7 +140,8 @@ impl Arc {
     }
 }
 
-/// The disturbance behind the first of these lines that has one; rather one that its shape names.
+/// Returns the disturbance behind the first of these lines that has one, preferring one whose period is
+/// determined by its shape.
 fn strongest(lines: &[&Line], late: &[Peak], period_ns: f64) -> Option<(Arc, Disturber)> {
     let mut first = None;
     for of in WITHIN {
@@ -152,7 +155,8 @@ fn strongest(lines: &[&Line], late: &[Peak], period_ns: f64) -> Option<(Arc, Dis
     first
 }
 
-/// The disturbance behind a line, as this share of the late starts shows it, so many of them first.
+/// Returns the disturbance behind a line, from the share `within` of the late starts; the first `first` of
+/// them are searched.
 fn disturber(
     line: &Line,
     late: &[Peak],
@@ -261,7 +265,7 @@ mod tests {
         let periods = [1_024.013e3, 1_707.017e3];
         for seed in 1..6 {
             let (lines, peaks) = met(250e3, &[(periods[0], 25e3), (periods[1], 40e3)], 40_000, seed);
-            // The other's own period may be the strongest of its lines, which then says all.
+            // The other disturbance's own period may be its strongest line, which then explains it fully.
             let found = disturbers(&lines, &peaks, 6_000.0, 250e3);
             assert!(!found.is_empty(), "{seed}");
             for ns in found.iter().filter_map(|found| found.period_ns) {

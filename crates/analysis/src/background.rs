@@ -1,5 +1,5 @@
-//! What a run's level does slowly beyond its jumps and its drift, whatever that is: straight lines between the levels of 64
-//! parts.
+//! Slow changes of a run's level beyond its jumps and its drift, whatever their form: straight lines between
+//! the levels of 64 parts.
 
 use crate::drift::Course;
 use crate::line::median;
@@ -11,7 +11,7 @@ const PARTS: usize = 64;
 /// Stretches of latencies, each with its first place on the grid.
 pub(crate) type Stretches = Vec<(u64, Vec<f64>)>;
 
-/// The same without a level.
+/// Returns the stretches less a level.
 pub(crate) fn without(mut stretches: Stretches, level: impl Fn(f64) -> f64) -> Stretches {
     let each = stretches.iter_mut().flat_map(|(first, values)| (*first..).zip(values));
     each.for_each(|(index, value)| *value -= level(index as f64));
@@ -21,12 +21,12 @@ pub(crate) fn without(mut stretches: Stretches, level: impl Fn(f64) -> f64) -> S
 /// The slow level of a run beyond its course.
 #[derive(Debug, Clone)]
 pub(crate) struct Background {
-    /// Middles of the parts on the grid, and how far the level is off the course there.
+    /// Middles of the parts on the grid, and the difference of the level from the course there.
     points: Vec<(f64, f64)>,
 }
 
 impl Background {
-    /// That of a scan whose level takes this course.
+    /// Computes the background of a scan whose level takes this course.
     pub fn from_scan(scan: &TaskScan, course: &Course) -> Self {
         let (length, parts) = scan.full_parts();
         let joint = parts.len().div_ceil(PARTS).max(1);
@@ -45,7 +45,7 @@ impl Background {
         Background { points }
     }
 
-    /// How far the level is off the course at a place.
+    /// Returns the difference of the level from the course at a position on the grid.
     pub fn off(&self, index: f64) -> f64 {
         let after = self.points.partition_point(|p| p.0 <= index);
         match (after.checked_sub(1).and_then(|i| self.points.get(i)), self.points.get(after)) {

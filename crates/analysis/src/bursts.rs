@@ -1,4 +1,4 @@
-//! Spikes that come together: are the largest latencies spread as independent ones would be, or in bursts?
+//! Bursts of spikes: tests whether the largest latencies are spread as independent ones would be.
 
 use serde::Serialize;
 
@@ -8,37 +8,37 @@ use crate::scan::Peak;
 
 /// Chance of calling independent spikes bursty.
 pub const LEVEL: f64 = 1e-3;
-/// How many of the largest latencies are tried as the spikes; fewer say nothing of bursts.
+/// Numbers of the largest latencies tried as the spikes; fewer show nothing about bursts.
 const SIZES: [usize; 7] = [20, 35, 60, 100, 180, 320, 560];
 const MOST: usize = 1_000;
 /// Bursts that are listed.
 const LISTED: usize = 100;
 
-/// How the spikes of a run come.
+/// Spikes of a run and their bursts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bursts {
-    /// Spikes are latencies from here on.
+    /// Lowest latency that counts as a spike, in ns.
     pub threshold_ns: i64,
-    /// How many there are.
+    /// Number of spikes.
     pub spikes: u64,
-    /// Extremal index: 1 if each comes for itself, 1 / its inverse come together otherwise.
+    /// Extremal index: 1 if spikes are independent, otherwise the inverse of their mean number per burst.
     pub extremal_index: Option<f64>,
-    /// Probability of so many short distances between independent spikes.
+    /// Probability that independent spikes have as many short distances.
     pub p: f64,
-    /// Whether they come in bursts, at [`LEVEL`].
+    /// True if they come in bursts, at [`LEVEL`].
     pub bursty: bool,
     /// Distance in due times up to which spikes are one burst; 0 if they are not bursty.
     pub gap: u64,
     /// Bursts of two and more spikes, the largest first (at most 100).
     pub bursts: Vec<Cluster>,
-    /// Spikes in a burst in the mean, those of one included.
+    /// Mean number of spikes per burst, single spikes included.
     pub mean_size: f64,
 }
 
-/// Looks at the `peaks` (the largest first) of a run of `length` due times. `None` for fewer than 20.
+/// Finds the bursts among the `peaks` (the largest first) of a run of `length` due times. `None` for fewer than 20.
 ///
-/// How many of them are spikes is not known in advance: several numbers are tried, and of those that are bursty the one
-/// with the largest bursts is taken, so that ordinary latencies do not water them down.
+/// The number of spikes is not known in advance. Several numbers are tried; of those that show bursts, the
+/// one with the largest mean burst is taken, so that ordinary latencies do not dilute the bursts.
 pub fn bursts(peaks: &[Peak], length: u64) -> Option<Bursts> {
     let most = peaks.len().min(MOST).min(usize::try_from(length).map_or(usize::MAX, |n| n.saturating_sub(1)));
     let mut tried: Vec<usize> = SIZES.into_iter().filter(|n| *n < most).collect();
@@ -48,7 +48,7 @@ pub fn bursts(peaks: &[Peak], length: u64) -> Option<Bursts> {
     bursty.into_iter().max_by(|a, b| a.mean_size.total_cmp(&b.mean_size)).or_else(|| calm.into_iter().last())
 }
 
-/// The bursts if just these are the spikes, as one of `looks` such tries.
+/// Returns the bursts if exactly these are the spikes, as one of `looks` such tries.
 fn among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     let mut in_time: Vec<(u64, i64)> = spikes.iter().map(|p| (p.index, p.latency_ns)).collect();
     in_time.sort_unstable();
@@ -74,8 +74,8 @@ fn among(spikes: &[Peak], length: u64, looks: usize) -> Option<Bursts> {
     })
 }
 
-/// Counts distances up to a few lengths and compares with the geometric law of independent spikes, by exact binomials;
-/// the smallest probability, for as many lengths as were looked at.
+/// Counts distances up to a few lengths and compares them with the geometric law of independent spikes, by
+/// exact binomials. Returns the smallest probability, corrected for the number of lengths tried.
 fn probability_of_closeness(positions: &[u64], length: u64) -> f64 {
     let distances: Vec<u64> = positions.windows(2).map(|w| w[1] - w[0]).collect();
     let n = distances.len() as f64;

@@ -1,4 +1,4 @@
-//! What speaks against the figures of a task, or limits what they may be applied to.
+//! Caveats on the figures of a task: reasons against them, and limits on their use.
 
 use jitterlab_model::facts::{self, Change, NO_REQUEST_US, Preemption, SystemFacts};
 use jitterlab_model::{Bench, CpuSet, Gap, Overload, Policy, RunInfo, StopReason, TaskRun, WakeMethod};
@@ -6,51 +6,52 @@ use serde::{Deserialize, Serialize};
 
 use crate::summary::{P50, Summary};
 
-/// A reason to trust the figures of a task less, or to apply them to less.
+/// A reason to trust the figures of a task less, or to apply them more narrowly.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Caveat {
-    /// The due times that another tool told are of another clock than the starts, as it seems: they are judged without that.
+    /// The due times reported by another tool seem to be on another clock than the starts. The difference of
+    /// the rates is removed, and the earliest start counts as punctual.
     TwoClocks {
-        /// By how many millionths starts gain on due times; below 0 they lose.
+        /// Rate by which starts gain on due times, in millionths; below 0 they lose.
         millionths: f64,
     },
-    /// Records were lost: the extremes hold them, the other figures do not.
+    /// Records were lost: the extremes include them, the other figures do not.
     Dropped {
-        /// How many.
+        /// Number of records.
         records: u64,
     },
-    /// The run was not closed: what came after its last record is not known.
+    /// The run was not closed: activations after its last record are unknown.
     NotClosed,
     /// The run was ended to save the machine.
     Overloaded {
         /// The task that could not keep up.
         task: String,
-        /// What was seen.
+        /// Observations that ended the run.
         overload: Overload,
     },
     /// The run ended because a task could not wait any more.
     WaitFailed {
         /// The task.
         task: String,
-        /// What the system answered, in its words.
+        /// Error message of the system.
         why: String,
     },
-    /// The run ended at the first latency above the wanted limit.
+    /// The run ended at the first latency above the given limit.
     StoppedAbove {
-        /// That latency.
+        /// The latency, in ns.
         latency_ns: i64,
     },
     /// The measuring process died; its records were recovered.
     Crashed,
-    /// Activations began outside the real-time mode of their core: those measure Linux.
+    /// Activations began outside the real-time mode of their core: they measure Linux.
     OutsideCore {
-        /// How many.
+        /// Number of activations.
         activations: u64,
         /// The core, such as `cobalt`.
         core: String,
-        /// What last made the task leave it.
+        /// Last reason why the task left that mode.
         last_cause: Option<String>,
     },
     /// The task ran under an ordinary policy: any other thread may delay it.
@@ -65,14 +66,14 @@ pub enum Caveat {
         /// Its preemption model.
         preemption: Preemption,
     },
-    /// The machine is a virtual one, whose host's load is part of the figures.
+    /// The machine is a virtual one: the figures include its host's load.
     VirtualMachine {
-        /// What runs it, where that is known.
+        /// The hypervisor, if known.
         hypervisor: Option<String>,
     },
     /// Something happened to the machine while it measured: steal time, SMIs, throttling, changed settings.
     Machine {
-        /// What.
+        /// The change.
         change: Change,
     },
     /// Something moved the task off the processor it was bound to.
@@ -83,7 +84,7 @@ pub enum Caveat {
         elsewhere: u64,
         /// Activations in all.
         executed: u64,
-        /// Where the last of them began.
+        /// Processor on which the last of them began.
         other: u16,
     },
     /// Real-time threads of other programs ran last on the task's CPUs, before or after the run.
@@ -91,8 +92,8 @@ pub enum Caveat {
         /// Their names, with policy and priority.
         threads: Vec<String>,
     },
-    /// Somebody held `/dev/cpu_dma_latency`, which keeps CPUs out of deep idle states: the machine was better than it is
-    /// when nobody does.
+    /// Another process held `/dev/cpu_dma_latency`, which keeps CPUs out of deep idle states: the machine was
+    /// better than it is without that request.
     LatencyHeld {
         /// At this limit, in microseconds.
         us: u64,
@@ -100,40 +101,40 @@ pub enum Caveat {
     /// A part of the latency is the phase of the kernel's own periods, which can jump: a task that SCHED_DEADLINE releases
     /// begins when its runtime is replenished, not when it is due.
     ReplenishmentPhase {
-        /// The smallest latency.
+        /// The smallest latency, in ns.
         least_ns: i64,
-        /// The usual one.
+        /// The median latency, in ns.
         usual_ns: i64,
     },
     /// The task polls all the time, and the kernel stops real-time tasks that take more than their share: the longest hole
     /// is as long as that stop.
     Throttled {
-        /// The longest hole.
+        /// The longest hole, in ns.
         hole_ns: i64,
-        /// The share that real-time tasks get, in microseconds ...
+        /// Time that real-time tasks get in each period, in microseconds.
         runtime_us: i64,
-        /// ... of so many.
+        /// The period, in microseconds.
         period_us: i64,
     },
-    /// No load was started beside the task: under load the worst case is usually much later. What the machine did all the
-    /// same:
+    /// No load was started during the run: under load the worst case is usually much later. Its fields
+    /// describe the load from elsewhere.
     NoLoad {
         /// Tasks running or waiting, on average over the minute before the run or its last one, whichever is more.
         load_1_min: Option<f64>,
-        /// How many CPUs that is of.
+        /// Number of CPUs.
         cpus: usize,
     },
-    /// What comes this rarely may not have shown.
+    /// Events as rare as this may not have occurred in the run.
     Length {
-        /// Length of the run.
+        /// Length of the run, in ns.
         run_ns: i64,
-        /// An event that comes so often or more often has shown with 95 % probability.
+        /// An event that occurs at least this often has shown with 95 % probability.
         unseen_every_ns: f64,
     },
 }
 
 impl Caveat {
-    /// What speaks against the figures of a task of a run; the gravest first.
+    /// Returns the caveats on the figures of a task of a run; the gravest first.
     #[must_use]
     pub fn on(summary: &Summary, task: &TaskRun, run: &RunInfo) -> Vec<Self> {
         let mut all = Vec::new();
@@ -154,14 +155,15 @@ impl Caveat {
     }
 }
 
-/// How long a task was measured, from its first due time to its last end; `None` where that is not known.
+/// Returns the time over which a task was measured, from its first due time to its last end, in ns; `None` if
+/// it is unknown.
 #[must_use]
 pub fn measured_ns(task: &TaskRun) -> Option<i64> {
     let result = task.result.as_ref().filter(|_| task.knows(Gap::Period) && task.knows(Gap::Count))?;
     Some(result.last_end_ns - result.first_due_ns).filter(|ns| *ns > 0)
 }
 
-/// What the machine did where no load was started.
+/// Describes the load of a machine on which none was started.
 fn no_load(run: &RunInfo) -> Caveat {
     let loads = facts_of(run).filter_map(|facts| facts.activity.load_1_min);
     Caveat::NoLoad {
@@ -170,12 +172,12 @@ fn no_load(run: &RunInfo) -> Caveat {
     }
 }
 
-/// The machine before and after the run, as far as it is known.
+/// Returns the facts of the machine before and after the run, as far as they are known.
 fn facts_of(run: &RunInfo) -> impl Iterator<Item = &SystemFacts> {
     run.facts_before.iter().chain(&run.facts_after)
 }
 
-/// What other programs did to the task's CPUs.
+/// Returns the effects of other programs on the task's CPUs.
 fn others(task: &TaskRun, run: &RunInfo) -> impl Iterator<Item = Caveat> + use<> {
     let cpus = cpus(task);
     let mut threads: Vec<String> = Vec::new();
@@ -200,7 +202,7 @@ fn moved(task: &TaskRun) -> Option<Caveat> {
     (elsewhere > 0).then_some(Caveat::Moved { bound: *bound, elsewhere, executed, other })
 }
 
-/// The stop of a real-time task that takes all the time.
+/// Returns the throttling of a real-time task that never gives up the processor.
 fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
     let (granted, result) = (task.granted.as_ref()?, task.result.as_ref()?);
     let scheduler = &run.facts_before.as_ref()?.scheduler;
@@ -209,21 +211,21 @@ fn throttled(task: &TaskRun, run: &RunInfo) -> Option<Caveat> {
     let length_ns = result.last_end_ns.saturating_sub(result.first_due_ns);
     let share = runtime_us as f64 / period_us as f64;
     let always = result.polled_ns as f64 > 0.9 * share * length_ns as f64;
-    // From half of the stop, which is given in shares of ticks, to two of them: at the end of a period and at the beginning of the
-    // next one. A stop begins in the middle of a poll.
+    // From half of the stop, which the kernel keeps only to a tick, to two stops: at the end of one period
+    // and at the beginning of the next. A stop begins in the middle of a poll.
     let alike = (stop_ns / 2..=stop_ns / 10 * 21).contains(&result.longest_hole_ns);
     (granted.policy.is_real_time() && runtime_us > 0 && stop_ns > 0 && always && alike)
         .then_some(Caveat::Throttled { hole_ns: result.longest_hole_ns, runtime_us, period_us })
 }
 
-/// What the latency of a task that SCHED_DEADLINE releases is made of.
+/// Returns the replenishment phase in the latency of a task that SCHED_DEADLINE releases.
 fn replenishment_phase(summary: &Summary, task: &TaskRun) -> Option<Caveat> {
     let (least_ns, usual_ns) = (summary.latency.min_ns?, summary.latency.at(P50).exactly()?);
     let released = task.spec.wake == WakeMethod::Deadline;
     released.then_some(Caveat::ReplenishmentPhase { least_ns, usual_ns })
 }
 
-/// The CPUs a task ran on.
+/// Returns the CPUs a task ran on.
 fn cpus(task: &TaskRun) -> CpuSet {
     match &task.granted {
         Some(granted) => granted.cpus.iter().copied().collect(),
@@ -273,7 +275,7 @@ fn real_time(task: &TaskRun, all: &mut Vec<Caveat>) {
 
 fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
     let Some(facts) = &run.facts_before else { return };
-    // A task of Xenomai's does not run on Linux's side, however that is preempted.
+    // A Xenomai task does not run on the Linux side, whatever its preemption model.
     let on_linux = !task.spec.wake.traits().core;
     match facts.kernel.preemption {
         Some(preemption) if on_linux && preemption != Preemption::RealTime => {
@@ -281,13 +283,13 @@ fn machine(task: &TaskRun, run: &RunInfo, all: &mut Vec<Caveat>) {
         }
         _ => {}
     }
-    // In virtual time the host's load is in no figure; QEMU in real time has its own warning.
+    // In virtual time no figure includes the host's load; QEMU in real time has its own warning.
     if facts.virtualisation.virtual_machine == Some(true) && run.bench != Bench::Kernel {
         all.push(Caveat::VirtualMachine { hypervisor: facts.virtualisation.hypervisor.clone() });
     }
 }
 
-/// What happened to the machine while it measured this task and speaks against the figures.
+/// Returns the changes of the machine during the run that count against this task's figures.
 fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = Caveat> {
     let cpus = cpus(task);
     let both = run.facts_before.as_ref().zip(run.facts_after.as_ref());
@@ -295,15 +297,16 @@ fn concerns(run: &RunInfo, task: &TaskRun) -> impl Iterator<Item = Caveat> {
     changes.into_iter().filter(Change::is_concern).map(|change| Caveat::Machine { change })
 }
 
-/// What rules out to conclude from this run of a task on a longer one: what happened to the machine, and lost records.
+/// Returns the events that rule out conclusions from this run of a task about a longer one: changes of the
+/// machine, and lost records.
 #[must_use]
 pub fn machine_events(run: &RunInfo, task: &TaskRun) -> Vec<Caveat> {
     let lost = task.result.as_ref().map_or(0, |r| r.dropped);
     concerns(run, task).chain((lost > 0).then_some(Caveat::Dropped { records: lost })).collect()
 }
 
-/// Rule of three, exact: with 95 % probability an event seen never in a time t comes less often than -ln(0.05)/t. Always
-/// there; it is the one thing every run leaves open.
+/// Returns the caveat of the run's length, by the exact rule of three: with 95 % probability, an event never
+/// seen in a time t occurs less often than -ln(0.05)/t. Every run has it.
 fn length(run_ns: i64) -> Caveat {
     Caveat::Length { run_ns, unseen_every_ns: run_ns as f64 / -(0.05f64.ln()) }
 }

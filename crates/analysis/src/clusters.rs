@@ -1,10 +1,11 @@
 //! Latency modes: each code path of the kernel has a latency of its own (NIST's figure 1 shows them as bands).
 //!
-//! A partition of the latencies is wanted whose neighbouring clusters are all separated by a *valley*: a range with
-//! significantly fewer values than a range of the same width in either cluster. Of these partitions the finest is taken. On
-//! each scale it is the one that merging by persistence gives (Edelsbrunner, Letscher & Zomorodian 2002): components grow
-//! from the peaks downwards, and two that meet are merged unless the valley between them is real. So a skewed or
-//! heavy-tailed mode stays one, however many values there are, which a criterion such as BIC would split.
+//! The result is a partition of the latencies in which a *valley* separates all neighbouring clusters: a
+//! range with significantly fewer values than a range of the same width in either cluster. Of these
+//! partitions the finest is taken. On each scale it follows from merging by persistence (Edelsbrunner,
+//! Letscher & Zomorodian 2002): components grow from the peaks downwards, and two that meet are merged unless
+//! the valley between them is real. So a skewed or heavy-tailed mode stays one, however many values there
+//! are; a criterion such as BIC would split it.
 
 use jitterlab_model::Distribution;
 use jitterlab_model::histogram::Bin;
@@ -13,9 +14,9 @@ use serde::Serialize;
 use crate::exact::binomial_at_most;
 use crate::line::weighted_median;
 
-/// Chance of a split of what is one mode, for a whole analysis.
+/// Chance of splitting a single mode, for a whole analysis.
 const LEVEL: f64 = 1e-3;
-/// A valley holds at most this share of the lower peak's values, or it is a ripple.
+/// Largest share of the lower peak's values in a valley; more is a ripple.
 const DEPTH: f64 = 0.5;
 /// Scales, from a quarter of the range down by halves.
 const SCALES: i32 = 9;
@@ -27,18 +28,18 @@ pub struct LatencyCluster {
     pub weight: f64,
     /// Activations in it.
     pub count: u64,
-    /// Smallest latency.
+    /// Smallest latency, in ns.
     pub low_ns: i64,
-    /// Largest latency.
+    /// Largest latency, in ns.
     pub high_ns: i64,
-    /// Median latency.
+    /// Median latency, in ns.
     pub centre_ns: f64,
-    /// Standard deviation.
+    /// Standard deviation, in ns.
     pub sd_ns: f64,
 }
 
 impl LatencyCluster {
-    /// Largest minus smallest latency.
+    /// Returns the largest minus the smallest latency.
     pub fn width_ns(&self) -> i64 {
         self.high_ns.saturating_sub(self.low_ns)
     }
@@ -55,8 +56,8 @@ struct Cell {
     to: f64,
 }
 
-/// The modes of a distribution, from the smallest latency to the largest. One where no valley is real; none without
-/// values, or where their distribution is not known.
+/// Returns the modes of a distribution, from the smallest latency to the largest: one if no valley is real,
+/// none without values or if the distribution is unknown.
 pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     if !latency.has_shape() {
         return Vec::new();
@@ -65,7 +66,7 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     let mut edges = vec![0, cells.len()];
     let (Some(first), Some(last)) = (cells.first(), cells.last()) else { return Vec::new() };
     let range = last.to - first.from;
-    // Coarse to fine: within each part found so far, look for valleys of the next finer width.
+    // Coarse to fine: within each part found so far, search for valleys of the next finer width.
     for scale in 2..2 + SCALES {
         let width = range / f64::from(1 << scale);
         let mut found = edges.clone();
@@ -81,22 +82,23 @@ pub fn latency_clusters(latency: &Distribution) -> Vec<LatencyCluster> {
     edges.windows(2).map(|part| describe(&cells[part[0]..part[1]], latency, all)).collect()
 }
 
-/// An axis on which bins of the histogram are about equally wide: linear up to 256 ns, logarithmic beyond.
+/// Returns the position on an axis where bins of the histogram are about equally wide: linear up to 256 ns,
+/// logarithmic beyond.
 fn coordinate(ns: f64) -> f64 {
     let size = ns.abs();
     let value = if size <= 256.0 { size } else { 256.0 * (1.0 + (size / 256.0).ln()) };
     value.copysign(ns)
 }
 
-/// The place on that axis in ns again.
+/// Returns a position on that axis in ns.
 fn ns_at(coordinate: f64) -> f64 {
     let place = coordinate.abs();
     let size = if place <= 256.0 { place } else { 256.0 * (place / 256.0 - 1.0).exp() };
     size.copysign(coordinate)
 }
 
-/// The occupied bins. Where the time stamps are coarser than bins, each is spread over two of their steps, so that the comb
-/// they make is no pattern.
+/// Returns the occupied bins. If the time stamps are coarser than the bins, each bin is spread over two of
+/// their steps, so that the comb they make is no pattern.
 fn cells(latency: &Distribution) -> Vec<Cell> {
     let bins: Vec<Bin> = latency.bins().collect();
     let step = resolution_ns(&bins);
@@ -110,8 +112,8 @@ fn cells(latency: &Distribution) -> Vec<Cell> {
     bins.iter().map(cell).collect()
 }
 
-/// The step of the time stamps as far as bins show it: the usual distance between neighbouring occupied bins, each pair
-/// weighing as its rarer bin. 0 where most of them touch: the step is no larger than a bin.
+/// Returns the step of the time stamps as far as bins show it: the usual distance between neighbouring occupied bins,
+/// each pair with the weight of its rarer bin. 0 if most of them are adjacent: the step is no larger than a bin.
 fn resolution_ns(bins: &[Bin]) -> f64 {
     let touch = |w: &&[Bin]| w[1].low_ns.saturating_sub(1) <= w[0].high_ns;
     let weight = |w: &[Bin]| w[0].count.min(w[1].count);
@@ -123,14 +125,14 @@ fn resolution_ns(bins: &[Bin]) -> f64 {
     if touching >= distant { 0.0 } else { weighted_median(&mut distances).unwrap_or(0.0) }
 }
 
-/// Indices of the cells before which a part is divided: the valleys of about this width that are real.
+/// Returns the indices of the cells before which a part is divided: the real valleys of about this width.
 fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
     let widest = cells.iter().map(|c| c.to - c.from).fold(0.0, f64::max);
     if cells.len() < 2 || width < 2.0 * widest {
         return Vec::new();
     }
     let windows = windows(cells, width);
-    // Every pair of windows may be looked at.
+    // Every pair of windows may be compared.
     let level = LEVEL / f64::from(SCALES) / (range / width).powi(2);
     let mut order: Vec<usize> = (0..windows.len()).collect();
     order.sort_by(|a, b| windows[*b].count.cmp(&windows[*a].count).then(a.cmp(b)));
@@ -170,14 +172,14 @@ fn valleys(cells: &[Cell], width: f64, range: f64) -> Vec<usize> {
     found
 }
 
-/// Whether a valley of `valley` values next to a peak of `peak` is one: were both equally likely, so few in the valley
-/// would come with a probability below the level.
+/// True if a valley of `valley` values next to a peak of `peak` is real: if both were equally likely, the
+/// probability of so few values in the valley would be below the level.
 fn is_real(valley: u64, peak: u64, level: f64) -> bool {
     let both = (valley + peak) as f64;
     (valley as f64) < DEPTH * peak as f64 && binomial_at_most(valley as f64, both, 0.5) < level
 }
 
-/// A range of the axis of the wanted width and what lies in it.
+/// A range of the axis of the given width, with the values in it.
 struct Window {
     from: f64,
     to: f64,
@@ -185,13 +187,13 @@ struct Window {
 }
 
 impl Window {
-    /// How wide it is in ns.
+    /// Returns its width in ns.
     fn width_ns(&self) -> f64 {
         ns_at(self.to) - ns_at(self.from)
     }
 
-    /// Whether it is none but on this axis, which is wide around 0: between early and late latencies every distribution has
-    /// fewer on it, also one with its peak there.
+    /// True if it is a valley only on this axis, which is stretched around 0: between early and late
+    /// latencies every distribution is thinner on it, even one with its peak there.
     fn is_of_the_axis(&self, peaks: [&Window; 2], level: f64) -> bool {
         let early = peaks.iter().any(|peak| peak.from < 0.0);
         let late = peaks.iter().any(|peak| peak.to > 0.0);
@@ -200,7 +202,8 @@ impl Window {
         early && late && !is_real(self.count, as_many as u64, level)
     }
 
-    /// The cell before which the window is divided: behind its widest gap, or before its rarest cell if it has no gap.
+    /// Returns the cell before which the window is divided: behind its widest gap, or before its rarest cell
+    /// if it has no gap.
     fn middle(&self, cells: &[Cell]) -> usize {
         let begin = cells.partition_point(|c| c.to < self.from).saturating_sub(1);
         let end = cells.partition_point(|c| c.from <= self.to).min(cells.len() - 1);

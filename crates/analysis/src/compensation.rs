@@ -1,4 +1,4 @@
-//! What compensating the jitter of a wake-up costs and brings, before it is tried.
+//! Cost and benefit of compensating the jitter of a wake-up, computed before it is tried.
 //!
 //! Two ways. The NIST paper (Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact on
 //! Motor Control", section 3) wakes the task every A and polls in the last of these periods: [`nist`]. The other
@@ -10,23 +10,23 @@
 
 /// Repeated early wake-ups with a service time S for each, a task period T and a wake-up period A.
 pub mod nist {
-    /// Equation 1: the extra load of waking every `a`, with the last period polled in full (the worst case).
+    /// Returns equation 1: the extra load of waking every `a`, with the last period polled in full (the worst case).
     pub fn load(a: f64, s: f64, t: f64) -> f64 {
         ((t / a - 1.0) * s + a) / t
     }
 
-    /// Equations 2 and 3: the A of least load, sqrt(S T), and that load.
+    /// Returns equations 2 and 3: the A of least load, sqrt(S T), and that load.
     pub fn optimum(s: f64, t: f64) -> (f64, f64) {
         let a = (s * t).sqrt();
         (a, (2.0 * a - s) / t)
     }
 
-    /// Equation 1 with half of the last period polled, as it is on average when A does not divide T.
+    /// Returns equation 1 with half of the last period polled, as on average when A does not divide T.
     pub fn mean_poll_load(a: f64, s: f64, t: f64) -> f64 {
         ((t / a - 1.0) * s + a / 2.0) / t
     }
 
-    /// The A of least load under [`mean_poll_load`], sqrt(2 S T), and that load.
+    /// Returns the A of least load under [`mean_poll_load`], sqrt(2 S T), and that load.
     pub fn mean_poll_optimum(s: f64, t: f64) -> (f64, f64) {
         let a = (2.0 * s * t).sqrt();
         (a, mean_poll_load(a, s, t))
@@ -35,16 +35,16 @@ pub mod nist {
 
 /// The distribution F of the latency X of an early sleep.
 pub trait LatencyLaw {
-    /// F(x): the share of latencies up to x.
+    /// Returns F(x): the share of latencies up to x.
     fn share_up_to(&self, x: f64) -> f64;
 
-    /// The smallest x with F(x) >= p, for p below 1.
+    /// Returns the smallest x with F(x) >= p, for p below 1.
     fn quantile(&self, p: f64) -> f64 {
         let (mut low, mut high) = (0.0, 1.0);
         while self.share_up_to(high) < p && high < f64::MAX / 2.0 {
             (low, high) = (high, high * 2.0);
         }
-        // Halving ends where no number lies between the two.
+        // Halving ends when no number lies between the two.
         loop {
             let middle = low + (high - low) / 2.0;
             if middle <= low || middle >= high {
@@ -54,18 +54,18 @@ pub trait LatencyLaw {
         }
     }
 
-    /// E\[max(0, m - X)\], the mean time polled with a margin m: the integral of F over \[0, m\] where no latency is
-    /// negative.
+    /// Returns E\[max(0, m - X)\], the mean time polled with a margin m: the integral of F over \[0, m\] if
+    /// no latency is negative.
     fn expected_poll(&self, m: f64) -> f64 {
         integral(&|x| self.share_up_to(x), 0.0, m)
     }
 
-    /// E\[max(0, X - m)\], the mean time a task is late with a margin m (being on time counts 0): the integral of
-    /// 1 - F beyond m.
+    /// Returns E\[max(0, X - m)\], the mean time a task is late with a margin m (being on time counts 0): the
+    /// integral of 1 - F beyond m.
     fn expected_late(&self, m: f64) -> f64 {
         let scale = (self.quantile(0.75) - self.quantile(0.25)).max(1e-9);
         let (mut from, mut width, mut sum) = (m, scale, 0.0);
-        // Blocks of doubling width; a latency has some finite mean.
+        // Blocks of doubling width; a latency has a finite mean.
         for _ in 0..200 {
             let block = integral(&|x| 1.0 - self.share_up_to(x), from, from + width);
             sum += block;
@@ -77,23 +77,23 @@ pub trait LatencyLaw {
         sum
     }
 
-    /// The probability of starting late with a margin m.
+    /// Returns the probability of starting late with a margin m.
     fn late_probability(&self, m: f64) -> f64 {
         1.0 - self.share_up_to(m)
     }
 
-    /// The smallest margin that leaves no more than the share `late` of starts late.
+    /// Returns the smallest margin that leaves no more than the share `late` of starts late.
     fn margin_for(&self, late: f64) -> f64 {
         self.quantile(1.0 - late)
     }
 
-    /// The margin of least cost when being late costs `ratio` times as much as polling equally long: the
-    /// newsvendor quantile F(m) = r / (r + 1), since the mean cost is E\[poll\] + r E\[late\].
+    /// Returns the margin of least cost if being late costs `ratio` times as much as polling equally long:
+    /// the newsvendor quantile F(m) = r / (r + 1), since the mean cost is E\[poll\] + r E\[late\].
     fn newsvendor_margin(&self, ratio: f64) -> f64 {
         self.quantile(ratio / (ratio + 1.0))
     }
 
-    /// All of it for one margin and a period t.
+    /// Returns the expected cost and benefit of one margin m with a period t.
     fn outlook(&self, m: f64, t: f64) -> MarginOutlook {
         MarginOutlook {
             margin: m,
@@ -104,12 +104,12 @@ pub trait LatencyLaw {
     }
 }
 
-/// What a margin can be expected to cost and to bring.
+/// Expected cost and benefit of a margin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MarginOutlook {
-    /// m.
+    /// The margin m.
     pub margin: f64,
-    /// Share of the processor that is polled away.
+    /// Share of the processor spent polling.
     pub load: f64,
     /// Share of starts that are late.
     pub late_probability: f64,
@@ -117,7 +117,7 @@ pub struct MarginOutlook {
     pub expected_late: f64,
 }
 
-/// Latencies as they were measured; all figures are exact sums over them.
+/// Measured latencies; all figures are exact sums over them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmpiricalLaw {
     sorted: Vec<f64>,
@@ -126,7 +126,7 @@ pub struct EmpiricalLaw {
 }
 
 impl EmpiricalLaw {
-    /// From latencies in any order and unit.
+    /// Creates the law from latencies in any order and unit.
     pub fn new(latencies: impl IntoIterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = latencies.into_iter().filter(|x| x.is_finite()).collect();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -138,17 +138,17 @@ impl EmpiricalLaw {
         EmpiricalLaw { sorted, sums }
     }
 
-    /// How many.
+    /// Returns the number of latencies.
     pub fn len(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Whether there is none; all figures are 0 then.
+    /// True if there is none; all figures are 0 then.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 
-    /// How many are up to x.
+    /// Returns the number of latencies up to x.
     fn up_to(&self, x: f64) -> usize {
         self.sorted.partition_point(|y| *y <= x)
     }
@@ -157,16 +157,17 @@ impl EmpiricalLaw {
         self.len().max(1) as f64
     }
 
-    /// The margin of least cost when each late start costs as much as polling for `cost`, however late it is: the
-    /// smallest E\[poll\] + cost P(late) among the measured latencies.
+    /// Returns the margin of least cost if each late start costs as much as polling for `cost`, however late
+    /// it is: the smallest E\[poll\] + cost P(late) among the measured latencies.
     pub fn fixed_cost_margin(&self, cost: f64) -> f64 {
         let total = |m: f64| self.expected_poll(m) + cost * self.late_probability(m);
         let best = self.sorted.iter().copied().min_by(|a, b| total(*a).total_cmp(&total(*b)));
         best.filter(|m| total(*m) < total(0.0)).unwrap_or(0.0)
     }
 
-    /// The margin that the next latency exceeds with a probability of at most `late`, whatever the distribution:
-    /// the k-th largest with k = floor(late (n + 1)). `None` where fewer than 1 / late - 1 latencies were measured.
+    /// Returns the margin that the next latency exceeds with a probability of at most `late`, whatever the
+    /// distribution: the k-th largest with k = floor(late (n + 1)). `None` if fewer than 1 / late - 1
+    /// latencies were measured.
     pub fn assured_margin(&self, late: f64) -> Option<f64> {
         let k = (late * (self.len() as f64 + 1.0)) as usize;
         (k >= 1).then(|| self.len().checked_sub(k)).flatten().map(|at| self.sorted[at])
@@ -195,18 +196,18 @@ impl LatencyLaw for EmpiricalLaw {
     }
 }
 
-/// With the k-th largest of n latencies as the margin: how many of the next N starts are late on average, whatever
-/// the distribution, as long as all latencies are equally likely in any order.
+/// Returns the mean number of late starts among the next N, with the k-th largest of n latencies as the
+/// margin. It holds for any distribution, as long as all orders of the latencies are equally likely.
 pub fn expected_late_starts(n: u64, k: u64, next: u64) -> f64 {
     next as f64 * k as f64 / (n as f64 + 1.0)
 }
 
-/// With the largest of n latencies as the margin: the probability that none of the next N starts is late.
+/// Returns the probability that none of the next N starts is late, with the largest of n latencies as the margin.
 pub fn probability_of_no_late_start(n: u64, next: u64) -> f64 {
     n as f64 / (n as f64 + next as f64)
 }
 
-/// The integral of a bounded function by adaptive Simpson quadrature (Lyness 1969).
+/// Returns the integral of a bounded function by adaptive Simpson quadrature (Lyness 1969).
 fn integral(f: &dyn Fn(f64) -> f64, from: f64, to: f64) -> f64 {
     /// Halvings of one starting piece.
     const DEPTH: u32 = 40;
@@ -293,7 +294,8 @@ mod tests {
         }
     }
 
-    /// To all digits of a reference number, given as written; its last digit may be cut off rather than rounded.
+    /// Asserts that a value agrees with a reference number in all its digits; the last digit may be cut off
+    /// rather than rounded.
     #[track_caller]
     fn agrees(value: f64, written: &str) {
         let reference: f64 = written.parse().unwrap();

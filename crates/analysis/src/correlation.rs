@@ -1,4 +1,4 @@
-//! How much each value says about later ones: autocorrelation and its test.
+//! Autocorrelation of a series, and its test.
 
 use rustfft::num_complex::Complex;
 use serde::Serialize;
@@ -6,11 +6,11 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::fourier::Fourier;
 
-/// Autocorrelation at lags 0 to `max_lag` of a series with gaps (`NaN` where there is no value, as for a missed due
-/// time). Empty for a series without variation.
+/// Returns the autocorrelation at lags 0 to `max_lag` of a series with gaps (`NaN` for a missing value, such
+/// as a missed due time). Empty for a series without variation.
 ///
-/// r_j = sum (x_i - m)(x_{i+j} - m) / sum (x_i - m)^2 over the pairs there are (Box & Jenkins 2.1.12); with gaps
-/// scaled by the share of pairs that are there (Parzen 1963), so that gaps do not pull it towards 0.
+/// r_j = sum (x_i - m)(x_{i+j} - m) / sum (x_i - m)^2 over the available pairs (Box & Jenkins 2.1.12); with
+/// gaps scaled by the share of available pairs (Parzen 1963), so that gaps do not pull it towards 0.
 pub fn autocorrelation(x: &[f64], max_lag: usize) -> Vec<f64> {
     let present = x.iter().filter(|v| !v.is_nan());
     let count = present.clone().count();
@@ -44,7 +44,7 @@ pub fn autocorrelation(x: &[f64], max_lag: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Sums of products of a series with itself at lags below `lags`, by two Fourier transforms.
+/// Returns the sums of products of a series with itself at lags below `lags`, by two Fourier transforms.
 fn autocovariance(values: impl Iterator<Item = f64>, len: usize, lags: usize) -> Vec<f64> {
     let size = (len + lags).next_power_of_two();
     let mut buffer: Vec<Complex<f64>> = values.map(|v| Complex::new(v, 0.0)).collect();
@@ -55,19 +55,19 @@ fn autocovariance(values: impl Iterator<Item = f64>, len: usize, lags: usize) ->
     buffer.iter().take(lags).map(|c| c.re / size as f64).collect()
 }
 
-/// Whether the first autocorrelations together are those of independent values.
+/// Test of whether the first autocorrelations together are those of independent values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LjungBox {
-    /// How many lags are in it.
+    /// Number of lags in it.
     pub lags: usize,
     /// Q = n (n + 2) sum r_j^2 / (n - j).
     pub q: f64,
-    /// Probability of such a Q or a larger one from independent values (chi-squared with `lags` degrees).
+    /// Probability of this or a larger Q from independent values (chi-squared with `lags` degrees).
     pub p: f64,
 }
 
-/// The test of Ljung & Box (Biometrika 1978) on the first `lags` autocorrelations. `None` for a series without variation
-/// or shorter than twice the lags.
+/// Returns the test of Ljung & Box (Biometrika 1978) on the first `lags` autocorrelations. `None` for a
+/// series without variation or shorter than twice the lags.
 pub fn ljung_box(x: &[f64], lags: usize) -> Option<LjungBox> {
     let n = x.iter().filter(|v| !v.is_nan()).count() as f64;
     let r = autocorrelation(x, lags);
@@ -80,9 +80,9 @@ pub fn ljung_box(x: &[f64], lags: usize) -> Option<LjungBox> {
     Some(LjungBox { lags, q, p })
 }
 
-/// The probability of such autocorrelations, or larger ones, of values that do not depend on each other's sign, but may on each
-/// other's size: times of large values after times of small ones make all of them larger (Lobato, Nankervis & Savin, Int.
-/// Econ. Rev. 2001). `None` as of [`ljung_box`].
+/// Returns the probability of such or larger autocorrelations if values do not depend on each other's sign,
+/// but may depend on each other's size: alternating times of large and small values make all of them larger
+/// (Lobato, Nankervis & Savin, Int. Econ. Rev. 2001). `None` in the same cases as [`ljung_box`].
 pub fn uncorrelated(x: &[f64], lags: usize) -> Option<f64> {
     let present: Vec<f64> = x.iter().copied().filter(|v| !v.is_nan()).collect();
     let mean = present.iter().sum::<f64>() / present.len() as f64;

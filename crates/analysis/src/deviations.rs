@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use crate::line::{Residual, least_squares};
 
-/// How far each start lies from the least-squares line through all starts of a series.
+/// Deviation of each start from the least-squares line through all starts of a series.
 ///
-/// For time stamps of a clock whose rate is not known. It hides the mean latency, which the line takes in.
+/// For time stamps of a clock of unknown rate. It hides the mean latency, which becomes part of the line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Deviations {
-    /// Distance of successive due times on the line: the period in units of the clock that was read.
+    /// Distance of successive due times on the line: the period in units of the recording clock.
     pub period_ns: f64,
     /// Each start's deviation, in order.
     pub each_ns: Vec<f64>,
@@ -19,7 +19,8 @@ pub struct Deviations {
 }
 
 impl Deviations {
-    /// Of successive activations; a missed due time is a step of two on the line. `None` for fewer than three.
+    /// Computes the deviations of successive activations; a missed due time is a step of two on the line.
+    /// `None` for fewer than three.
     pub fn from_series(series: &[Activation]) -> Option<Self> {
         let first = series.first()?;
         let points: Vec<(f64, f64)> = series
@@ -34,7 +35,7 @@ impl Deviations {
         })
     }
 
-    /// The deviations as a distribution, in whole nanoseconds.
+    /// Returns the deviations as a distribution, in whole nanoseconds.
     pub fn distribution(&self) -> Distribution {
         let mut all = Distribution::new();
         self.each_ns.iter().for_each(|ns| all.record(ns.round() as i64));

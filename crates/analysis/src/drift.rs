@@ -1,8 +1,8 @@
 //! Slow change: levels that jump from one moment to the next, and a level that drifts.
 //!
-//! Both are looked for in the means of equal parts of a run. What wanders looks like either for a while: jumps have to be
-//! larger than what the level does elsewhere, and a drift is held against the slow part of what it leaves
-//! (`docs/evidence/calibration.md`).
+//! Both are looked for in the means of equal parts of a run. A wandering level looks like either for a while:
+//! jumps must be larger than the steps of the level elsewhere, and a drift is compared with the slow part of
+//! its residuals (`docs/evidence/calibration.md`).
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -12,35 +12,35 @@ use crate::long_run::{self, CorrelationTime, student};
 
 /// Chance of calling a constant level drifting, at most.
 pub const LEVEL: f64 = 2e-3;
-/// Fewer values say nothing of change.
+/// Fewest values in which a change is looked for.
 const FEWEST: usize = 32;
-/// Values before and after a jump that are compared, and how many of these a series needs.
+/// Values compared before and after a jump, shortest and longest, and multiples of these that a series needs.
 const AROUND: [usize; 2] = [8, 16];
 const LENGTHS: usize = 5;
-/// A jump is so many times what the level does elsewhere.
+/// Size of a jump relative to the usual steps of the level.
 const JUMP: f64 = 7.0;
-/// So many values on either side of its place show most of it.
+/// Values on either side of an edge, and share of the jump that they must show.
 const ABRUPT: usize = 2;
 const MOSTLY: f64 = 0.8;
-/// A value is wild so many standard deviations off the median of so many neighbours on either side.
+/// Standard deviations from the median of the neighbours beyond which a value is wild, and neighbours on either side.
 const WILD: f64 = 3.0;
 const NEIGHBOURS: usize = 7;
-/// A run of more levels changes regimes: what drifts within them is no clock.
+/// Most levels of a run with a drift: with more it changes regimes, and a drift within them is no clock's.
 const LEVELS: usize = 4;
-/// Degrees of freedom that a drift needs, of those that a mean has this share.
+/// Degrees of freedom that a drift needs, and the share of the mean's degrees that it has.
 const DEGREES: f64 = 6.0;
 const OF_MEAN: f64 = 0.8;
 
 /// A drift of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Trend {
-    /// Slope from one value to the next (least squares, each level for itself).
+    /// Slope from one value to the next (least squares, with a mean for each level).
     pub slope: f64,
-    /// The slope is known this well: half the width of its interval of 95 %. `None` where the level wanders too slowly to say.
+    /// Half the width of the slope's 95 % interval. `None` if the level wanders too slowly to estimate it.
     pub uncertainty: Option<f64>,
-    /// Two-sided probability of such a slope at a level that does not drift.
+    /// Two-sided probability of such a slope if the level does not drift.
     pub p: Option<f64>,
-    /// Whether it drifts, at [`LEVEL`].
+    /// True if it drifts, at [`LEVEL`].
     pub found: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Segment {
     pub level: f64,
 }
 
-/// Divides a series at its jumps; one stretch if there is none, none of no values.
+/// Divides a series at its jumps; returns one stretch if there is none, and none without values.
 pub fn levels(values: &[f64]) -> Vec<Segment> {
     let calm = calmed(values);
     let mut edges = vec![0, values.len()];
@@ -68,7 +68,7 @@ pub fn levels(values: &[f64]) -> Vec<Segment> {
     edges.windows(2).filter_map(segment).collect()
 }
 
-/// Finds the jump of a stretch that begins at `offset`, then those on either side of it.
+/// Finds the jump of a stretch that begins at `offset`, then the jumps on either side of it.
 fn divide(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
     if values.len() < FEWEST {
         return;
@@ -80,8 +80,8 @@ fn divide(values: &[f64], offset: usize, edges: &mut Vec<usize>) {
     divide(&values[at..], offset + at, edges);
 }
 
-/// The largest abrupt step between the means of `around` values before and after a place: where, and how large against
-/// the others.
+/// Returns the largest abrupt step between the means of `around` values before and after a position: the
+/// position, and the size relative to the other steps.
 fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     let mut sums = vec![0.0];
     for v in values {
@@ -94,7 +94,7 @@ fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     let usual = median(&mut steps.clone())?;
     steps.iter_mut().for_each(|d| *d -= usual);
     let spread = 1.482_6 * median(&mut steps.iter().map(|d| d.abs()).collect::<Vec<f64>>())?;
-    // Where two levels fit best.
+    // Position at which two levels fit best.
     let edge = |coarse: usize| {
         let (from, to) = (coarse.saturating_sub(2 * around), (coarse + 2 * around).min(values.len()));
         let gain =
@@ -102,7 +102,7 @@ fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
         let near = (coarse - around / 2).max(from + 1)..=(coarse + around / 2).min(to - 1);
         near.max_by(|a, b| gain(*a).total_cmp(&gain(*b)))
     };
-    // What walks takes many values for what a jump does between two.
+    // A random walk needs many values for a change that a jump makes between two.
     let abrupt = |coarse: usize, large: f64| {
         let (from, to) = (coarse - around / 2, coarse + around / 2);
         (from..=to).any(|at| step(at, ABRUPT) / large > MOSTLY)
@@ -114,12 +114,12 @@ fn jump(values: &[f64], around: usize) -> Option<(usize, f64)> {
     Some((at, if spread > 0.0 { largest / spread } else { f64::INFINITY }))
 }
 
-/// The drift of a series that has these levels. `None` for fewer than 32 values, or if all are equal.
+/// Returns the drift of a series that has these levels. `None` for fewer than 32 values, or if all are equal.
 pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     if values.len() < FEWEST {
         return None;
     }
-    // Each level has a mean of its own, so that jumps are no drift.
+    // Each level has its own mean, so that jumps do not count as drift.
     let centred = |of: &dyn Fn(usize) -> f64| {
         let mut all = Vec::with_capacity(values.len());
         for segment in levels {
@@ -142,7 +142,7 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     if room < DEGREES || levels.len() > LEVELS {
         return Some(drift);
     }
-    // What the line and the levels took out of a cosine is missing in the rest, too.
+    // The part of a cosine that the line and the levels remove is missing in the residuals, too.
     let degrees = (room as usize).min(long_run::MOST);
     let coefficient = |i: usize| {
         let cosine =
@@ -171,10 +171,10 @@ pub fn trend(values: &[f64], levels: &[Segment]) -> Option<Trend> {
     Some(drift)
 }
 
-/// The values with what is far off the median of its neighbourhood brought back to it: a wild part is no level, and bends
-/// no line.
+/// Returns the values with those far off the median of their neighbourhood replaced by it: a wild part is no
+/// level, and must not bend a line.
 fn calmed(values: &[f64]) -> Vec<f64> {
-    // At the ends, where neighbours are on one side, a drift would be wild.
+    // At the ends, with neighbours on one side only, a drift would look wild.
     let rises = values.iter().zip(values.iter().skip(NEIGHBOURS)).map(|(a, b)| (b - a) / NEIGHBOURS as f64);
     let slope = median(&mut rises.collect::<Vec<f64>>()).unwrap_or(0.0);
     let flat: Vec<f64> = values.iter().enumerate().map(|(k, v)| v - slope * k as f64).collect();
@@ -189,7 +189,7 @@ fn calmed(values: &[f64]) -> Vec<f64> {
     calm.enumerate().map(|(k, v)| v + slope * k as f64).collect()
 }
 
-/// What a run's level does, to be taken out of its latencies: jumps, and a drift.
+/// Course of a run's level, to subtract from its latencies: jumps, and a drift.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Course {
     /// Due times in a part, and the numbers of the parts.
@@ -197,12 +197,13 @@ pub struct Course {
     numbers: Vec<u64>,
     slope: f64,
     levels: Vec<Segment>,
-    /// What it begins with.
+    /// Its level at the beginning.
     begin: f64,
 }
 
 impl Course {
-    /// That of the means of equal parts of so many due times, with these numbers; only what was found of it.
+    /// Computes the course of the means of equal parts of `part_due_times` due times with these numbers; only
+    /// jumps and drifts that were found count.
     pub fn new(levels: &[Segment], trend: Option<Trend>, part_due_times: u64, numbers: Vec<u64>) -> Self {
         let slope = trend.filter(|t| t.found).map_or(0.0, |t| t.slope);
         let mut course =
@@ -211,25 +212,25 @@ impl Course {
         course
     }
 
-    /// Whether anything was found.
+    /// True if a jump or a drift was found.
     pub fn moves(&self) -> bool {
         self.slope != 0.0 || self.levels.len() > 1
     }
 
-    /// Whether the level jumps in the part that holds this place on the grid, or in one beside it.
+    /// True if the level jumps in the part that holds this position on the grid, or in a neighbouring part.
     pub fn jumps_near(&self, index: f64) -> bool {
         let number = (index / self.part).floor();
         let jumps = self.levels.iter().skip(1).filter_map(|level| self.numbers.get(level.from));
         jumps.into_iter().any(|jump| (*jump as f64 - number).abs() <= 1.0)
     }
 
-    /// The level at a place on the grid, as far as it is off where it began.
+    /// Returns the level at a position on the grid, relative to the beginning.
     pub fn at(&self, index: f64) -> f64 {
         if !self.moves() {
             return 0.0;
         }
         let number = index / self.part;
-        // Parts that were not full have no mean: the one before goes on.
+        // Incomplete parts have no mean: the previous one continues.
         let before = self.numbers.partition_point(|n| *n as f64 <= number).saturating_sub(1);
         let part = before as f64 + number - self.numbers.get(before).map_or(0.0, |n| *n as f64);
         let after =
@@ -286,7 +287,7 @@ mod tests {
         let found = drift(&x);
         let reach = found.uncertainty.unwrap();
         assert!(found.found && (found.slope - 0.01).abs() < 1.5 * reach && reach < 0.003, "{found:?}");
-        // A jump is none, and does not hide one.
+        // A jump is no drift, and does not hide one.
         x[100..].iter_mut().for_each(|v| *v -= 9.0);
         let found = drift(&x);
         assert!(found.found && (found.slope - 0.01).abs() < 0.004, "{found:?}");

@@ -1,5 +1,5 @@
-//! Exact reasoning about counts: what so many events in so many tries say, without any assumption about the shape of a
-//! distribution. Only that tries are alike and independent.
+//! Exact inference from counts of events and tries, without any assumption about the shape of a distribution:
+//! tries only have to be independent and equal.
 
 use std::f64::consts::PI;
 
@@ -7,13 +7,14 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use statrs::function::beta::checked_beta_reg;
 use statrs::function::gamma::checked_gamma_ur;
 
-/// From this many tries on the incomplete beta function, and from this many events on the incomplete gamma function, loses digits
-/// and does not end in time; laws that become exact with size stand in for them.
+/// Tries above which the incomplete beta function, and events above which the incomplete gamma function,
+/// loses digits and does not converge in time; asymptotic laws replace them.
 const MANY: f64 = 1e8;
-/// Variance of a binomial from which on a normal law with its skewness is exact to one part in a million.
+/// Variance of a binomial above which a normal law with its skewness is exact to one part in a million.
 const WIDE: f64 = 1e6;
 
-/// P(X <= k) of a binomial X of `n` tries with probability `p` each. `n` and `k` may be effective numbers (not whole).
+/// Returns P(X <= k) of a binomial X of `n` tries with probability `p` each. `n` and `k` may be effective
+/// numbers (not whole).
 pub fn binomial_at_most(k: f64, n: f64, p: f64) -> f64 {
     if k < 0.0 {
         return 0.0;
@@ -35,12 +36,13 @@ pub fn binomial_at_most(k: f64, n: f64, p: f64) -> f64 {
         let skewness = (1.0 - 2.0 * p) / variance.sqrt();
         return (Normal::standard().cdf(z) - skewness / 6.0 * (z * z - 1.0) * density).clamp(0.0, 1.0);
     }
-    // Rare, or rarely not: a Poisson law whose mean takes the tries into account (Bolshev 1961), off by p^2 at most.
+    // Rare, or rarely absent: a Poisson law whose mean allows for the number of tries (Bolshev 1961), with an
+    // error of at most p^2.
     let rare = |k: f64, p: f64| poisson_at_most(k, (2.0 * n - k) * p / (2.0 - p));
     if p < 0.5 { rare(k, p) } else { 1.0 - rare(n - k - 1.0, 1.0 - p) }
 }
 
-/// P(X >= k) of a binomial X of `n` tries with probability `p` each, to all digits where it is small.
+/// Returns P(X >= k) of a binomial X of `n` tries with probability `p` each, to all digits where it is small.
 pub fn binomial_at_least(k: f64, n: f64, p: f64) -> f64 {
     if k <= 0.0 || p >= 1.0 {
         return 1.0;
@@ -48,7 +50,7 @@ pub fn binomial_at_least(k: f64, n: f64, p: f64) -> f64 {
     checked_beta_reg(k, n - k + 1.0, p).unwrap_or(1.0)
 }
 
-/// P(X <= k) of a Poisson X with this mean.
+/// Returns P(X <= k) of a Poisson X with this mean.
 fn poisson_at_most(k: f64, mean: f64) -> f64 {
     let shape = k + 1.0;
     if shape < MANY && mean < MANY {
@@ -59,7 +61,7 @@ fn poisson_at_most(k: f64, mean: f64) -> f64 {
     Normal::standard().sf(z)
 }
 
-/// The value below which a chi-squared variable lies with probability `p`.
+/// Returns the value below which a chi-squared variable lies with probability `p`.
 pub fn chi_squared(degrees: f64, p: f64) -> f64 {
     if degrees < MANY {
         return ChiSquared::new(degrees).map_or(f64::NAN, |law| law.inverse_cdf(p));
@@ -68,8 +70,8 @@ pub fn chi_squared(degrees: f64, p: f64) -> f64 {
     degrees * (1.0 - spread + Normal::standard().inverse_cdf(p) * spread.sqrt()).powi(3)
 }
 
-/// The upper limit, with `confidence`, on the mean number of events when `k` were counted (Garwood, Biometrika 1936):
-/// the mean for which `k` or fewer come with probability 1 - confidence. -ln(0.05) = 2.995732 for none.
+/// Returns the upper limit, with `confidence`, on the mean number of events when `k` were counted (Garwood, Biometrika
+/// 1936): the mean for which `k` or fewer occur with probability 1 - confidence. -ln(0.05) = 2.995732 for none.
 pub fn poisson_upper(k: f64, confidence: f64) -> f64 {
     let at_most_k = |mean: f64| poisson_at_most(k, mean);
     let mut high = k + 10.0;
@@ -79,15 +81,15 @@ pub fn poisson_upper(k: f64, confidence: f64) -> f64 {
     root(0.0, high, |mean| at_most_k(mean) - (1.0 - confidence))
 }
 
-/// The lower limit that belongs to [`poisson_upper`].
+/// Returns the lower limit that corresponds to [`poisson_upper`].
 pub fn poisson_lower(k: f64, confidence: f64) -> f64 {
     // P(k or more) falls to 1 - confidence with the mean.
     let below_k = |mean: f64| poisson_at_most(k - 1.0, mean);
     if k <= 0.0 { 0.0 } else { root(0.0, k, |mean| below_k(mean) - confidence) }
 }
 
-/// The upper limit, with `confidence`, on a probability of which `k` of `n` tries came true (Clopper & Pearson, Biometrika
-/// 1934).
+/// Returns the upper limit, with `confidence`, on a probability when `k` of `n` tries succeeded (Clopper &
+/// Pearson, Biometrika 1934).
 pub fn binomial_upper(k: f64, n: f64, confidence: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -95,7 +97,7 @@ pub fn binomial_upper(k: f64, n: f64, confidence: f64) -> f64 {
     root(0.0, 1.0, |p| binomial_at_most(k, n, p) - (1.0 - confidence))
 }
 
-/// The lower limit that belongs to [`binomial_upper`].
+/// Returns the lower limit that corresponds to [`binomial_upper`].
 pub fn binomial_lower(k: f64, n: f64, confidence: f64) -> f64 {
     if k <= 0.0 {
         return 0.0;
@@ -103,11 +105,11 @@ pub fn binomial_lower(k: f64, n: f64, confidence: f64) -> f64 {
     root(0.0, 1.0, |p| binomial_at_most(k - 1.0, n, p) - confidence).min(k / n)
 }
 
-/// How many of the largest of `n` values may be cut off so that the largest of the rest is, with `confidence`, not below
-/// the quantile `1 - above`: that value is an upper limit of the quantile by order statistics. `None` if not even the
+/// Returns the number of the largest of `n` values that may be cut off: the largest of the rest is then still
+/// an upper limit of the quantile `1 - above`, with `confidence`, by order statistics. `None` if not even the
 /// maximum is one.
 pub fn values_above_quantile_limit(n: u64, above: f64, confidence: f64) -> Option<u64> {
-    // The value with j larger ones is one if at least j + 1 values exceed the quantile with that confidence.
+    // The value with j larger ones is a limit if at least j + 1 values exceed the quantile with that confidence.
     let holds = |j: u64| 1.0 - binomial_at_most(j as f64, n as f64, above) >= confidence;
     if !holds(0) {
         return None;
@@ -120,13 +122,13 @@ pub fn values_above_quantile_limit(n: u64, above: f64, confidence: f64) -> Optio
     Some(low)
 }
 
-/// Tries without any event that are needed to say, with `confidence`, that its probability is below `p`.
+/// Returns the number of tries without any event needed to show, with `confidence`, that its probability is below `p`.
 pub fn tries_without_event(p: f64, confidence: f64) -> u64 {
-    // A hair is taken off: 0.05^(1/n) of an exact n must not need n + 1.
+    // A small amount is subtracted: 0.05^(1/n) of an exact n must not need n + 1.
     ((1.0 - confidence).ln() / (-p).ln_1p() - 1e-9).ceil().max(1.0) as u64
 }
 
-/// Where a falling `f` crosses 0 between `low` and `high`.
+/// Returns the zero of a falling `f` between `low` and `high`.
 fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {
         let middle = (low + high) / 2.0;
@@ -153,7 +155,7 @@ mod tests {
         }
         agrees(poisson_lower(10.0, 0.95), 5.425406, 6);
         assert_eq!(poisson_lower(0.0, 0.95), 0.0);
-        // 120 s without an event: at most so many a second, and so many a day.
+        // 120 s without an event: upper limits per second and per day.
         agrees(poisson_upper(0.0, 0.95) / 120.0, 0.0249644, 7);
         agrees(poisson_upper(0.0, 0.95) / 120.0 * 86_400.0, 2157.0, 0);
         agrees(poisson_upper(0.0, 0.95) * 24.0, 71.9, 1);
@@ -195,7 +197,7 @@ mod tests {
         // Normal with continuity correction and skewness, by hand: mean 500001000, standard deviation 15811.4.
         agrees(binomial_at_most(5e8, 1e9, 0.500_001), 0.474_80, 5);
         agrees(binomial_at_most(1e7, 1e9, 0.010_000_5), 0.436_92, 4);
-        // Rare ones: the Poisson law itself, and what is rarely not so.
+        // Rare events: the Poisson law itself, and its complement.
         agrees(binomial_at_most(3.0, 1e12, 1e-12), 0.981_012, 6);
         let n = 2f64.powi(40);
         agrees(binomial_at_most(n - 1.0, n, 1.0 - 1.0 / n), 1.0 - 0.367_879, 6);

@@ -1,38 +1,38 @@
-//! Compensation as it was measured, beside what theory expects of it.
+//! Measured compensation next to its theoretical expectation.
 
 use serde::Serialize;
 
 use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 use crate::wakeup::BlockView;
 
-/// The latencies of these blocks together.
+/// Returns the distribution of the latencies of these blocks together.
 #[must_use]
 pub fn latency_law(blocks: &[BlockView<'_>]) -> EmpiricalLaw {
     EmpiricalLaw::new(blocks.iter().flat_map(|b| b.activations).map(|a| a.latency_ns() as f64))
 }
 
-/// What one wake-up costs (S in the NIST paper), seen from inside and from outside.
+/// Cost of one wake-up (S in the NIST paper), measured from inside and from outside.
 ///
-/// The paper's own way, an oscilloscope between the timer chip and the task's output, is the inside one; it says of it
-/// that it leaves out the last switch.
+/// The paper's own method, an oscilloscope between the timer chip and the task's output, is the inside one;
+/// the paper notes that it leaves out the last switch.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ServiceTime {
     /// Median time from the due time to the task's return into the wait, by the clock: interrupt, leaving idle,
     /// wake-up, switch to the task and its own code, but not the switch back.
     pub inside_ns: f64,
-    /// Processor time of the thread for each wake-up: its own code and its system calls with the switches
-    /// as far as the kernel counts them, but neither the interrupt nor leaving idle.
+    /// Processor time of the thread for each wake-up, in ns: its own code and its system calls with the
+    /// switches that the kernel accounts to it, but neither the interrupt nor leaving idle.
     pub outside_ns: f64,
-    /// The period of a task that only wakes, often.
+    /// The period of a task that only wakes, often, in ns.
     pub often_every_ns: i64,
-    /// The same as `outside_ns` for that task: caches and processor had no time to cool down. This is what repeated
-    /// early wake-ups cost.
+    /// The same as `outside_ns` for that task, in ns: caches and processor had no time to cool down. This is
+    /// the cost of repeated early wake-ups.
     pub often_ns: f64,
 }
 
 impl ServiceTime {
-    /// From blocks of the task and a block of a task that only wakes, often. `None` where the system tells no
-    /// processor time.
+    /// Computes it from blocks of the task and a block of a task that only wakes, often. `None` if the system
+    /// does not report processor time.
     pub fn new(plain: &[BlockView<'_>], often: &BlockView<'_>) -> Option<Self> {
         let each = |blocks: &[BlockView<'_>]| {
             let used: i64 = blocks.iter().map(|b| b.result.cpu_time_ns).sum::<Option<i64>>()?;
@@ -49,24 +49,24 @@ impl ServiceTime {
     }
 }
 
-/// One period A of repeated early wake-ups: what it cost, and what equation 1 says.
+/// One period A of repeated early wake-ups: its measured cost, and the load by equation 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoadPoint {
-    /// A.
+    /// The period A, in ns.
     pub every_ns: i64,
     /// Measured share of a processor beyond that of the uncompensated task.
     pub measured: f64,
     /// The part of it that was polled.
     pub polled: f64,
-    /// Equation 1.
+    /// Load by equation 1.
     pub equation_1: f64,
     /// The same with half of the last period polled.
     pub mean_poll: f64,
 }
 
 impl LoadPoint {
-    /// For a block measured with this A, the load of the uncompensated task, and a service time. `None` where the
-    /// system tells no processor time.
+    /// Computes the point of a block measured with this A, from the load of the uncompensated task and a
+    /// service time. `None` if the system does not report processor time.
     pub fn new(every_ns: i64, block: &BlockView<'_>, uncompensated: f64, service_ns: f64) -> Option<Self> {
         let (a, t) = (every_ns as f64, block.period_ns as f64);
         Some(LoadPoint {
@@ -79,10 +79,10 @@ impl LoadPoint {
     }
 }
 
-/// One margin: what the latencies measured without it foretell, and what it was like.
+/// One margin: the prediction from latencies measured without it, and the measurement with it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MarginPoint {
-    /// m.
+    /// The margin m, in ns.
     pub margin_ns: i64,
     /// The integral of F over \[0, m\], divided by the period.
     pub expected_polled: f64,
@@ -90,13 +90,13 @@ pub struct MarginPoint {
     pub measured_polled: f64,
     /// 1 - F(m).
     pub expected_late: f64,
-    /// Share of starts that were late by more than the clock can be read.
+    /// Share of starts that were late by more than the resolution of the clock.
     pub measured_late: f64,
 }
 
 impl MarginPoint {
-    /// For blocks measured with this margin, and latencies measured in turns with them. A start is late beyond
-    /// `tolerance_ns`.
+    /// Computes the point of blocks measured with this margin, and of latencies measured in turns with them.
+    /// A start is late beyond `tolerance_ns`.
     pub fn new(
         margin_ns: i64,
         blocks: &[BlockView<'_>],

@@ -1,49 +1,51 @@
-//! What comes at every so-many-th activation, however small: the run laid over itself.
+//! Effects locked to a whole number of activations, however small: found by folding the run at each period.
 //!
-//! Latencies are ranked (normal scores) and summed at each place of a period of whole activations. A place that stands out of
-//! the next ones on either side, by far more than places do at this period and those near it, is locked to the task: something
-//! that the program, or a timer of its own clock, does each time.
+//! Latencies are ranked (normal scores) and summed at each position within a period of whole activations. A
+//! position that differs from its neighbours on either side, by far more than others do at this period and
+//! similar ones, is locked to the task. Its cause is periodic work of the program, or a timer on the
+//! program's own clock.
 
 use serde::Serialize;
 
 use crate::line::median;
 
-/// Periods looked at, in activations; as many repetitions each needs.
+/// Periods examined, in activations, and repetitions that each needs.
 const PERIODS: (usize, usize) = (32, 2_000);
 const REPETITIONS: usize = 50;
-/// Values that are folded at most: of a longer run more would only take longer.
+/// Most values folded: more of a longer run would only take longer.
 const VALUES: usize = 1 << 17;
-/// Scores are cut off here.
+/// Largest absolute score; larger ones are clipped.
 const CLIP: f64 = 3.0;
-/// A place is held against those so far from it on either side.
+/// Nearest and farthest neighbours that a position is compared with, on either side.
 const NEAR: usize = 2;
 const FAR: usize = 5;
-/// Spreads are those of so many periods in the middle.
+/// Periods on either side whose median spread is used.
 const ALIKE: usize = 20;
-/// So many standard deviations stand out of all places, and of the noise of the place itself: where a tick comes at every
-/// fourth, each of these is noisier than the others.
+/// Standard deviations above those of all positions, and above the noise of the position itself: a tick at
+/// every fourth activation makes each of these noisier than the others.
 const OUT: f64 = 7.0;
 const OUT_OF_ITSELF: f64 = 6.0;
-/// How often a period is looked for among what is left.
+/// Most locked periods looked for, each in the rest of the previous ones.
 const MOST: usize = 3;
 
-/// An activation of each so many that is unlike its neighbours.
+/// An activation in every `period` that differs from its neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Locked {
     /// The period in due times of the task.
     pub period: u64,
-    /// The place in it: the first such due time on the task's grid.
+    /// The position within it: the first such due time on the task's grid.
     pub phase: u64,
-    /// By how much the median of these is above that of the ones near them, in ns; below 0 where they are earlier.
+    /// Median of these latencies minus that of their neighbours, in ns; below 0 if they are earlier.
     pub difference_ns: f64,
-    /// How many were seen.
+    /// Number of occurrences.
     pub repetitions: u64,
-    /// The difference in standard deviations of its chance.
+    /// The difference, in standard deviations under chance alone.
     pub z: f64,
 }
 
-/// The locked periods in stretches of a run, each with its first place on the grid, the strongest first. Values are scores
-/// (0 in the mean, 1 wide, `NaN` where there is none); differences are stated of `latencies_ns`, the same stretches.
+/// Returns the locked periods in stretches of a run, each with its first place on the grid, the strongest
+/// first. Values are scores (mean 0, standard deviation 1, `NaN` for missing values); differences are those
+/// of `latencies_ns`, the same stretches.
 pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> Vec<Locked> {
     let mut left: Vec<(u64, Vec<f32>)> = Vec::new();
     let mut count = 0;
@@ -63,7 +65,7 @@ pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> V
         let multiple = |f: &Locked| f.period.is_multiple_of(period) || period.is_multiple_of(f.period);
         if !found.iter().any(multiple) && of_its_own(&left, period, phase) > OUT_OF_ITSELF {
             let difference_ns = difference(latencies_ns, period, phase);
-            // Of values nearly all of which are equal, what few others do is no difference of these.
+            // If nearly all values are equal, the effect of a few others does not change the median.
             if difference_ns != 0.0 {
                 found.push(Locked { period, phase, difference_ns, repetitions, z });
             }
@@ -75,13 +77,13 @@ pub fn locked(scores: &[(u64, Vec<f64>)], latencies_ns: &[(u64, Vec<f64>)]) -> V
     found
 }
 
-/// Where in a stretch a place of a period comes.
+/// Returns the indices in a stretch that belong to a position of a period.
 fn places(first: u64, count: u64, period: u64, phase: u64) -> impl Iterator<Item = usize> {
     let start = (phase + period - first % period) % period;
     (start..count).step_by(period as usize).map(|at| at as usize)
 }
 
-/// The period and the place that stand out most, if any does.
+/// Returns the most outstanding period, its position and its z, if there is one.
 fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f64)> {
     let folded: Vec<(usize, f64, f64)> = profiles(values, longest)
         .iter()
@@ -106,7 +108,7 @@ fn strongest(values: &[(u64, Vec<f32>)], longest: usize) -> Option<(u64, u64, f6
     Some(((PERIODS.0 + at) as u64, folded[at].0 as u64, z))
 }
 
-/// The mean of what a place of a period has over its neighbours, in standard deviations of that mean.
+/// Returns the mean excess over the neighbours at a position of a period, in standard deviations of that mean.
 fn of_its_own(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
     let mut over = Vec::new();
     for (first, values) in values {
@@ -123,11 +125,11 @@ fn of_its_own(values: &[(u64, Vec<f32>)], period: u64, phase: u64) -> f64 {
     if variance > 0.0 { mean.abs() / (variance / count).sqrt() } else { f64::INFINITY }
 }
 
-/// The values folded by every period up to the longest.
+/// Folds the values by every period up to the longest.
 fn profiles(values: &[(u64, Vec<f32>)], longest: usize) -> Vec<Vec<f32>> {
     let mut profiles = vec![Vec::new(); (longest + 1).saturating_sub(PERIODS.0)];
     for period in (PERIODS.0..=longest).rev() {
-        // A period lies twice in its double, which is much shorter than the run.
+        // A period occurs twice in its double, which is much shorter than the run.
         profiles[period - PERIODS.0] = match profiles.get(2 * period - PERIODS.0) {
             Some(double) => double[..period].iter().zip(&double[period..]).map(|(a, b)| a + b).collect(),
             None => folded(values, period),
@@ -136,7 +138,7 @@ fn profiles(values: &[(u64, Vec<f32>)], longest: usize) -> Vec<Vec<f32>> {
     profiles
 }
 
-/// The sums at each place of a period.
+/// Returns the sums at each position of a period.
 fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
     let mut sums = vec![0.0f32; period];
     for (first, values) in values {
@@ -150,9 +152,9 @@ fn folded(values: &[(u64, Vec<f32>)], period: usize) -> Vec<f32> {
     sums
 }
 
-/// Each place less the mean of the next but one to the fifth on either side.
+/// Returns each position less the mean of the second to the fifth on either side.
 fn against_neighbours(profile: &[f32]) -> Vec<f64> {
-    // The profile goes on where it began.
+    // The profile is cyclic.
     let (begin, end) = (&profile[..FAR], &profile[profile.len() - FAR..]);
     let round: Vec<f64> = [end, profile, begin].concat().into_iter().map(f64::from).collect();
     let over = |near: &[f64]| {
@@ -162,7 +164,7 @@ fn against_neighbours(profile: &[f32]) -> Vec<f64> {
     round.windows(2 * FAR + 1).map(over).collect()
 }
 
-/// By how much the median of the values at a place of a period exceeds that of those near it.
+/// Returns the median of the values at a position of a period minus that of its neighbours.
 fn difference(latencies_ns: &[(u64, Vec<f64>)], period: u64, phase: u64) -> f64 {
     let (mut on, mut near) = (Vec::new(), Vec::new());
     for (first, values) in latencies_ns {

@@ -9,7 +9,7 @@ use rustfft::{Fft, FftDirection};
 pub(crate) struct Fourier(Radix4<f64>);
 
 impl Fourier {
-    /// The transform of `length` values, a power of two.
+    /// Plans the transform of `length` values, a power of two.
     pub fn new(length: usize, inverse: bool) -> Self {
         Fourier(Radix4::new(length, if inverse { FftDirection::Inverse } else { FftDirection::Forward }))
     }

@@ -1,35 +1,35 @@
-//! A few latencies far above all others: when they came, and whether that is at even distances.
+//! Isolated latencies, far above all others, and whether their spacing is even.
 //!
-//! They stand apart where the next smaller one is much smaller, held against the tail below (Hill 1975), so that the largest
-//! values of a heavy tail are none. Of times that come by chance, each lies within a share e of the points of a grid through the
-//! first and the last with the chance 2 e.
+//! Latencies are isolated if the next smaller one is much smaller, relative to the tail below (Hill 1975), so
+//! that the largest values of a heavy tail do not count. Of random times, each lies within a share e of the
+//! points of a grid through the first and the last with probability 2 e.
 
 use serde::Serialize;
 
 use crate::line::least_squares;
 use crate::scan::Peak;
 
-/// Most latencies that stand apart, and so many due times between two.
+/// Most isolated latencies, and least number of due times between two.
 const MOST: usize = 32;
 const APART: u64 = 10;
-/// How many times as large as the next they are at least; and how many times the Hill index their logarithms are together.
+/// Least ratio to the next smaller one, and least sum of logarithms of that ratio in multiples of the Hill index.
 const RATIO: f64 = 1.5;
 const OF_TAIL: f64 = 8.0;
-/// Values of the tail, and its least index: that of the range of values that have an end.
+/// Values of the tail, and its least index: that of the range of bounded values.
 const TAIL: usize = 64;
 const LEAST_INDEX: f64 = 0.02;
-/// Sets that are tried for a spacing, and the chance of one among times without.
+/// Sets tried for a spacing, and the chance of finding one among random times.
 const SETS: usize = 3;
 const LEVEL: f64 = 5e-3;
 /// Share of the spacing up to which a time is near the grid.
 const NEAR: f64 = 0.2;
 
-/// Latencies that stand apart from all others.
+/// Isolated latencies of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Isolated {
     /// They, in order of time.
     pub peaks: Vec<Peak>,
-    /// The largest of all others.
+    /// The largest of all others, in ns.
     pub others_up_to_ns: i64,
     /// Their spacing, if it is even.
     pub spacing: Option<Spacing>,
@@ -38,20 +38,20 @@ pub struct Isolated {
 /// An even spacing of a few times.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spacing {
-    /// In due times.
+    /// Its length, in due times.
     pub period: f64,
     /// Times on the grid.
     pub on_grid: usize,
     /// Points of the grid from the first to the last of these.
     pub points: usize,
-    /// Chance of it.
+    /// Probability of such a spacing among random times.
     pub p: f64,
 }
 
-/// The latencies that stand apart among the largest, given the largest first, of a distribution with this median.
+/// Returns the isolated latencies among the `largest` (the largest first) of a distribution with this median.
 #[must_use]
 pub fn isolated(largest: &[Peak], median_ns: f64) -> Option<Isolated> {
-    // One event each.
+    // Neighbouring peaks count as one event.
     let mut events: Vec<Peak> = Vec::new();
     for peak in largest {
         if events.len() > MOST + TAIL + 1 {
@@ -86,18 +86,18 @@ pub fn isolated(largest: &[Peak], median_ns: f64) -> Option<Isolated> {
             Isolated { peaks, others_up_to_ns: events[*k].latency_ns, spacing }
         })
         .collect();
-    // A spacing says more than a gap.
+    // An even spacing is stronger evidence than a gap.
     let even = found.iter().find(|set| set.spacing.is_some()).cloned();
     even.or_else(|| found.into_iter().next())
 }
 
-/// The even spacing of times in order.
+/// Returns the even spacing of times in order.
 fn spacing(times: &[f64], level: f64) -> Option<Spacing> {
     let whole = grid(times).filter(|s| s.p <= level);
     if times.len() < 6 {
         return whole;
     }
-    // One of them may be another's.
+    // One of them may have another cause.
     let halved = level / 2.0;
     let but = (0..times.len()).filter_map(|out| {
         let rest: Vec<f64> = times.iter().enumerate().filter(|(k, _)| *k != out).map(|(_, t)| *t).collect();
@@ -108,7 +108,7 @@ fn spacing(times: &[f64], level: f64) -> Option<Spacing> {
     whole.filter(|s| s.p <= halved).or(but)
 }
 
-/// The grid through the first and the last of some times that the others are nearest to.
+/// Returns the grid through the first and the last of some times that the others are nearest to.
 fn grid(times: &[f64]) -> Option<Spacing> {
     let count = times.len();
     let (first, last) = (*times.first()?, *times.last()?);
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The largest of noise with these spikes at these due times.
+    /// Returns the largest values of noise with these spikes at these due times.
     fn peaks(noise: impl Fn(&mut Random) -> f64, spikes: &[(u64, i64)], seed: u64) -> Vec<Peak> {
         let mut random = Random::new(seed);
         let mut all: Vec<Peak> =
@@ -147,7 +147,7 @@ mod tests {
         all
     }
 
-    /// Gamma of shape 4, mean 8 us.
+    /// Returns a gamma number of shape 4 and mean 8 us.
     fn gamma(random: &mut Random) -> f64 {
         (0..4).map(|_| -2_000.0 * random.uniform().max(1e-300).ln()).sum()
     }

@@ -1,6 +1,6 @@
-//! Lines through times: what is left of a trace when another clock's offset and rate are taken out.
+//! Lines through times, to take out another clock's offset and rate.
 //!
-//! Detrending is right *across* clocks (time stamps of a scope, a TSC, another host): there the rate is not known.
+//! Detrending is right *across* clocks (time stamps of a scope, a TSC, another host), where the rate is unknown.
 //! On the run's own clock the period is known exactly; a fitted line would hide the mean latency, which is the part a
 //! control loop feels as delay. NIST's "jitter" is [`Residual::peak_to_peak`] of the least-squares line.
 
@@ -16,12 +16,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line's value at `k`.
+    /// Returns the line's value at `k`.
     pub fn at(&self, k: f64) -> f64 {
         self.intercept + self.slope * k
     }
 
-    /// What is left of points after the line is taken out.
+    /// Returns the spread of points about the line.
     pub fn residual(&self, points: &[(f64, f64)]) -> Residual {
         let mut residual = Residual { min: f64::INFINITY, max: f64::NEG_INFINITY, sd: 0.0 };
         let mut squares = 0.0;
@@ -36,7 +36,7 @@ impl Line {
     }
 }
 
-/// What is left of points after a line was taken out.
+/// Spread of points about a line.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Residual {
     /// Smallest difference to the line.
@@ -48,7 +48,7 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// Largest minus smallest difference.
+    /// Returns the largest minus the smallest difference.
     pub fn peak_to_peak(&self) -> f64 {
         self.max - self.min
     }
@@ -59,13 +59,13 @@ impl Residual {
 pub struct LeastSquares {
     /// The line.
     pub line: Line,
-    /// What it leaves.
+    /// Spread of the points about it.
     pub residual: Residual,
     /// Standard error of the slope, if residuals were independent.
     pub slope_se: f64,
 }
 
-/// The line with the least sum of squared residuals. `None` for fewer than three different k.
+/// Fits the line with the least sum of squared residuals. `None` for fewer than three different k.
 ///
 /// One-sided bursts of lateness pull it up: see [`theil_sen`] and [`lower_envelope`].
 pub fn least_squares(points: &[(f64, f64)]) -> Option<LeastSquares> {
@@ -88,13 +88,14 @@ pub fn least_squares(points: &[(f64, f64)]) -> Option<LeastSquares> {
     Some(LeastSquares { line, residual, slope_se: residual.sd / sxx.sqrt() })
 }
 
-/// Points up to which [`theil_sen`] looks at every pair.
+/// Most points for which [`theil_sen`] examines every pair.
 const ALL_PAIRS: usize = 2_000;
 
-/// The line whose slope is the median of the slopes between points and that goes through the median of k and the median
-/// of t (Theil 1950, Sen 1968, Conover 1980): up to 29 % of wild points do not move it far. Points must be in ascending order of k.
+/// Fits the line whose slope is the median of the slopes between points and that goes through the median of k
+/// and the median of t (Theil 1950, Sen 1968, Conover 1980): up to 29 % of wild points do not move it far.
+/// Points must be in ascending order of k.
 ///
-/// Beyond 2 000 points it looks at the pairs half the series apart only, which carry most of the slope.
+/// Beyond 2 000 points it examines only the pairs half the series apart, which carry most of the slope.
 pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     let n = points.len();
     let slope_between = |i: usize, j: usize| {
@@ -111,7 +112,7 @@ pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { intercept: median(&mut ts)? - slope * median(&mut ks)?, slope })
 }
 
-/// The median of `values` (the mean of the middle two if their number is even), which it reorders.
+/// Returns the median of `values` (the mean of the middle two if their number is even), which it reorders.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
@@ -123,7 +124,7 @@ pub fn median(values: &mut [f64]) -> Option<f64> {
     Some(if even { (lower + upper) / 2.0 } else { upper })
 }
 
-/// The value that half of the weight does not exceed, of `(value, weight)` pairs, which it reorders.
+/// Returns the value that half of the weight does not exceed, of `(value, weight)` pairs, which it reorders.
 pub fn weighted_median(values: &mut [(f64, u64)]) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let all: u64 = values.iter().map(|v| v.1).sum();
@@ -137,8 +138,8 @@ pub fn weighted_median(values: &mut [(f64, u64)]) -> Option<f64> {
         .map(|v| v.0)
 }
 
-/// The highest line that lies above no point: every residual is the lateness against the best case seen. Points must
-/// be in ascending order of k.
+/// Fits the highest line that lies above no point: every residual is the lateness against the best observed
+/// case. Points must be in ascending order of k.
 ///
 /// The sum of the line's values is largest for the edge of the lower convex hull under the mean of k; the hull is
 /// built in one pass (Andrew 1979).
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// t_k = 1000 + 500.01 k + 3 - ln(1 - u_k).
+    /// Returns t_k = 1000 + 500.01 k + 3 - ln(1 - u_k).
     fn one_sided() -> Vec<f64> {
         let late = lcg(1_000).into_iter().map(|u| 3.0 - (1.0 - u).ln());
         late.enumerate().map(|(k, l)| 1_000.0 + 500.01 * k as f64 + l).collect()

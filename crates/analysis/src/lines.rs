@@ -1,9 +1,9 @@
-//! Lines of a spectrum: parts of the latency that come back like a wave, such as the tick, a screen's refresh or another task.
+//! Spectral lines: periodic parts of the latency, such as the tick, a screen's refresh or another task.
 //!
-//! Latencies are ranked first (normal scores), so that no spike makes a spectrum of its own. What wanders makes a floor that
-//! falls with frequency: it is fitted piece by piece, as a line of logarithms (Vaughan, Astronomy & Astrophysics 2005), and a
-//! line of the spectrum has to stand out of it in the whole series and in both its halves. Lines that are multiples of one
-//! frequency are one period.
+//! Latencies are ranked first (normal scores), so that no spike makes a spectrum of its own. Wandering makes
+//! a floor that falls with frequency: it is fitted piece by piece, as a line of logarithms (Vaughan,
+//! Astronomy & Astrophysics 2005). A spectral line must exceed the floor in the whole series and in both its
+//! halves. Lines at multiples of one frequency are one period.
 
 use rustfft::num_complex::Complex;
 use serde::Serialize;
@@ -17,25 +17,25 @@ use crate::stationarity::mid_ranks;
 
 /// Chance of any line in noise of any colour.
 pub const LEVEL: f64 = 1e-3;
-/// Cycles in a series at least: what is slower is told from wandering by nobody.
+/// Fewest cycles in a series: slower periods cannot be separated from wandering.
 pub(crate) const CYCLES: f64 = 12.0;
-/// Scores are cut off here.
+/// Largest absolute score; larger ones are clipped.
 const CLIP: f64 = 2.5;
-/// Frequencies that the floor is fitted over, or this share of their own.
+/// Least number of frequencies that the floor is fitted over, and their least share of the frequency.
 const FLOOR: (f64, f64) = (40.0, 0.25);
-/// The floor's own error is that of so many powers.
+/// Number of powers whose error equals that of the floor.
 const FLOOR_POWERS: f64 = 20.0;
-/// Powers so many standard deviations of their logarithm above the floor are no part of it.
+/// Standard deviations of the logarithm above the floor beyond which a power is no part of it.
 const BEYOND: f64 = 1.7;
-/// Chance that noise reaches what a line has to in either half.
+/// Chance that noise reaches the threshold for a line in either half.
 const HALF: f64 = 0.01;
 /// Frequencies on either side that belong to a line: the width of the Hann window's main lobe.
 const LOBE: f64 = 3.0;
 /// Lines at most.
 const MOST: usize = 64;
-/// A fundamental that shows no line of its own has one among this many multiples.
+/// Largest multiple among which a fundamental without a line of its own must have one.
 const HIDDEN: u32 = 4;
-/// A series needs as many values.
+/// Fewest values of a series.
 const SHORTEST: usize = 256;
 
 /// A line of a spectrum.
@@ -51,13 +51,13 @@ pub struct Line {
     pub over_floor: f64,
     /// Probability of any such line in the spectrum of noise.
     pub p: f64,
-    /// The period that it is a harmonic of, in steps of the series: its own where it is a fundamental.
+    /// Period of its fundamental, in steps of the series: its own period if it is a fundamental.
     pub fundamental: f64,
-    /// Which harmonic of that it is, from 1.
+    /// Number of the harmonic, from 1.
     pub harmonic: u32,
 }
 
-/// The normal scores of values: what independent normal values of their ranks would be. `NaN` stays, and does not count.
+/// Returns the normal scores of values: independent normal values of the same ranks. `NaN` stays, and does not count.
 #[must_use]
 pub fn normal_scores(values: &[f64]) -> Vec<f64> {
     let present: Vec<f64> = values.iter().copied().filter(|v| !v.is_nan()).collect();
@@ -66,8 +66,8 @@ pub fn normal_scores(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| if v.is_nan() { f64::NAN } else { scores.next().unwrap_or(0.0) }).collect()
 }
 
-/// The lines of equally long stretches of one series (one stretch, if it is known whole), those of the strongest fundamental
-/// first. A value that is not there is `NaN`.
+/// Returns the lines of equally long stretches of one series (one stretch if it is known completely), those
+/// of the strongest fundamental first. A missing value is `NaN`.
 pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
     let length = stretches.iter().map(|s| s.len()).min().unwrap_or(0);
     if length < SHORTEST {
@@ -109,19 +109,19 @@ pub fn lines(stretches: &[&[f64]]) -> Vec<Line> {
     found
 }
 
-/// The powers of a series at all frequencies, and the noise they stand on.
+/// Powers of a series at all frequencies, with the noise floor.
 struct Periodogram {
     /// Values in a transform.
     size: f64,
     stretches: f64,
-    /// The first frequency looked at.
+    /// The first frequency examined.
     first: usize,
     power: Vec<f64>,
     floor: Vec<f64>,
 }
 
 impl Periodogram {
-    /// The mean of those of stretches of one length.
+    /// Averages the periodograms of stretches of one length.
     fn from_stretches(stretches: &[&[f64]]) -> Self {
         let length = stretches.iter().map(|s| s.len()).min().unwrap_or(0);
         let size = length.next_power_of_two();
@@ -149,13 +149,14 @@ impl Periodogram {
         if self.floor[at] > 0.0 { self.power[at] / self.floor[at] } else { 0.0 }
     }
 
-    /// Probability of a power so many times its floor in noise: the floor has an error, too.
+    /// Returns the probability in noise of a power `over` times its floor, allowing for the error of the floor.
     fn probability(&self, over: f64) -> f64 {
         let share = FLOOR_POWERS / (FLOOR_POWERS + self.stretches * over);
         checked_beta_reg(FLOOR_POWERS, self.stretches, share).unwrap_or(1.0)
     }
 
-    /// Where power stands out, how far, and how probable that is in noise; the strongest first.
+    /// Returns the outstanding powers, the strongest first: the frequency, the ratio to the floor, and the
+    /// probability in noise.
     fn outstanding(&self) -> Vec<(usize, f64, f64)> {
         let tried = self.size / 2.0;
         let all = (self.first..self.power.len()).map(|at| (at, self.over(at)));
@@ -167,7 +168,7 @@ impl Periodogram {
         found
     }
 
-    /// The frequency of a line, in cycles per step: the top of a parabola through three logarithms of powers.
+    /// Returns the frequency of a line, in cycles per step: the top of a parabola through three logarithms of powers.
     fn top(&self, at: usize) -> f64 {
         let log = |i: usize| self.power.get(i).map_or(f64::NAN, |p| p.max(1e-300).ln());
         let (a, b, c) = (log(at.wrapping_sub(1)), log(at), log(at + 1));
@@ -175,7 +176,7 @@ impl Periodogram {
         (at as f64 + if shift.abs() < 1.0 { shift } else { 0.0 }) / self.size
     }
 
-    /// The least probability of the powers next to a frequency.
+    /// Returns the least probability of the powers next to a frequency.
     fn probability_near(&self, frequency: f64) -> f64 {
         let at = frequency * self.size;
         let near = at.floor() as usize..=at.ceil() as usize;
@@ -184,7 +185,7 @@ impl Periodogram {
     }
 }
 
-/// The noise floor at each frequency, fitted over neighbourhoods: at least so many frequencies.
+/// Fits the noise floor at each frequency over neighbourhoods of at least `least` frequencies.
 fn floor(power: &[f64], first: usize, least: f64, stretches: f64) -> Vec<f64> {
     // Of m powers: the mean of their logarithm, and its standard deviation (trigamma).
     let below = digamma(stretches) - stretches.ln();
@@ -193,7 +194,7 @@ fn floor(power: &[f64], first: usize, least: f64, stretches: f64) -> Vec<f64> {
     let mut from = first.clamp(1, 2);
     while from < power.len() {
         let mut to = from + least.max(FLOOR.1 * from as f64).ceil() as usize;
-        // The rest belongs to the last neighbourhood if it is no whole one.
+        // An incomplete neighbourhood at the end belongs to the one before.
         if to as f64 + least > power.len() as f64 {
             to = power.len();
         }
@@ -214,7 +215,7 @@ fn floor(power: &[f64], first: usize, least: f64, stretches: f64) -> Vec<f64> {
     floor
 }
 
-/// Cosine and sine of a frequency at every step of a stretch.
+/// Returns cosine and sine of a frequency at every step of a stretch.
 pub(crate) fn wave(frequency: f64, length: usize) -> impl Iterator<Item = Complex<f64>> {
     let turn = Complex::from_polar(1.0, std::f64::consts::TAU * frequency);
     (0..length).scan(Complex::new(1.0, 0.0), move |state, _| {
@@ -224,7 +225,7 @@ pub(crate) fn wave(frequency: f64, length: usize) -> impl Iterator<Item = Comple
     })
 }
 
-/// The wave of a frequency in a stretch, by least squares over the values that are there.
+/// Fits the wave of a frequency in a stretch, by least squares over the available values.
 pub(crate) fn fitted(values: &[f64], frequency: f64) -> Complex<f64> {
     let (mut sum, mut count, mut of_values) = (Complex::<f64>::default(), 0.0, 0.0);
     let mut waves = Complex::<f64>::default();
@@ -242,8 +243,8 @@ fn amplitude(stretches: &[&[f64]], frequency: f64) -> f64 {
     (squares.sum::<f64>() / stretches.len().max(1) as f64).sqrt()
 }
 
-/// Names what each line is a harmonic of, and puts those of one period together: the period that explains most lines, and has
-/// fewest harmonics that do not show, comes first.
+/// Names the fundamental of each line, and puts lines of one period together: the period that explains most
+/// lines with the fewest missing harmonics comes first.
 fn name_harmonics(lines: &mut Vec<Line>, length: f64) {
     let mut left: Vec<Line> = std::mem::take(lines);
     left.sort_by(|a, b| b.period.total_cmp(&a.period));
@@ -271,14 +272,14 @@ fn name_harmonics(lines: &mut Vec<Line>, length: f64) {
     lines.extend(left);
 }
 
-/// A frequency and the lines that are its multiples, by their number.
+/// A frequency and the lines at its multiples, by their number.
 struct Comb {
     frequency: f64,
     harmonics: Vec<(usize, u32)>,
 }
 
 impl Comb {
-    /// That of about this frequency: each harmonic in turn makes it surer.
+    /// Finds the comb of about this frequency: each harmonic in turn makes the frequency more precise.
     fn new(frequency: f64, lines: &[f64], length: f64) -> Comb {
         let mut comb = Comb { frequency, harmonics: Vec::new() };
         let (mut squares, mut sum, mut error) = (0.0, 0.0, 0.3);
@@ -296,7 +297,7 @@ impl Comb {
         comb
     }
 
-    /// How many lines it explains, less where it has many harmonics that do not show.
+    /// Returns the score of the comb: high if it explains many lines, lower if many of its harmonics are missing.
     fn worth(&self) -> f64 {
         let highest = self.harmonics.iter().map(|h| h.1).max().unwrap_or(1);
         (self.harmonics.len() as f64).powi(2) / f64::from(highest)

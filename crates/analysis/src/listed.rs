@@ -1,18 +1,18 @@
-//! Rhythms among late starts that an output lists one by one: cyclictest's overflow cycles and `--spike` times.
+//! Rhythms among late starts that a tool lists one by one: cyclictest's overflow cycles and `--spike` times.
 //!
-//! How late they were is not listed, so places alone decide: a grid through two of them is a rhythm where it has far more of the
-//! others on it than chance would put there.
+//! The list has no latencies, so positions alone decide: a grid through two of them is a rhythm if far more
+//! of the others lie on it than by chance.
 
 use crate::exact::binomial_at_least;
 
-/// Chance of a rhythm among places without one, for each grid that is tried.
+/// Chance of a rhythm among random positions, for each grid tried.
 const LEVEL: f64 = 1e-7;
-/// Places on a grid, and the share of its points that show one, at least.
+/// Fewest positions on a grid, and least share of its points with a late start.
 const FEWEST: usize = 5;
 const FILLED: f64 = 0.6;
-/// More places are not looked at.
+/// Most positions examined.
 const MOST: usize = 200;
-/// Rhythms that are looked for.
+/// Most rhythms looked for.
 const RHYTHMS: usize = 3;
 
 /// Late starts at even distances.
@@ -20,11 +20,11 @@ const RHYTHMS: usize = 3;
 pub struct Rhythm {
     /// Their distance, in the unit of the places.
     pub period: f64,
-    /// How many there are.
+    /// Number of late starts on it.
     pub starts: usize,
 }
 
-/// The rhythms among places in ascending order, that with most starts first.
+/// Returns the rhythms among positions in ascending order, the one with most starts first.
 #[must_use]
 pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
     let mut left: Vec<f64> = places.iter().take(MOST).map(|place| *place as f64).collect();
@@ -39,7 +39,7 @@ pub fn rhythms(places: &[u64]) -> Vec<Rhythm> {
     found
 }
 
-/// The grid through two places that has the most others on it, and these.
+/// Returns the grid through two positions that has the most others on it, with the positions on it.
 fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     let span = places.last()? - places.first()?;
     let pairs = places
@@ -54,7 +54,7 @@ fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
         let ticks = ((on_grid.last()? - on_grid.first()?) / period).round() + 1.0;
         let by_chance = places.len() as f64 * (2.0 * near + 1.0) / span;
         let starts = on_grid.len() as f64;
-        // The first two make the grid.
+        // The first two determine the grid.
         let is_rhythm = on_grid.len() >= FEWEST
             && starts >= FILLED * ticks
             && binomial_at_least(starts - 2.0, ticks.max(starts) - 2.0, by_chance.min(1.0)) < LEVEL;
@@ -64,7 +64,8 @@ fn surest(places: &[f64]) -> Option<(Rhythm, Vec<f64>)> {
     tried.max_by_key(|(rhythm, _)| rhythm.starts)
 }
 
-/// The places that follow each other from the first at this distance or a multiple, each near to where the last one leads.
+/// Returns the positions that follow each other from the first at this distance or a multiple, each near its
+/// expected position from the last one.
 fn followed(places: &[f64], from: f64, period: f64, near: f64) -> Vec<f64> {
     let mut on_grid = vec![from];
     for place in places.iter().filter(|place| **place > from) {

@@ -1,9 +1,10 @@
 //! Long memory and heavy-tailed regimes: runs whose latencies stay alike at every length that the run can show.
 //!
-//! No interval of such a run holds, for what moved once may move further in the next run. Two tests look for them: the spectrum
-//! of a level goes on rising towards the longest waves (Whittle's likelihood against short memory; Beran, Statistics for
-//! Long-Memory Processes, 1994), or one gap or one stretch is longer than exponential ones would be (Fisher's g;
-//! Proc. Roy. Soc. A 1929). Rates of both errors: `docs/evidence/calibration.md`.
+//! No interval of such a run holds, since a level that moved once may move further in the next run. Two tests
+//! look for them. In the first, the spectrum of a level keeps rising towards the longest waves (Whittle's
+//! likelihood against short memory; Beran, Statistics for Long-Memory Processes, 1994). In the second, one
+//! gap or one stretch is longer than exponential ones would be (Fisher's g; Proc. Roy. Soc. A 1929). Rates of
+//! both errors: `docs/evidence/calibration.md`.
 
 use std::f64::consts::{LN_2, PI, TAU};
 use std::sync::OnceLock;
@@ -12,42 +13,43 @@ use crate::line::median;
 use crate::scan::{Peaks, Span, Spans};
 use crate::stationarity::mid_ranks;
 
-/// Waves that are looked at: the longest is as long as the run.
+/// Waves examined: the longest is as long as the run.
 const WAVES: usize = 340;
-/// Blocks of a run at most, and in the mean, which smooth what is faster.
+/// Most blocks of a run, and their mean number; they smooth faster variation.
 const MOST_BLOCKS: usize = 1_024;
 const BLOCKS: f64 = 850.0;
-/// Twice the logarithm of the likelihood ratio from which on a level has long memory, and a share of the highest.
+/// Twice the logarithm of the likelihood ratio above which a level has long memory, and likewise for the
+/// share of highest values.
 const OF_LEVEL: f64 = 2.0;
 const OF_TAIL: f64 = 8.0;
-/// Of the maxima of short stretches the highest are those above this quantile.
+/// Quantile above which maxima of short stretches count as highest.
 const TAIL: f64 = 0.9;
-/// Waves next to one whose median it may exceed by 6 / ln 2: more is a period, which is no memory.
+/// Neighbours of a wave; its power may exceed their median by 6 / ln 2, and more is a period, not memory.
 const NEIGHBOURS: usize = 6;
-/// Chance that one gap or stretch of exponential ones is as long.
+/// Chance that one of exponential gaps or stretches is as long.
 const GAP: f64 = 0.003;
-/// Gaps that are compared, at least and at most; shorter ones than a 20th of the longest lie within bursts.
+/// Fewest and most gaps compared; gaps shorter than a 20th of the longest lie within bursts.
 const GAPS: (usize, usize) = (8, 48);
 const WITHIN_BURSTS: u64 = 20;
-/// Shorter ones are too coarse to compare.
+/// Shortest gap compared; shorter ones are too coarse.
 const SHORTEST: u64 = 6;
-/// Shares of the latencies whose gaps are looked at.
+/// Shares of the latencies whose gaps are examined.
 const RARE: [f64; 2] = [0.03, 0.01];
 
-/// Whether a run has long memory or heavy-tailed regimes as far as it can show.
+/// True if a run shows long memory or heavy-tailed regimes.
 #[must_use]
 pub fn is_shown(spans: &Spans, peaks: &Peaks, activations: u64) -> bool {
     let rare = |share: &f64| (share * activations as f64) as usize;
     is_shown_by(spans) || RARE.iter().any(|share| has_long_gap(&gaps(peaks, rare(share))))
 }
 
-/// Whether values over time show it, whatever is known of the largest.
+/// True if values over time show it, regardless of the largest latencies.
 fn is_shown_by(spans: &Spans) -> bool {
     let (_, spans) = spans.all();
     let ran = || spans.iter().flatten();
     let means: Vec<f64> = ran().filter_map(Span::mean_ns).collect();
     let maxima: Vec<f64> = ran().map(|span| span.max_ns as f64).collect();
-    // Ranks, so that no value weighs more than another.
+    // Ranks, so that no value has more weight than another.
     let level = joined(&mid_ranks(&means));
     let highest = TAIL * maxima.len() as f64;
     let tail: Vec<f64> = mid_ranks(&maxima).iter().map(|rank| f64::from(*rank >= highest)).collect();
@@ -56,13 +58,13 @@ fn is_shown_by(spans: &Spans) -> bool {
         || stretches(&level).iter().any(|lengths| has_long_gap(lengths))
 }
 
-/// Sums of neighbours, no more than [`MOST_BLOCKS`].
+/// Returns the sums of neighbours, at most [`MOST_BLOCKS`].
 fn joined(series: &[f64]) -> Vec<f64> {
     let together = series.len().div_ceil(MOST_BLOCKS).max(1);
     series.chunks_exact(together).map(|of| of.iter().sum()).collect()
 }
 
-/// A spectrum that is tried: a power of the frequency below a corner, and what it makes of each wave.
+/// A candidate spectrum: a power of the frequency below a corner, with its power at each wave.
 struct Shape {
     has_memory: bool,
     at: Vec<f64>,
@@ -70,7 +72,7 @@ struct Shape {
     noises: Vec<(f64, f64)>,
 }
 
-/// Exponents of the memory, those of the decay beyond the corner, and shares of white noise.
+/// Exponents of the memory, exponents of the decay beyond the corner, and shares of white noise.
 const MEMORIES: [f64; 11] = [0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6];
 const DECAYS: [f64; 2] = [0.75, 1.0];
 const CORNERS: usize = 17;
@@ -106,7 +108,7 @@ impl Shape {
         let mut at: Vec<f64> = (1..=WAVES).map(at).collect();
         let mean = at.iter().sum::<f64>() / WAVES as f64;
         at.iter_mut().for_each(|power| *power /= mean);
-        // One logarithm of the product of a few is as good as one of each.
+        // The logarithm of a product of a few powers replaces that of each, which is faster.
         let of_few = |few: &[f64], noise: f64| {
             few.iter().map(|power| noise + (1.0 - noise) * power).product::<f64>().ln()
         };
@@ -115,7 +117,7 @@ impl Shape {
         Shape { has_memory: memory > 0.0, at, noises }
     }
 
-    /// Twice the negative logarithm of the likelihood of these powers, with the best scale and noise.
+    /// Returns twice the negative logarithm of the likelihood of these powers, with the best scale and noise.
     fn misfit(&self, powers: &[f64]) -> f64 {
         let of = |(noise, logarithms): &(f64, f64)| {
             let ratios = powers.iter().zip(&self.at).map(|(i, power)| i / (noise + (1.0 - noise) * power));
@@ -125,7 +127,7 @@ impl Shape {
     }
 }
 
-/// Whether the spectrum of a series goes on rising towards its longest waves.
+/// True if the spectrum of a series keeps rising towards its longest waves.
 fn rises(series: &[f64], least: f64) -> bool {
     let Some(powers) = powers(series) else { return false };
     let (mut short, mut long) = (f64::INFINITY, f64::INFINITY);
@@ -136,7 +138,7 @@ fn rises(series: &[f64], least: f64) -> bool {
     short - long > least
 }
 
-/// The power of each wave, without what stands out as a line. `None` of a series that is too short, or constant.
+/// Returns the power of each wave, with outstanding lines capped. `None` if the series is too short, or constant.
 fn powers(series: &[f64]) -> Option<Vec<f64>> {
     let n = series.len();
     if n < 2 * WAVES {
@@ -169,7 +171,7 @@ fn powers(series: &[f64]) -> Option<Vec<f64>> {
     powers.iter().all(|power| *power > 0.0).then_some(powers)
 }
 
-/// How many parts in a row a level stays above its middle, and below it.
+/// Returns the numbers of consecutive parts for which a level stays above its middle, and below it.
 fn stretches(level: &[f64]) -> [Vec<u64>; 2] {
     let mut sorted = level.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -182,7 +184,7 @@ fn stretches(level: &[f64]) -> [Vec<u64>; 2] {
     })
 }
 
-/// Due times between the latest `wanted` activations, as far as they are kept.
+/// Returns the due times between the latest `wanted` activations, as far as they are kept.
 fn gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
     let peaks = peaks.largest();
     let Some(least) = peaks.get(wanted.min(peaks.len().saturating_sub(1))) else { return Vec::new() };
@@ -192,7 +194,7 @@ fn gaps(peaks: &Peaks, wanted: usize) -> Vec<u64> {
     places.windows(2).map(|both| both[1] - both[0]).filter(|gap| *gap > 1).collect()
 }
 
-/// Whether the longest of these is longer than those of an exponential law are.
+/// True if the longest of these is longer than an exponential law explains.
 fn has_long_gap(lengths: &[u64]) -> bool {
     let mut sorted = lengths.to_vec();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -220,7 +222,7 @@ mod tests {
         spans
     }
 
-    /// A sum of levels that wander ever more slowly: alike at every length.
+    /// Returns spans of a sum of levels that wander more and more slowly: alike at every length.
     fn remembering(seed: u64) -> Spans {
         let mut random = Random::new(seed);
         let mut levels = [0.0; 14];

@@ -1,34 +1,35 @@
-//! What a run's equal parts, in order of time, say of a figure of the whole run where neighbours are alike.
+//! Variance of a figure of a whole run from equal parts in order of time, which may depend on their neighbours.
 //!
-//! The variance of a mean of dependent values is that of its slow part. Its cosine series over the run is a handful of
-//! nearly independent numbers of that variance (Mueller, J. Econometrics 2007; Lazarus, Lewis, Stock & Watson, J. Bus. Econ. Stat.
-//! 2018), as many as the dependence leaves room for; with them Student's law holds, as with so many independent values.
+//! The variance of a mean of dependent values is that of its slow part. Its cosine series over the run gives
+//! a few nearly independent numbers of that variance (Mueller, J. Econometrics 2007; Lazarus, Lewis, Stock &
+//! Watson, J. Bus. Econ. Stat. 2018), as many as the dependence allows. With them Student's law holds as for
+//! the same number of independent values.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
-/// Fewer cosines than this say nothing.
+/// Fewest cosines for an estimate.
 const FEWEST: f64 = 4.0;
-/// More of them narrow no interval any more, and reach into what is fast.
+/// Most cosines: more would not narrow an interval, and include fast variation.
 pub const MOST: usize = 32;
-/// Cosines for each correlation time that the run holds.
+/// Cosines for each correlation time in the run.
 const DENSITY: f64 = 0.35;
-/// The correlation is summed up to so many correlation times (Sokal 1989).
+/// Correlation times up to which the correlation is summed (Sokal 1989).
 const WINDOW: f64 = 5.0;
-/// 95 % of a normal law lie below.
+/// The 95 % quantile of a normal law.
 const UPPER: f64 = 1.645;
 
-/// For how many parts what happens stays alike.
+/// Number of parts over which a series stays alike.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CorrelationTime {
-    /// Integrated correlation time, 1 + 2 (r_1 + r_2 + ...): 1 for independent parts. So many of them say as much as one
-    /// independent part.
+    /// Integrated correlation time, 1 + 2 (r_1 + r_2 + ...): the number of parts that together count as one
+    /// independent part, 1 if parts are independent.
     pub parts: f64,
     /// Its upper limit, with 95 % confidence.
     pub at_most: f64,
 }
 
 impl CorrelationTime {
-    /// That of a series; of a constant one 1.
+    /// Estimates it from a series; 1 for a constant one.
     #[must_use]
     pub fn from_series(series: &[f64]) -> Self {
         let n = series.len();
@@ -47,19 +48,19 @@ impl CorrelationTime {
         CorrelationTime { parts, at_most: parts * (1.0 + UPPER * error) }
     }
 
-    /// The longer of two.
+    /// Returns the one with the larger upper limit.
     #[must_use]
     pub fn or_longer(self, other: Self) -> Self {
         if other.at_most > self.at_most { other } else { self }
     }
 
-    /// How many cosines a series of so many parts may be asked for, were there no upper and no lower limit.
+    /// Returns the number of cosines that a series of `parts` parts allows, without its upper and lower limit.
     #[must_use]
     pub fn room(&self, parts: usize) -> f64 {
         DENSITY * parts as f64 / self.at_most
     }
 
-    /// The degrees of freedom that a series of so many parts gives; `None` where it is too short for its dependence.
+    /// Returns the degrees of freedom of a series of `parts` parts; `None` if it is too short for its dependence.
     #[must_use]
     pub fn degrees(&self, parts: usize) -> Option<usize> {
         let room = self.room(parts);
@@ -67,8 +68,8 @@ impl CorrelationTime {
     }
 }
 
-/// The variance of the sum of a series with a sum of 0, from its first `degrees` cosines; never less than if all its
-/// values were independent.
+/// Returns the variance of the sum of a series with a sum of 0, from its first `degrees` cosines; at least
+/// the variance if all its values were independent.
 #[must_use]
 pub fn variance_of_sum(series: &[f64], degrees: usize) -> f64 {
     let n = series.len() as f64;
@@ -89,27 +90,27 @@ pub fn variance_of_sum(series: &[f64], degrees: usize) -> f64 {
     slow.max(independent)
 }
 
-/// Values so many times as large as nine tenths of them stand out.
+/// Ratio to the 90 % quantile above which values are outstanding.
 const OUTSTANDING: f64 = 3.0;
-/// Those that stand out decide from this share of the sum of squares on.
+/// Share of the sum of squares above which outstanding values decide.
 const DECIDES: f64 = 0.5;
-/// From this share on they count for as much as they may well be in other such runs.
+/// Share above which they get the weight that they may well have in other such runs.
 const MATTERS: f64 = 0.15;
 /// Chance that they are more than that.
 const MORE: f64 = 0.05;
 
-/// What carries the sum of squares of a series.
+/// Concentration of the sum of squares of a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Participation {
-    /// As many values of equal weight have the sum of squares that these have, or that those have which stand out of the
-    /// others where they decide: few where a burst or two decide.
+    /// Number of values of equal weight with the same sum of squares; of the outstanding values alone where
+    /// these decide. Small if a burst or two decide.
     pub equal: f64,
-    /// What those that stand out may add to the variance of the sum, beyond what they do here: how many there are of a kind
-    /// and how large they are is not known from a few.
+    /// Possible addition of outstanding values to the variance of the sum, beyond their part of it here: a
+    /// few values do not determine the number and size of their kind.
     pub may_add: f64,
 }
 
-/// What carries the sum of squares of a series with a sum of 0.
+/// Computes the concentration of the sum of squares of a series with a sum of 0.
 #[must_use]
 pub fn participation(series: &[f64]) -> Participation {
     let sums = |least: f64| {
@@ -129,10 +130,10 @@ pub fn participation(series: &[f64]) -> Participation {
     Participation { equal, may_add }
 }
 
-/// Student's law is normal to three digits from here on.
+/// Degrees of freedom from which Student's law is normal to three digits.
 pub const NORMAL_FROM: usize = 1_000;
 
-/// How many standard errors an interval of this level reaches to either side.
+/// Returns the half-width of an interval at this level, in standard errors.
 #[must_use]
 pub fn student(level: f64, degrees: usize) -> f64 {
     let p = 1.0 - level / 2.0;
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// An AR(1) series with this correlation from one value to the next.
+    /// Returns an AR(1) series with this correlation from one value to the next.
     fn series(seed: u64, correlation: f64, count: usize) -> Vec<f64> {
         let mut random = Random::new(seed);
         let mut level = random.normal();

@@ -1,4 +1,4 @@
-//! A run with what its figures say: the result of everything that measures.
+//! A run with its figures: the result of everything that measures.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::purposes::Purpose;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 
-/// A run and what its figures say.
+/// A run with its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredRun {
@@ -21,22 +21,22 @@ pub struct MeasuredRun {
     pub file: Option<PathBuf>,
     /// The figures of its tasks, in their order.
     pub tasks: Vec<MeasuredTask>,
-    /// Which purposes it shows to be served; `None` for what says nothing of a machine.
+    /// Verdict on the purposes it serves; `None` if the run says nothing about a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Whether the requirements that were asked for are met; `None` where there were none.
+    /// Judgement of the requirements; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub required: Option<Outlook>,
     /// The run's description.
     pub run: RunInfo,
-    /// The same tasks measured just before without isolation, where the run was isolated.
+    /// The same tasks measured just before without isolation, if the run was isolated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_isolation: Vec<Summary>,
     /// The activations around a latency above the limit, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub around: Option<Around>,
-    /// Why its activations were late, where that was found out.
+    /// Causes of late activations, if they were traced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<TaskWhy>,
 }
@@ -45,22 +45,22 @@ pub struct MeasuredRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredTask {
-    /// The few numbers.
+    /// The main figures.
     pub summary: Summary,
-    /// What speaks against them; the gravest first.
+    /// Caveats on them; the gravest first.
     pub caveats: Vec<Caveat>,
-    /// The occupied bins of the latency's histogram, lowest first: the largest value of the bin, in nanoseconds, and how
-    /// many latencies are in it.
+    /// The occupied bins of the latency's histogram, lowest first: the largest value of the bin, in
+    /// nanoseconds, and its number of latencies.
     pub latency_bins: Vec<(i64, u64)>,
-    /// Whether a bin is what lies between two percentiles, and says nothing of how it is distributed there.
+    /// True if each bin is the range between two percentiles, with an unknown distribution within it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub between_percentiles: bool,
 }
 
-/// A measurement that goes on, at one moment.
+/// A measurement in progress, at one moment.
 #[derive(Debug, Clone)]
 pub struct SoFar {
-    /// Time since the first due time.
+    /// Time since the first due time, in ns.
     pub elapsed_ns: i64,
     /// Planned length; `None` when only a count or a signal ends it.
     pub planned_ns: Option<i64>,
@@ -68,7 +68,7 @@ pub struct SoFar {
     pub tasks: Vec<TaskSoFar>,
 }
 
-/// One task of a measurement that goes on.
+/// One task of a measurement in progress.
 #[derive(Debug, Clone)]
 pub struct TaskSoFar {
     /// The task's name.
@@ -77,7 +77,7 @@ pub struct TaskSoFar {
     pub stats: TimingStats,
 }
 
-/// An activation above the limit with its neighbours.
+/// An activation above the limit, with its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Around {
     /// The task, by its number.
@@ -89,7 +89,7 @@ pub struct Around {
 }
 
 impl MeasuredRun {
-    /// Draws up the figures of a run from what was counted of each task.
+    /// Computes the figures of a run from the counts of each task.
     #[must_use]
     pub fn new(run: RunInfo, stats: &[TimingStats], file: Option<PathBuf>) -> Self {
         let tasks = run.tasks.iter().zip(stats).map(|(task, stats)| MeasuredTask::new(task, stats, &run));
@@ -98,7 +98,7 @@ impl MeasuredRun {
         MeasuredRun { file, tasks, verdict, required, run, without_isolation, around, why }.judged_for(None)
     }
 
-    /// The same judged for this purpose; for all usual ones where none is named.
+    /// Judges the run for this purpose, or for all usual ones if none is named.
     #[must_use]
     pub fn judged_for(mut self, purpose: Option<&Purpose>) -> Self {
         let tasks: Vec<(&Summary, Option<f64>)> = self.summaries().map(|summary| (summary, None)).collect();
@@ -106,7 +106,7 @@ impl MeasuredRun {
         self
     }
 
-    /// Why its tasks were late, as it is told after a run: of single activations only of the one that ended it.
+    /// Returns the causes of late starts as reported after a run; single activations only if one ended it.
     #[must_use]
     pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Around>) -> Vec<TaskWhy> {
         let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
@@ -117,14 +117,14 @@ impl MeasuredRun {
         tasks.map(|(number, (task, causes))| TaskWhy::new(&task.spec.name, causes, told(number))).collect()
     }
 
-    /// The few numbers of each task.
+    /// Returns the main figures of each task.
     pub fn summaries(&self) -> impl Iterator<Item = &Summary> {
         self.tasks.iter().map(|task| &task.summary)
     }
 }
 
 impl MeasuredTask {
-    /// Draws up the figures of a task of a run from what was counted of it.
+    /// Computes the figures of a task of a run from its counts.
     #[must_use]
     pub fn new(task: &TaskRun, stats: &TimingStats, run: &RunInfo) -> Self {
         let summary = Summary::new(task, stats);
@@ -134,7 +134,7 @@ impl MeasuredTask {
         MeasuredTask { summary, caveats, latency_bins, between_percentiles }
     }
 
-    /// The latency's distribution as far as its histogram goes: its bins and extremes, and how many are above the bins.
+    /// Returns the latency's distribution from its histogram: its bins and extremes, and the number above the bins.
     #[must_use]
     pub fn latency_histogram(&self) -> Distribution {
         let latency = &self.summary.latency;

@@ -1,4 +1,4 @@
-//! Missed due times: how many, in what bursts, and the weakly-hard figures a control loop can be designed for.
+//! Missed due times: their number, their bursts, and the weakly-hard figures for the design of a control loop.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use crate::scan::BlockSketch;
 pub const WINDOWS: [u64; 3] = [10, 100, 1_000];
 const LONGEST: u64 = 1_000;
 
-/// Counts missed due times activation by activation, in constant memory. Mergeable with the part that follows.
+/// Counts missed due times activation by activation, in constant memory. Can be merged with the part that follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissCounter {
     period_ns: i64,
@@ -24,13 +24,13 @@ pub struct MissCounter {
     /// Due times so far; a gap in the records counts as [`LONGEST`], so that no window reaches across it.
     length: u64,
     largest: [u64; WINDOWS.len()],
-    /// What was missed among the first and among the last [`LONGEST`] due times.
+    /// Missed due times among the first and among the last [`LONGEST`] due times.
     head: Vec<Missed>,
     tail: VecDeque<Missed>,
     ends_in_miss: bool,
 }
 
-/// Due times missed one after the other: however many, they take one place.
+/// Consecutive missed due times, stored as one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Missed {
     /// Position of the first.
@@ -42,14 +42,14 @@ struct Missed {
 }
 
 impl Missed {
-    /// The same in a trace with so many due times and misses before.
+    /// Returns the same misses in a trace with `length` due times and `missed` misses before.
     fn behind(self, length: u64, missed: u64) -> Self {
         Missed { begin: self.begin + length, end: self.end + length, before: self.before + missed }
     }
 }
 
 impl MissCounter {
-    /// Nothing counted yet, for a task of this period.
+    /// Creates an empty counter for a task of this period.
     pub fn new(period_ns: i64) -> Self {
         MissCounter {
             period_ns,
@@ -106,7 +106,7 @@ impl MissCounter {
         self.length += burst;
     }
 
-    /// Keeps them, and drops what no window that ends with them or later reaches.
+    /// Keeps them, and drops those that lie outside every window that ends with them or later.
     fn push_missed(&mut self, missed: Missed) {
         if missed.begin < LONGEST {
             self.head.push(missed);
@@ -117,7 +117,7 @@ impl MissCounter {
         }
     }
 
-    /// The windows that end with the last of these misses: none that ends with one before it holds more of them.
+    /// Counts the windows that end with the last of these misses: none that ends at an earlier one of them has more.
     fn count_windows(&mut self, Missed { begin, end, before }: Missed) {
         for (window, largest) in WINDOWS.iter().zip(&mut self.largest) {
             let from = end.saturating_sub(*window);
@@ -155,7 +155,7 @@ impl MissCounter {
         }
     }
 
-    /// The figures so far.
+    /// Returns the figures so far.
     pub fn figures(&self) -> Misses {
         let due = self.executed + self.missed;
         let bursts: Vec<Burst> = self
@@ -192,11 +192,11 @@ pub struct Burst {
     pub from: u64,
     /// Longest length counted here.
     pub to: u64,
-    /// How many there were.
+    /// Number of such bursts.
     pub count: u64,
 }
 
-/// In every window of `window` due times at most `missed` were missed.
+/// Weakly-hard figure: in every window of `window` due times at most `missed` were missed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WeaklyHard {
     /// m: the most due times missed in any window.
@@ -205,7 +205,7 @@ pub struct WeaklyHard {
     pub window: u64,
 }
 
-/// What is to be said of a task's missed due times.
+/// Figures of a task's missed due times.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Misses {
@@ -215,13 +215,13 @@ pub struct Misses {
     pub executed: u64,
     /// Due times that passed unserved.
     pub missed: u64,
-    /// Activations that started when the next due time had come or passed.
+    /// Activations that started at or after the next due time.
     pub late: u64,
     /// Activations that ended after the next due time.
     pub overruns: u64,
-    /// The most due times missed one after the other.
+    /// The most consecutive due times missed.
     pub longest_run: u64,
-    /// How often how many were missed one after the other, shortest first.
+    /// Bursts of consecutive missed due times by length, shortest first.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub bursts: Vec<Burst>,
     /// The weakly-hard figures for each of [`WINDOWS`] that the run is long enough for.
@@ -229,7 +229,7 @@ pub struct Misses {
     pub weakly_hard: Vec<WeaklyHard>,
     /// Share of the due times that were missed.
     pub p_miss: Option<f64>,
-    /// Share of those missed that were followed by another miss. Equal to `p_miss` if misses were independent.
+    /// Share of missed due times followed by another miss. Equal to `p_miss` if misses were independent.
     pub p_miss_after_miss: Option<f64>,
 }
 
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A trace with these numbers of misses after its activations.
+    /// Returns a trace with these numbers of misses after its activations.
     fn trace(missed: &[u32]) -> Vec<Activation> {
         missed.iter().map(|&missed| Activation { missed, ..Activation::default() }).collect()
     }
@@ -249,7 +249,7 @@ mod tests {
         counter
     }
 
-    /// The most misses in any window, from the definition.
+    /// Returns the most misses in any window, by the definition.
     fn by_definition(missed: &[u32], window: u64) -> u64 {
         let sequence =
             missed.iter().flat_map(|m| std::iter::once(0).chain(std::iter::repeat_n(1, *m as usize)));

@@ -1,5 +1,5 @@
-//! What `jitterlab predict` says of a file: for each task its prediction, claims, requirements, or how predictions from its
-//! windows turned out.
+//! Result of `jitterlab predict` on a file: for each task its prediction, claims, requirements, and the
+//! reliability of predictions from its windows.
 
 use jitterlab_model::{Activation, TaskRun, Warning};
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::predict::{Prediction, Reliability};
 use crate::require::{BreachCounter, Breaches, ClaimPlan, Judgement, Requirement};
 
-/// What is said of the tasks of a file.
+/// Predictions and decisions on the tasks of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outlook {
@@ -15,30 +15,30 @@ pub struct Outlook {
     pub file: String,
     /// Its tasks.
     pub tasks: Vec<TaskOutlook>,
-    /// What a reader has to know of the file.
+    /// Warnings on the file.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<Warning>,
 }
 
-/// What is said of one task.
+/// Predictions and decisions on one task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskOutlook {
     /// The task's name.
     pub task: String,
-    /// How much worse it can get; `None` where it was not asked for, or nothing was measured.
+    /// Prediction of the worst case; `None` if it was not asked for, or nothing was measured.
     pub prediction: Option<Prediction>,
-    /// How long to run for each claim that was asked for.
+    /// Length of the run needed for each claim asked for.
     pub claims: Vec<ClaimPlan>,
-    /// The outcome of each requirement that was asked for.
+    /// Judgement of each requirement asked for.
     pub requirements: Vec<Judgement>,
-    /// How predictions from windows of the run turned out, where that was asked for.
+    /// Reliability of predictions from windows of the run, if it was asked for.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub reliability: Option<Reliability>,
 }
 
 impl TaskOutlook {
-    /// The requirements of a task, decided by all its activations.
+    /// Judges the requirements of a task by all its activations.
     #[must_use]
     pub fn decided(task: &TaskRun, activations: &[Activation], requirements: &[Requirement]) -> Self {
         let decide = |requirement: &Requirement| {

@@ -1,7 +1,8 @@
-//! What pattern a task's latency has, from one scan: a section for each question.
+//! Patterns of a task's latency, from one scan: a section for each question.
 //!
-//! What the level does slowly (jumps, a drift) is looked for first, and taken out of all else. A section that says "found" is
-//! wrong no oftener than `docs/evidence/calibration.md` prints, also where latencies wander, burst or change regimes.
+//! Slow changes of the level (jumps, a drift) are looked for first, and subtracted before everything else. A
+//! section that reports "found" is wrong no more often than `docs/evidence/calibration.md` prints, even if
+//! latencies wander, burst or change regimes.
 
 use jitterlab_model::Distribution;
 use serde::{Deserialize, Serialize};
@@ -20,26 +21,27 @@ use crate::scan::{PEAKS, Part, Peak, Span, TaskScan, WINDOW};
 use crate::spectrum::{Spectrum, spectrum};
 use crate::stationarity::{Kpss, Runs, kpss, runs};
 
-/// Chance of a dependence that is not there.
+/// Chance of finding a dependence that does not exist.
 pub const LEVEL: f64 = 1e-3;
-/// From this rate on, in millionths, a drift looks like one of clocks; a slower one is more likely of the load or the heat.
+/// Rate, in millionths, from which on a drift looks like one of clocks; a slower one more likely comes from
+/// the load or the temperature.
 const OF_CLOCKS: f64 = 0.5;
 /// Lags of the autocorrelation that is shown, and of its test.
 const LAGS: usize = 100;
 const TESTED_LAGS: usize = 20;
-/// The largest latencies that are looked at for bursts: enough to see them, few enough to be spikes.
+/// The largest latencies examined for bursts: enough to find them, few enough to be spikes.
 const SPIKES: usize = 1_000;
 /// The largest latencies that are listed.
 const LISTED: usize = 20;
 
-/// Whether latencies depend on those before.
+/// Dependence of latencies on previous ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dependence {
     /// Autocorrelation at lags 0, 1, 2, ... activations.
     pub autocorrelation: Vec<f64>,
     /// Their test for independence.
     pub ljung_box: Option<LjungBox>,
-    /// Whether they depend, at [`LEVEL`].
+    /// True if they depend, at [`LEVEL`].
     pub found: bool,
 }
 
@@ -48,37 +50,37 @@ pub struct Dependence {
 pub struct SpectrumSection {
     /// The spectrum activation by activation, for drawing.
     pub spectrum: Option<Spectrum>,
-    /// The lines that stand out of the noise, those of the strongest period first; periods are in due times.
+    /// Lines above the noise, those of the strongest period first; periods are in due times.
     pub lines: Vec<Line>,
-    /// Lines of the means of equal parts of a run too long to be transformed whole; periods are in due times, too.
+    /// Lines of the means of equal parts, for a run too long for one transform; periods are in due times, too.
     pub slow_lines: Vec<Line>,
-    /// Disturbances whose true period is not one of the lines that they make.
+    /// Disturbances whose true period differs from the lines that they cause.
     pub disturbers: Vec<Disturber>,
-    /// Activations of each so many that are unlike their neighbours, without those that spikes have already.
+    /// Activations locked to a period that differ from their neighbours, without those found among the spikes.
     pub locked: Vec<Locked>,
-    /// Whether there is any of these.
+    /// True if there is any of these.
     pub found: bool,
 }
 
-/// The largest latencies and how they come.
+/// The largest latencies, with their periods and bursts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spikes {
-    /// The largest, with their due times' numbers.
+    /// The largest latencies, with the numbers of their due times.
     pub largest: Vec<Peak>,
     /// Periods among them, the surest first.
     pub periodic: Vec<PeriodicSpikes>,
     /// Bursts of them.
     pub bursts: Option<Bursts>,
-    /// A few that stand apart from all others, where no period has them already.
+    /// A few isolated latencies far above all others, unless they belong to a period.
     pub isolated: Option<Isolated>,
-    /// Whether they have a period, come in bursts or stand apart.
+    /// True if they are periodic, bursty or isolated.
     pub found: bool,
 }
 
 /// Slow change of the latency over the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Due times in each part that the figures below are of.
+    /// Due times in each part that the fields below refer to.
     pub part_due_times: u64,
     /// Mean latency of each part, spikes cut off.
     pub means_ns: Vec<f64>,
@@ -86,41 +88,41 @@ pub struct Change {
     pub trend: Option<Trend>,
     /// Stretches between jumps of the means; one if there is none.
     pub levels: Vec<Segment>,
-    /// Drift and jumps of the spread of the parts (the middle 80 % of the latencies): of its logarithm.
+    /// Drift and jumps of the spread of the parts (the range of the middle 80 % of the latencies), by its logarithm.
     pub spread: Option<SpreadChange>,
     /// Test of the means for a constant level.
     pub kpss: Option<Kpss>,
     /// Test of the means for random order.
     pub runs: Option<Runs>,
-    /// Whether the level drifts, jumps or wanders, or the spread drifts or jumps.
+    /// True if the level drifts, jumps or wanders, or the spread drifts or jumps.
     pub found: bool,
 }
 
-/// How the spread of latencies changed over a run.
+/// Change of the spread of latencies over a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SpreadChange {
-    /// The spread at the begin, in ns: the middle 80 % of the latencies lie within it.
+    /// The spread at the beginning, in ns: the range of the middle 80 % of the latencies.
     pub from_ns: f64,
-    /// At the end.
+    /// The spread at the end, in ns.
     pub to_ns: f64,
-    /// It drifts; else it jumps.
+    /// True if it drifts, false if it jumps.
     pub drifts: bool,
 }
 
 impl Change {
-    /// Of a scan.
+    /// Computes the change of a scan.
     #[must_use]
     pub fn from_scan(scan: &TaskScan) -> Self {
         change(scan).0
     }
 
-    /// Whether the level drifts or jumps: what is taken out of all other patterns.
+    /// True if the level drifts or jumps; these changes are subtracted before other patterns are looked for.
     pub fn moves(&self) -> bool {
         self.levels.len() > 1 || self.trend.is_some_and(|t| t.found)
     }
 
-    /// By how many millionths starts gain on due times, where they do so steadily and as much as two clocks may; below 0 where
-    /// they lose.
+    /// Returns the rate by which starts gain on due times, in millionths (below 0 if they lose), if it is
+    /// steady and large enough for two clocks.
     pub fn between_clocks(&self, period_ns: f64) -> Option<f64> {
         let trend = self.trend.filter(|t| t.found)?;
         let millionths = 1e6 * trend.slope / (self.part_due_times as f64 * period_ns);
@@ -133,7 +135,7 @@ impl Change {
 pub struct Patterns {
     /// Latency modes: one if there is no pattern.
     pub clusters: Vec<LatencyCluster>,
-    /// Whether latencies depend on those before.
+    /// Dependence of latencies on previous ones.
     pub dependence: Dependence,
     /// Periodic parts.
     pub spectrum: SpectrumSection,
@@ -144,7 +146,7 @@ pub struct Patterns {
 }
 
 impl Patterns {
-    /// The patterns in a scan.
+    /// Finds the patterns in a scan.
     pub fn from_scan(scan: &TaskScan) -> Self {
         let (change, course) = change(scan);
         let stretches = without(scan.windows.stretches(), |index| course.at(index));
@@ -162,7 +164,7 @@ impl Patterns {
             [lowered(&raw, |index| course(index) + background.off(index)), lowered(&raw, course)]
         };
         let [over_all, mut over_course] = over;
-        // Where in a part its level jumps is not known, and no burst.
+        // The place of a jump within its part is unknown, and must not count as a burst.
         over_course.retain(|peak| !course.jumps_near(peak.index as f64));
         let spikes = spikes(scan, [over_all, over_course], &slow_lines);
         let locked = locked_parts(&flat, &lines, &spikes.periodic);
@@ -178,8 +180,8 @@ impl Patterns {
         let clusters = match (change.trend.is_some_and(|t| t.found), course.moves()) {
             (_, false) => seen(),
             (true, true) => clusters_of(&pieces, scan),
-            // A level that jumps because something else comes more often has no modes of its own: the fewer are true, and of as
-            // many those that were seen.
+            // A level that jumps because something else occurs more often has no modes of its own: the
+            // smaller number is right, and of equal ones the measured modes.
             (false, true) => {
                 [seen(), clusters_of(&pieces, scan)].into_iter().min_by_key(Vec::len).unwrap_or_default()
             }
@@ -187,7 +189,7 @@ impl Patterns {
         Patterns { clusters, dependence: dependence(&pieces), spectrum, spikes, change }
     }
 
-    /// Whether any pattern was found.
+    /// True if any pattern was found.
     pub fn any(&self) -> bool {
         self.clusters.len() > 1
             || self.dependence.found
@@ -197,7 +199,7 @@ impl Patterns {
     }
 }
 
-/// The longest piece: correlation over the seams of pieces would mean nothing.
+/// Tests the longest piece: a correlation across the borders of pieces would be meaningless.
 fn dependence(pieces: &[Vec<f64>]) -> Dependence {
     let longest = pieces.iter().max_by_key(|p| p.len()).map_or(&[][..], Vec::as_slice);
     let ljung_box = ljung_box(longest, TESTED_LAGS);
@@ -209,7 +211,8 @@ fn dependence(pieces: &[Vec<f64>]) -> Dependence {
     }
 }
 
-/// The modes of what the windows hold, about the median of the run: of a run whose level moved, of which the histogram is a smear.
+/// Returns the modes of the latencies in the windows, about the median of the run, for a run whose moving
+/// level blurs the histogram.
 fn clusters_of(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
     let mut level = Distribution::new();
     pieces.iter().flatten().filter(|v| !v.is_nan()).for_each(|v| level.record(v.round() as i64));
@@ -226,7 +229,7 @@ fn clusters_of(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
     clusters
 }
 
-/// Lines of the run, and slow ones of its parts where it is too long for a transform.
+/// Returns the lines of the run, and slow lines of its parts if it is too long for one transform.
 fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line>, Vec<Line>) {
     if scan.windows.are_whole() {
         let longest = pieces.iter().max_by_key(|p| p.len()).map(Vec::as_slice);
@@ -252,7 +255,7 @@ fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line
     (fast, slow)
 }
 
-/// Disturbances behind the lines, by the starts that are late: far above the median for the spread of most.
+/// Returns the disturbances behind the lines, from late starts far above the median relative to the spread of most.
 fn late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<Disturber> {
     const FAR: f64 = 8.0;
     let quantile = |p| scan.timing.latency.quantile_ns(p).map(|ns| ns as f64);
@@ -263,7 +266,7 @@ fn late_starts(scan: &TaskScan, lines: &[Line]) -> Vec<Disturber> {
     disturbers(lines, &scan.peaks.largest(), late_ns, scan.timing.period_ns() as f64)
 }
 
-/// Subtracts the lines from what a run kept whole has left of its background.
+/// Subtracts the lines from the latencies of a completely kept run, whose background is already removed.
 fn without_lines(stretches: &mut Stretches, lines: &[Line]) {
     for (_, values) in stretches {
         for line in lines {
@@ -275,7 +278,7 @@ fn without_lines(stretches: &mut Stretches, lines: &[Line]) {
     }
 }
 
-/// The largest of some latencies.
+/// Returns the largest of some latencies.
 fn largest(stretches: &Stretches) -> Vec<Peak> {
     let each = stretches.iter().flat_map(|(first, values)| (*first..).zip(values));
     let there = each.filter(|(_, value)| !value.is_nan());
@@ -285,7 +288,7 @@ fn largest(stretches: &Stretches) -> Vec<Peak> {
     all
 }
 
-/// The largest latencies over a level.
+/// Returns the largest latencies less a level.
 fn lowered(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
     let over = |peak: &Peak| (peak.latency_ns as f64 - level(peak.index as f64)).round() as i64;
     let mut all: Vec<Peak> = peaks.iter().map(|peak| Peak { latency_ns: over(peak), ..*peak }).collect();
@@ -293,8 +296,8 @@ fn lowered(peaks: &[Peak], level: impl Fn(f64) -> f64) -> Vec<Peak> {
     all
 }
 
-/// The spikes among the largest latencies over all that the level does slowly, and over its course alone: an error of what it
-/// is thought to do besides would be a burst.
+/// Finds the spikes among the largest latencies: periods above the whole slow level, bursts above its course
+/// alone, since an error of the background would look like a burst.
 fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lines: &[Line]) -> Spikes {
     let length = scan.places().map_or(0, |(first, last)| last - first + 1);
     let mut periodic = periodic_spikes(&over_all, length);
@@ -305,7 +308,7 @@ fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lin
         let seen = raw.iter().find(|peak| peak.index == found.largest.index);
         found.largest.latency_ns = seen.map_or(found.largest.latency_ns, |peak| peak.latency_ns);
     }
-    // No more than 1 % of the run: the rest are no spikes.
+    // At most 1 % of the run: further latencies are no spikes.
     let few = usize::try_from(scan.timing.executed() / 100).unwrap_or(usize::MAX).min(SPIKES);
     over_course.truncate(few);
     let bursts = bursts(&over_course, length);
@@ -313,7 +316,7 @@ fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lin
     let apart = median_ns.and_then(|median_ns| isolated(&raw, median_ns));
     let said = |apart: &Isolated| {
         let [first, last] = [apart.peaks.first(), apart.peaks.last()].map(|peak| peak.map_or(0, |p| p.index));
-        // What lies on a period that is said already.
+        // Isolated latencies that lie on a period found already.
         periodic.iter().any(|p| {
             let turns = (last - first) as f64 / p.period;
             first != last && (turns - turns.round()).abs() < 0.1
@@ -325,7 +328,7 @@ fn spikes(scan: &TaskScan, [over_all, mut over_course]: [Vec<Peak>; 2], slow_lin
     Spikes { largest: raw, periodic, bursts, isolated, found }
 }
 
-/// What is locked to the task in latencies without their background, without what lines and spikes say already.
+/// Returns the effects locked to the task in latencies without their background, except those found as lines or spikes.
 fn locked_parts(flat: &Stretches, lines: &[Line], periodic: &[PeriodicSpikes]) -> Vec<Locked> {
     let all: Vec<f64> = flat.iter().flat_map(|(_, values)| values.iter().copied()).collect();
     let mut scores = normal_scores(&all).into_iter();
@@ -341,7 +344,7 @@ fn locked_parts(flat: &Stretches, lines: &[Line], periodic: &[PeriodicSpikes]) -
     found
 }
 
-/// The level over the run, and what of it is taken out of all else.
+/// Returns the changes of the level over the run, and the course to subtract.
 fn change(scan: &TaskScan) -> (Change, Course) {
     let (part_due_times, parts) = scan.full_parts();
     let level = |(number, part): &(u64, Part)| Some((*number, part.level_ns()?));
@@ -360,19 +363,19 @@ fn change(scan: &TaskScan) -> (Change, Course) {
     (Change { part_due_times, means_ns, trend, levels, spread, kpss, runs, found }, course)
 }
 
-/// A spread is known where it is so many bins wide.
+/// Fewest bins that a spread must cover to be known.
 const COARSE: f64 = 8.0;
 
-/// Whether the spread of the parts drifts or jumps: as their level does, by its logarithm.
+/// Returns the drift or jumps of the spread of the parts, found like those of the level, on its logarithm.
 fn spread_change(parts: &[(u64, Part)]) -> Option<SpreadChange> {
     let of = |(_, part): &(u64, Part)| {
         let (low, high) = (part.quantile_ns(0.1)?, part.quantile_ns(0.9)?);
         let bin = part.bins.iter().rev().find(|bin| bin.low_ns as f64 <= high)?;
-        // Of larger latencies bins are wider, and the spread within them is not known.
+        // Bins of larger latencies are wider, and the spread within them is unknown.
         let is_fine = (bin.high_ns - bin.low_ns) as f64 <= (high - low) / COARSE;
         is_fine.then(|| (high - low).ln())
     };
-    // Of equal values it is not known.
+    // The spread of equal values is unknown.
     let logs: Vec<f64> = parts.iter().filter_map(of).filter(|log| log.is_finite()).collect();
     if logs.len() < parts.len() {
         return None;

@@ -1,9 +1,9 @@
-//! Spikes that come at a fixed period, however long: another task, a timer, a system-management interrupt every 64 s.
+//! Spikes at a fixed period, however long: another task, a timer, a system-management interrupt every 64 s.
 //!
-//! The largest latencies, one of each group of neighbours, are points in time. Their spectrum shows a period and its harmonics
-//! (H test; de Jager, Swanepoel & Raubenheimer, Astronomy & Astrophysics 1989), held against its own surroundings, so that
-//! bursts and regimes make none. Then multiples and fractions of it are tried, and the longest period that explains the
-//! spikes as well as the best is the one.
+//! The largest latencies, one of each group of neighbours, are points in time. Their spectrum shows a period
+//! and its harmonics (H test; de Jager, Swanepoel & Raubenheimer, Astronomy & Astrophysics 1989), compared
+//! with its own surroundings, so that bursts and regimes do not count. Then multiples and fractions of it are
+//! tried: the result is the longest period that explains the spikes as well as the best one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,35 +15,36 @@ use crate::line::{least_squares, median};
 use crate::lines::Line;
 use crate::scan::Peak;
 
-/// Chance of a period among spikes without one.
+/// Chance of finding a period among spikes without one.
 pub const LEVEL: f64 = 5e-3;
-/// How many of the largest are tried as the spikes.
+/// Numbers of the largest latencies tried as the spikes.
 const SIZES: [usize; 4] = [15, 40, 120, 360];
-/// Spikes of a size are apart by so many due times at least, or by this share of their mean distance.
+/// Least distance between spikes of a size, in due times, and its least share of their mean distance.
 const APART: (u64, f64) = (5, 0.05);
-/// Cycles in a run, and spikes on a grid, at least.
+/// Fewest cycles in a run, and fewest spikes on a grid.
 const CYCLES: f64 = 8.0;
-/// Frequencies looked at for each independent one.
+/// Frequencies examined for each independent one.
 const FINE: usize = 5;
 const HARMONICS: usize = 6;
-/// Frequencies, or the share of their own, that one is held against.
+/// Number of frequencies, or share of the frequency, that a power is compared with.
 const AROUND: (f64, f64) = (12.0, 0.35);
-/// A spike lies on a grid if it is this share of the period from it at most: by chance it does with twice that.
+/// Largest distance of a spike from its grid, as a share of the period; by chance it is that near with twice
+/// that probability.
 const NEAR: f64 = 0.1;
 const BY_CHANCE: f64 = 2.0 * NEAR;
-/// Multiples and fractions of a period that may be the true one.
+/// Multiples and fractions of a period that are tried as the true one.
 const RATIOS: [f64; 11] =
     [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 3.0 / 2.0, 2.0 / 3.0];
-/// A longer period explains the spikes if it has this share of those that the best one has beyond chance.
+/// Share of the best period's spikes beyond chance that a longer period must explain.
 const EXPLAINED: f64 = 0.85;
-/// Chance that a grid holds as many spikes, and how much of it they fill.
+/// Chance that a grid has as many spikes, and least share of it that they fill.
 const ON_GRID: f64 = 1e-4;
 const FILLED: f64 = 0.4;
-/// Spikes lie as near to their grid as so many times their median distance from it (three standard deviations).
+/// Largest distance of spikes from their grid, in multiples of their median distance (three standard deviations).
 const SPREAD: f64 = 4.5;
-/// How often a grid is fitted to what lies so near to the last.
+/// Most fits of a grid, each to the spikes near the last.
 const FITS: usize = 6;
-/// How often a period is looked for among what is left.
+/// Most periods looked for, each in the rest of the previous ones.
 const MOST: usize = 4;
 
 /// Spikes on a grid.
@@ -53,7 +54,7 @@ pub struct PeriodicSpikes {
     pub period: f64,
     /// Its uncertainty (twice its standard error).
     pub uncertainty: f64,
-    /// Where on the task's grid its first spike in the run is expected.
+    /// Expected position of its first spike in the run, on the task's grid.
     pub phase: f64,
     /// Spikes on it.
     pub spikes: u64,
@@ -61,27 +62,27 @@ pub struct PeriodicSpikes {
     pub ticks: u64,
     /// The largest of its spikes.
     pub largest: Peak,
-    /// Its spikes are latencies from here on (without what the level does slowly).
+    /// Its spikes are latencies above this, in ns, after subtracting the slow level.
     pub threshold_ns: i64,
-    /// As large ones that are not on the grid.
+    /// Number of latencies as large that are not on the grid.
     pub others: u64,
     /// Probability of such a period among spikes without one.
     pub p: f64,
 }
 
 impl PeriodicSpikes {
-    /// Share of the grid points that show a spike.
+    /// Returns the share of the grid points that show a spike.
     pub fn coverage(&self) -> f64 {
         self.spikes as f64 / self.ticks as f64
     }
 
-    /// Whether a line of the spectrum is of this period.
+    /// True if a spectral line belongs to this period.
     pub fn explains(&self, line: &Line) -> bool {
         is_simple(self.period / line.fundamental, self.uncertainty / self.period)
     }
 }
 
-/// The periods among the `peaks` (the largest first) of a run of `length` due times, the surest first.
+/// Returns the periods among the `peaks` (the largest first) of a run of `length` due times, the surest first.
 pub fn periodic_spikes(peaks: &[Peak], length: u64) -> Vec<PeriodicSpikes> {
     let mut left = peaks.to_vec();
     let mut found: Vec<PeriodicSpikes> = Vec::new();
@@ -92,14 +93,14 @@ pub fn periodic_spikes(peaks: &[Peak], length: u64) -> Vec<PeriodicSpikes> {
         if !found.iter().any(same) {
             found.extend(described(&grid, p, peaks, beyond));
         }
-        // Late activations before and after a spike come at its period, too. The rest stays: what is taken out at a period
-        // would leave holes at it.
+        // Remove the late activations near each spike, which have the same period. The rest stays: removing
+        // everything at a period would leave periodic holes.
         left.retain(|peak| peak.latency_ns <= beyond || !grid.holds(peak.index as f64));
     }
     found
 }
 
-/// Whether a ratio of periods is that of small numbers: one of them is the other again.
+/// True if a ratio of periods is one of small numbers: the two are the same period.
 pub(crate) fn is_simple(ratio: f64, error: f64) -> bool {
     let ratio = ratio.max(1.0 / ratio);
     let near = |b: f64| (ratio * b - (ratio * b).round()).abs() <= 0.01 + 2.0 * error * ratio * b;
@@ -119,7 +120,7 @@ impl Grid {
         ((at - self.phase) / self.period).round()
     }
 
-    /// How far from its nearest point.
+    /// Returns the distance from the nearest grid point.
     fn off(&self, at: f64) -> f64 {
         (at - self.phase - self.cycle(at) * self.period).abs()
     }
@@ -128,7 +129,7 @@ impl Grid {
         self.off(at) <= NEAR * self.period
     }
 
-    /// The grid of about this period that these places lie on best.
+    /// Fits the grid of about this period to these positions.
     fn fitted(period: f64, places: &[f64]) -> Option<Grid> {
         let sum: Complex<f64> =
             places.iter().map(|t| Complex::from_polar(1.0, std::f64::consts::TAU * t / period)).sum();
@@ -136,7 +137,7 @@ impl Grid {
         for _ in 0..4 {
             let on = places.iter().filter(|t| grid.holds(**t)).map(|t| (grid.cycle(*t), *t));
             let line = least_squares(&on.collect::<Vec<_>>())?.line;
-            // A fit that ran away is another period.
+            // A fit that has moved too far is another period.
             if (line.slope / period - 1.0).abs() > 0.05 {
                 return None;
             }
@@ -145,12 +146,12 @@ impl Grid {
         Some(grid)
     }
 
-    /// How many of the places lie on it.
+    /// Returns the number of the positions that lie on it.
     fn count(&self, places: &[f64]) -> usize {
         places.iter().filter(|t| self.holds(**t)).count()
     }
 
-    /// Whether the places on it are more than chance, and fill it.
+    /// True if more positions lie on it than by chance, and they fill it.
     fn is_real(&self, places: &[f64]) -> bool {
         let on: Vec<f64> = places.iter().copied().filter(|t| self.holds(*t)).collect();
         let cycles = on.iter().map(|t| self.cycle(*t));
@@ -164,7 +165,7 @@ impl Grid {
     }
 }
 
-/// The surest period of the peaks, and its probability among spikes without one.
+/// Returns the surest period of the peaks, and its probability among spikes without one.
 fn surest(peaks: &[Peak], length: u64) -> Option<(Grid, f64)> {
     let of_size = |size: &usize| {
         let places = apart(peaks, *size, length);
@@ -175,7 +176,7 @@ fn surest(peaks: &[Peak], length: u64) -> Option<(Grid, f64)> {
     found.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The places of the largest peaks, no two of them near each other.
+/// Returns the positions of the largest peaks, no two of them near each other.
 fn apart(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
     let gap = APART.0.max((APART.1 * length as f64 / size as f64) as u64);
     let mut taken = BTreeSet::new();
@@ -191,7 +192,8 @@ fn apart(peaks: &[Peak], size: usize, length: u64) -> Vec<f64> {
     taken.into_iter().map(|at| at as f64).collect()
 }
 
-/// The period whose harmonics stand out most of the spectrum of these places, and its probability without one.
+/// Returns the period with the most outstanding harmonics in the spectrum of these positions, and its
+/// probability without a period.
 fn strongest(places: &[f64], length: u64) -> Option<(f64, f64)> {
     let (count, length) = (places.len() as f64, length as f64);
     if count < CYCLES {
@@ -200,7 +202,7 @@ fn strongest(places: &[f64], length: u64) -> Option<(f64, f64)> {
     let (from, to) = (CYCLES as usize * FINE, 2 * places.len() * FINE);
     let power = spectrum(places, length, to * HARMONICS);
     let power = over_surroundings(&power, from);
-    // H of n harmonics is their sum less what more of them give by chance.
+    // H of n harmonics is their sum less the chance contribution of more of them.
     let h = |at: usize| {
         let mut sum = -4.0;
         let sums = (1..=HARMONICS).map(|harmonic| {
@@ -215,7 +217,7 @@ fn strongest(places: &[f64], length: u64) -> Option<(f64, f64)> {
     Some((length * FINE as f64 / at as f64, p))
 }
 
-/// Twice the power of points in time over their number, at multiples of 1 / (5 length).
+/// Returns twice the power of points in time over their number, at multiples of 1 / (5 length).
 fn spectrum(places: &[f64], length: f64, most: usize) -> Vec<f64> {
     let turn = |t: &f64| Complex::from_polar(1.0, -std::f64::consts::TAU * t / (length * FINE as f64));
     let turns: Vec<Complex<f64>> = places.iter().map(turn).collect();
@@ -228,7 +230,7 @@ fn spectrum(places: &[f64], length: f64, most: usize) -> Vec<f64> {
     (0..=most).map(power).collect()
 }
 
-/// Powers over those around them, where these are more than independent points have.
+/// Returns powers relative to those around them, where these exceed those of independent points.
 fn over_surroundings(power: &[f64], from: usize) -> Vec<f64> {
     let mut over = power.to_vec();
     let mut at = from;
@@ -245,7 +247,8 @@ fn over_surroundings(power: &[f64], from: usize) -> Vec<f64> {
     over
 }
 
-/// The grid of the true period, of those that a strong frequency may belong to: the longest that explains as much.
+/// Returns the grid of the true period among those that a strong frequency may belong to: the longest that
+/// explains as much.
 fn true_grid(period: f64, places: &[f64]) -> Option<Grid> {
     let grids: Vec<Grid> = RATIOS.iter().filter_map(|ratio| Grid::fitted(ratio * period, places)).collect();
     let beyond_chance = |grid: &Grid| grid.count(places) as f64 - BY_CHANCE * places.len() as f64;
@@ -254,7 +257,7 @@ fn true_grid(period: f64, places: &[f64]) -> Option<Grid> {
     grids.iter().filter(explains).max_by(|a, b| a.period.total_cmp(&b.period)).copied()
 }
 
-/// The largest peak near each grid point that has any; `peaks` come in order of size.
+/// Returns the largest peak near each grid point that has one; `peaks` come in order of size.
 fn near_each<'a>(grid: &Grid, peaks: &'a [Peak]) -> BTreeMap<i64, &'a Peak> {
     within(grid, NEAR * grid.period, peaks)
 }
@@ -267,7 +270,8 @@ fn within<'a>(grid: &Grid, distance: f64, peaks: &'a [Peak]) -> BTreeMap<i64, &'
     largest
 }
 
-/// What spikes of a grid exceed: where most more of its points than of those half way between them have a larger peak.
+/// Returns the level that spikes of a grid exceed: the one at which the excess of grid points with a larger
+/// peak over half-way points is greatest.
 fn between(grid: &Grid, peaks: &[Peak]) -> i64 {
     let half_way = Grid { phase: grid.phase + grid.period / 2.0, ..*grid };
     let [on, off] = [grid, &half_way].map(|grid| {
@@ -281,8 +285,8 @@ fn between(grid: &Grid, peaks: &[Peak]) -> i64 {
     levels.max_by(|a, b| more(a).cmp(&more(b)).then(a.cmp(b))).unwrap_or(i64::MIN)
 }
 
-/// What all peaks say of a grid: a grid point shows a spike where the largest peak near it is larger than those half way
-/// between grid points are. As near as these spikes lie: what comes at another period passes by, and is none of them.
+/// Describes a grid by all peaks. A grid point shows a spike if the largest peak near it is larger than those
+/// half way between grid points, and as near as these spikes lie: a spike of another period only passes by.
 fn described(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<PeriodicSpikes> {
     let larger = &peaks[..peaks.partition_point(|peak| peak.latency_ns > beyond)];
     let (mut grid, mut distance) = (*grid, NEAR * grid.period);
@@ -302,7 +306,7 @@ fn described(grid: &Grid, p: f64, peaks: &[Peak], beyond: i64) -> Option<Periodi
     let threshold_ns = spikes.iter().map(|(_, peak)| peak.latency_ns).min()?;
     Some(PeriodicSpikes {
         period: fit.line.slope,
-        // A place on the grid is known to one due time.
+        // A position on the grid is known to one due time.
         uncertainty: 2.0 * fit.slope_se + 1.0 / (last - first).max(1.0),
         phase: fit.line.at(first),
         spikes: spikes.len() as u64,
@@ -322,7 +326,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The largest first, as a scan gives them.
+    /// Sorts spikes with the largest first, as a scan returns them.
     fn peaks(mut spikes: Vec<(u64, i64)>) -> Vec<Peak> {
         spikes.sort_by_key(|s| std::cmp::Reverse(s.1));
         spikes.into_iter().map(|(index, latency_ns)| Peak { latency_ns, index }).collect()

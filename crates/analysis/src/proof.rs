@@ -1,4 +1,4 @@
-//! Whether a change made a task's timing better, from interleaved blocks: before, after, before, after.
+//! Proof that a change improved a task's timing, from interleaved blocks: before, after, before, after.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::median_interval::MedianInterval;
 use crate::summary::P99;
 use crate::wakeup::{BlockView, LateStarts, WayFigures};
 
-/// One block in figures.
+/// Figures of one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockFigures {
-    /// |start - due|.
+    /// Absolute deviation |start - due|.
     pub deviation: Statistics,
-    /// Largest minus smallest latency.
+    /// Largest minus smallest latency, in ns.
     pub jitter_ns: Option<i64>,
-    /// Share of a processor used.
+    /// Share of a processor used, 0 to 1.
     pub load: Option<f64>,
 }
 
@@ -28,13 +28,13 @@ impl BlockFigures {
     }
 }
 
-/// A figure of the blocks before and of those after, each with the interval of its median over the blocks.
+/// A figure of the blocks before and after, each with the interval of its median over the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 #[serde(default)]
 pub struct InBlocks {
-    /// Before.
+    /// The blocks before.
     pub before: Option<MedianInterval>,
-    /// After.
+    /// The blocks after.
     pub after: Option<MedianInterval>,
 }
 
@@ -47,7 +47,7 @@ impl InBlocks {
     }
 }
 
-/// What interleaved blocks show of a change.
+/// Effect of a change, from interleaved blocks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Proof {
     /// Each pair of neighbouring blocks: before, after.
@@ -60,18 +60,18 @@ pub struct Proof {
     pub p99_ns: InBlocks,
     /// The jitter of a block, in ns: largest minus smallest latency.
     pub jitter_ns: InBlocks,
-    /// How many times smaller the 99th percentile of |start - due| is, pair by pair.
+    /// Factor by which the 99th percentile of |start - due| is smaller, pair by pair.
     pub p99_factor: Option<MedianInterval>,
-    /// How many times smaller the jitter is, largest minus smallest latency, pair by pair.
+    /// Factor by which the jitter is smaller, largest minus smallest latency, pair by pair.
     pub jitter_factor: Option<MedianInterval>,
     /// Additional share of a processor, pair by pair.
     pub extra_load: Option<MedianInterval>,
-    /// Late starts that were left, by their cause.
+    /// Remaining late starts, by their cause.
     pub late: LateStarts,
 }
 
 impl Proof {
-    /// From the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
+    /// Compares the blocks before and after, in the order they were measured in. A start is late beyond `tolerance_ns`.
     pub fn new(before: &[BlockView<'_>], after: &[BlockView<'_>], tolerance_ns: i64) -> Self {
         let pairs: Vec<(BlockFigures, BlockFigures)> = before
             .iter()
@@ -144,7 +144,7 @@ mod tests {
         let jitter = proof.jitter_factor.unwrap();
         assert!((jitter.median - 10.0).abs() < 1e-9);
         assert!((proof.extra_load.unwrap().median - 0.1).abs() < 1e-12);
-        // Half of all starts, those of the first block by no more than the tolerance; none of them polled.
+        // Half of all starts are late; those of the first block by no more than the tolerance; none of them polled.
         assert_eq!((proof.late.overslept, proof.late.worst_overslept_ns, proof.late.torn), (250, 600, 0));
     }
 }

@@ -1,19 +1,19 @@
-//! What a machine's timing is wanted for, and how good it has to be for that.
+//! Purposes of a machine's timing, and the limits that each requires.
 //!
-//! Limits are those that the people of the field publish; where sources differ, the stricter one. To add a purpose: its
+//! Limits are those published in the field; where sources differ, the stricter one. To add a purpose: its
 //! entry in [`PURPOSES`], its name and its reason among the report's words.
 
 use serde::{Deserialize, Serialize};
 
 use crate::exact::tries_without_event;
 
-/// A run shows a purpose to be served only where it excludes that more than this share of the activations break a limit: by
-/// so many activations of which none does, if those that do come singly.
+/// Largest share of activations that may break a limit for a purpose to be served. A run shows this by
+/// [`activations_needed`] activations without a breach, if breaches are independent.
 pub const OPEN_SHARE: f64 = 1e-3;
-/// With this confidence.
+/// Confidence with which a run must exclude a larger share.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How many activations that takes.
+/// Returns the number of activations that this takes.
 #[must_use]
 pub fn activations_needed() -> u64 {
     tries_without_event(OPEN_SHARE, CONFIDENCE)
@@ -24,38 +24,38 @@ pub fn activations_needed() -> u64 {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Measure {
-    /// The largest deviation of an interval between two starts from the period, to either side, in ns: LinuxCNC's max jitter.
+    /// The largest absolute deviation of an interval between two starts from the period, in ns: LinuxCNC's max jitter.
     Interval,
     /// The largest latency, in ns.
     Latency,
     /// The standard deviation of the periods, in ns.
     PeriodDeviation,
-    /// How many due times were missed.
+    /// The number of missed due times.
     Missed,
 }
 
-/// How much of a quantity a purpose stands.
+/// Limit of a quantity for a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// The quantity.
     pub measure: Measure,
-    /// Up to this it is good.
+    /// Largest good value.
     pub good: i64,
-    /// Up to this the purpose is served with restrictions, above it not at all.
+    /// Largest value with which the purpose is served with restrictions; above it, it is not served.
     pub limited: i64,
 }
 
-/// Something that a periodic task may be wanted for.
+/// A purpose of a periodic task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Purpose {
     /// Its name, for options and programs.
     pub name: &'static str,
-    /// The period of its task.
+    /// The period of its task, in ns.
     pub period_ns: i64,
-    /// What it stands; the gravest of them decides.
+    /// Its limits; the gravest verdict decides.
     pub limits: &'static [Limit],
-    /// Where the limits are from, as addresses.
+    /// Sources of the limits, as addresses.
     pub sources: &'static [&'static str],
 }
 
@@ -69,7 +69,7 @@ const PRINT_NC: &str = "https://wiki.printnc.info/en/controllers/linuxcnc/hardwa
 const ROS2_CONTROL: &str = "https://github.com/ros-controls/ros2_control/blob/master/controller_manager/src/controller_manager_parameters.yaml";
 /// "The maximum jitter should be less than 100 us"; "calculation times plus maximum jitter < period".
 const OST_ETHERCAT: &str = "https://wiki.bu.ost.ch/infoportal/embedded_systems/ethercat/test_and_tune_rt";
-/// Buffers of two periods: one late period is heard.
+/// Buffers of two periods: one late period is audible.
 const ALSA: &str = "https://www.alsa-project.org/wiki/FramesPeriods";
 /// The default task of a CODESYS controller: 10 ms with a watchdog of 11 ms.
 const CECX: &str = "https://www.easymanua.ls/festo/cecx-x-c1-series/manual?p=45";
@@ -82,12 +82,12 @@ const fn latency(good: i64, limited: i64) -> Limit {
     Limit { measure: Measure::Latency, good, limited }
 }
 
-/// No due time may be missed.
+/// Limit that allows no missed due time.
 const NONE_MISSED: Limit = Limit { measure: Measure::Missed, good: 0, limited: 0 };
 
-/// What is usual, from the shortest period to the longest.
+/// The usual purposes, from the shortest period to the longest.
 pub const PURPOSES: [Purpose; 10] = [
-    // Of a base period the drive's setup time has to be left: 5 us.
+    // A base period must leave time for the drive's setup: 5 us.
     Purpose {
         name: "step-25us",
         period_ns: 25_000,
@@ -106,7 +106,7 @@ pub const PURPOSES: [Purpose; 10] = [
         limits: &[interval(20_000, 50_000)],
         sources: &[LATENCY_TEST, PRINT_NC],
     },
-    // A tenth of the cycle, as 100 us are of the usual one; a frame half a cycle late meets the next one.
+    // A tenth of the cycle, as 100 us is of the usual one; a frame half a cycle late collides with the next one.
     Purpose {
         name: "fieldbus-250us",
         period_ns: 250_000,
@@ -137,7 +137,7 @@ pub const PURPOSES: [Purpose; 10] = [
         limits: &[Limit { measure: Measure::PeriodDeviation, good: 5_000, limited: 10_000 }, NONE_MISSED],
         sources: &[ROS2_CONTROL],
     },
-    // 64 frames at 48 kHz; half of the period is left to compute in, or what latency leaves of it.
+    // 64 frames at 48 kHz; half of the period remains for computing, less the latency.
     Purpose {
         name: "audio",
         period_ns: 1_333_333,
@@ -153,17 +153,17 @@ pub const PURPOSES: [Purpose; 10] = [
 ];
 
 impl Purpose {
-    /// The purpose of this name.
+    /// Returns the purpose of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Purpose> {
         PURPOSES.iter().find(|purpose| purpose.name == name)
     }
 
-    /// Whether what was seen of a task of this period says something of this purpose: one of another length meets other
-    /// idle states and leaves other rests.
+    /// True if a task of this period tests this purpose: a much longer or shorter period meets other idle
+    /// states and leaves other idle times.
     #[must_use]
     pub fn is_tested_by(&self, period_ns: i64) -> bool {
-        // 4 to 3 either way: audio's 1.33 ms and the usual 1 ms speak for each other.
+        // Within 4 to 3 either way: audio's 1.33 ms and the usual 1 ms test each other.
         period_ns > 0 && 3 * period_ns <= 4 * self.period_ns && 3 * self.period_ns <= 4 * period_ns
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine: seeds make results repeat.
+//! Random numbers that are the same on every machine: seeds make results repeatable.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -8,18 +8,18 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 pub struct Random(Pcg64Mcg);
 
 impl Random {
-    /// The sequence of this seed.
+    /// Creates the sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Random(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// A number in 0..1, neither end included.
+    /// Returns a number in 0..1, neither end included.
     #[inline]
     pub fn uniform(&mut self) -> f64 {
         ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
-    /// A whole number below `limit` (Lemire's multiplication; its bias of 2^-32 `limit` does not matter here).
+    /// Returns a whole number below `limit` (Lemire's multiplication; its bias of 2^-32 `limit` does not matter here).
     #[inline]
     pub fn below(&mut self, limit: usize) -> usize {
         ((u64::from(self.0.next_u32()) * limit as u64) >> 32) as usize
@@ -32,13 +32,13 @@ impl Random {
         }
     }
 
-    /// An exponential number with this mean.
+    /// Returns an exponential number with this mean.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * self.uniform().ln()
     }
 
-    /// A standard normal number (Box & Muller).
+    /// Returns a standard normal number (Box & Muller).
     #[inline]
     pub fn normal(&mut self) -> f64 {
         (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()

@@ -1,4 +1,4 @@
-//! Rank tests for few values, exact, with the estimate of the shift and its interval that belong to each.
+//! Exact rank tests for few values, each with its estimate of the shift and the interval of that.
 //!
 //! Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3rd edition 2014: chapter 4 (rank sum, the
 //! estimate and the interval of Hodges and Lehmann, 4.2 and 4.3) and chapter 3 (signed rank, 3.1 to 3.3).
@@ -12,19 +12,19 @@ use crate::line::median;
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
-/// Above this many values the normal approximation is as good as the exact distribution.
+/// Number of values above which the normal approximation is as good as the exact distribution.
 const EXACT: usize = 60;
 
-/// How far two sets of values are apart.
+/// Shift between two sets of values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Shift {
-    /// The estimate: how much larger values of the first set are.
+    /// The estimate: values of the first set are larger by this.
     pub estimate: f64,
-    /// Lower end of its 95 % interval; minus infinity (null in JSON) where the values are too few for one.
+    /// Lower end of its 95 % interval; minus infinity (null in JSON) if the values are too few for one.
     pub low: f64,
-    /// Upper end of its 95 % interval; infinity (null in JSON) where the values are too few for one.
+    /// Upper end of its 95 % interval; infinity (null in JSON) if the values are too few for one.
     pub high: f64,
-    /// Probability of so large a difference, either way, if there were none.
+    /// Two-sided probability of at least this difference if there were none.
     pub p: f64,
 }
 
@@ -57,8 +57,8 @@ pub fn signed_rank(differences: &[f64]) -> Option<Shift> {
     shift(&walsh, &cumulative)
 }
 
-/// The parts the two tests share: of the sorted `differences`, `cumulative[k]` is the probability that at most k are
-/// positive, where those of 0 count half.
+/// Computes the result common to both tests: of the sorted `differences`, `cumulative[k]` is the probability
+/// that at most k are positive, where differences of 0 count half.
 fn shift(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
     let most = differences.len();
     let of = |sign| differences.iter().filter(|d| d.partial_cmp(&&0.0) == Some(sign)).count() as f64;
@@ -67,7 +67,7 @@ fn shift(differences: &[f64], cumulative: &[f64]) -> Option<Shift> {
     let at_most = |k: f64| {
         if k < 0.0 { 0.0 } else { cumulative.get(k as usize).copied().unwrap_or(1.0) }
     };
-    // The distribution is symmetric; half a difference counts to the side that says less.
+    // The distribution is symmetric; half a difference counts in the conservative direction.
     let smaller = statistic.min(most as f64 - statistic);
     let p = (2.0 * at_most(smaller.ceil())).min(1.0);
     let tail = (1.0 - CONFIDENCE) / 2.0;
@@ -91,9 +91,10 @@ fn cumulative_of(counts: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// In how many orders of m and n values the statistic U is 0, 1, 2, ... (recurrence of Mann and Whitney, 1947).
+/// Returns the number of orders of m and n values with the statistic U = 0, 1, 2, ... (recurrence of Mann and
+/// Whitney, 1947).
 fn rank_sum_counts(m: usize, n: usize) -> Vec<f64> {
-    // counts[j] for j values of the second set, with i of the first: the largest value is of either.
+    // counts[j] for j values of the second set, with i of the first: the largest value is from either.
     let mut counts: Vec<Vec<f64>> = vec![vec![1.0]; n + 1];
     for i in 1..=m {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -112,7 +113,7 @@ fn rank_sum_counts(m: usize, n: usize) -> Vec<f64> {
     counts.pop().unwrap_or_default()
 }
 
-/// In how many ways the signs of n ranks give the statistic 0, 1, 2, ...
+/// Returns the number of signings of n ranks with the statistic 0, 1, 2, ...
 fn signed_rank_counts(n: usize) -> Vec<f64> {
     let mut counts = vec![1.0];
     for rank in 1..=n {

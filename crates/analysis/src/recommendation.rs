@@ -1,58 +1,59 @@
-//! Which compensation to use, from the measured latencies of early sleeps.
+//! Recommended compensation, from the measured latencies of early sleeps.
 
 use serde::Serialize;
 
 use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 
-/// What the user wants of a compensation.
+/// Requirements of the user on a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Wish {
-    /// At most this share of starts late.
+    /// Largest share of late starts.
     pub late: Option<f64>,
-    /// At most this share of a processor polled away.
+    /// Largest share of a processor spent polling.
     pub budget: Option<f64>,
 }
 
-/// Neither wish was stated: as rare as a minute's run can show, for as much as the NIST paper spent.
+/// Default without a stated wish: as rare as a run of a minute can show, at the cost in the NIST paper.
 pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
 
-/// One margin, with what it can be expected to cost and to bring.
+/// One margin, with its expected cost and benefit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MarginChoice {
-    /// m.
+    /// The margin m, in ns.
     pub margin_ns: i64,
-    /// Share of a processor polled away on average.
+    /// Expected share of a processor spent polling.
     pub expected_load: f64,
-    /// Share of starts that is late.
+    /// Expected share of late starts.
     pub expected_late: f64,
-    /// Latencies it rests on.
+    /// Number of latencies behind it.
     pub samples: u64,
-    /// The budget did not allow the wanted share of late starts.
+    /// True if the budget does not allow the wanted share of late starts.
     pub limited_by_budget: bool,
-    /// Too few latencies were measured to support the wanted share: this one at best, whatever the distribution.
+    /// Smallest share of late starts that the measured latencies support, for any distribution, if the wanted
+    /// one needs more of them.
     pub supported_late: Option<f64>,
-    /// What the NIST paper's repeated early wake-ups would cost at best, for a measured service time: A and the load
-    /// by equations 2 and 3.
+    /// Least cost of the NIST paper's repeated early wake-ups, for a measured service time: A and the load by
+    /// equations 2 and 3.
     pub nist: NistChoice,
 }
 
 /// The best period of repeated early wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NistChoice {
-    /// S, the service time it was computed with.
+    /// S, the service time it was computed with, in ns.
     pub service_ns: f64,
-    /// A of least load, equation 2.
+    /// A of least load, equation 2, in ns.
     pub every_ns: f64,
     /// Its load, equation 3 (the last period polled in full).
     pub load: f64,
-    /// A of least load if half of the last period is polled on average.
+    /// A of least load if half of the last period is polled on average, in ns.
     pub mean_poll_every_ns: f64,
     /// Its load.
     pub mean_poll_load: f64,
 }
 
 impl NistChoice {
-    /// For a service time and a task's period.
+    /// Computes the best period for a service time and a task's period.
     pub fn new(service_ns: f64, period_ns: i64) -> Self {
         let t = period_ns as f64;
         let (every_ns, load) = nist::optimum(service_ns, t);
@@ -61,11 +62,11 @@ impl NistChoice {
     }
 }
 
-/// The largest margin whose polling stays within a share of the period.
+/// Returns the largest margin whose polling stays within a share of the period.
 fn margin_within(latencies: &EmpiricalLaw, budget: f64, period_ns: i64) -> f64 {
     let t = period_ns as f64;
     let (mut low, mut high) = (0.0, t);
-    // The poll grows with the margin; a nanosecond is fine enough.
+    // The polling time grows with the margin; a nanosecond is fine enough.
     while high - low > 1.0 {
         let middle = f64::midpoint(low, high);
         if latencies.expected_poll(middle) / t <= budget { low = middle } else { high = middle }
@@ -73,8 +74,8 @@ fn margin_within(latencies: &EmpiricalLaw, budget: f64, period_ns: i64) -> f64 {
     low
 }
 
-/// The margin for what is wanted: the smallest that leaves no more late starts than wished, cut down to the budget;
-/// with a budget alone, all of it. `None` without latencies or a wish.
+/// Returns the margin for a wish: the smallest that leaves no more late starts than wished, reduced to the
+/// budget; with a budget alone, all of it. `None` without latencies or a wish.
 pub fn recommend(
     latencies: &EmpiricalLaw,
     period_ns: i64,
@@ -92,7 +93,7 @@ pub fn recommend(
         (Some(only), None) | (None, Some(only)) => only,
         (None, None) => return None,
     };
-    // Whole nanoseconds upwards, or the sleep with exactly this latency would be late.
+    // Rounded up to whole nanoseconds, or the sleep with exactly this latency would be late.
     let margin = margin.max(0.0).min(period_ns as f64 / 2.0).ceil();
     Some(MarginChoice {
         margin_ns: margin as i64,
@@ -105,18 +106,18 @@ pub fn recommend(
     })
 }
 
-/// Another wake-up method has to save at least this share of the polling to be preferred: less may be chance.
+/// Least share of the polling that another wake-up method has to save to be preferred: less may be chance.
 const WORTH: f64 = 0.1;
 
-/// Of the difference between two shares of late starts, each counted among its samples.
+/// Returns the standard error of the difference between two shares of late starts, each counted among its samples.
 fn standard_error(a: &MarginChoice, b: &MarginChoice) -> f64 {
     let variance = |r: &MarginChoice| r.expected_late * (1.0 - r.expected_late) / r.samples.max(1) as f64;
     (variance(a) + variance(b)).sqrt()
 }
 
-/// Which of several recommendations for the same wish to follow, one for each wake-up method, in the order of
-/// preference: one that keeps the wanted share of late starts rather than one whose budget does not allow it, then
-/// the one of least polling or, where the budget decides, of fewest late starts.
+/// Returns the index of the recommendation to follow, of one for each wake-up method in the order of
+/// preference. One that keeps the wanted share of late starts is preferred to one whose budget does not allow
+/// it. Next comes the one of least polling or, if the budget decides, of fewest late starts.
 pub fn best(candidates: &[MarginChoice]) -> Option<usize> {
     let better = |a: &MarginChoice, b: &MarginChoice| match (a.limited_by_budget, b.limited_by_budget) {
         (false, true) => true,

@@ -1,5 +1,5 @@
-//! Requirements that a run meets, breaks, or is too short to decide: `p99.99 < 80us`, `missed = 0`,
-//! `p(latency > 100us) < 1e-6`. Decided by counting, whatever the distribution is, and by how what breaks it comes together.
+//! Requirements on a run, with the outcomes met, broken and undecided: `p99.99 < 80us`, `missed = 0`, `p(latency
+//! > 100us) < 1e-6`. Decided by counting, for any distribution, and with the clustering of the breaches.
 
 mod breaches;
 mod error;
@@ -24,12 +24,12 @@ pub(crate) use limits::share_at_most;
 
 use limits::Limits;
 
-/// What is measured of each due time or activation.
+/// Quantity required of each due time or activation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Required {
-    /// Release latency of each due time; a missed one counts with its age.
+    /// Latency of each due time; a missed one counts with its age.
     Latency,
     /// Size of the period error, |(w_k - w_{k-1}) - T|.
     PeriodError,
@@ -37,7 +37,7 @@ pub enum Required {
     Execution,
     /// Response time, end - due.
     Response,
-    /// Whether the due time was missed.
+    /// 1 for a missed due time, else 0.
     Missed,
 }
 
@@ -51,7 +51,7 @@ impl Required {
     ];
 }
 
-/// At most a share of the values may lie above a limit.
+/// Requirement that at most a share of the values lie above a limit.
 ///
 /// ```
 /// use jitterlab_analysis::require::{Breaches, Evidence, Outcome, Requirement};
@@ -67,15 +67,15 @@ impl Required {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Requirement {
-    /// What it is about.
+    /// The quantity.
     pub subject: Required,
     /// The limit (0 for [`Required::Missed`]).
     pub limit_ns: i64,
-    /// Whether a value equal to the limit breaks it (`<`) or not (`<=`).
+    /// True if a value equal to the limit breaks it (`<`); false if it does not (`<=`).
     pub limit_breaks: bool,
-    /// The share of values that may break it: below this; 0 for none at all.
+    /// The share of values that break it must be below this; 0 allows none at all.
     pub share: f64,
-    /// As it was written.
+    /// The requirement as written.
     pub text: String,
 }
 
@@ -133,7 +133,7 @@ fn subject(text: &str, name: &str) -> Result<Required, Error> {
     Required::ALL.iter().find(|(n, _)| *n == name).map(|(_, f)| *f).ok_or_else(|| unknown(text, name))
 }
 
-/// Splits `left < right` (also `<=` and `=`): what is compared, whether equality breaks it, the limit.
+/// Splits `left < right` (also `<=` and `=`): the quantity, whether equality breaks it, the limit.
 fn split(text: &str) -> Option<(&str, bool, &str)> {
     let at = text.find(['<', '='])?;
     let (left, rest) = text.split_at(at);
@@ -144,7 +144,7 @@ fn split(text: &str) -> Option<(&str, bool, &str)> {
     (!right.trim().is_empty() && !left.trim().is_empty()).then_some((left.trim(), strict, right.trim()))
 }
 
-/// `latency > 100us) < 1e-6`
+/// Reads the rest of a probability: `latency > 100us) < 1e-6`.
 fn probability(text: &str, rest: &str) -> Result<Requirement, Error> {
     let none = || not_a_requirement(text);
     let (inner, outer) = rest.split_once(')').ok_or_else(none)?;
@@ -166,7 +166,8 @@ fn limit(text: &str, value: &str) -> Result<i64, Error> {
     parse_duration_ns(value).map_err(|error| Error::bad_use(format!("the limit of {text:?}")).because(error))
 }
 
-/// The share above the quantile written in percent: `99.99` leaves 1e-4, in whole digits so that nothing is rounded.
+/// Returns the share above the quantile written in percent: `99.99` leaves 1e-4, in whole digits so that
+/// nothing is rounded.
 fn share_above(percent: &str) -> Option<f64> {
     let (whole, fraction) = percent.split_once('.').unwrap_or((percent, ""));
     let digits = |s: &str| s.chars().all(|c| c.is_ascii_digit());
@@ -192,7 +193,7 @@ fn parse_share(text: &str, share: &str) -> Result<f64, Error> {
     if (0.0..1.0).contains(&value) { Ok(value) } else { Err(bad()) }
 }
 
-/// What a run says of a requirement.
+/// Outcome of a requirement on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -201,54 +202,53 @@ pub enum Outcome {
     Pass,
     /// It is broken, with 95 % confidence.
     Fail,
-    /// The run is too short to say.
+    /// The run is too short to decide.
     NotEnoughData,
-    /// What is required is unknown of its source.
+    /// The source of the run lacks the required quantity.
     Unknown,
 }
 
-/// The outcome of a requirement with the numbers it rests on.
+/// The outcome of a requirement with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judgement {
-    /// What was required.
+    /// The requirement.
     pub requirement: Requirement,
     /// The outcome.
     pub outcome: Outcome,
-    /// What the source does not tell, where that is why nothing is decided.
+    /// Data that the source lacks, if that is the reason why nothing is decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unknown: Option<Gap>,
-    /// What it rests on.
+    /// Counts of values and breaches.
     pub evidence: Evidence,
-    /// Limits, each with 95 % confidence, of the share that breaks it.
+    /// Lower and upper limit, each with 95 % confidence, of the share that breaks it.
     pub share_limits: [f64; 2],
-    /// What the limits rest on.
+    /// Basis of the limits.
     pub footing: LimitBasis,
-    /// It would pass if it were known that no more than so many breaches come together: where the limits rest on their
-    /// number alone.
+    /// The largest burst of breaches with which it would pass, if the limits are from the number of breaches alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes_if_at_most: Option<u64>,
 }
 
 impl Requirement {
-    /// Whether a value breaks the limit.
+    /// True if a value breaks the limit.
     pub fn broken_by(&self, value_ns: i64) -> bool {
         if self.limit_breaks { value_ns >= self.limit_ns } else { value_ns > self.limit_ns }
     }
 
-    /// The evidence of one value.
+    /// Returns the evidence of one value.
     fn evidence_of(&self, value_ns: i64) -> Evidence {
         let broke = u64::from(self.broken_by(value_ns));
         Evidence { values: 1, broke, may_have_broken: broke }
     }
 
-    /// The evidence of these ages.
+    /// Returns the evidence of these ages.
     fn seen_among(&self, ages: &Ages) -> Evidence {
         let broke = ages.above(self.limit_ns.saturating_sub(i64::from(self.limit_breaks)));
         Evidence { values: ages.count, broke, may_have_broken: broke }
     }
 
-    /// What the source of a task would have to tell to decide it, and does not.
+    /// Returns the data needed to decide it that the source of a task lacks, if any.
     pub fn gap(&self, task: &TaskRun) -> Option<Gap> {
         let needs: &[Gap] = match self.subject {
             Required::Latency => &[Gap::Latency, Gap::Phase],
@@ -259,9 +259,11 @@ impl Requirement {
         needs.iter().copied().chain(Gap::EVERYTHING).find(|gap| !task.knows(*gap))
     }
 
-    /// Decides it. Where the run itself cannot say how many breaches come together, `burst_at_most` does, if it is known.
+    /// Judges it. If the run itself does not show how many breaches come together, `burst_at_most` gives
+    /// their largest number, if it is known.
     ///
-    /// A share of 0 cannot be proved by any run: it passes if nothing broke it, and the upper limit of the share says what that is worth.
+    /// No run can prove a share of 0: it passes if nothing broke it, and the upper limit of the share shows
+    /// the strength of that.
     pub fn judge(&self, breaches: &Breaches, burst_at_most: Option<u64>) -> Judgement {
         let seen = breaches.evidence;
         let limits = Limits::new(breaches, burst_at_most);
@@ -278,7 +280,7 @@ impl Requirement {
             }
         } else {
             match limits.footing {
-                // Bursts would make other limits, and nobody knows which.
+                // Limits would be different with bursts of unknown size.
                 LimitBasis::Singly | LimitBasis::LongMemory => Outcome::NotEnoughData,
                 _ if high < self.share => Outcome::Pass,
                 _ if low > self.share => Outcome::Fail,
@@ -297,7 +299,7 @@ impl Requirement {
         }
     }
 
-    /// The largest burst with which it would pass.
+    /// Returns the largest burst with which it would pass.
     fn largest_burst(&self, breaches: &Breaches) -> u64 {
         let passes = |together: u64| Limits::new(breaches, Some(together)).share[1] < self.share;
         let (mut low, mut high) = (1, breaches.evidence.values.max(2));

@@ -1,11 +1,11 @@
-//! The power spectrum of a series, to be drawn. What stands out of it is in [`lines`](crate::lines).
+//! Power spectrum of a series, for drawing. Its significant lines are in [`lines`](crate::lines).
 
 use rustfft::num_complex::Complex;
 use serde::Serialize;
 
 use crate::fourier::Fourier;
 
-/// The longest stretch that is transformed at once; longer series are averaged (Welch 1967).
+/// The longest stretch transformed at once; longer series are averaged (Welch 1967).
 pub const SEGMENT: usize = 16_384;
 const SHORTEST: usize = 64;
 
@@ -16,15 +16,15 @@ pub struct Spectrum {
     pub segment: usize,
     /// Segments averaged.
     pub segments: usize,
-    /// Power at frequency j / segment (in cycles per step), j = 1, 2, ...: 1 if all power were spread evenly.
+    /// Power at frequency j / segment (in cycles per step), j = 1, 2, ...: 1 everywhere for an even spectrum.
     pub power: Vec<f64>,
     /// Variance of the series.
     pub variance: f64,
 }
 
-/// The spectrum of equally spaced series with gaps (`NaN` where there is no value). Gaps count as the mean, and the power
-/// is scaled by what is there: the periodogram of Lomb & Scargle to the extent that gaps are few (Scargle 1982). `None`
-/// if no piece is long enough or nothing varies.
+/// Returns the spectrum of equally spaced series with gaps (`NaN` for a missing value). Gaps count as the
+/// mean, and the power is scaled by the available values: the periodogram of Lomb & Scargle as far as gaps
+/// are few (Scargle 1982). `None` if no piece is long enough or nothing varies.
 pub fn spectrum(pieces: &[Vec<f64>]) -> Option<Spectrum> {
     let longest = pieces.iter().map(Vec::len).max()?;
     let segment = longest.min(SEGMENT).checked_ilog2().map(|e| 1usize << e)?;

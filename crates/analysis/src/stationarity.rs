@@ -1,4 +1,4 @@
-//! Does a series stay what it is? Tests whose small p says: it does not.
+//! Tests for stationarity: a small p means that the series changes.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -16,8 +16,8 @@ pub struct Kpss {
     pub p: f64,
 }
 
-/// Tests for a constant level against a wandering one, with `lags` lags of correlation allowed for.
-/// `None` for a series without variation or not longer than the lags.
+/// Tests for a constant level against a wandering one, allowing for `lags` lags of correlation. `None` for a
+/// series without variation or not longer than the lags.
 pub fn kpss(x: &[f64], lags: usize) -> Option<Kpss> {
     let n = x.len() as f64;
     if x.len() <= lags + 1 {
@@ -38,8 +38,8 @@ pub fn kpss(x: &[f64], lags: usize) -> Option<Kpss> {
     (variance > 0.0 && eta.is_finite()).then(|| Kpss { lags, eta, p: kpss_p(eta) })
 }
 
-/// P(integral of a squared Brownian bridge > eta), the limit law of KPSS and of Cramer-von Mises, by the series of
-/// Anderson & Darling (Ann. Math. Stat. 1952) eq. 4.35 with K_{1/4} as an integral.
+/// Returns P(integral of a squared Brownian bridge > eta), the limit law of KPSS and of Cramer-von Mises, by
+/// the series of Anderson & Darling (Ann. Math. Stat. 1952) eq. 4.35 with K_{1/4} as an integral.
 fn kpss_p(eta: f64) -> f64 {
     if eta < 0.02 {
         return 1.0;
@@ -55,8 +55,8 @@ fn kpss_p(eta: f64) -> f64 {
     (1.0 - cdf / (std::f64::consts::PI * eta.sqrt())).clamp(0.0, 1.0)
 }
 
-/// e^{-z} e^{z} K_{1/4}(z) without its first factor: the integral over t >= 0 of e^{-z cosh t} cosh(t/4), by the
-/// trapezoidal rule, which converges geometrically for such integrands.
+/// Returns e^{-z} e^{z} K_{1/4}(z) without its first factor: the integral over t >= 0 of e^{-z cosh t}
+/// cosh(t/4), by the trapezoidal rule, which converges geometrically for such integrands.
 fn scaled_bessel_quarter(z: f64) -> f64 {
     let step = 0.05;
     let terms = (0..400).map(|i| {
@@ -67,7 +67,7 @@ fn scaled_bessel_quarter(z: f64) -> f64 {
     terms.sum::<f64>() * step
 }
 
-/// The ranks of values; equal ones share the mean of theirs, for they have no order.
+/// Returns the ranks of values; equal ones share the mean of their ranks, as they have no order.
 #[must_use]
 pub fn mid_ranks(x: &[f64]) -> Vec<f64> {
     let mut order: Vec<(f64, usize)> = x.iter().copied().zip(0..).collect();
@@ -93,7 +93,7 @@ pub struct Runs {
     pub p: f64,
 }
 
-/// Tests whether values above and below the median come in random order. `None` if all are on one side.
+/// Tests whether values above and below the median have a random order. `None` if all are on one side.
 pub fn runs(x: &[f64]) -> Option<Runs> {
     let middle = median(&mut x.to_vec())?;
     let sides: Vec<bool> = x.iter().map(|v| *v >= middle).collect();

@@ -1,4 +1,4 @@
-//! The standing figures of one task, ready to be printed or stored as JSON.
+//! Main figures of one task, ready to be printed or stored as JSON.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use jitterlab_model::task::Overrun;
 use jitterlab_model::{Distribution, Gap, Known, Quantity, TaskRun, TimingStats};
 use serde::{Deserialize, Serialize};
 
-/// A percentile: what it is called, and of how many values one may lie above it.
+/// A percentile: its name, and the number of values needed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Percentile {
     /// Its name, such as `p99.9`.
     pub name: &'static str,
-    /// One value in so many may lie above it; with fewer values there is no such percentile.
+    /// One value in this many may lie above it; with fewer values there is no such percentile.
     pub one_in: u64,
 }
 
@@ -26,10 +26,10 @@ pub const P99_9: Percentile = Percentile { name: "p99.9", one_in: 1_000 };
 /// 99.99 % of the values are not above it.
 pub const P99_99: Percentile = Percentile { name: "p99.99", one_in: 10_000 };
 
-/// Every percentile that is shown, in the order of tables: the terminal, JSON and the page all go by this list.
+/// Every percentile shown, in the order of tables: the terminal, JSON and the page all use this list.
 pub const PERCENTILES: [Percentile; 5] = [P50, P90, P99, P99_9, P99_99];
 
-/// The values of [`PERCENTILES`] in nanoseconds. JSON: an object with their names.
+/// The values of [`PERCENTILES`] in nanoseconds. In JSON an object with their names.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "BTreeMap<String, Known<i64>>"))]
 #[serde(from = "BTreeMap<String, Known<i64>>", into = "BTreeMap<String, Known<i64>>")]
@@ -47,29 +47,29 @@ impl From<Percentiles> for BTreeMap<String, Known<i64>> {
     }
 }
 
-/// One quantity's values in a few numbers, in nanoseconds.
+/// Statistics of the values of one quantity, in nanoseconds.
 ///
-/// A percentile is unknown where there are too few values to have one: the share 1 - 1/k needs at least k values, or it
-/// would be the maximum under another name. Where a source only tells bounds of its largest values it lies between them.
+/// A percentile is unknown if there are too few values: the share 1 - 1/k needs at least k values, or it would
+/// be the maximum under another name. If a source has only bounds of its largest values, it lies between them.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Statistics {
     /// Number of values.
     pub count: u64,
-    /// Smallest value, exact.
+    /// Smallest value, exact, in ns.
     pub min_ns: Option<i64>,
-    /// Arithmetic mean.
+    /// Arithmetic mean, in ns.
     pub mean_ns: Option<f64>,
     /// Standard deviation (divisor n).
     pub sd_ns: Option<f64>,
     /// The percentiles, at most 0.8 % too high, never too low.
     pub percentiles: Percentiles,
-    /// Largest value, exact.
+    /// Largest value, exact, in ns.
     pub max_ns: Option<i64>,
 }
 
 impl Statistics {
-    /// The statistics of a distribution.
+    /// Computes the statistics of a distribution.
     pub fn from_values(values: &Distribution) -> Self {
         // One value in `one_in` may be above it; in integers, since 0.9999 n may round up to the next rank.
         let percentile = |p: Percentile| {
@@ -86,17 +86,17 @@ impl Statistics {
         }
     }
 
-    /// A percentile, as far as it is known; unknown if it is none of [`PERCENTILES`].
+    /// Returns a percentile, as far as it is known; unknown if it is none of [`PERCENTILES`].
     pub fn at(&self, percentile: Percentile) -> Known<i64> {
         self.percentiles().find(|(p, _)| *p == percentile).map_or(Known::Unknown, |(_, value)| value)
     }
 
-    /// The percentiles with their values, for tables.
+    /// Returns the percentiles with their values, for tables.
     pub fn percentiles(&self) -> impl Iterator<Item = (Percentile, Known<i64>)> + use<> {
         PERCENTILES.into_iter().zip(self.percentiles.0)
     }
 
-    /// The same with this percentile exactly known, if it is one of [`PERCENTILES`].
+    /// Sets the exact value of this percentile, if it is one of [`PERCENTILES`].
     #[must_use]
     pub fn with(mut self, percentile: Percentile, value_ns: i64) -> Self {
         for (p, value) in PERCENTILES.iter().zip(&mut self.percentiles.0) {
@@ -108,32 +108,32 @@ impl Statistics {
     }
 }
 
-/// What one task's timing was like.
+/// Timing of one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// The task's name.
     pub task: String,
-    /// T: the distance of its due times.
+    /// The period T: distance of its due times, in ns.
     pub period_ns: i64,
-    /// What its source does not tell; `period_ns` is an assumption if the period is among it.
+    /// Data that its source does not have; `period_ns` is an assumption if the period is among it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
-    /// What happened to due times that passed.
+    /// Policy for due times that passed.
     pub overrun: Known<Overrun>,
     /// Activations that ran.
     pub executed: Known<u64>,
     /// Due times that passed unserved, those pending at the stop included.
     pub missed: Known<u64>,
-    /// Activations that ran but whose records were lost. The figures below rest on the others, save `latency`'s extremes,
-    /// which hold all.
+    /// Activations that ran but whose records were lost. The figures below exclude them, except `latency`'s
+    /// extremes, which include all.
     pub dropped: Known<u64>,
-    /// Release latency, start - due, of each wake-up (raw; comparable with cyclictest).
+    /// Latency, start - due, of each wake-up (raw; comparable with cyclictest).
     pub latency: Statistics,
-    /// Release latency of each due time: a missed one counts with its own age when the task could first have served it. No
-    /// values where missed due times are unknown.
+    /// Latency of each due time: a missed one counts with its own age when the task could first have served
+    /// it. No values if missed due times are unknown.
     pub corrected_latency: Statistics,
-    /// (w_k - w_{k-1}) - T: what LinuxCNC calls jitter.
+    /// Period error, (w_k - w_{k-1}) - T, called jitter in LinuxCNC.
     pub period_error: Statistics,
     /// |T_{k+1} - T_k|: the difference of two successive periods.
     pub cycle_to_cycle: Statistics,
@@ -142,10 +142,10 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The summary of a task from its description and its counted activations.
+    /// Creates the summary of a task from its description and its counted activations.
     ///
-    /// Where the description holds the counters that the task's thread kept itself, they win: they hold even what
-    /// was not recorded.
+    /// Counters that the task's thread kept itself take precedence if the description has them: they include
+    /// activations that were not recorded.
     pub fn new(task: &TaskRun, stats: &TimingStats) -> Self {
         let mut latency = Statistics::from_values(&stats.latency);
         let mut corrected_latency =
@@ -183,7 +183,7 @@ impl Summary {
         }
     }
 
-    /// Its statistics, in the order of [`Quantity::SHOWN`].
+    /// Returns its statistics, in the order of [`Quantity::SHOWN`].
     pub fn quantities(&self) -> [(Quantity, &Statistics); Quantity::SHOWN.len()] {
         [
             (Quantity::Latency, &self.latency),
@@ -194,7 +194,7 @@ impl Summary {
         ]
     }
 
-    /// The share of due times that were missed, 0 to 1, where both counts are known.
+    /// Returns the share of due times that were missed, 0 to 1, if both counts are known.
     pub fn missed_share(&self) -> Option<f64> {
         let (executed, missed) = (self.executed.exactly()?, self.missed.exactly()?);
         let due = executed + missed;

@@ -1,4 +1,4 @@
-//! Everything that is said of a run and of each task, gathered: what `jitterlab analyze` shows, and what its JSON holds.
+//! Analysis of a run and of each task: the result of `jitterlab analyze`, and its JSON.
 
 use jitterlab_model::{RunInfo, TaskRun};
 use serde::Serialize;
@@ -12,32 +12,32 @@ use crate::time_error::{TimeErrorPoint, time_error};
 use crate::transitions::Transitions;
 use crate::verdict::Verdict;
 
-/// Fewer activations in a row give no figures of time error.
+/// Fewest consecutive activations for figures of time error.
 const SHORTEST: usize = 16;
 
-/// Parts of a run of which the extremes are told at most.
+/// Most parts of a run with extremes in the result.
 const PARTS: usize = 512;
 
-/// What the trace of a run says.
+/// Analysis of the trace of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunAnalysis {
     /// The file.
     pub file: String,
-    /// The parts of the analysis that were asked for; empty: an overview.
+    /// The requested parts of the analysis; empty for an overview.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub sections: Vec<AnalysisSection>,
     /// Its tasks.
     pub tasks: Vec<TaskAnalysis>,
-    /// Which purposes it shows to be served; `None` for what says nothing of a machine.
+    /// Verdict on the purposes it serves; `None` if the run says nothing about a machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// The run's description, with the same tasks.
     pub run: RunInfo,
 }
 
-/// A part of the analysis that can be asked for.
+/// A part of the analysis that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnalysisSection {
@@ -45,7 +45,7 @@ pub enum AnalysisSection {
     Clusters,
     /// Periodic parts of the latency.
     Spectrum,
-    /// How much a latency says of the next ones.
+    /// Dependence of a latency on previous ones.
     Dependence,
     /// The largest latencies, their periods and bursts.
     Spikes,
@@ -58,7 +58,7 @@ pub enum AnalysisSection {
 }
 
 impl AnalysisSection {
-    /// Every part, in the order in which they are shown.
+    /// Every part, in the order of display.
     pub const ALL: [Self; 7] = [
         Self::Clusters,
         Self::Spectrum,
@@ -69,7 +69,7 @@ impl AnalysisSection {
         Self::TimeError,
     ];
 
-    /// Its name, as an option's value and in JSON.
+    /// Returns its name, as an option's value and in JSON.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,32 +84,32 @@ impl AnalysisSection {
     }
 }
 
-/// What one task's trace says.
+/// Analysis of one task's trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskAnalysis {
-    /// The few numbers, what speaks against them, and the histogram.
+    /// The main figures with their caveats, and the histogram.
     #[serde(flatten)]
     pub measured: MeasuredTask,
     /// The latency over time.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub over_time: OverTime,
-    /// Missed due times; `None` where only distributions are known.
+    /// Missed due times; `None` if only distributions are known.
     pub misses: Option<Misses>,
     /// The patterns of the latency.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub patterns: Patterns,
-    /// How latency modes follow each other; `None` if there is but one, if only distributions are known, or if it was not
-    /// asked for (it takes a second pass).
+    /// Sequence of latency modes; `None` if there is only one, if only distributions are known, or if it was
+    /// not requested (it takes a second pass).
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub transitions: Option<Transitions>,
-    /// The standards' figures of time error; `None` where only distributions are known.
+    /// The standards' figures of time error; `None` if only distributions are known.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub time_error: Option<TimeErrors>,
 }
 
 impl TaskAnalysis {
-    /// Says everything about a task of a run, except for [`TaskAnalysis::transitions`].
+    /// Computes the analysis of a task of a run, except for [`TaskAnalysis::transitions`].
     pub fn new(scan: &TaskScan, task: &TaskRun, run: &RunInfo) -> Self {
         let across_clocks = task.result.as_ref().is_some_and(|r| r.clock_fit.is_some());
         TaskAnalysis {
@@ -123,28 +123,28 @@ impl TaskAnalysis {
     }
 }
 
-/// The latency in parts of the run of equal length: every extreme is in one of them.
+/// The latency in parts of the run of equal length, which together contain every extreme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OverTime {
     /// Due times in a part.
     pub part_due_times: u64,
-    /// The parts, from the first activation on; `None` where nothing ran.
+    /// The parts, from the first activation on; `None` for a part in which nothing ran.
     pub parts: Vec<Option<Extremes>>,
 }
 
 /// The latencies of a part of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Extremes {
-    /// The smallest.
+    /// The smallest, in ns.
     pub min_ns: i64,
-    /// The largest.
+    /// The largest, in ns.
     pub max_ns: i64,
     /// Due times missed.
     pub missed: u64,
 }
 
 impl Extremes {
-    /// Those of several parts together; `None` of none.
+    /// Joins the extremes of several parts; `None` if there are none.
     pub fn joint(parts: impl IntoIterator<Item = Extremes>) -> Option<Self> {
         parts.into_iter().reduce(|a, b| Extremes {
             min_ns: a.min_ns.min(b.min_ns),
@@ -172,24 +172,23 @@ impl OverTime {
 /// Time error (TIE): the latency as a series, over observation times of 1, 2, 4, ... periods.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TimeErrors {
-    /// Activations, without a missed one among them, that the figures are of: the longest such stretch of those that were
-    /// kept whole.
+    /// Number of activations in the figures: the longest kept stretch without a missed one.
     pub activations: u64,
     /// MTIE, TDEV, ADEV and MDEV by observation time.
     pub points: Vec<TimeErrorPoint>,
-    /// Lines through the stretch. Only where starts were read from another clock than due times are of: on one clock the
-    /// rate is known, and a fitted line would hide the mean latency.
+    /// Lines through the stretch, if starts and due times are on different clocks. On one clock the rate is
+    /// known, and a fitted line would hide the mean latency.
     pub lines: Option<FittedLines>,
 }
 
-/// Start times against the number of the activation, as lines: the rate between two clocks and what is left.
+/// Lines of start times against the number of the activation: the rate between two clocks, and the residuals.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FittedLines {
     /// By least squares.
     pub least_squares: LeastSquares,
-    /// Largest minus smallest residual of least squares: what NIST's paper calls jitter.
+    /// Largest minus smallest residual of least squares, called jitter in NIST's paper.
     pub nist_jitter_ns: f64,
-    /// By Theil and Sen: wild values do not move it.
+    /// By Theil and Sen: outliers do not move it.
     pub theil_sen: Line,
     /// Below all values: residuals are latencies above the best case.
     pub lower_envelope: Line,

@@ -1,15 +1,15 @@
-//! Time error and what the standards of synchronisation make of it: MTIE, TDEV and the Allan family.
+//! Time error and its measures in the standards of synchronisation: MTIE, TDEV and the Allan family.
 //!
-//! All functions take the time error x_k (TIE, ITU-T G.810: here start - due, so the release latency) at equal steps
-//! of one period tau_0, in order. `n` counts periods: the observation time is tau = n tau_0. Formulas: ITU-T G.810
-//! appendix II, IEEE 1139, NIST SP 1065 (Riley 2008) section 5.
+//! All functions take the time error x_k (TIE, ITU-T G.810: here start - due, the latency) at equal steps of
+//! one period tau_0, in order. `n` counts periods: the observation time is tau = n tau_0. Formulas: ITU-T
+//! G.810 appendix II, IEEE 1139, NIST SP 1065 (Riley 2008) section 5.
 
 use std::collections::VecDeque;
 
 use serde::Serialize;
 
-/// Maximum time interval error over windows of `n` periods: the largest peak-to-peak of x within any n + 1
-/// successive values. `None` without at least one whole window.
+/// Returns the maximum time interval error over windows of `n` periods: the largest peak-to-peak of x within
+/// any n + 1 successive values. `None` without at least one complete window.
 pub fn mtie(x: &[f64], n: usize) -> Option<f64> {
     if n >= x.len() {
         return None;
@@ -38,7 +38,7 @@ pub fn mtie(x: &[f64], n: usize) -> Option<f64> {
     Some(largest)
 }
 
-/// Mean of the squared second differences x_{i+2n} - 2 x_{i+n} + x_i over every `step`-th i.
+/// Returns the mean of the squared second differences x_{i+2n} - 2 x_{i+n} + x_i over every `step`-th i.
 fn mean_square_second_difference(x: &[f64], n: usize, step: usize) -> Option<f64> {
     let last = x.len().checked_sub(2 * n)?;
     let (mut sum, mut terms) = (0.0, 0usize);
@@ -50,7 +50,8 @@ fn mean_square_second_difference(x: &[f64], n: usize, step: usize) -> Option<f64
     (terms > 0 && n > 0).then(|| sum / terms as f64)
 }
 
-/// Allan deviation of the rate (dimensionless), from values that do not overlap: SP 1065 eq. 8 on every n-th phase.
+/// Returns the Allan deviation of the rate (dimensionless), from values that do not overlap: SP 1065 eq. 8 on
+/// every n-th phase.
 pub fn adev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
     if n == 0 {
         return None;
@@ -58,12 +59,13 @@ pub fn adev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
     Some((mean_square_second_difference(x, n, n)? / 2.0).sqrt() / (n as f64 * tau0))
 }
 
-/// Overlapping Allan deviation (dimensionless): SP 1065 eq. 11, IEEE 1139.
+/// Returns the overlapping Allan deviation (dimensionless): SP 1065 eq. 11, IEEE 1139.
 pub fn oadev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
     Some((mean_square_second_difference(x, n, 1)? / 2.0).sqrt() / (n as f64 * tau0))
 }
 
-/// Time deviation, in the unit of x: ITU-T G.810 eq. II.10; tells white phase noise from a slow wander.
+/// Returns the time deviation, in the unit of x: ITU-T G.810 eq. II.10. It separates white phase noise from a
+/// slow wander.
 pub fn tdev(x: &[f64], n: usize) -> Option<f64> {
     let windows = (x.len() + 1).checked_sub(3 * n).filter(|w| *w > 0 && n > 0)?;
     let difference = |i: usize| x[i + 2 * n] - 2.0 * x[i + n] + x[i];
@@ -76,7 +78,7 @@ pub fn tdev(x: &[f64], n: usize) -> Option<f64> {
     Some((sum / (6.0 * (n as f64).powi(2) * windows as f64)).sqrt())
 }
 
-/// Modified Allan deviation (dimensionless): TDEV sqrt(3) / tau (SP 1065 eq. 15).
+/// Returns the modified Allan deviation (dimensionless): TDEV sqrt(3) / tau (SP 1065 eq. 15).
 pub fn mdev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
     Some(tdev(x, n)? * 3f64.sqrt() / (n as f64 * tau0))
 }
@@ -86,11 +88,11 @@ pub fn mdev(x: &[f64], n: usize, tau0: f64) -> Option<f64> {
 pub struct TimeErrorPoint {
     /// Observation time in periods.
     pub periods: u64,
-    /// Observation time.
+    /// Observation time, in ns.
     pub tau_ns: f64,
-    /// Maximum time interval error.
+    /// Maximum time interval error, in ns.
     pub mtie_ns: f64,
-    /// Time deviation.
+    /// Time deviation, in ns.
     pub tdev_ns: f64,
     /// Overlapping Allan deviation of the rate.
     pub adev: f64,
@@ -98,7 +100,7 @@ pub struct TimeErrorPoint {
     pub mdev: f64,
 }
 
-/// The time error of a series over observation times of 1, 2, 4, ... periods, as long as three windows fit.
+/// Returns the time error of a series over observation times of 1, 2, 4, ... periods, as long as three windows fit.
 pub fn time_error(x_ns: &[f64], period_ns: f64) -> Vec<TimeErrorPoint> {
     let octaves = (0..usize::BITS).map(|e| 1usize << e).take_while(|n| 3 * n <= x_ns.len());
     octaves

@@ -1,4 +1,4 @@
-//! How latency clusters follow each other: does a slow activation bring the next one?
+//! Transitions between latency clusters: whether a slow activation makes the next one slow.
 
 use jitterlab_model::{Activation, Flags};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use crate::clusters::LatencyCluster;
 
-/// Counts which cluster's activation follows which one's, activation by activation. Mergeable with the part that follows.
+/// Counts transitions from cluster to cluster, activation by activation. Can be merged with the next part of the trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TransitionCounter {
-    /// The largest latency of each cluster but the last.
+    /// The largest latency of each cluster but the last, in ns.
     edges_ns: Vec<i64>,
     counts: Vec<u64>,
     first: Option<usize>,
@@ -17,7 +17,7 @@ pub struct TransitionCounter {
 }
 
 impl TransitionCounter {
-    /// Nothing counted yet, for these clusters in ascending order.
+    /// Creates an empty counter for these clusters in ascending order.
     pub fn new(clusters: &[LatencyCluster]) -> Self {
         let kinds = clusters.len();
         let edges_ns = clusters.iter().take(kinds.saturating_sub(1)).map(|c| c.high_ns).collect();
@@ -28,7 +28,7 @@ impl TransitionCounter {
         self.edges_ns.len() + 1
     }
 
-    /// Counts the next activation. One after lost records, or after missed due times, follows nothing.
+    /// Counts the next activation. One after lost records or missed due times has no predecessor.
     #[inline]
     pub fn push(&mut self, a: &Activation) {
         let kind = self.edges_ns.partition_point(|edge| *edge < a.latency_ns());
@@ -47,7 +47,7 @@ impl TransitionCounter {
         }
     }
 
-    /// Adds the part of the trace that follows this one.
+    /// Adds the next part of the trace.
     pub fn merge(&mut self, next: &TransitionCounter) {
         let Some(first) = next.first else { return };
         self.count(first);
@@ -56,7 +56,7 @@ impl TransitionCounter {
         self.first = self.first.or(Some(first));
     }
 
-    /// The figures so far. `None` for fewer than two clusters.
+    /// Returns the figures so far. `None` for fewer than two clusters.
     pub fn figures(&self) -> Option<Transitions> {
         let kinds = self.kinds();
         let rows: Vec<Vec<u64>> = self.counts.chunks(kinds).map(<[u64]>::to_vec).collect();
@@ -64,20 +64,20 @@ impl TransitionCounter {
     }
 }
 
-/// Which cluster follows which, and whether that is more than chance.
+/// Transitions between clusters, and tests for more than chance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Transitions {
-    /// How often the cluster of the column followed that of the row.
+    /// Number of transitions from the row's cluster to the column's.
     pub counts: Vec<Vec<u64>>,
-    /// The same as shares of each row: the matrix of a Markov chain, as a jump-linear analysis of a loop takes it.
+    /// The same as shares of each row: the matrix of a Markov chain, for a jump-linear analysis of a loop.
     pub probabilities: Vec<Vec<f64>>,
-    /// Pearson's chi-squared against independence, over the cells of which at least 5 are expected.
+    /// Pearson's chi-squared against independence, over the cells with an expected count of at least 5.
     pub chi_squared: Option<f64>,
     /// Its degrees of freedom.
     pub degrees: u64,
-    /// Probability of such a chi-squared or a larger one if each activation's cluster were independent of the one before.
+    /// Probability of this or a larger chi-squared if each activation's cluster were independent of the previous one.
     pub p: Option<f64>,
-    /// How strong the dependence is, 0 to 1 (Cramer's V).
+    /// Strength of the dependence, 0 to 1 (Cramer's V).
     pub strength: Option<f64>,
 }
 
@@ -93,7 +93,7 @@ impl Transitions {
             .map(|(counts, sum)| counts.iter().map(|c| *c as f64 / (*sum).max(1) as f64).collect())
             .collect();
         let expected = |r: usize, c: usize| row[r] as f64 * column[c] as f64 / all as f64;
-        // Where little is expected the chi-squared law does not hold: each cluster against all others is tested then.
+        // The chi-squared law does not hold for small expected counts: each cluster is then tested against all others.
         let mut statistic = 0.0;
         let mut cells = 0u64;
         for (r, counts) in counts.iter().enumerate() {
@@ -125,8 +125,8 @@ impl Transitions {
     }
 }
 
-/// Probability that the clusters which are too rare for chi-squared follow themselves as often as they do by chance (the
-/// number is near Poisson).
+/// Returns the probability that clusters too rare for chi-squared follow themselves this often by chance (the
+/// number is nearly Poisson).
 fn self_repetition(counts: &[Vec<u64>], row: &[u64], column: &[u64], all: u64) -> Option<f64> {
     let rare = |k: &usize| all > 0 && row[*k] > 0 && (row[*k] as f64 * column[*k] as f64) < 5.0 * all as f64;
     let kinds: Vec<usize> = (0..counts.len()).filter(rare).collect();

@@ -1,4 +1,4 @@
-//! What compensating the jitter of a task costs and brings on a machine: measured, recommended, proven.
+//! Cost and benefit of compensating a task's jitter on a machine: measured, recommended, proven.
 
 use jitterlab_model::facts::CpuTimes;
 use jitterlab_model::{Distribution, Overload, Refusal, SystemFacts, WakeMethod, Warning};
@@ -10,103 +10,103 @@ use crate::proof::Proof;
 use crate::recommendation::{MarginChoice, Wish, recommend};
 use crate::wakeup::BlockView;
 
-/// Everything that `jitterlab compensate` found.
+/// Result of `jitterlab compensate`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CompensationTrial {
-    /// T.
+    /// The period T, in ns.
     pub period_ns: i64,
     /// Time between two readings of the clock, back to back.
     pub clock_floor: Statistics,
-    /// What a wake-up costs.
+    /// Cost of a wake-up.
     pub service: ServiceTime,
     /// Wake-up methods for the early sleep.
     pub candidates: Vec<Candidate>,
-    /// Which of them is recommended.
+    /// Index of the recommended one.
     pub chosen: usize,
-    /// Measured load of the NIST paper's way beside its equation 1.
+    /// Measured load of the NIST paper's method next to its equation 1.
     pub load_curve: Vec<LoadPoint>,
-    /// Measured polling beside the integral of F.
+    /// Measured polling next to the integral of F.
     pub margins: Vec<MarginPoint>,
-    /// That the recommended way works.
+    /// Proof that the recommended method works.
     pub proof: Option<Proof>,
-    /// The longest hole torn into the processor while polling, in the proof.
+    /// The longest hole that polling tears into the processor's time during the proof, in ns.
     pub longest_hole_ns: i64,
-    /// What else happened to the measured processor during the proof.
+    /// Other load of the measured processor during the proof.
     pub disturbance: Disturbance,
-    /// Where the two runs, and the picture, were saved.
+    /// Files of the two runs, and of the picture.
     pub files: Vec<String>,
-    /// What a reader has to know.
+    /// Notes for the reader.
     pub notes: Vec<TrialNote>,
 }
 
-/// What a reader of a trial has to know.
+/// Note on a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum TrialNote {
-    /// Of the machine and where the task ran on it.
+    /// A warning about the machine or the placement of the task on it.
     Machine {
-        /// What.
+        /// The warning.
         warning: Warning,
     },
-    /// Something that was asked for was not given.
+    /// A request that was refused.
     Refused {
-        /// What, why and what to do.
+        /// The request, the reason and the remedy.
         refusal: Refusal,
     },
     /// A point of the load curve is missing: the task could not keep up.
     NoLoadPoint {
-        /// A.
+        /// The period A of that point, in ns.
         every_ns: i64,
-        /// What was seen.
+        /// Observations that ended it.
         overload: Overload,
     },
     /// The compensated task of the proof was stopped for the machine's safety.
     Stopped {
-        /// What was seen.
+        /// Observations that ended it.
         overload: Overload,
     },
-    /// It was interrupted: the proof rests on the whole pairs until then.
+    /// The trial was interrupted: the proof is from the complete pairs until then.
     Interrupted,
     /// A run file could not be written.
     NotSaved {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
 
-/// The step of an experiment that is measured now.
+/// The step of an experiment in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrialStep {
     /// Latencies of early sleeps, for each wake-up method.
     EarlySleeps,
-    /// What a wake-up costs, and the load of repeated ones.
+    /// Cost of a wake-up, and the load of repeated ones.
     WakeUpCost,
-    /// How much margins poll.
+    /// Polling time of margins.
     MarginPolling,
     /// Uncompensated and compensated blocks in turns.
     Proof,
     /// Ways to wait in turns.
     Ways {
-        /// How many.
+        /// Number of ways.
         count: usize,
     },
-    /// What makes a task late.
+    /// Causes of late starts.
     Causes,
     /// One measurement.
     Measuring,
     /// A round through knobs.
     KnobRound {
-        /// The how-manieth, from 1.
+        /// Number of the round, from 1.
         round: usize,
-        /// Of how many at most.
+        /// Most rounds.
         of: usize,
     },
-    /// What helped against the start, in turns.
+    /// The helpful settings against the start, in turns.
     KnobProof {
-        /// How many knobs helped.
+        /// Number of settings that helped.
         knobs: usize,
     },
-    /// This start of the machine.
+    /// This boot of the machine.
     ThisStart,
     /// A cell of a matrix.
     Cell {
@@ -136,12 +136,12 @@ pub struct Candidate {
     pub wake: WakeMethod,
     /// Latency of its early sleeps (F).
     pub early_latency: Statistics,
-    /// What to do with it.
+    /// The recommended margin with it.
     pub choice: MarginChoice,
 }
 
 impl Candidate {
-    /// From blocks of the uncompensated task; `None` where nothing was measured, or nothing is wished.
+    /// Creates a candidate from blocks of the uncompensated task; `None` if nothing was measured, or there is no wish.
     #[must_use]
     pub fn new(
         wake: WakeMethod,
@@ -157,17 +157,17 @@ impl Candidate {
     }
 }
 
-/// What happened to the measured processor during the proof.
+/// Load of the measured processor by others during the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Disturbance {
-    /// Time the hypervisor took, as a share; `None` if not known.
+    /// Share of the time that the hypervisor took; `None` if unknown.
     pub steal: Option<f64>,
-    /// Interrupts it took, those that wake the task included; `None` if not known.
+    /// Interrupts of that processor, including those that wake the task; `None` if unknown.
     pub interrupts: Option<u64>,
 }
 
 impl Disturbance {
-    /// What two readings of the facts say of a processor between them; nothing where the task was bound to none.
+    /// Compares two readings of the facts for a processor; empty if the task was bound to none.
     #[must_use]
     pub fn between(before: &SystemFacts, after: &SystemFacts, cpu: Option<u16>) -> Self {
         let times = |facts: &SystemFacts| -> Option<CpuTimes> {

@@ -1,4 +1,4 @@
-//! Which purposes a run shows to be served, and which number decides it.
+//! Verdict of a run on purposes, with the deciding quantity.
 
 use jitterlab_model::{Bench, Fitness, Gap, Known, RunInfo};
 use serde::{Deserialize, Serialize};
@@ -7,40 +7,40 @@ use crate::exact::binomial_upper;
 use crate::purposes::{CONFIDENCE, Limit, Measure, PURPOSES, Purpose, activations_needed};
 use crate::summary::Summary;
 
-/// What a run says of the purposes its machine may be wanted for.
+/// Verdict of a run on the purposes of its machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verdict {
-    /// The purpose that was asked for; none: all usual ones.
+    /// The purpose asked for; `None` for all usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
-    /// How well it is served; of several, the worst of those that were tested.
+    /// Its fitness; for several purposes, the worst of those tested.
     pub fitness: Fitness,
     /// Each purpose, from the shortest period to the longest.
     pub purposes: Vec<PurposeVerdict>,
 }
 
-/// What a run says of one purpose.
+/// Verdict of a run on one purpose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PurposeVerdict {
     /// Its name among [`PURPOSES`].
     pub purpose: String,
-    /// The period of its task.
+    /// The period of its task, in ns.
     pub period_ns: i64,
-    /// How well it is served.
+    /// The fitness.
     pub fitness: Fitness,
-    /// Why that cannot be told, where it cannot.
+    /// Reason why it is undecided, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untested: Option<Untested>,
-    /// What decides it, or would if the run were longer.
+    /// The deciding quantity, or the one that would decide in a longer run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Decision>,
-    /// Where its limits are from.
+    /// Sources of its limits.
     pub sources: Vec<String>,
 }
 
-/// Why a run does not say whether a purpose is served.
+/// Reason why a run does not decide on a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "why", rename_all = "kebab-case")]
@@ -49,47 +49,48 @@ pub enum Untested {
     Period,
     /// The task ran under an ordinary policy, without a breach: other work may delay it at any time.
     Policy,
-    /// Too few activations: as many as [`crate::purposes::OPEN_SHARE`] of them may break a limit without that having shown.
+    /// Too few activations: a share of [`crate::purposes::OPEN_SHARE`] of them may break a limit without that
+    /// having shown.
     Length {
-        /// So many are needed.
+        /// Number of activations needed.
         activations: u64,
     },
-    /// Due times of another tool and starts are not of one clock, as it seems: how late it was is not known.
+    /// Due times from another tool and starts seem to be on different clocks: the latency is unknown.
     Clocks {
-        /// By how many millionths starts gain on due times.
+        /// Rate by which starts gain on due times, in millionths.
         millionths: f64,
     },
-    /// The source does not tell what decides it.
+    /// The source does not have the deciding quantity.
     Gap {
-        /// What it leaves open.
+        /// The missing data.
         gap: Gap,
     },
 }
 
-/// The quantity that decides about a purpose.
+/// The quantity that decides on a purpose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Decision {
-    /// The task it is of.
+    /// Name of its task.
     pub task: String,
-    /// How much was seen, in nanoseconds or as a number.
+    /// The measured value, in nanoseconds or as a number.
     pub seen: i64,
-    /// Whether that is the most it may have been: intervals, where only latencies are told.
+    /// True if that is an upper bound: intervals, if only latencies are known.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_most: bool,
-    /// The share of the activations that may break the limit all the same, where none of the run did: with 95 % confidence if
-    /// such come singly. `None` where one did, or for a figure of all activations together.
+    /// Upper limit, with 95 % confidence, of the share of activations that may break the limit although none of
+    /// the run did, if breaches are independent. `None` if one did, or for a figure of all activations together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_share: Option<f64>,
-    /// How much the purpose stands.
+    /// The limit of the purpose.
     #[serde(flatten)]
     pub limit: Limit,
 }
 
 impl Verdict {
-    /// What the figures of a run's tasks say, each with the millionths by which its starts gain on due times
-    /// ([`crate::patterns::Change::between_clocks`]) where these were looked for. `None` for what says nothing of a machine: a simulated microcontroller, a
-    /// kernel in virtual time.
+    /// Judges the figures of a run's tasks, each with the rate in millionths by which its starts gain on due
+    /// times ([`crate::patterns::Change::between_clocks`]), if it was determined. `None` for runs without a
+    /// real machine: a simulated microcontroller, a kernel in virtual time.
     #[must_use]
     pub fn from_run(
         run: &RunInfo,
@@ -102,7 +103,7 @@ impl Verdict {
         Some(Verdict::new(asked, |purpose| PurposeVerdict::from_run(purpose, run, tasks)))
     }
 
-    /// Judges the purpose that was asked for, or else all usual ones.
+    /// Judges the purpose asked for, or else all usual ones.
     #[must_use]
     pub fn new(asked: Option<&Purpose>, judge: impl Fn(&Purpose) -> PurposeVerdict) -> Self {
         let wanted = PURPOSES.iter().filter(|purpose| asked.is_none_or(|asked| asked.name == purpose.name));
@@ -111,13 +112,13 @@ impl Verdict {
         Verdict { asked: asked.map(|asked| asked.name.to_owned()), fitness, purposes }
     }
 
-    /// The purposes that are served this well.
+    /// Returns the purposes with this fitness.
     pub fn with(&self, fitness: Fitness) -> impl Iterator<Item = &PurposeVerdict> {
         self.purposes.iter().filter(move |purpose| purpose.fitness == fitness)
     }
 }
 
-/// The fitness for several purposes: the worst; what was not tested does not count beside what was.
+/// Returns the fitness for several purposes: the worst of those tested.
 fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
     each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
 }
@@ -134,7 +135,7 @@ impl PurposeVerdict {
         });
         let tasks: Vec<TaskFigures<'_>> = seen.collect();
         let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
-        // Of several tasks that would do, the worst one.
+        // Of several suitable tasks, the worst one decides.
         let judged = fitting.map(|task| judge(purpose, run, task));
         let rank = |judged: &Judged| match judged {
             Ok((fitness, decision)) => (*fitness, Some(decision.seen)),
@@ -149,7 +150,7 @@ impl PurposeVerdict {
         PurposeVerdict::new(purpose, worst)
     }
 
-    /// The verdict on a purpose of which this was found.
+    /// Creates the verdict on a purpose from its judgement.
     #[must_use]
     pub fn new(purpose: &Purpose, judged: Judged) -> Self {
         let (fitness, untested, decided_by) = match judged {
@@ -166,8 +167,8 @@ impl PurposeVerdict {
         }
     }
 
-    /// What several runs say together, each with its activations: the worst of them, and too short only where all of them
-    /// together are.
+    /// Joins the verdicts of several runs, each with its activations: the worst of them, and too short only
+    /// if all of them together are.
     pub fn of_all<'a>(runs: impl Iterator<Item = (&'a PurposeVerdict, u64)>) -> Option<PurposeVerdict> {
         let (mut all, mut activations) = (Vec::new(), 0);
         for (verdict, ran) in runs {
@@ -189,7 +190,7 @@ impl PurposeVerdict {
         Some(worst)
     }
 
-    /// The same as if only its length had been wanting.
+    /// Returns the verdict as if the run had been long enough.
     fn if_long_enough(&self) -> PurposeVerdict {
         let mut verdict = self.clone();
         if let (Some(Untested::Length { .. }), Some(decision)) = (self.untested, &self.decided_by) {
@@ -200,7 +201,7 @@ impl PurposeVerdict {
 }
 
 impl Limit {
-    /// How well a purpose is served where so much was seen, in ns or as a number.
+    /// Returns the fitness for a value, in ns or as a number.
     #[must_use]
     pub fn fitness(self, seen: i64) -> Fitness {
         match seen {
@@ -211,20 +212,20 @@ impl Limit {
     }
 }
 
-/// The largest share of activations that so many without a breach leave open.
+/// Returns the largest share of breaches that is compatible with this many activations without one.
 fn share_left_open(activations: u64) -> f64 {
     binomial_upper(0.0, activations as f64, CONFIDENCE)
 }
 
-/// What was seen of a task of a run.
+/// Figures of a task of a run.
 struct TaskFigures<'a> {
     number: usize,
     summary: &'a Summary,
-    /// By how many millionths its starts gain on due times that another tool told.
+    /// Rate in millionths by which its starts gain on the due times of another tool.
     clocks: Option<f64>,
 }
 
-/// A decision, or why there is none, with the quantity that would decide.
+/// A decision, or the reason why there is none, with the quantity that would decide.
 pub type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
 fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
@@ -239,7 +240,7 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
         (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
         (measure, _) => (*limit, figure(measure, summary)),
     });
-    // What breaks a limit does so in any length and under any policy.
+    // A value that breaks a limit does so in any length and under any policy.
     let decided = |limit: Limit, seen: i64| {
         let fitness = limit.fitness(seen);
         let at_most = limit.measure == Measure::Interval && summary.period_error.max_ns.is_none();
@@ -255,7 +256,7 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
     let worst = found
         .clone()
         .filter_map(|(limit, seen)| Some(decided(limit, seen.exactly().or(seen.at_least())?)))
-        // Of equals the first: the limits stand in the order of their weight.
+        // Of equal ones the first: the limits are in the order of their importance.
         .reduce(|a, b| if b.0 > a.0 { b } else { a });
     match worst {
         Some((Fitness::Unfit, decision)) => Ok((Fitness::Unfit, decision)),
@@ -277,7 +278,7 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
     }
 }
 
-/// What a source does not tell that leaves a quantity open.
+/// Returns the data without which a quantity is undecided.
 fn gap(measure: Measure) -> Gap {
     match measure {
         Measure::Missed => Gap::Missed,
@@ -286,17 +287,17 @@ fn gap(measure: Measure) -> Gap {
     }
 }
 
-/// As much of a quantity as was seen.
+/// Returns the measured value of a quantity, as far as it is known.
 fn figure(measure: Measure, summary: &Summary) -> Known<i64> {
     let (errors, latency) = (&summary.period_error, &summary.latency);
     match measure {
         Measure::Interval => match (errors.min_ns, errors.max_ns, latency.min_ns, latency.max_ns) {
             (Some(min), Some(max), _, _) => Known::Exactly(min.saturating_abs().max(max.saturating_abs())),
-            // The difference of the largest and the smallest latency can be an interval's error.
+            // The difference of the largest and the smallest latency bounds the error of an interval.
             (_, _, Some(min), Some(max)) => Known::Exactly(max.saturating_sub(min)),
             _ => Known::Unknown,
         },
-        // A latency that was early on purpose is none.
+        // An activation that was early on purpose has no latency.
         Measure::Latency => latency.max_ns.map(|max| max.max(0)).into(),
         Measure::PeriodDeviation => errors.sd_ns.map(|sd| sd.round() as i64).into(),
         Measure::Missed => summary.missed.map(|missed| i64::try_from(missed).unwrap_or(i64::MAX)),
@@ -316,7 +317,7 @@ mod tests {
         run
     }
 
-    /// A run of so many activations of which one is this late.
+    /// Judges a run of `activations` activations, one of which is late by `late_ns`.
     fn verdict(run: &RunInfo, activations: i64, late_ns: i64, asked: Option<&str>) -> Verdict {
         let period_ns = run.tasks[0].spec.period_ns;
         let mut stats = TimingStats::new(period_ns);
@@ -371,12 +372,12 @@ mod tests {
             |run: &RunInfo, n, late| verdict(run, n, late, Some("servo-thread")).purposes[0].untested;
         let ordinary = run(1_000_000, Policy::Other);
         assert_eq!(untested(&ordinary, 10_000, 60_000), Some(Untested::Policy));
-        // What breaks a limit does so as it ran.
+        // A value that breaks a limit counts under any policy.
         assert_eq!(untested(&ordinary, 10_000, 9_000_000), None);
         let (short, gap) = (run(1_000_000, Policy::Fifo(80)), Untested::Gap { gap: Gap::Missed });
         let too_short = Untested::Length { activations: activations_needed() };
         assert_eq!(untested(&short, 100, 60_000), Some(too_short));
-        // What breaks a limit does so in any length.
+        // A value that breaks a limit counts in a run of any length.
         assert_eq!(untested(&short, 100, 9_000_000), None);
         let mut silent = run(1_000_000, Policy::Fifo(80));
         silent.tasks[0].unknown = vec![Gap::Missed];
@@ -402,12 +403,12 @@ mod tests {
         let servo = |n: u64| verdict(&run, n as i64, 60_000, Some("servo-thread")).purposes.remove(0);
         let needed = activations_needed();
         assert!(share_left_open(needed) <= OPEN_SHARE && share_left_open(needed - 1) > OPEN_SHARE);
-        // What one breach in a thousand would have shown with 95 %, these did not.
+        // One breach in a thousand would have shown with 95 %, but did not.
         assert!((0.999f64.powf(needed as f64) - 0.05).abs() < 1e-4, "{needed}");
         let (few, enough) = (servo(needed - 1), servo(needed));
         assert_eq!((few.fitness, enough.fitness), (Fitness::CannotTell, Fitness::Good));
         assert_eq!(few.untested, Some(Untested::Length { activations: needed }));
-        // What was seen, and what it leaves open, are said either way.
+        // The value, and the share left open, are reported either way.
         let open = |found: &PurposeVerdict| found.decided_by.as_ref().unwrap().open_share.unwrap();
         assert!(open(&few) > OPEN_SHARE && open(&enough) <= OPEN_SHARE);
         assert!(open(&servo(500)) > 0.005, "500 activations leave open whether one in 200 breaks a limit");

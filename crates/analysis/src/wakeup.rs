@@ -1,4 +1,4 @@
-//! What a way to wait was like: lateness, drift, and what it cost, from the blocks measured of it.
+//! Figures of a way to wait, from its measured blocks: lateness, drift and cost.
 
 use jitterlab_model::{Activation, Distribution, Flags, Overload, Refusal, TaskResult};
 use serde::Serialize;
@@ -10,33 +10,33 @@ use crate::summary::P99;
 /// One uninterrupted measurement of a task.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockView<'a> {
-    /// T.
+    /// The period T, in ns.
     pub period_ns: i64,
-    /// What the task's thread counted.
+    /// Counters of the task's thread.
     pub result: &'a TaskResult,
-    /// What was recorded, in order.
+    /// Recorded activations, in order.
     pub activations: &'a [Activation],
 }
 
 impl BlockView<'_> {
-    /// From the first due time to the last end.
+    /// Returns the time from the first due time to the last end, in ns.
     pub fn length_ns(&self) -> i64 {
         (self.result.last_end_ns - self.result.first_due_ns).max(1)
     }
 
-    /// Share of a processor that the thread used.
+    /// Returns the share of a processor that the thread used.
     pub fn load(&self) -> Option<f64> {
         self.result.cpu_time_ns.map(|used| used as f64 / self.length_ns() as f64)
     }
 
-    /// |start - due| of each activation.
+    /// Returns |start - due| of each activation.
     pub fn deviations(&self) -> Distribution {
         let mut all = Distribution::new();
         self.activations.iter().for_each(|a| all.record(a.latency_ns().abs()));
         all
     }
 
-    /// start - due of each activation.
+    /// Returns start - due of each activation.
     pub fn latencies(&self) -> Distribution {
         let mut all = Distribution::new();
         self.activations.iter().for_each(|a| all.record(a.latency_ns()));
@@ -44,40 +44,39 @@ impl BlockView<'_> {
     }
 }
 
-/// All blocks of one way together.
+/// Figures of all blocks of one way together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayFigures {
     /// Activations that ran.
     pub executed: u64,
     /// Due times that passed unserved.
     pub missed: u64,
-    /// Release latency, start - due.
+    /// Latency, start - due.
     pub latency: Statistics,
-    /// The 99th percentile of the latency of each turn, in ns, in order; `None` of one too short for it.
+    /// The 99th percentile of the latency of each turn, in ns, in order; `None` for one too short for it.
     pub p99_of_turns_ns: Vec<Option<i64>>,
-    /// |start - due|.
+    /// Absolute deviation |start - due|.
     pub deviation: Statistics,
-    /// How fast the latency grows from due time to due time, in millionths: by how much the task is slower than it
-    /// should be. Least squares over each run of due times without a miss. `None` where no such run is long enough.
+    /// Growth of the latency from due time to due time, in millionths: the relative slowness of the task.
+    /// Least squares over each run of due times without a miss. `None` if no such run is long enough.
     pub drift_ppm: Option<f64>,
-    /// Processor time of the thread for each activation: its own code, its system calls, and polling. What the
-    /// interrupt and the switch to and from other threads cost is counted where the kernel counts it, partly not
-    /// here.
+    /// Processor time of the thread for each activation: its own code, its system calls, and polling. The
+    /// kernel accounts the interrupt and the thread switches partly elsewhere.
     pub cpu_per_activation_ns: Option<f64>,
     /// Share of a processor that the thread used.
     pub load: Option<f64>,
-    /// Share of the time that was polled.
+    /// Share of the time spent polling.
     pub polled_share: f64,
-    /// Context switches because it waited, for each activation.
+    /// Voluntary context switches (to wait), for each activation.
     pub voluntary_switches: Option<f64>,
-    /// Context switches because something else was preferred, for each activation.
+    /// Involuntary context switches (another thread was preferred), for each activation.
     pub involuntary_switches: Option<f64>,
-    /// The longest time between two readings of the clock while polling; 0 without polling.
+    /// The longest time between two readings of the clock while polling, in ns; 0 without polling.
     pub longest_hole_ns: i64,
 }
 
 impl WayFigures {
-    /// The figures of all blocks together.
+    /// Computes the figures of all blocks together.
     pub fn from_blocks(blocks: &[BlockView<'_>]) -> Self {
         let sum = |of: fn(&TaskResult) -> u64| blocks.iter().map(|b| of(b.result)).sum::<u64>();
         let all = |of: fn(&TaskResult) -> Option<f64>| -> Option<f64> {
@@ -111,7 +110,8 @@ impl WayFigures {
         }
     }
 
-    /// The middle of the turns' 99th percentiles of the latency, in ns; `None` where all turns are too short for one.
+    /// Returns the median of the turns' 99th percentiles of the latency, in ns; `None` if all turns are too
+    /// short for one.
     #[must_use]
     pub fn usual_p99_ns(&self) -> Option<f64> {
         let turns = self.p99_of_turns_ns.iter().flatten().map(|ns| *ns as f64);
@@ -122,20 +122,20 @@ impl WayFigures {
 /// Ways to wait, measured in turns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaysCompared {
-    /// T.
+    /// The period T, in ns.
     pub period_ns: i64,
-    /// How many turns each way was to have.
+    /// Planned number of turns for each way.
     pub rounds: u32,
-    /// Length of a turn.
+    /// Length of a turn, in ns.
     pub turn_ns: i64,
-    /// It was interrupted: the figures rest on the whole rounds until then.
+    /// True if it was interrupted: the figures are from the complete rounds until then.
     pub interrupted: bool,
     /// The ways.
     pub ways: Vec<WayToWait>,
 }
 
 impl WaysCompared {
-    /// The way with the lowest p99 of those that sleep. `None` where none was measured to its end.
+    /// Returns the way with the lowest p99 of those that sleep. `None` if none was measured to its end.
     #[must_use]
     pub fn best(&self) -> Option<BestWay<'_>> {
         let measured = self.ways.iter().filter(|way| way.trouble.is_none());
@@ -162,71 +162,72 @@ impl WaysCompared {
     }
 }
 
-/// A way that polls this share of the time or more does not sleep.
+/// Share of polling from which on a way does not count as sleeping.
 const MOSTLY_POLLED: f64 = 0.5;
 
-/// The way to take, unless missed due times weigh more.
+/// The recommended way, unless missed due times are more important.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BestWay<'a> {
-    /// It.
+    /// The way.
     pub way: &'a WayToWait,
-    /// Those whose p99 is not shown to be higher, turn by turn, by the sign test's interval of 95 % each.
+    /// Ways whose p99 is not shown to be higher, turn by turn, by the sign test's interval of 95 % each.
     pub alike: Vec<&'a str>,
-    /// The way that misses fewest due times of those that sleep, where that is fewer than this one misses.
+    /// The way with the fewest missed due times of those that sleep, if that is fewer than here.
     pub misses_fewer: Option<&'a WayToWait>,
-    /// The way with the highest p99 of those that sleep, where there is another.
+    /// The way with the highest p99 of those that sleep, if there is another.
     pub worst: Option<&'a WayToWait>,
 }
 
 /// One way to wait, measured or not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayToWait {
-    /// What it is called, such as `timerfd`.
+    /// Its name, such as `timerfd`.
     pub name: String,
-    /// What it was like; `None` if it could not be measured here.
+    /// Its figures; `None` if it could not be measured here.
     pub figures: Option<WayFigures>,
-    /// Why it could not be, or what it lacked.
+    /// Reason why it was not measured, or not to its end.
     pub trouble: Option<WayTrouble>,
 }
 
-/// Why a way to wait was not measured, or not to its end.
+/// Reason why a way to wait was not measured, or not to its end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum WayTrouble {
-    /// The system did not give it.
+    /// The system refused it.
     Refused {
-        /// What, why and what to do.
+        /// The request, the reason and the remedy.
         refusal: Refusal,
     },
     /// The task was stopped for the machine's safety.
     Stopped {
-        /// What was seen.
+        /// Observations that ended it.
         overload: Overload,
     },
     /// It was not tried.
     Impossible {
-        /// Why not, in the words of the room that refused it.
+        /// The reason, in the words of the caller that refused it.
         why: String,
     },
 }
 
-/// Starts of a compensated task that were late all the same, by what made them late.
+/// Starts of a compensated task that were late nevertheless, by cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct LateStarts {
-    /// All starts.
+    /// Number of all starts.
     pub starts: u64,
-    /// Late because the sleep ended after the due time: it took longer than the margin.
+    /// Number of starts that were late because the sleep ended after the due time: it took longer than the margin.
     pub overslept: u64,
-    /// The latest of them.
+    /// Largest latency of these, in ns.
     pub worst_overslept_ns: i64,
-    /// Late although the task polled: something took the processor away at the due time, an interrupt or the host.
+    /// Number of starts that were late although the task polled: an interrupt or the host took the processor
+    /// at the due time.
     pub torn: u64,
-    /// The latest of them.
+    /// Largest latency of these, in ns.
     pub worst_torn_ns: i64,
 }
 
 impl LateStarts {
-    /// Of these blocks. A start is late beyond `tolerance_ns`.
+    /// Counts the late starts of these blocks. A start is late beyond `tolerance_ns`.
     pub fn new(blocks: &[BlockView<'_>], tolerance_ns: i64) -> Self {
         let mut late = LateStarts::default();
         for activation in blocks.iter().flat_map(|b| b.activations) {
@@ -247,10 +248,10 @@ impl LateStarts {
     }
 }
 
-/// Runs of due times shorter than this say nothing of a drift.
+/// Shortest run of due times from which a drift is estimated.
 const SHORTEST_RUN: usize = 10;
 
-/// The common slope of latency against due time of all runs of successive due times, in millionths.
+/// Returns the common slope of latency against due time of all runs of successive due times, in millionths.
 fn drift_ppm(blocks: &[BlockView<'_>]) -> Option<f64> {
     let (mut sxx, mut sxy) = (0.0, 0.0);
     for block in blocks {
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_sleep_that_loses_a_microsecond_each_time_drifts_by_a_thousand_millionths() {
-        // It drifts until it has lost a due time, then begins anew.
+        // It drifts until it has missed a due time, then begins again.
         let activations: Vec<Activation> =
             (0..2_000u64).map(|k| late(k + k / 500, (k % 500) as i64 * 1_000)).collect();
         let result = result(2_000);
@@ -330,7 +331,7 @@ mod tests {
         assert_eq!(LateStarts::new(&[block], 100), expected);
     }
 
-    /// Six turns of 200 activations that are late by `usual_ns` and up to 99 ns more.
+    /// Returns six turns of 200 activations that are late by `usual_ns` and up to 99 ns more.
     fn way(name: &str, usual_ns: impl Fn(u64) -> i64, result: &TaskResult) -> WayToWait {
         let turns: Vec<Vec<Activation>> = (0..6)
             .map(|turn| (0..200).map(|k| late(k, usual_ns(turn) + k as i64 * 37 % 100)).collect())

@@ -1,34 +1,36 @@
-//! How exceptions are entered and left (ARMv6-M manual, B1.5.6 to B1.5.13), and how long that takes.
+//! Entry to and return from exceptions (ARMv6-M manual, B1.5.6 to B1.5.13), with their cycles.
 //!
-//! The Technical Reference Manual (3.6.1) has one figure: from an interrupt to the first instruction of its handler are 15 cycles at
-//! worst. Here they are always charged, from the end of the instruction that runs (one that loads or stores several registers is given up
-//! and begun again later, as the manual says): the eight words of the frame take what a store of eight registers takes, 9, and what is left is
-//! for the vector and the first fetch, 6. So a handler that follows another one without leaving (tail-chaining) begins after 6, and a more
-//! urgent interrupt that comes before the first instruction (late arrival) is taken in the place of the first, 6 after it at most. The return takes what
-//! a load of eight registers does, 9, and 2 for the fetches of a branch, beside the instruction that returns: no manual says it.
+//! The Technical Reference Manual (3.6.1) gives one figure: at worst 15 cycles pass from an interrupt to the
+//! first instruction of its handler. Here they are always charged, from the end of the current instruction
+//! (one that loads or stores several registers is abandoned and restarted later, as the manual says). Storing
+//! the eight words of the frame takes 9 cycles, like a store of eight registers; the remaining 6 are for the
+//! vector and the first fetch. So a handler that directly follows another one (tail-chaining) begins after 6
+//! cycles. A more urgent interrupt before the first instruction (late arrival) replaces the first one and
+//! begins at most 6 cycles later. The return takes 9 cycles, like a load of eight registers, and 2 for the
+//! fetches of a branch, besides the returning instruction; no manual states this.
 
 use super::{Bus, Core, Now, Sleep, Width};
 use crate::log::{Entry, Fault};
 
-/// Storing the frame.
+/// Cycles to store the frame.
 pub const STACKING: u64 = 9;
-/// From there to the handler's first instruction.
+/// Cycles from there to the handler's first instruction.
 pub const FETCHING: u64 = 6;
-/// Loading the frame, and fetching what follows.
+/// Cycles to load the frame and fetch the next instruction.
 pub const RETURNING: u64 = 11;
 
-/// EXC_RETURN: where to.
+/// Values of EXC_RETURN: the mode and stack to return to.
 const TO_HANDLER: u32 = 0xffff_fff1;
 const TO_THREAD: u32 = 0xffff_fff9;
 const TO_PROCESS: u32 = 0xffff_fffd;
 
 impl<B: Bus> Core<B> {
-    /// Whether a value that is branched to ends an exception.
+    /// True if a branch to this value ends an exception.
     pub(super) fn is_return(&self, target: u32) -> bool {
         self.ipsr != 0 && target >= 0xf000_0000
     }
 
-    /// An exception is taken, with the processor's state stored first, or directly after another one.
+    /// Takes an exception: stores the processor's state first, or follows another handler directly.
     pub(super) fn enter(&mut self, exception: u8, stacks: bool) {
         let began = self.now;
         let mut exception = exception;
@@ -38,7 +40,7 @@ impl<B: Bus> Core<B> {
             }
             self.now += STACKING;
         }
-        // A more urgent one that came meanwhile goes first; its vector is fetched in the place of the other.
+        // A more urgent exception that became pending meanwhile goes first; its vector is fetched instead.
         let mut chosen = 0;
         while chosen != exception && self.stop.is_none() {
             if self.now >= self.next_event {
@@ -73,7 +75,7 @@ impl<B: Bus> Core<B> {
         self.r[15] = target & !1;
     }
 
-    /// Stores what the handler may change; false if that cannot be done.
+    /// Stores the registers that the handler may change; returns false if that fails.
     fn push_frame(&mut self) -> bool {
         let on_process_stack = self.process_stack && self.ipsr == 0;
         let sp = self.r[13];
@@ -101,12 +103,13 @@ impl<B: Bus> Core<B> {
         true
     }
 
-    /// A handler ends: the instruction took until `self.now`.
+    /// Ends a handler, after an instruction that took until `self.now`.
     pub(super) fn leave(&mut self, how: u32) {
         let exception = self.ipsr as u8;
         self.nvic.end(exception, self.now);
         self.event = true;
-        // What is due by now, or before the frame is loaded, and urgent enough, follows without the frame being moved.
+        // An urgent exception that is pending now, or before the frame is loaded, follows directly, without
+        // moving the frame.
         if self.now >= self.next_event {
             self.settle();
         }
@@ -152,7 +155,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// The processor stops until something wakes it.
+    /// Stops the processor until something wakes it.
     pub(super) fn fall_asleep(&mut self, sleep: Sleep) {
         self.watch.asleep(self.primask, self.now, self.r[15].wrapping_sub(2));
         self.sleep = Some(sleep);

@@ -1,15 +1,15 @@
-//! What instructions do and how long they take: ARMv6-M manual, chapters A5 and A6; Technical Reference Manual, table 3-1.
+//! Instructions and their cycles: ARMv6-M manual, chapters A5 and A6; Technical Reference Manual, table 3-1.
 //!
-//! Time goes by with `self.now`, when an instruction is over: accesses to peripherals see its first cycle.
+//! `self.now` advances at the end of an instruction: accesses to peripherals see its first cycle.
 
 use super::{Bus, Core, Sleep, Width};
 use crate::log::Fault;
 
-/// Cycles of a branch that is taken.
+/// Cycles of a taken branch.
 const BRANCH: u64 = 2;
 
 impl<B: Bus> Core<B> {
-    /// The instruction that begins with this halfword, at R15.
+    /// Executes the instruction that begins with this halfword, at R15.
     pub(super) fn execute(&mut self, op: u16) {
         match op >> 11 {
             0b00000..=0b00010 => self.shift_immediate(op),
@@ -44,7 +44,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// The value of R15 as instructions read it.
+    /// Returns R15 as instructions read it.
     fn pc_value(&self) -> u32 {
         self.r[15].wrapping_add(4)
     }
@@ -53,7 +53,7 @@ impl<B: Bus> Core<B> {
         if register == 15 { self.pc_value() } else { self.r[register] }
     }
 
-    /// On to the next instruction.
+    /// Goes on to the next instruction.
     pub(super) fn over(&mut self, cycles: u64) {
         self.r[15] = self.r[15].wrapping_add(2);
         self.now += cycles;
@@ -70,7 +70,7 @@ impl<B: Bus> Core<B> {
         self.now += cycles;
     }
 
-    /// A branch to an address from a register or memory: its last bit says that there is Thumb code, or it ends an exception.
+    /// Branches to an address from a register or memory: its last bit marks Thumb code, or the value ends an exception.
     pub(super) fn branch_to(&mut self, target: u32, cycles: u64) {
         if self.is_return(target) {
             self.now += cycles;
@@ -100,7 +100,7 @@ impl<B: Bus> Core<B> {
         let result = match (op >> 11, by) {
             (0, 0) => value,
             (0, _) => self.shifted(Shift::Left, value, by),
-            // Zero stands for 32.
+            // Zero means 32.
             (1, _) => self.shifted(Shift::Right, value, if by == 0 { 32 } else { by }),
             _ => self.shifted(Shift::Arithmetic, value, if by == 0 { 32 } else { by }),
         };
@@ -108,7 +108,7 @@ impl<B: Bus> Core<B> {
         self.set(reg(op), result);
     }
 
-    /// With the carry that it makes; nothing changes where the distance is 0.
+    /// Shifts, and sets the carry; nothing changes if the distance is 0.
     fn shifted(&mut self, shift: Shift, value: u32, by: u32) -> u32 {
         if by == 0 {
             return value;
@@ -158,7 +158,7 @@ impl<B: Bus> Core<B> {
         self.set(register, result);
     }
 
-    /// Two low registers.
+    /// Executes an operation on two low registers.
     fn data(&mut self, op: u16) {
         let (register, b) = (reg(op), self.r[reg(op >> 3)]);
         let a = self.r[register];
@@ -183,7 +183,7 @@ impl<B: Bus> Core<B> {
                 return self.over(1);
             }
             0xc => a | b,
-            // In one cycle, as the chips here have it; a multiplier of 32 cycles exists.
+            // One cycle on the chips simulated here; a multiplier of 32 cycles exists.
             0xd => a.wrapping_mul(b),
             0xe => a & !b,
             _ => !b,
@@ -202,7 +202,7 @@ impl<B: Bus> Core<B> {
         self.over(1);
     }
 
-    /// Any two registers; BX and BLX.
+    /// Executes an operation on any two registers, BX or BLX.
     fn high_or_branch(&mut self, op: u16) {
         let from = usize::from(op >> 3 & 15);
         let to = reg(op) | usize::from(op >> 4 & 8);
@@ -222,7 +222,7 @@ impl<B: Bus> Core<B> {
             which => {
                 let value = if which == 0 { a.wrapping_add(b) } else { b };
                 match to {
-                    // ADD and MOV to the PC do not look at the last bit.
+                    // ADD and MOV to the PC ignore the last bit.
                     15 => self.jump(value, BRANCH),
                     13 => {
                         self.r[13] = value & !3;
@@ -319,7 +319,7 @@ impl<B: Bus> Core<B> {
                 self.event = true;
                 self.over(1);
             }
-            // YIELD, NOP, and what is kept for hints to come.
+            // YIELD, NOP, and encodings reserved for future hints.
             low if low & 0xf == 0 => self.over(1),
             _ => self.crash(Fault::NoInstruction(op)),
         }
@@ -395,12 +395,12 @@ enum Shift {
     Rotate,
 }
 
-/// A low register, by the lowest three bits.
+/// Returns the low register in the lowest three bits.
 pub(super) const fn reg(op: u16) -> usize {
     (op & 7) as usize
 }
 
-/// The lowest `bits` as a signed number.
+/// Returns the lowest `bits` as a signed number.
 pub(super) const fn sign_extend(value: u32, bits: u32) -> u32 {
     let up = 32 - bits;
     ((value << up).cast_signed() >> up).cast_unsigned()

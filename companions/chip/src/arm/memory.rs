@@ -12,7 +12,7 @@ impl<B: Bus> Core<B> {
         Now { cycle: self.now, address: self.r[15] }
     }
 
-    /// What is read and the cycles of its data phase, or a hard fault.
+    /// Returns the value read and the cycles of its data phase; `None` after a hard fault.
     fn read(&mut self, address: u32, width: Width) -> Option<(u32, u64)> {
         let found = if address & (width.bytes() - 1) != 0 {
             None
@@ -38,7 +38,7 @@ impl<B: Bus> Core<B> {
             })
         } else {
             let done = self.bus.write(address, value, width, self.here());
-            // A register of a peripheral may have changed what happens next.
+            // A register of a peripheral may have changed the next event.
             if address >= PERIPHERALS {
                 self.next_event = self.now;
             }
@@ -61,7 +61,8 @@ impl<B: Bus> Core<B> {
         self.over(1 + cycles);
     }
 
-    /// Whether an interrupt comes before so many registers are moved: then the instruction is given up, and begins again after the handler.
+    /// True if an interrupt arrives before all registers are moved: the instruction is then abandoned, and
+    /// restarted after the handler.
     fn is_given_up(&mut self, cycles: u64) -> bool {
         let until = self.now + cycles;
         while self.next_event < until && self.stop.is_none() {
@@ -74,7 +75,7 @@ impl<B: Bus> Core<B> {
         self.stop.is_some()
     }
 
-    /// As [`Core::is_given_up`], with the time as it was where it is not.
+    /// As [`Core::is_given_up`], but restores the time if the instruction goes on.
     pub(super) fn interrupted(&mut self, cycles: u64) -> bool {
         let began = self.now;
         if self.next_event >= began + cycles {
@@ -87,7 +88,7 @@ impl<B: Bus> Core<B> {
         false
     }
 
-    /// LDM and STM.
+    /// Executes LDM or STM.
     pub(super) fn multiple(&mut self, op: u16) {
         let (base, loads) = (reg(op >> 8), op & 0x0800 != 0);
         let list = op & 0xff;
@@ -161,5 +162,5 @@ impl<B: Bus> Core<B> {
     }
 }
 
-/// From here on there are no memories.
+/// First address without memory.
 const PERIPHERALS: u32 = 0x4000_0000;

@@ -1,8 +1,8 @@
-//! ARMv6-M as the Cortex-M0+ has it: processor, exceptions, SysTick; and the chips around it.
+//! ARMv6-M as implemented in the Cortex-M0+: processor, exceptions, SysTick; and the chips around it.
 //!
-//! Sources: "ARMv6-M Architecture Reference Manual" (DDI 0419) for what instructions and exceptions do; "Cortex-M0+ Technical Reference
-//! Manual" (DDI 0484C) for what they take: table 3-1 and section 3.6.1. Where those do not say how long something takes, the place
-//! where it is charged does ([`exceptions`]).
+//! Sources: "ARMv6-M Architecture Reference Manual" (DDI 0419) for the effect of instructions and exceptions;
+//! "Cortex-M0+ Technical Reference Manual" (DDI 0484C) for their cycles: table 3-1 and section 3.6.1. Where
+//! these give no cycles, the code that charges them states the assumption ([`exceptions`]).
 
 mod exceptions;
 mod execute;
@@ -19,7 +19,7 @@ use nvic::Nvic;
 use systick::SysTick;
 use watch::Watch;
 
-/// How much is accessed.
+/// Width of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {
     Byte,
@@ -37,7 +37,7 @@ impl Width {
     }
 }
 
-/// When something is done, and by which instruction.
+/// Time of an action, and the instruction that causes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Now {
     /// The instruction's first cycle.
@@ -46,57 +46,58 @@ pub(crate) struct Now {
     pub address: u32,
 }
 
-/// What a chip puts around the processor: memory, peripherals, pins.
+/// Parts of a chip around the processor: memory, peripherals, pins.
 pub(crate) trait Bus {
-    /// The halfword of code at an even address; `None` where there is no memory.
+    /// Returns the halfword of code at an even address; `None` where there is no memory.
     fn fetch(&mut self, address: u32) -> Option<u16>;
-    /// What is read there and the cycles of its data phase: 1 in memory, 0 at the single-cycle port, more behind a bridge.
+    /// Reads a value; also returns the cycles of its data phase: 1 in memory, 0 at the single-cycle port,
+    /// more behind a bridge.
     fn read(&mut self, address: u32, width: Width, now: Now) -> Option<(u32, u64)>;
-    /// Writes there; the cycles of its data phase.
+    /// Writes a value; returns the cycles of its data phase.
     fn write(&mut self, address: u32, value: u32, width: Width, now: Now) -> Option<u64>;
-    /// Brings the peripherals up to a cycle.
+    /// Advances the peripherals to a cycle.
     fn settle(&mut self, cycle: u64);
-    /// When a peripheral does something next by itself.
+    /// Returns the cycle of the next action of a peripheral by itself.
     fn next(&self) -> u64;
-    /// Whether a peripheral moves pins without the processor.
+    /// True if a peripheral moves pins without the processor.
     fn drives_pins(&self) -> bool;
-    /// The lines of interrupts that are high.
+    /// Returns the interrupt lines that are high.
     fn lines(&self) -> u32;
-    /// An interrupt's name.
+    /// Returns an interrupt's name.
     fn interrupt_name(&self, line: u8) -> &'static str;
-    /// What is recorded.
+    /// Returns the log.
     fn log(&mut self) -> &mut Log;
 }
 
-/// A processor at work on its bus.
+/// A processor on its bus.
 #[derive(Debug)]
 pub(crate) struct Core<B> {
-    /// What is around it.
+    /// The parts of the chip around it.
     pub bus: B,
-    /// R0 to R15; R13 is the stack pointer in use, R15 the address of the instruction that runs.
+    /// R0 to R15; R13 is the active stack pointer, R15 the address of the current instruction.
     r: [u32; 16],
-    /// The stack pointer that is not in use.
+    /// The inactive stack pointer.
     other_sp: u32,
     n: bool,
     z: bool,
     c: bool,
     v: bool,
-    /// The exception that is handled; 0 in thread mode.
+    /// The exception being handled; 0 in thread mode.
     ipsr: u32,
     primask: bool,
-    /// Thread mode uses the process stack (CONTROL, SPSEL), and is not privileged (nPRIV).
+    /// True if thread mode uses the process stack (CONTROL, SPSEL), and if it is unprivileged (nPRIV).
     process_stack: bool,
     unprivileged: bool,
     nvic: Nvic,
     systick: SysTick,
     /// The cycle at which the next instruction begins.
     now: u64,
-    /// When to settle the peripherals next.
+    /// Cycle at which to settle the peripherals next.
     next_event: u64,
     sleep: Option<Sleep>,
-    /// The event register that WFE looks at.
+    /// The event register that WFE tests.
     event: bool,
-    /// Where the last branch was.
+    /// Address of the last branch.
     came_from: u32,
     limit: u64,
     edges: usize,
@@ -104,16 +105,16 @@ pub(crate) struct Core<B> {
     watch: Watch,
 }
 
-/// What ends a sleep.
+/// Condition that ends a sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sleep {
     /// An exception that would be taken with PRIMASK clear.
     Interrupt,
-    /// That, or an event.
+    /// Such an exception, or an event.
     Event,
 }
 
-/// How a processor begins.
+/// Initial state of a processor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start {
     /// The address of its vectors.
@@ -156,7 +157,7 @@ impl<B: Bus> Core<B> {
         core
     }
 
-    /// Lets it work until something ends it: what happened, the registers R0 to R15 and xPSR as they are then, and the bus.
+    /// Runs until something ends it; returns the log, the final registers R0 to R15 and xPSR, and the bus.
     pub fn run(mut self) -> (Log, [u32; 16], u32, B) {
         self.work();
         let mut log = std::mem::take(self.bus.log());
@@ -188,14 +189,14 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// One instruction.
+    /// Executes one instruction.
     fn step(&mut self) {
         let pc = self.r[15];
         let Some(op) = self.bus.fetch(pc) else { return self.crash(Fault::NoCode) };
         self.execute(op);
     }
 
-    /// Brings the peripherals up to now and finds out when to do so again.
+    /// Advances the peripherals to the current cycle and computes the next time to do so.
     fn settle(&mut self) {
         self.bus.settle(self.now);
         self.tick();
@@ -213,21 +214,21 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// Takes over what the lines of interrupts say.
+    /// Takes over the state of the interrupt lines.
     fn pend(&mut self) {
         if self.nvic.set_lines(self.bus.lines(), self.now) {
             self.event = true;
         }
     }
 
-    /// SysTick has reached zero.
+    /// Handles SysTick having reached zero.
     fn tick(&mut self) {
         if let Some(at) = self.systick.settle(self.now) {
             self.nvic.pend(nvic::SYSTICK, at);
         }
     }
 
-    /// Asleep until something wakes it.
+    /// Sleeps until something wakes it.
     fn doze(&mut self, sleep: Sleep) {
         if self.nvic.wakes() || (sleep == Sleep::Event && std::mem::take(&mut self.event)) {
             self.sleep = None;

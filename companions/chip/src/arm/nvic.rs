@@ -1,23 +1,23 @@
-//! Which exceptions are pending, enabled and active, and which is to be taken.
+//! Pending, enabled and active exceptions, and the one to take next.
 //!
 //! Sources: ARMv6-M manual, B1.5 (the exception model) and B3.4 (the NVIC). Priorities have two bits.
 
-/// Numbers of exceptions; those of interrupt lines follow from 16 on.
+/// Numbers of exceptions; those of interrupt lines start at 16.
 pub const NMI: u8 = 2;
-/// The fault that all faults are.
+/// The fault into which all faults escalate.
 pub const HARD_FAULT: u8 = 3;
 /// Supervisor call.
 pub const SVCALL: u8 = 11;
-/// What is done later.
+/// Pendable service call, for deferred work.
 pub const PENDSV: u8 = 14;
 /// The timer of the processor.
 pub const SYSTICK: u8 = 15;
 /// The first interrupt line.
 pub const LINE: u8 = 16;
 
-/// All that is no line is always enabled.
+/// Mask of the system exceptions, which are always enabled.
 const SYSTEM: u64 = 0xffff;
-/// Above every priority that can be set.
+/// Priority of thread mode, numerically above every priority that can be set.
 const THREAD: i32 = 4;
 
 /// The controller.
@@ -32,14 +32,14 @@ pub struct Nvic {
     active: u64,
     /// Lines that are high.
     lines: u32,
-    /// Two bits each, of the exceptions from 0 on.
+    /// Priorities of the exceptions from 0 on.
     priorities: [u8; 48],
     primask: bool,
-    /// When each became pending, and was enabled.
+    /// Cycle at which each became pending and enabled.
     since: [u64; 48],
-    /// How often each was asked for while it was pending, and when it first was.
+    /// Number of further requests while each was pending, and the cycle of the first.
     lost: [(u64, u64); 48],
-    /// What is to be taken, found out at each change.
+    /// The exception to take, updated at each change.
     due: Option<u8>,
 }
 
@@ -60,7 +60,7 @@ impl Nvic {
         }
     }
 
-    /// The exception to be taken now.
+    /// Returns the exception to take now.
     pub fn due(&self) -> Option<u8> {
         self.due
     }
@@ -73,17 +73,17 @@ impl Nvic {
         }
     }
 
-    /// Of what runs, without PRIMASK.
+    /// Returns the priority of the running code, without PRIMASK.
     fn running(&self) -> i32 {
         bits(self.active).map(|e| self.priority(e)).min().unwrap_or(THREAD)
     }
 
-    /// The most urgent that is pending and enabled.
+    /// Returns the most urgent exception that is pending and enabled.
     fn first(&self) -> Option<(i32, u8)> {
         bits(self.pending & self.enabled).map(|e| (self.priority(e), e)).min()
     }
 
-    /// Whether an exception is urgent enough to interrupt what runs now.
+    /// True if an exception is urgent enough to interrupt the running code.
     pub fn can_interrupt(&self, exception: u8) -> bool {
         let masked = if self.primask { 0 } else { THREAD };
         self.priority(exception) < self.running().min(masked)
@@ -93,23 +93,23 @@ impl Nvic {
         self.due = self.first().map(|(_, e)| e).filter(|e| self.can_interrupt(*e));
     }
 
-    /// Whether WFI ends: something is pending that would be taken if PRIMASK were clear (B1.5.19).
+    /// True if WFI ends: an exception is pending that would be taken if PRIMASK were clear (B1.5.19).
     pub fn wakes(&self) -> bool {
         self.first().is_some_and(|(priority, _)| priority < self.running())
     }
 
-    /// No line can ever interrupt.
+    /// True if no line can ever interrupt.
     pub fn nothing_enabled(&self) -> bool {
         self.enabled == SYSTEM
     }
 
-    /// PRIMASK was set or cleared.
+    /// Sets or clears PRIMASK.
     pub fn set_primask(&mut self, on: bool) {
         self.primask = on;
         self.refresh();
     }
 
-    /// Asks for an exception, at a cycle.
+    /// Makes an exception pending at a cycle.
     pub fn pend(&mut self, exception: u8, cycle: u64) {
         let bit = 1 << exception;
         if self.pending & bit != 0 {
@@ -123,13 +123,14 @@ impl Nvic {
         self.refresh();
     }
 
-    /// Takes it back.
+    /// Clears a pending exception.
     pub fn unpend(&mut self, exception: u8) {
         self.pending &= !(1 << exception);
         self.pend_high_lines();
     }
 
-    /// What the lines say now: one that rises makes its interrupt pending, and one that falls does not take that back. Whether any rose.
+    /// Takes over the lines: a rising one makes its interrupt pending, a falling one does not clear it.
+    /// Returns true if any rose.
     pub fn set_lines(&mut self, lines: u32, cycle: u64) -> bool {
         let rising = lines & !self.lines;
         self.lines = lines;
@@ -146,13 +147,13 @@ impl Nvic {
         rising != 0
     }
 
-    /// A line that is still high makes its interrupt pending again, unless that is handled.
+    /// Makes the interrupt of each line that is still high pending again, unless it is being handled.
     fn pend_high_lines(&mut self) {
         self.pending |= u64::from(self.lines) << LINE & !self.active;
         self.refresh();
     }
 
-    /// An exception is taken. Since when it waited.
+    /// Begins an exception; returns the cycle since which it waited.
     pub fn begin(&mut self, exception: u8) -> u64 {
         self.active |= 1 << exception;
         self.pending &= !(1 << exception);
@@ -160,7 +161,7 @@ impl Nvic {
         self.since[usize::from(exception)]
     }
 
-    /// It is over.
+    /// Ends an exception.
     pub fn end(&mut self, exception: u8, cycle: u64) {
         self.active &= !(1 << exception);
         if u64::from(self.lines) << LINE & 1 << exception != 0 && self.pending & 1 << exception == 0 {
@@ -169,17 +170,17 @@ impl Nvic {
         self.pend_high_lines();
     }
 
-    /// Whether any exception is being handled.
+    /// True if any exception is being handled.
     pub fn is_any(&self) -> bool {
         self.active != 0
     }
 
-    /// Of all exceptions, how often each never came, and when it first did not.
+    /// Returns for all exceptions the number of lost requests, and the cycle of the first.
     pub fn lost(&self) -> [(u64, u64); 48] {
         self.lost
     }
 
-    /// ISER, ICER, ISPR and ICPR, as they are read.
+    /// Returns ISER and ICER as read.
     pub fn enabled_lines(&self) -> u32 {
         (self.enabled >> LINE) as u32
     }
@@ -188,12 +189,12 @@ impl Nvic {
         (self.pending >> LINE) as u32
     }
 
-    /// Whether a system exception is pending.
+    /// True if a system exception is pending.
     pub fn is_pending(&self, exception: u8) -> bool {
         self.pending & 1 << exception != 0
     }
 
-    /// ISER and ICER, as they are written.
+    /// Writes ISER or ICER.
     pub fn enable(&mut self, lines: u32, on: bool, cycle: u64) {
         let lines = u64::from(lines) << LINE;
         if on {
@@ -207,7 +208,7 @@ impl Nvic {
         self.refresh();
     }
 
-    /// ISPR and ICPR, as they are written.
+    /// Writes ISPR or ICPR.
     pub fn pend_lines(&mut self, lines: u32, on: bool, cycle: u64) {
         for line in bits(u64::from(lines)) {
             if on {
@@ -218,7 +219,7 @@ impl Nvic {
         }
     }
 
-    /// Four priorities of a register, from an exception on.
+    /// Returns the four priorities of a register, from an exception on.
     pub fn priorities(&self, from: u8) -> u32 {
         (0..4).map(|n| u32::from(self.priorities[usize::from(from + n)]) << (8 * u32::from(n) + 6)).sum()
     }
@@ -230,13 +231,13 @@ impl Nvic {
         self.refresh();
     }
 
-    /// The exception that comes first, for ICSR; 0 if none does.
+    /// Returns the first pending exception, for ICSR; 0 if there is none.
     pub fn first_pending(&self) -> u8 {
         self.first().map_or(0, |(_, exception)| exception)
     }
 }
 
-/// The numbers of the bits that are set.
+/// Returns the numbers of the set bits.
 fn bits(mut word: u64) -> impl Iterator<Item = u8> {
     std::iter::from_fn(move || {
         let bit = word.trailing_zeros();

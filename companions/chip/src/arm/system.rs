@@ -18,13 +18,13 @@ impl<B: Bus> Core<B> {
         self.nvic.sleep_control & SLEEP_ON_EXIT != 0
     }
 
-    /// CPSID and CPSIE.
+    /// Executes CPSID or CPSIE.
     pub(super) fn change_primask(&mut self, on: bool) {
         self.over(1);
         self.set_primask(on, 2);
     }
 
-    /// PRIMASK is what it becomes with the end of an instruction, so many bytes back.
+    /// Sets PRIMASK at the end of an instruction, whose address is `back` bytes back.
     fn set_primask(&mut self, on: bool, back: u32) {
         if self.is_unprivileged() || self.primask == on {
             return;
@@ -60,7 +60,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// What is in a register goes to a special one; the instruction is over by then.
+    /// Writes a special register; the instruction is over by then.
     pub(super) fn write_special(&mut self, which: u16, value: u32) {
         match which {
             0..=3 => self.set_flags(value),
@@ -84,7 +84,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// A register of the system control space.
+    /// Reads a register of the system control space.
     pub(super) fn read_system(&mut self, address: u32) -> u32 {
         match address & 0xfff {
             register @ (0x10 | 0x14 | 0x18 | 0x1c) if is_control(address) => {
@@ -118,7 +118,7 @@ impl<B: Bus> Core<B> {
     }
 
     pub(super) fn write_system(&mut self, address: u32, value: u32) {
-        // With the end of the store; what it waits for is settled then.
+        // The write takes effect at the end of the store; pending events are settled then.
         let at = self.now + 2;
         match address & 0xfff {
             register @ (0x10 | 0x14 | 0x18) if is_control(address) => {
@@ -149,7 +149,7 @@ impl<B: Bus> Core<B> {
             // SYSRESETREQ, with its key.
             0xd0c if value >> 16 == 0x05fa && value & 4 != 0 => self.crash(Fault::Reset),
             0xd10 => self.nvic.sleep_control = value & 0x16,
-            // SVCall alone has a priority in the first, PendSV and SysTick in the second.
+            // The first has a priority for SVCall only, the second for PendSV and SysTick.
             0xd1c => self.nvic.set_priorities(8, value & 0xff00_0000),
             0xd20 => self.nvic.set_priorities(12, value & 0xffff_0000),
             _ => {}
@@ -157,7 +157,7 @@ impl<B: Bus> Core<B> {
         self.next_event = self.now;
     }
 
-    /// The stack grew.
+    /// Records a growing stack.
     pub(super) fn grew(&mut self) {
         if self.watch.is_deeper(self.r[13])
             && !(self.process_stack && self.ipsr == 0)
@@ -167,7 +167,7 @@ impl<B: Bus> Core<B> {
         }
     }
 
-    /// The firmware set the stack pointer; `frame` where a function makes room for its variables.
+    /// Records a new stack pointer; `frame` is true if a function makes room for its variables.
     pub(super) fn stack_set(&mut self, frame: bool) {
         if self.process_stack && self.ipsr == 0 {
             return;
@@ -178,7 +178,7 @@ impl<B: Bus> Core<B> {
     }
 }
 
-/// Whether it lies in the page of the system control space, where SysTick is too.
+/// True if an address lies in the page of the system control space, which includes SysTick.
 const fn is_control(address: u32) -> bool {
     address >> 12 == 0xe_000e
 }

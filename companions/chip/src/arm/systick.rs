@@ -1,15 +1,15 @@
 //! SysTick, the timer of the processor (ARMv6-M manual, B3.3): 24 bits, counting down.
 
-/// The timer, in cycles of the processor (CLKSOURCE 1). With the external reference (0) it counts every so many.
+/// The timer, in processor cycles (CLKSOURCE 1). With the external reference (0) it counts every `reference` cycles.
 #[derive(Debug, Default)]
 pub struct SysTick {
     control: u32,
     reload: u32,
-    /// The cycle at which it was or will be zero: the value now follows from it.
+    /// The cycle at which it was or will be zero: its value follows from this.
     zero_at: u64,
-    /// The value where it stands.
+    /// Its value while it is stopped.
     stopped: u32,
-    /// It has been zero since COUNTFLAG was read.
+    /// True if it has been zero since COUNTFLAG was read.
     flag: bool,
     /// Cycles of a count of the external reference.
     pub reference: u64,
@@ -28,7 +28,7 @@ impl SysTick {
         self.control & ENABLE != 0
     }
 
-    /// When it is zero next; never if that does not matter to anybody.
+    /// Returns the cycle at which it is zero next; `u64::MAX` if it never is.
     pub fn next(&self) -> u64 {
         if self.runs() && (self.reload != 0 || self.zero_at != 0) && self.zero_at != u64::MAX {
             self.zero_at
@@ -37,7 +37,7 @@ impl SysTick {
         }
     }
 
-    /// Brings it up to a cycle: when it interrupted last, if it did.
+    /// Advances it to a cycle; returns the cycle of its last interrupt, if there was one.
     pub fn settle(&mut self, now: u64) -> Option<u64> {
         let mut interrupted = None;
         while self.next() <= now {
@@ -46,7 +46,7 @@ impl SysTick {
             if self.control & TICKINT != 0 {
                 interrupted = Some(at);
             }
-            // With the next count it holds the reload value again: a period is one count more.
+            // With the next count it has the reload value again: a period is one count more.
             self.zero_at = match self.reload {
                 0 => u64::MAX,
                 reload => at + (u64::from(reload) + 1) * self.step(),
@@ -65,7 +65,7 @@ impl SysTick {
         }
     }
 
-    /// CSR, RVR, CVR and CALIB, as they are read.
+    /// Reads CSR, RVR, CVR or CALIB.
     pub fn read(&mut self, register: u32, now: u64) -> u32 {
         match register {
             0x10 => self.control | u32::from(std::mem::take(&mut self.flag)) << 16,
@@ -97,7 +97,7 @@ impl SysTick {
         }
     }
 
-    /// It counts from where it stands; from zero, it takes the reload value with the next count.
+    /// Counts from its current value; from zero, it takes the reload value with the next count.
     fn start(&mut self, now: u64) {
         let counts = match self.stopped {
             0 => u64::from(self.reload) + 1,

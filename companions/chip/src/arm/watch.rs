@@ -1,20 +1,20 @@
-//! What is written down about exceptions, locks and the stack while the firmware runs.
+//! Records of exceptions, locks and the stack while the firmware runs.
 
 use crate::handlers::Handlers;
 use crate::log::{Entry, Finding, Log, Rest, Stack, Stop};
 
-/// What is being watched.
+/// State of the records.
 #[derive(Debug)]
 pub struct Watch {
     handlers: Handlers,
     tell_entries: bool,
-    /// They have been on.
+    /// True if interrupts have been on.
     were_on: bool,
     woke: bool,
-    /// Where the main stack begins.
+    /// Start address of the main stack.
     top: u32,
     variables_end: Option<u32>,
-    /// The stack in use is the main one, not a thread's own.
+    /// True if the main stack is in use, not a thread's own.
     on_main_stack: bool,
     lowest: u32,
 }
@@ -33,9 +33,9 @@ impl Watch {
         }
     }
 
-    /// A handler is entered, `latency` after its exception was pending: whether that ended a sleep.
+    /// Records the entry of a handler, `latency` after its exception was pending; returns true if that ended a sleep.
     pub fn entered(&mut self, entry: Entry, latency: u64, handler: u32, log: &mut Log) -> bool {
-        // The processor itself keeps the stacks of threads and handlers apart.
+        // The processor itself separates the stacks of threads and handlers.
         self.handlers.entered(entry.vector, entry.cycle, latency, (handler, 0));
         log.entries += 1;
         self.were_on = true;
@@ -45,12 +45,12 @@ impl Watch {
         std::mem::take(&mut self.woke)
     }
 
-    /// A handler ends with the moment `end`.
+    /// Records the end of a handler at the moment `end`.
     pub fn left(&mut self, end: u64) {
         self.handlers.left(end, 0);
     }
 
-    /// Interrupts were turned off (at its end) or on by an instruction at `address`.
+    /// Records that an instruction at `address` turned interrupts off (at its end) or on.
     pub fn switched(&mut self, on: bool, cycle: u64, address: u32) {
         if on {
             self.were_on = true;
@@ -60,7 +60,7 @@ impl Watch {
         }
     }
 
-    /// It sleeps: with interrupts off, whatever comes ends the sleep all the same.
+    /// Records a sleep: with interrupts off, any interrupt still ends it.
     pub fn asleep(&mut self, primask: bool, cycle: u64, address: u32) {
         self.woke = false;
         if primask {
@@ -68,7 +68,7 @@ impl Watch {
         }
     }
 
-    /// It goes on.
+    /// Records the end of a sleep.
     pub fn awake(&mut self, primask: bool, cycle: u64, address: u32) {
         self.woke = true;
         if primask && self.were_on {
@@ -76,12 +76,12 @@ impl Watch {
         }
     }
 
-    /// Whether the stack is deeper than ever.
+    /// True if the stack is deeper than ever before.
     pub fn is_deeper(&self, sp: u32) -> bool {
         sp < self.lowest
     }
 
-    /// The stack grew.
+    /// Records a growing stack; returns a finding if it reaches the variables.
     pub fn grew(&mut self, sp: u32, cycle: u64, address: u32) -> Option<Finding> {
         if !self.on_main_stack {
             return None;
@@ -91,7 +91,7 @@ impl Watch {
         Some(Finding::StackOverflow { cycle, address, bytes: end - sp })
     }
 
-    /// The firmware set the stack pointer: to the main stack, which begins where it is highest, or to a thread's own.
+    /// Records a new stack pointer: to the main stack, which begins at its highest value, or to a thread's own.
     pub fn stack_set(&mut self, sp: u32, frame: bool, cycle: u64, address: u32) -> Option<Finding> {
         if self.variables_end.is_none_or(|end| sp >= end) {
             if sp > self.top {
@@ -108,7 +108,7 @@ impl Watch {
         }
     }
 
-    /// Writes it into the log.
+    /// Writes the records into the log.
     pub fn finish(
         &mut self,
         log: &mut Log,

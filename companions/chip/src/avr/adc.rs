@@ -1,4 +1,4 @@
-//! The analog-to-digital converter: its times; what it measures is not known here, and 0 is read.
+//! The analog-to-digital converter: its timing only; it always reads 0.
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapter 24 "Analog-to-Digital Converter", table 24-1.
 
@@ -6,15 +6,15 @@ use super::io::Io;
 use super::sources::Id;
 use crate::log::Finding;
 
-/// The converter at work: ADCSRA is byte `status`.
+/// The converter: ADCSRA is byte `status`.
 #[derive(Debug, Clone)]
 pub struct Adc {
     status: u16,
-    /// ADCSRB, whose lowest bits choose what starts a conversion; 0 is free running, the only one of the ATmega128.
+    /// ADCSRB, whose lowest bits select the trigger of a conversion; 0 is free running, the only mode of the ATmega128.
     trigger: Option<u16>,
     done: Id,
     ends: Option<u64>,
-    /// The first conversion after it was switched on takes longer.
+    /// True if the next conversion is the first after switching on, which takes longer.
     first: bool,
 }
 
@@ -24,12 +24,12 @@ const ADATE: u8 = 0x20;
 const ADIF: u8 = 0x10;
 
 impl Adc {
-    /// At reset.
+    /// Creates the converter at reset.
     pub fn new(status: u16, trigger: Option<u16>, done: Id) -> Self {
         Adc { status, trigger, done, ends: None, first: true }
     }
 
-    /// The firmware writes ADCSRA.
+    /// Handles a write of ADCSRA.
     pub fn write(&mut self, value: u8, io: &mut Io) {
         let before = io.byte(self.status);
         let running = before & ADSC & if value & ADEN == 0 { 0 } else { ADSC };
@@ -55,7 +55,7 @@ impl Adc {
         self.ends = Some(start + clocks * divider);
     }
 
-    /// When to settle next, a cycle.
+    /// Returns the cycle at which to settle next.
     pub fn next(&self) -> u64 {
         self.ends.unwrap_or(u64::MAX)
     }

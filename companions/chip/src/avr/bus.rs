@@ -4,7 +4,7 @@ use super::map::Unit;
 use super::{Avr, flag, timer};
 use crate::log::Finding;
 
-/// Four cycles may pass between the two writes that change the clock's divider (section 9.12.2).
+/// Most cycles between the two writes that change the clock's divider (section 9.12.2).
 const DIVIDER_SEQUENCE: u64 = 4;
 
 impl Avr {
@@ -121,7 +121,7 @@ impl Avr {
                 self.pins_written();
             }
             Unit::Pin(port) => {
-                // Writing a one toggles, but on the ATmega128 (section 14.2.2).
+                // Writing a one toggles, except on the ATmega128 (section 14.2.2).
                 if self.chip.family == super::chips::Family::Newer {
                     self.io.set_out(port, self.io.ports.out(port) ^ value);
                     self.pins_written();
@@ -203,7 +203,7 @@ impl Avr {
         }
     }
 
-    /// GTCCR, on the ATmega128 SFIOR: resets the prescalers, and holds them as long as TSM is set.
+    /// Writes GTCCR, on the ATmega128 SFIOR: resets the prescalers, and stops them as long as TSM is set.
     fn write_prescaler(&mut self, address: u16, value: u8) {
         const TSM: u8 = 0x80;
         let before = self.io.byte(address);
@@ -222,7 +222,7 @@ impl Avr {
         self.io.set_byte(address, if value & TSM != 0 { value & 0x83 } else { 0 });
     }
 
-    /// The bit of ASSR that says that a register of a timer on a watch crystal is busy.
+    /// Returns the bit of ASSR that marks a register of a timer on a watch crystal as busy.
     fn busy_bit(&self, reg: timer::Reg) -> u8 {
         match (reg, self.chip.family == super::chips::Family::Newer) {
             (timer::Reg::Count, true) => 0x10,
@@ -236,7 +236,8 @@ impl Avr {
         }
     }
 
-    /// SBI and CBI: of flags and pins, only the one bit is written (section 14.4.2 and the note of the register summary).
+    /// Executes SBI and CBI: for flags and pins, only the one bit is written (section 14.4.2 and the note of
+    /// the register summary).
     pub(super) fn write_bit(&mut self, address: u16, bit: u8, on: bool) {
         let mask = 1 << bit;
         let value = match self.units[usize::from(address)] {
@@ -255,7 +256,7 @@ impl Avr {
         self.write(address, value);
     }
 
-    /// A write changed pins: something may look at them, and the wanted number of edges may be there.
+    /// Handles a write that changed pins: a part may depend on them, and the requested number of edges may be reached.
     fn pins_written(&mut self) {
         if !self.io.ports.changes.is_empty() {
             self.pins_changed();
@@ -278,7 +279,7 @@ impl Avr {
         self.stack_is_over(over);
     }
 
-    /// SREG as a whole.
+    /// Sets SREG as a whole.
     pub(super) fn set_status(&mut self, value: u8) {
         let changed = self.sreg ^ value;
         self.sreg = value;
@@ -288,8 +289,9 @@ impl Avr {
         }
     }
 
-    /// The I bit changed by an instruction that began at a cycle: where it was set, one more runs before any interrupt. (That it is so for every
-    /// such instruction, not for SEI alone, is what every function of avr-gcc that moves the stack pointer rests on.)
+    /// Handles a change of the I bit by an instruction that began at a cycle: after setting it, one more
+    /// instruction runs before any interrupt. (Every function of avr-gcc that moves the stack pointer relies
+    /// on this for all such instructions, not only SEI.)
     pub(super) fn interrupts_switched(&mut self, begin: u64) {
         let on = self.sreg & 1 << flag::I != 0;
         self.hold |= on;
@@ -300,7 +302,7 @@ impl Avr {
         }
     }
 
-    /// Interrupts are on again: of a counter whose overflow waited nobody looked at the flag.
+    /// Handles interrupts being enabled again, for a counter whose pending overflow flag was not read.
     pub(super) fn overflow_unseen(&mut self) {
         if let Some((timer, cycle, address)) = self.unseen.take() {
             self.io.log.find(Finding::OverflowUnseen { timer, cycle, address, times: 1 });

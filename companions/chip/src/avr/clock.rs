@@ -1,7 +1,7 @@
 //! Two kinds of time: cycles of the processor, which peripherals count, and periods of the oscillator, which go on while the
 //! processor's clock is divided or stopped.
 
-/// The processor's clock and what it is made from.
+/// The processor's clock and its sources.
 #[derive(Debug, Clone)]
 pub struct Clock {
     /// Cycles of the processor since reset; none pass while a deep sleep stops its clock.
@@ -14,22 +14,22 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// At reset.
+    /// Creates the clock at reset.
     pub fn new(hz: u32) -> Self {
         Clock { now: 0, hz, wall_base: 0, base: 0, divider: 1 }
     }
 
-    /// The oscillator's periods until a cycle from the present on, or one not long ago.
+    /// Returns the oscillator's periods until a cycle from now on, or a recent one.
     pub fn wall_at(&self, cycle: u64) -> u64 {
         (self.wall_base + cycle * self.divider).wrapping_sub(self.base * self.divider)
     }
 
-    /// The oscillator's periods until now.
+    /// Returns the oscillator's periods until now.
     pub fn wall(&self) -> u64 {
         self.wall_at(self.now)
     }
 
-    /// The first cycle that does not begin before a moment.
+    /// Returns the first cycle that does not begin before a moment.
     pub fn cycle_at(&self, wall: u64) -> u64 {
         match wall.checked_sub(self.wall_base) {
             Some(_) if wall == u64::MAX => u64::MAX,
@@ -38,14 +38,14 @@ impl Clock {
         }
     }
 
-    /// From now on the processor's clock is the oscillator's divided by this.
+    /// Divides the oscillator's clock by this for the processor, from now on.
     pub fn divide(&mut self, divider: u64) {
         self.wall_base = self.wall();
         self.base = self.now;
         self.divider = divider;
     }
 
-    /// The processor's clock stood still until this moment.
+    /// Ends a stop of the processor's clock at this moment.
     pub fn stopped_until(&mut self, wall: u64) {
         self.wall_base = wall.max(self.wall());
         self.base = self.now;

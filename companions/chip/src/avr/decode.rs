@@ -2,8 +2,8 @@
 //!
 //! Source: "AVR Instruction Set Manual" (DS40002198), section 5.
 
-/// What an instruction does. The letters after the name of those that reach memory are the pointer, and what happens to
-/// it: `P` afterwards plus one, `M` before minus one, `Q` a displacement.
+/// Operation of an instruction. The letters after the name of a memory access are the pointer and its change:
+/// `P` adds one afterwards, `M` subtracts one before, `Q` adds a displacement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[rustfmt::skip]
 pub enum Kind {
@@ -24,19 +24,19 @@ pub enum Kind {
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
-    /// What it does.
+    /// The operation.
     pub kind: Kind,
     /// Destination register, or a flag's number.
     pub d: u8,
     /// Source register, or a bit's number.
     pub r: u8,
-    /// Words it takes.
+    /// Length in words.
     pub words: u8,
-    /// A constant: an address, a displacement, an immediate value, or how far to jump.
+    /// A constant: an address, a displacement, an immediate value, or the distance of a jump.
     pub k: i32,
 }
 
-/// Decodes the instruction that begins with `word`, `next` being the word after it.
+/// Decodes the instruction that begins with `word`; `next` is the following word.
 pub fn decode(word: u16, next: u16) -> Op {
     use Kind as K;
     let d5 = (word >> 4 & 0x1f) as u8;
@@ -109,7 +109,7 @@ pub fn decode(word: u16, next: u16) -> Op {
     }
 }
 
-/// The words that begin with 1001.
+/// Decodes the words that begin with 1001.
 fn decode_9(word: u16, next: u16, d5: u8, r5: u8) -> Op {
     use Kind as K;
     let op = |kind, d, r, k| Op { kind, d, r, words: 1, k };
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!((op.kind, op.d, op.r, op.k), (kind, d, r, k), "{word:04x}");
     }
 
-    /// What avr-as makes of these lines.
+    /// Output of avr-as for these lines.
     #[test]
     fn instructions_are_what_the_assembler_wrote() {
         is(0x0fff, 0, Kind::Add, 31, 31, 0); // add r31, r31

@@ -6,7 +6,7 @@ use super::io::Io;
 use super::sources::Id;
 use crate::Image;
 
-/// What a register of it is.
+/// A register of the EEPROM.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reg {
     /// EECR.
@@ -19,7 +19,7 @@ pub enum Reg {
     AddressHigh,
 }
 
-/// Its bytes and what it does.
+/// Contents and state of the EEPROM.
 #[derive(Debug, Clone)]
 pub struct Eeprom {
     bytes: Vec<u8>,
@@ -37,7 +37,7 @@ const EEPE: u8 = 0x02;
 const EERE: u8 = 0x01;
 
 impl Eeprom {
-    /// As the image says, else erased.
+    /// Creates it with the image's contents; the rest is erased.
     pub fn new(size: u32, ready: Id, image: &Image) -> Self {
         let mut bytes = vec![0xff; size as usize];
         for (address, part) in &image.eeprom {
@@ -48,7 +48,7 @@ impl Eeprom {
         Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0 }
     }
 
-    /// The firmware reads a register.
+    /// Handles a read of a register.
     pub fn read(&self, reg: Reg) -> u8 {
         match reg {
             Reg::Control => self.control,
@@ -58,7 +58,7 @@ impl Eeprom {
         }
     }
 
-    /// The firmware writes a register; tells how many cycles the processor is halted.
+    /// Handles a write of a register; returns the cycles for which the processor is halted.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) -> u64 {
         match reg {
             Reg::Data => self.data = value,
@@ -96,8 +96,8 @@ impl Eeprom {
         halted
     }
 
-    /// It interrupts as long as it is ready. Its enable bit is kept in byte 1 of the data space, its flag in byte 0: both
-    /// lie where the processor's registers are, and are seen by nobody else.
+    /// Interrupts as long as it is ready. Its enable bit is kept in byte 1 of the data space, its flag in
+    /// byte 0: these are addresses of the processor's registers, and nothing else reads them here.
     fn interrupt(&self, io: &mut Io) {
         io.set_byte(1, self.control & EERIE);
         io.refresh();
@@ -108,7 +108,7 @@ impl Eeprom {
         }
     }
 
-    /// When to settle next, a cycle.
+    /// Returns the cycle at which to settle next.
     pub fn next(&self) -> u64 {
         if self.control & EEPE != 0 { self.busy_until } else { u64::MAX }
     }

@@ -1,4 +1,4 @@
-//! What each instruction does, and how many cycles it takes.
+//! Instructions and their cycles.
 //!
 //! Source: "AVR Instruction Set Manual" (DS40002198), columns AVRe and AVRxt.
 
@@ -11,7 +11,7 @@ use crate::log::Fault;
 /// Cycles that differ between kinds of AVR processors.
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
-    /// More for each call, return and interrupt where addresses have three bytes.
+    /// Additional cycles of each call, return and interrupt with addresses of three bytes.
     pub wide: u64,
     /// CALL.
     pub call: u64,
@@ -49,7 +49,7 @@ impl Avr {
         self.sreg = self.sreg & !(1 << flag) | u8::from(on) << flag;
     }
 
-    /// N, Z, V and S of a result.
+    /// Sets N, Z, V and S from a result.
     fn set_nzvs(&mut self, result: u8, overflow: bool) {
         let negative = result & 0x80 != 0;
         let bits = u8::from(result == 0) << flag::Z
@@ -76,7 +76,7 @@ impl Avr {
         result
     }
 
-    /// Subtraction with carry leaves Z as it is where the result is 0: of a longer number the rest decides.
+    /// Subtracts with carry and leaves Z unchanged if the result is 0: the other bytes of a longer number decide.
     fn subtract_on(&mut self, a: u8, b: u8) -> u8 {
         let was_zero = self.is(flag::Z);
         let result = self.subtract(a, b, self.is(flag::C));
@@ -89,7 +89,7 @@ impl Avr {
         self.set_nzvs(result, false);
     }
 
-    /// Flags of LSR, ROR and ASR.
+    /// Sets the flags of LSR, ROR and ASR.
     fn shifted(&mut self, d: usize, result: u8) {
         let carry = self.registers[d] & 1 != 0;
         self.registers[d] = result;
@@ -104,7 +104,7 @@ impl Avr {
         2
     }
 
-    /// Two signed or unsigned factors.
+    /// Returns two signed or unsigned factors.
     fn factors(&self, op: Op, signed: (bool, bool)) -> (i32, i32) {
         let read = |r: u8, signed| {
             let value = self.registers[usize::from(r)];
@@ -125,16 +125,16 @@ impl Avr {
         self.multiplied(product << 1, product & 0x8000 != 0)
     }
 
-    /// Reads a byte with the beginning of the instruction's last cycle; returns the cycles that are left. With it and
-    /// [`Avr::store_late`] a timer's counter reads as people read it on an ATmega328P right after it was written, started or
-    /// stopped (avr8js, issues 36, 40, 41 and 72). For other registers the same is assumed.
+    /// Reads a byte at the beginning of the instruction's last cycle; returns the remaining cycles. With this
+    /// and [`Avr::store_late`], a timer's counter that was just written, started or stopped reads as observed
+    /// on an ATmega328P (avr8js, issues 36, 40, 41 and 72). The same is assumed for other registers.
     fn load_late(&mut self, d: u8, address: u16, cycles: u64) -> u64 {
         self.io.clock.now += cycles - 1;
         self.registers[usize::from(d & 31)] = self.load(address);
         1
     }
 
-    /// Writes a byte with the end of the instruction's last cycle; returns the cycles that are left: none.
+    /// Writes a byte at the end of the instruction's last cycle; returns the remaining cycles: none.
     fn store_late(&mut self, address: u16, value: u8, cycles: u64) -> u64 {
         self.io.clock.now += cycles;
         self.store(address, value);
@@ -159,7 +159,7 @@ impl Avr {
         self.store_late(address, value, self.timing.store)
     }
 
-    /// Reads flash: by Z, or with RAMPZ above it; `step` adds one to the whole.
+    /// Reads flash: by Z, or with RAMPZ above it; `step` adds one to the whole address.
     fn load_flash(&mut self, op: Op, extended: bool, step: bool) -> u64 {
         let high = if extended { u32::from(self.io.byte(RAMPZ)) << 16 } else { 0 };
         let address = high | u32::from(self.pair(Z));
@@ -174,7 +174,7 @@ impl Avr {
         3
     }
 
-    /// XCH, LAS, LAC, LAT.
+    /// Executes XCH, LAS, LAC or LAT.
     fn exchange(&mut self, op: Op, change: fn(u8, u8) -> u8) -> u64 {
         let address = self.pair(Z);
         let (memory, register) = (self.load(address), self.registers[usize::from(op.d)]);
@@ -196,7 +196,7 @@ impl Avr {
         (i64::from(self.pc) + 1 + i64::from(op.k)).rem_euclid(i64::from(words)) as u32
     }
 
-    /// The address in Z, with EIND above it.
+    /// Returns the address in Z, with EIND above it.
     fn indirect(&self, extended: bool) -> u32 {
         let high = if extended { u32::from(self.io.byte(EIND)) << 16 } else { 0 };
         high | u32::from(self.pair(Z))
@@ -207,7 +207,7 @@ impl Avr {
         self.go_to(address);
     }
 
-    /// Leaves the next instruction out: a cycle for each of its words.
+    /// Skips the next instruction: one cycle for each of its words.
     fn skip_if(&mut self, condition: bool) -> u64 {
         if !condition {
             return 1;
@@ -227,12 +227,12 @@ impl Avr {
         2
     }
 
-    /// Where the register of an IN, OUT, SBI and so on is.
+    /// Returns the address of the register of an IN, OUT, SBI and so on.
     fn io_address(op: Op) -> u16 {
         op.k as u16 + 0x20
     }
 
-    /// One instruction; time passes at its end, but for what reaches registers of peripherals.
+    /// Executes one instruction; time passes at its end, except for accesses to registers of peripherals.
     #[inline]
     pub(super) fn execute(&mut self, op: Op) {
         let cycles = match op.kind {
@@ -291,7 +291,7 @@ impl Avr {
         self.io.clock.now += cycles;
     }
 
-    /// Instructions after which the next one follows.
+    /// Executes instructions that continue with the next one.
     #[inline]
     fn execute_in_order(&mut self, op: Op) -> u64 {
         let (d, r, k8) = (usize::from(op.d & 31), usize::from(op.r & 31), op.k as u8);
@@ -391,7 +391,7 @@ impl Avr {
         self.set(flag::Z, result == 0);
     }
 
-    /// Instructions that reach memory, registers of peripherals, or more than the processor.
+    /// Executes instructions that access memory or registers of peripherals, or affect more than the processor.
     fn access_memory(&mut self, op: Op, d: usize, a: u8) -> u64 {
         const BACK: u16 = u16::MAX;
         match op.kind {
@@ -474,6 +474,6 @@ impl Avr {
     }
 }
 
-/// What extends Z, of reading flash and of calls.
+/// Extensions of Z, for reading flash and for calls.
 const RAMPZ: u16 = 0x5b;
 const EIND: u16 = 0x5c;

@@ -1,7 +1,7 @@
 //! Interrupts of pins: INTn and PCINTn.
 //!
-//! Source: ATmega328P data sheet (DS40002061), chapter 13 "External Interrupts". Figure 13-1 shows a pin change set its flag three cycles
-//! after it; for INTn the data sheet gives no figure, the same is assumed.
+//! Source: ATmega328P data sheet (DS40002061), chapter 13 "External Interrupts". In figure 13-1 a pin change
+//! sets its flag three cycles later; the data sheet gives no figure for INTn, where the same is assumed.
 
 use super::io::Io;
 use super::sources::Id;
@@ -14,9 +14,9 @@ pub struct Int {
     pub id: Id,
     /// Its pin.
     pub pin: Pin,
-    /// Whether it sees edges without a clock.
+    /// True if it detects edges without a clock.
     pub asynchronous: bool,
-    /// Where its two sense bits lie: a register's address and the lower bit's number.
+    /// Position of its two sense bits: a register's address and the lower bit's number.
     pub sense: (u16, u8),
 }
 
@@ -31,14 +31,14 @@ pub struct PinChange {
     pub mask: u16,
 }
 
-/// All of a chip.
+/// External interrupts of a chip.
 #[derive(Debug, Clone, Default)]
 pub struct External {
     /// INT0 and on.
     pub ints: Vec<Int>,
     /// PCINT0 and on.
     pub changes: Vec<PinChange>,
-    /// Flags that the synchroniser will set, and when.
+    /// Flags that the synchroniser will set, each with its cycle.
     pub coming: Vec<(u64, Id)>,
 }
 
@@ -46,7 +46,7 @@ pub struct External {
 const LATE: u64 = 3;
 
 impl External {
-    /// The pins that may interrupt.
+    /// Returns the pins that may interrupt.
     pub fn pins(&self) -> Vec<Pin> {
         let changes = self.changes.iter().flat_map(|c| c.pins.iter().flatten().copied());
         self.ints.iter().map(|i| i.pin).chain(changes).collect()
@@ -56,12 +56,12 @@ impl External {
         io.byte(int.sense.0) >> int.sense.1 & 3
     }
 
-    /// A pin changed.
+    /// Handles a change of a pin.
     pub fn pin_changed(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
         let mut seen = Vec::new();
         for int in self.ints.iter().filter(|int| int.pin == pin) {
             match (Self::sense(int, io), high) {
-                // Edges need the clock that a deep sleep stops, but those of INT3 to 0 of the larger chips.
+                // Edges need the clock that a deep sleep stops, except for INT3 to 0 of the larger chips.
                 (1..=3, _) if io.frozen && !int.asynchronous => {}
                 (1, _) | (2, false) | (3, true) => seen.push(int.id),
                 (0, false) => io.raise(int.id, cycle),
@@ -77,7 +77,7 @@ impl External {
             }
         }
         for id in seen {
-            // An edge that is seen without a clock does not wait for it.
+            // An edge that is detected without a clock does not wait for it.
             match io.frozen {
                 true => io.raise(id, cycle),
                 false => self.coming.push((cycle + LATE, id)),
@@ -85,12 +85,12 @@ impl External {
         }
     }
 
-    /// When the synchroniser sets its next flag, a cycle.
+    /// Returns the cycle at which the synchroniser sets its next flag.
     pub fn next(&self) -> u64 {
         self.coming.iter().map(|(cycle, _)| *cycle).min().unwrap_or(u64::MAX)
     }
 
-    /// Sets the flags whose time has come. In a deep sleep none waits for the clock that has stopped.
+    /// Sets the flags whose time has come. In a deep sleep none waits for the stopped clock.
     pub fn settle(&mut self, io: &mut Io) {
         let now = if io.frozen { u64::MAX } else { io.clock.now };
         for (cycle, id) in self.coming.extract_if(.., |(cycle, _)| *cycle <= now) {
@@ -98,13 +98,13 @@ impl External {
         }
     }
 
-    /// The chip was reset, or an INTn is to look for something else: edges on their way are dropped.
+    /// Drops edges on their way, after a reset or a change of the sense bits of an INTn.
     pub fn forget(&mut self, which: impl Fn(&Int) -> bool) {
         let dropped: Vec<Id> = self.ints.iter().filter(|int| which(int)).map(|int| int.id).collect();
         self.coming.retain(|(_, id)| !dropped.contains(id));
     }
 
-    /// A low level interrupts as long as it lasts: called where it may begin to matter.
+    /// Interrupts on a low level as long as it lasts: called when it may begin to matter.
     pub fn look(&self, io: &mut Io) {
         for int in &self.ints {
             if Self::sense(int, io) == 0 && io.is_enabled(int.id) && !io.ports.level(int.pin) {
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use crate::avr::sources::{Source, Sources};
 
-    /// An edge that is on its way when another one is asked for, or when the chip is reset, does nothing.
+    /// An edge on its way is dropped by a change of the sense bits, and by a reset.
     #[test]
     fn an_edge_on_its_way_is_dropped_by_a_change() {
         let sources = Sources::new(vec![

@@ -1,4 +1,4 @@
-//! Entering handlers and leaving them.
+//! Entry to handlers, and return from them.
 
 use jitterlab_model::firmware::Part;
 
@@ -7,18 +7,18 @@ use super::{Avr, chips, flag};
 use crate::log::{Entry, Finding};
 
 impl Avr {
-    /// Cycles of the datasheets' shortest interrupt response, and what sleep adds to it: 4, with addresses of three bytes 5
-    /// (ATmega328P, section 7.7.1; ATmega2560, section 7.8.1).
+    /// Returns the cycles of the shortest interrupt response, which sleep adds once more: 4, or 5 with
+    /// addresses of three bytes (ATmega328P, section 7.7.1; ATmega2560, section 7.8.1).
     fn entry_cycles(&self) -> u64 {
         if self.chip.wide_pc() { 5 } else { 4 }
     }
 
-    /// The pending interrupt with the lowest vector begins.
+    /// Enters the pending interrupt with the lowest vector.
     pub(super) fn enter(&mut self) {
         self.enter_from(false);
     }
 
-    /// The same, from sleep or not.
+    /// Enters it, from sleep or not.
     pub(super) fn enter_from(&mut self, asleep: bool) {
         let vector = self.io.sources.pending().trailing_zeros() as u8;
         let wall = self.io.clock.wall();
@@ -46,7 +46,7 @@ impl Avr {
         }
     }
 
-    /// Where the next instruction leads, in words: a vector is a jump to its handler.
+    /// Returns the target of the next instruction, in words: a vector is a jump to its handler.
     fn jump_target(&self) -> u32 {
         match self.code.get(self.pc as usize) {
             Some(op) if op.kind == Kind::Jmp => op.k as u32,
@@ -55,19 +55,19 @@ impl Avr {
         }
     }
 
-    /// The firmware uses what is not simulated.
+    /// Records that the firmware uses a part that is not simulated.
     pub(super) fn not_simulated(&mut self, part: Part) {
         let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
         self.io.log.find(Finding::NotSimulated { part, cycle, address });
     }
 
-    /// Address 0 is reached without a reset.
+    /// Records that address 0 is reached without a reset.
     pub(super) fn restarted(&mut self) {
         let (cycle, vector) = (self.io.clock.wall(), self.watch.handlers.running());
         self.io.log.find(Finding::Restarted { cycle, vector, times: 1 });
     }
 
-    /// A byte onto the stack.
+    /// Pushes a byte onto the stack.
     pub(super) fn push(&mut self, value: u8) {
         self.store(self.sp, value);
         self.sp = self.sp.wrapping_sub(1);
@@ -77,7 +77,7 @@ impl Avr {
         }
     }
 
-    /// The stack grew into the variables by so many bytes.
+    /// Records that the stack grew into the variables by this many bytes.
     pub(super) fn stack_is_over(&mut self, bytes: Option<u16>) {
         if let Some(bytes) = bytes {
             let (cycle, address, bytes) = (self.io.clock.wall(), self.pc * 2, u32::from(bytes));
@@ -85,13 +85,13 @@ impl Avr {
         }
     }
 
-    /// A byte from the stack.
+    /// Pops a byte from the stack.
     pub(super) fn pop(&mut self) -> u8 {
         self.sp = self.sp.wrapping_add(1);
         self.load(self.sp)
     }
 
-    /// An address onto the stack, its lowest byte first.
+    /// Pushes an address onto the stack, its lowest byte first.
     pub(super) fn push_address(&mut self, address: u32) {
         self.push(address as u8);
         self.push((address >> 8) as u8);
@@ -100,7 +100,7 @@ impl Avr {
         }
     }
 
-    /// An address from the stack.
+    /// Pops an address from the stack.
     pub(super) fn pop_address(&mut self) -> u32 {
         let high = if self.chip.wide_pc() { u32::from(self.pop()) << 16 } else { 0 };
         let middle = u32::from(self.pop()) << 8;

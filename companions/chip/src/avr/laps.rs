@@ -1,11 +1,11 @@
-//! Compare values that are written behind the counter: the match that they were to make comes a whole lap later.
+//! Compare values written behind the counter: their match comes a whole lap later.
 
-/// Way of a counter to a compare value that is written, in parts of a lap.
+/// Distance from a counter to a compare value being written, in parts of a lap.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ahead {
-    /// From the counter to the value; a whole lap where the value is missed for certain.
+    /// From the counter to the value; a whole lap if the value is certainly missed.
     pub of_lap: f64,
-    /// From the value before to this one.
+    /// From the previous value to this one.
     pub step: f64,
 }
 
@@ -17,21 +17,21 @@ pub struct Laps {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Unit {
-    /// Values that were written well ahead of the counter.
+    /// Number of values written well ahead of the counter.
     well: u32,
-    /// When and by which instruction one was written that seems to lie behind it.
+    /// Time and instruction of a write that seems to lie behind it.
     behind: Option<(u64, u32)>,
 }
 
-/// A value that is nearly a lap ahead was meant to be near, and is behind.
+/// Distance in laps from which on a value meant to be near is behind.
 const NEARLY: f64 = 15.0 / 16.0;
-/// One that is less ahead is well ahead.
+/// Distance in laps below which a value is well ahead.
 const WELL: f64 = 0.5;
-/// As many values before it show that they are meant to be so.
+/// Previous values that show an intended distance.
 const USUAL: u32 = 3;
 
 impl Laps {
-    /// A value is written, at a time and by an instruction, while the counter runs or stands.
+    /// Handles the write of a value at a time by an instruction; `runs` is false while the counter is stopped.
     pub fn written(&mut self, unit: usize, ahead: Ahead, by: (u64, u32), runs: bool) {
         let unit = &mut self.units[unit];
         let meant_near = ahead.of_lap >= 1.0 || ahead.step > 0.0 && ahead.step < WELL || unit.well >= USUAL;
@@ -41,7 +41,7 @@ impl Laps {
         }
     }
 
-    /// A unit matches: when and by which instruction its value was written behind the counter, if it was.
+    /// Handles a match of a unit; returns time and instruction of its write, if that was behind the counter.
     pub fn matched(&mut self, unit: usize) -> Option<(u64, u32)> {
         self.units[unit].behind.take()
     }

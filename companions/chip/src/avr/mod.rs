@@ -1,7 +1,7 @@
 //! The AVR: processor, interrupts, sleep, and the parts of the chip around it.
 //!
-//! Sources: "AVR Instruction Set Manual" (DS40002198) for what instructions do and how long they take; the data sheets named in the
-//! files of the parts. How interrupts come is in [`Avr::run`] and [`Avr::enter`].
+//! Sources: "AVR Instruction Set Manual" (DS40002198) for the instructions and their cycles; the data sheets
+//! named in the files of the parts. Interrupts are taken in [`Avr::run`] and [`Avr::enter`].
 
 mod adc;
 mod bus;
@@ -39,27 +39,27 @@ use map::Unit;
 use ports::Ports;
 use sources::Sources;
 
-/// A chip at work.
+/// A simulated chip.
 #[derive(Debug)]
 pub struct Avr {
     chip: &'static Chip,
     timing: execute::Timing,
     code: Vec<Op>,
-    /// Words that the firmware brings, the others are erased.
+    /// Words of the firmware; all others are erased.
     flash: Vec<u16>,
     /// The first word behind the firmware.
     code_end: u32,
     registers: [u8; 32],
     /// Address of the next instruction, in words.
     pc: u32,
-    /// Where the last jump, call or return was.
+    /// Address of the last jump, call or return.
     came_from: u32,
     sp: u16,
     sreg: u8,
-    /// One more instruction runs before any interrupt.
+    /// True if one more instruction runs before any interrupt.
     hold: bool,
     sleep: Option<sleep::Mode>,
-    /// When to settle the parts next, a cycle.
+    /// Cycle at which to settle the parts next.
     next_event: u64,
     stop: Option<Stop>,
     io: Io,
@@ -73,13 +73,14 @@ pub struct Avr {
     twi: twi::Twi,
     watchdog: watchdog::Watchdog,
     external: external::External,
-    /// Until when the clock's divider can be written.
+    /// Cycle until which the clock's divider can be written.
     divider_unlocked: u64,
     stimuli: Vec<Stimulus>,
     limit: u64,
     edges: usize,
     tell_entries: bool,
-    /// A counter that was read while its overflow waited: its timer, when, and the instruction's address in bytes.
+    /// A counter that was read while its overflow was pending: its timer, the time, and the instruction's
+    /// address in bytes.
     unseen: Option<(u8, u64, u32)>,
     fuses: Option<[u8; 3]>,
     watch: watch::Watch,
@@ -98,7 +99,7 @@ mod flag {
 }
 
 impl Avr {
-    /// A chip with a firmware, at reset.
+    /// Creates a chip with a firmware, at reset.
     pub fn new(chip: &'static Chip, setup: &Setup) -> Self {
         let mut flash = vec![0xffff; chip.flash as usize / 2];
         for (address, bytes) in &setup.image.flash {
@@ -197,21 +198,21 @@ impl Avr {
         avr
     }
 
-    /// MCUSR, on the ATmega128 MCUCSR.
+    /// Returns the address of MCUSR, on the ATmega128 of MCUCSR.
     fn reset_cause(&self) -> u16 {
         0x54
     }
 
-    /// Lets it work until something ends it, and tells what happened.
+    /// Runs until something ends it, and returns the log.
     ///
-    /// The end of an instruction is where interrupts come in (ATmega328P, section 7.7): flags that were set until then count. After
-    /// an instruction that sets the I bit, and after RETI, one more instruction runs before any interrupt.
+    /// Interrupts are taken at the end of an instruction (ATmega328P, section 7.7), if their flags were set by then.
+    /// After an instruction that sets the I bit, and after RETI, one more instruction runs before any interrupt.
     pub fn run(mut self) -> Log {
         self.work();
         self.finish()
     }
 
-    /// The same, with what is then in the processor's registers, its status register, and memory.
+    /// Runs, and also returns the final registers, status register, and memory.
     pub fn run_and_look(mut self) -> (Log, [u8; 32], u8, Vec<u8>) {
         self.work();
         let memory = self.io.data[usize::from(self.chip.ram_start)..].to_vec();
@@ -243,7 +244,7 @@ impl Avr {
         }
     }
 
-    /// Brings the parts up to now and finds out when to do so again.
+    /// Advances the parts to the current cycle and computes the next time to do so.
     fn settle(&mut self) {
         self.apply_stimuli();
         for timer in &mut self.timers {
@@ -264,7 +265,7 @@ impl Avr {
         self.plan();
     }
 
-    /// When something happens next, be it after the end: a cycle, and a moment of the oscillator.
+    /// Returns the time of the next event, even after the end: a cycle, and a moment of the oscillator.
     fn next(&self) -> (u64, u64) {
         let mut cycle = self.eeprom.next().min(self.adc.next()).min(self.spi.next()).min(self.twi.next());
         cycle = cycle.min(self.external.next());
@@ -307,7 +308,7 @@ impl Avr {
         }
     }
 
-    /// Tells changes of pins to the parts that look at them.
+    /// Reports changes of pins to the parts that depend on them.
     fn pins_changed(&mut self) {
         while !self.io.ports.changes.is_empty() {
             for change in std::mem::take(&mut self.io.ports.changes) {
@@ -339,7 +340,7 @@ impl Avr {
         let flags = self.io.byte(cause) | 8;
         self.io.data[..registers].copy_from_slice(&fresh.io.data[..registers]);
         self.io.set_byte(cause, flags);
-        // Since reset WDE is set, with the shortest time, until the firmware clears it (section 11.9.2).
+        // From reset on WDE is set, with the shortest time, until the firmware clears it (section 11.9.2).
         self.io.set_byte(if self.chip.family == chips::Family::Newer { 0x60 } else { 0x41 }, 8);
         self.io.refresh();
         (self.timers, self.usarts, self.adc, self.spi, self.twi) =

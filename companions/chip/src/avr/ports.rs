@@ -1,4 +1,4 @@
-//! Pins: what the firmware drives, what peripherals drive in its place, and what comes from outside.
+//! Pins: levels driven by the firmware, by peripherals in its place, and from outside.
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapter 14 "I/O-Ports".
 
@@ -9,7 +9,7 @@ use crate::{Edge, Log, Pin};
 struct Port {
     direction: u8,
     out: u8,
-    /// Pins whose output value a peripheral sets; the direction stays the firmware's.
+    /// Pins whose output value a peripheral sets; the firmware still sets the direction.
     overridden: u8,
     /// Pins that a peripheral makes outputs.
     taken: u8,
@@ -21,22 +21,22 @@ struct Port {
     level: u8,
     before: u8,
     changed_at: u64,
-    /// Which watched pin each bit is.
+    /// Index of the watched pin for each bit.
     watched: [Option<u16>; 8],
-    /// Bits whose changes something on the chip looks at.
+    /// Bits whose changes a part of the chip depends on.
     listened: u8,
 }
 
-/// A change of levels that something on the chip looks at.
+/// A change of levels that a part of the chip depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
     /// The port.
     pub port: u8,
-    /// The bits that changed, of those listened to.
+    /// The changed bits, of those listened to.
     pub bits: u8,
     /// The port's levels after it.
     pub level: u8,
-    /// When, in cycles.
+    /// Time, in cycles.
     pub cycle: u64,
 }
 
@@ -44,15 +44,15 @@ pub struct Change {
 #[derive(Debug, Clone)]
 pub struct Ports {
     ports: [Port; 12],
-    /// Not yet looked at.
+    /// Changes not yet handled.
     pub changes: Vec<Change>,
 }
 
-/// Cycles that a level takes through the synchroniser to the PIN register (section 14.2.4: half a cycle to one and a half).
+/// Cycles of a level through the synchroniser to the PIN register (section 14.2.4: half a cycle to one and a half).
 const SYNCHRONISER: u64 = 1;
 
 impl Ports {
-    /// All inputs, nothing connected.
+    /// Creates pins that are all inputs, with nothing connected.
     pub fn new() -> Self {
         Ports { ports: Default::default(), changes: Vec::new() }
     }
@@ -62,51 +62,51 @@ impl Ports {
         self.ports[usize::from(pin.port)].watched[usize::from(pin.bit & 7)] = Some(index);
     }
 
-    /// Tells changes of a pin to the chip.
+    /// Reports changes of a pin to the chip.
     pub fn listen(&mut self, pin: Pin) {
         self.ports[usize::from(pin.port)].listened |= 1 << pin.bit;
     }
 
-    /// Whether anybody looks at the changes of a pin.
+    /// True if the changes of a pin are recorded or reported.
     pub fn is_seen(&self, pin: Pin) -> bool {
         let port = &self.ports[usize::from(pin.port)];
         port.watched[usize::from(pin.bit & 7)].is_some() || port.listened & 1 << pin.bit != 0
     }
 
-    /// The DDR register.
+    /// Returns the DDR register.
     pub fn direction(&self, port: u8) -> u8 {
         self.ports[usize::from(port)].direction
     }
 
-    /// The PORT register.
+    /// Returns the PORT register.
     pub fn out(&self, port: u8) -> u8 {
         self.ports[usize::from(port)].out
     }
 
-    /// The PIN register, read at a cycle: what was there one cycle before.
+    /// Returns the PIN register, read at a cycle: the levels one cycle before.
     pub fn read(&self, port: u8, cycle: u64) -> u8 {
         let port = &self.ports[usize::from(port)];
         if cycle > port.changed_at + SYNCHRONISER { port.level } else { port.before }
     }
 
-    /// Level of one pin now.
+    /// Returns the level of one pin now.
     pub fn level(&self, pin: Pin) -> bool {
         self.ports[usize::from(pin.port)].level & 1 << pin.bit != 0
     }
 
-    /// The firmware writes DDR.
+    /// Handles a write of DDR.
     pub fn set_direction(&mut self, port: u8, value: u8, at: At<'_>) {
         self.ports[usize::from(port)].direction = value;
         self.resolve(port, at);
     }
 
-    /// The firmware writes PORT.
+    /// Handles a write of PORT.
     pub fn set_out(&mut self, port: u8, value: u8, at: At<'_>) {
         self.ports[usize::from(port)].out = value;
         self.resolve(port, at);
     }
 
-    /// A peripheral sets the value of a pin, in the place of PORT; `None` gives it back. `takes` makes it an output too.
+    /// Sets the value of a pin by a peripheral in place of PORT; `None` returns it. `takes` also makes it an output.
     pub fn override_value(&mut self, pin: Pin, value: Option<bool>, takes: bool, at: At<'_>) {
         let bit = 1 << pin.bit;
         let port = &mut self.ports[usize::from(pin.port)];
@@ -116,14 +116,14 @@ impl Ports {
         self.resolve(pin.port, at);
     }
 
-    /// No peripheral sets a pin any more; what the pins show is found out with the next write.
+    /// Ends the control of all pins by peripherals; the levels are recomputed at the next write.
     pub fn release(&mut self) {
         for port in &mut self.ports {
             (port.overridden, port.taken) = (0, 0);
         }
     }
 
-    /// A level comes from outside.
+    /// Sets a level from outside.
     pub fn drive(&mut self, pin: Pin, high: bool, at: At<'_>) {
         let port = &mut self.ports[usize::from(pin.port)];
         port.driven |= 1 << pin.bit;
@@ -131,7 +131,8 @@ impl Ports {
         self.resolve(pin.port, at);
     }
 
-    /// What the pins show: an output its value; an input what comes from outside, else high with a pull-up, else low.
+    /// Computes the levels: an output has its value; an input the level from outside, else high with a
+    /// pull-up, else low.
     fn resolve(&mut self, number: u8, at: At<'_>) {
         let At { cycle, wall, log } = at;
         let port = &mut self.ports[usize::from(number)];
@@ -158,13 +159,13 @@ impl Ports {
     }
 }
 
-/// When something happens to pins, and where it is written down.
+/// Time of an event on pins, and the log to write it to.
 pub struct At<'a> {
-    /// In cycles.
+    /// Time in cycles.
     pub cycle: u64,
-    /// In periods of the oscillator.
+    /// Time in periods of the oscillator.
     pub wall: u64,
-    /// Gets the edges.
+    /// Log that gets the edges.
     pub log: &'a mut Log,
 }
 

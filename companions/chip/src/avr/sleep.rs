@@ -1,4 +1,4 @@
-//! Sleep: which clocks go on, and what waking takes.
+//! Sleep: clocks that go on, and the time to wake.
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapter 10 "Power Management and Sleep Modes", table 10-1, and chapter 9 for start-up
 //! times.
@@ -9,17 +9,17 @@ use crate::log::{Finding, Rest, Stop};
 /// A sleep mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The processor alone stands still.
+    /// Only the processor stops.
     Idle,
-    /// So do the peripherals but the converter.
+    /// The processor and all peripherals but the converter stop.
     AdcNoiseReduction,
     /// The oscillator stops.
     PowerDown,
-    /// The oscillator stops, a timer that counts a watch crystal goes on.
+    /// The oscillator stops; a timer that counts a watch crystal continues.
     PowerSave,
-    /// As power-down, but the oscillator goes on.
+    /// As power-down, but the oscillator continues.
     Standby,
-    /// As power-save, but the oscillator goes on.
+    /// As power-save, but the oscillator continues.
     ExtendedStandby,
 }
 
@@ -39,7 +39,7 @@ impl Mode {
         !matches!(self, Mode::Idle | Mode::AdcNoiseReduction)
     }
 
-    /// Whether a timer stands still in it.
+    /// True if a timer stops in it.
     fn stops(self, timer: &Timer) -> bool {
         match self {
             Mode::Idle => false,
@@ -49,13 +49,13 @@ impl Mode {
     }
 }
 
-/// What a crystal oscillator takes to start with the longest setting of its fuses (table 9-4).
+/// Start-up cycles of a crystal oscillator with the longest setting of its fuses (table 9-4).
 const SLOW_START: u64 = 16_384;
-/// What everything that is no crystal takes, and standby.
+/// Start-up cycles of other clock sources, and of standby.
 const FAST_START: u64 = 6;
 
 impl Avr {
-    /// SLEEP: if it is enabled, by SMCR, on the ATmega128 by MCUCR.
+    /// Executes SLEEP, if it is enabled by SMCR, on the ATmega128 by MCUCR.
     pub(super) fn fall_asleep(&mut self) {
         let (enabled, mode) = match self.chip.family {
             chips::Family::Newer => {
@@ -95,10 +95,10 @@ impl Avr {
         }
     }
 
-    /// Time passes in sleep, until something happens.
+    /// Lets time pass in sleep until something happens.
     pub(super) fn doze(&mut self, mode: Mode) {
         if self.sreg & 1 << flag::I == 0 && self.watchdog.next() == u64::MAX {
-            // What is being sent over a serial port is sent to its end, where its clock goes on.
+            // A serial transfer in progress is completed, if its clock goes on.
             let sends = self.usarts.iter().filter(|u| u.is_sending()).map(|u| u.next(&self.io)).min();
             let Some(next) =
                 sends.filter(|next| !mode.stops_cycles() && self.io.clock.wall_at(*next) < self.limit)
@@ -155,7 +155,7 @@ impl Avr {
         self.enter_from(true);
     }
 
-    /// Cycles until the oscillator runs steadily.
+    /// Returns the cycles until the oscillator is stable.
     fn start_up(&mut self, mode: Mode) -> u64 {
         if matches!(mode, Mode::Standby | Mode::ExtendedStandby) {
             return FAST_START;
@@ -175,7 +175,7 @@ impl Avr {
         }
     }
 
-    /// The clock of some timers stops, that of the others goes on but for those that PRR stops.
+    /// Stops the clock of some timers; that of the others goes on, except for those stopped by PRR.
     pub(super) fn switch_timers(&mut self, stops: impl Fn(&Timer) -> bool) {
         for index in 0..self.timers.len() {
             let number = self.timer_numbers[index];

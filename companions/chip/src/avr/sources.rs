@@ -1,16 +1,16 @@
-//! What can interrupt: a flag, a bit that enables it, and a vector.
+//! Interrupt sources: each has a flag, an enable bit, and a vector.
 
 /// A byte of the data space and one of its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bit {
     /// The data address.
     pub address: u16,
-    /// The bit alone.
+    /// Mask of the bit.
     pub mask: u8,
 }
 
 impl Bit {
-    /// Bit `number` of the byte at `address`.
+    /// Creates bit `number` of the byte at `address`.
     pub const fn new(address: u16, number: u8) -> Self {
         Bit { address, mask: 1 << number }
     }
@@ -27,15 +27,15 @@ pub struct Source {
     pub name: &'static str,
     /// Its vector's number.
     pub vector: u8,
-    /// Set by the hardware.
+    /// The flag, set by the hardware.
     pub flag: Bit,
-    /// Set by the firmware.
+    /// The enable bit, set by the firmware.
     pub enable: Bit,
-    /// Whether entering the handler clears the flag; else the flag tells of a condition that lasts.
+    /// True if entering the handler clears the flag; otherwise the flag shows a lasting condition.
     pub cleared: bool,
 }
 
-/// Which of the sources; [`Id::NONE`] where the chip has none of that kind.
+/// Identifier of a source; [`Id::NONE`] if the chip has none of that kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Id(usize);
 
@@ -46,7 +46,7 @@ impl Id {
 
 #[cfg(test)]
 impl Source {
-    /// A source whose flag and enable are the bits of its vector's number.
+    /// Creates a source whose flag and enable are the bits of its vector's number.
     pub(super) fn for_tests(name: &'static str, vector: u8) -> Source {
         Source { name, vector, flag: Bit::new(0, vector), enable: Bit::new(1, vector), cleared: true }
     }
@@ -56,32 +56,32 @@ impl Source {
 #[derive(Debug, Clone)]
 pub struct Sources {
     list: Vec<Source>,
-    /// By vector: flag and enable are both set.
+    /// By vector: true if flag and enable are both set.
     pending: u64,
-    /// By source: since when it has been pending.
+    /// By source: the time since when it has been pending.
     since: Vec<u64>,
-    /// By source: how often its flag was set while it was set and enabled, and when it first was.
+    /// By source: number of times its flag was set while it was set and enabled, and the time of the first.
     lost: Vec<(u64, u64)>,
 }
 
 impl Sources {
-    /// None pending.
+    /// Creates the sources, none pending.
     pub fn new(list: Vec<Source>) -> Self {
         let (since, lost) = (vec![0; list.len()], vec![(0, 0); list.len()]);
         Sources { list, pending: 0, since, lost }
     }
 
-    /// The source of that name.
+    /// Returns the source of that name.
     pub fn named(&self, name: &str) -> Id {
         self.list.iter().position(|s| s.name == name).map_or(Id::NONE, Id)
     }
 
-    /// The vectors with something to handle, a bit each.
+    /// Returns the pending vectors, one bit each.
     pub fn pending(&self) -> u64 {
         self.pending
     }
 
-    /// The hardware sets a flag, at `time`.
+    /// Sets a flag by the hardware, at `time`.
     pub fn raise(&mut self, id: Id, time: u64, data: &mut [u8]) {
         let Some(source) = self.list.get(id.0) else { return };
         let enabled = source.enable.is_set(data);
@@ -100,24 +100,24 @@ impl Sources {
         }
     }
 
-    /// The hardware clears a flag.
+    /// Clears a flag by the hardware.
     pub fn lower(&mut self, id: Id, data: &mut [u8]) {
         let Some(source) = self.list.get(id.0) else { return };
         data[usize::from(source.flag.address)] &= !source.flag.mask;
         self.pending &= !(1 << source.vector);
     }
 
-    /// Whether a source's flag is set.
+    /// True if a source's flag is set.
     pub fn is_raised(&self, id: Id, data: &[u8]) -> bool {
         self.list.get(id.0).is_some_and(|source| source.flag.is_set(data))
     }
 
-    /// Whether a source's flag would interrupt.
+    /// True if a source's flag would interrupt.
     pub fn is_enabled(&self, id: Id, data: &[u8]) -> bool {
         self.list.get(id.0).is_some_and(|source| source.enable.is_set(data))
     }
 
-    /// The firmware wrote to flags or enables, at `time`.
+    /// Handles a write of the firmware to flags or enables, at `time`.
     pub fn refresh(&mut self, time: u64, data: &[u8]) {
         let mut pending = 0;
         for (source, since) in self.list.iter().zip(&mut self.since) {
@@ -132,7 +132,7 @@ impl Sources {
         self.pending = pending;
     }
 
-    /// The processor enters the handler of a vector: tells since when it was pending.
+    /// Enters the handler of a vector; returns the time since when it was pending.
     pub fn enter(&mut self, vector: u8, time: u64, data: &mut [u8]) -> u64 {
         let Some(index) = self.list.iter().position(|s| s.vector == vector) else { return time };
         let since = std::mem::replace(&mut self.since[index], time);
@@ -144,7 +144,7 @@ impl Sources {
         since
     }
 
-    /// The name of a vector, how many of its interrupts were lost, and when the first was.
+    /// Returns the name of a vector, the number of its lost interrupts, and the time of the first.
     pub fn of_vector(&self, vector: u8) -> Option<(&'static str, (u64, u64))> {
         let index = self.list.iter().position(|s| s.vector == vector)?;
         Some((self.list[index].name, self.lost[index]))

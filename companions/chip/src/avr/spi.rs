@@ -1,11 +1,11 @@
-//! The serial peripheral interface as a master whose slave answers ones.
+//! The serial peripheral interface as a master whose slave returns ones.
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapter 19 "SPI".
 
 use super::io::Io;
 use super::sources::Id;
 
-/// What a register of it is.
+/// A register of the interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reg {
     /// SPCR.
@@ -16,13 +16,13 @@ pub enum Reg {
     Data,
 }
 
-/// The interface at work: SPCR is byte `control`, SPSR the next one.
+/// The interface: SPCR is byte `control`, SPSR the next one.
 #[derive(Debug, Clone)]
 pub struct Spi {
     control: u16,
     done: Id,
     ends: Option<u64>,
-    /// SPSR was read with SPIF set: an access to SPDR clears the flag.
+    /// True if SPSR was read with SPIF set: an access to SPDR then clears the flag.
     read: bool,
 }
 
@@ -33,7 +33,7 @@ const WCOL: u8 = 0x40;
 const SPI2X: u8 = 0x01;
 
 impl Spi {
-    /// At reset.
+    /// Creates the interface at reset.
     pub fn new(control: u16, done: Id) -> Self {
         Spi { control, done, ends: None, read: false }
     }
@@ -45,7 +45,7 @@ impl Spi {
         }
     }
 
-    /// The firmware reads a register.
+    /// Handles a read of a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
         self.settle(io);
         match reg {
@@ -62,7 +62,7 @@ impl Spi {
         }
     }
 
-    /// The firmware writes a register.
+    /// Handles a write of a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
         self.settle(io);
         match reg {
@@ -91,7 +91,7 @@ impl Spi {
         }
     }
 
-    /// When to settle next, a cycle.
+    /// Returns the cycle at which to settle next.
     pub fn next(&self) -> u64 {
         self.ends.unwrap_or(u64::MAX)
     }

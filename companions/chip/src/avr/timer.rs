@@ -13,7 +13,7 @@ use super::waveform::{self, Source, Top, Wave};
 use crate::Pin;
 use crate::log::Finding;
 
-/// What a register of a timer is.
+/// A register of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reg {
     /// TCCRnA.
@@ -38,41 +38,41 @@ pub enum Reg {
     CaptureHigh,
 }
 
-/// A timer as the chip has it.
+/// Description of a timer of the chip.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// Its number.
     pub number: u8,
-    /// 16 bits, else 8.
+    /// True for 16 bits, false for 8.
     pub wide: bool,
-    /// Whether it divides by 32 and 128 too, and can count a watch crystal (timer 2, of the ATmega128 timer 0).
+    /// True if it also divides by 32 and 128, and can count a watch crystal (timer 2; on the ATmega128 timer 0).
     pub fine: bool,
     /// Overflow.
     pub overflow: Id,
     /// Compare matches.
     pub matches: [Id; 3],
-    /// Compare units it has.
+    /// Number of its compare units.
     pub units: usize,
     /// Input capture.
     pub capture: Id,
     /// Pins of the compare units.
     pub outputs: [Option<Pin>; 3],
-    /// The pin that it can count.
+    /// The pin whose edges it can count.
     pub counted: Option<Pin>,
     /// The pin of the input capture.
     pub captured: Option<Pin>,
 }
 
-/// A timer at work.
+/// A timer.
 #[derive(Debug, Clone)]
 pub struct Timer {
     spec: Spec,
     control: [u8; 2],
     source: Source,
-    /// Counts a watch crystal, whose time is the oscillator's.
+    /// True if it counts a watch crystal; its time is then that of the oscillator.
     asynchronous: bool,
     crystal: Crystal<Reg>,
-    /// Its clock is switched off (PRR).
+    /// True if its clock is switched off (PRR).
     off: bool,
     wave: Wave,
     top: Top,
@@ -81,25 +81,25 @@ pub struct Timer {
     compare: [u16; 3],
     buffer: [u16; 3],
     capture: u16,
-    /// The cycle in which an edge of the captured pin comes through.
+    /// Cycle in which an edge of the captured pin arrives.
     capture_at: Option<u64>,
-    /// When it last changed, and the level that the noise canceler had let through by then.
+    /// Cycle of the captured pin's last change, and the level that the noise canceler had passed by then.
     captured_at: u64,
     quiet: bool,
-    /// The cycles in which edges of the counted pin come through.
+    /// Cycles in which edges of the counted pin arrive.
     counted_at: VecDeque<u64>,
     temporary: u8,
-    /// Compare values that were written behind the counter.
+    /// Compare values written behind the counter.
     laps: Laps,
     /// A write to the counter keeps the next tick from matching (section 16.7.2).
     blocked: bool,
     output: [bool; 3],
-    /// When the prescaler was zero, and how many ticks since then have been counted.
+    /// Time at which the prescaler was zero, and ticks counted since then.
     zero: u64,
     counted: u64,
 }
 
-/// ICESn and ICNCn, and how long the noise canceler looks at the pin.
+/// ICESn and ICNCn, and cycles for which the noise canceler samples the pin.
 const RISING: u8 = 0x40;
 const CANCEL_NOISE: u8 = 0x80;
 const CANCELER: u64 = 4;
@@ -107,7 +107,7 @@ const CANCELER: u64 = 4;
 const EDGE_DETECTOR: u64 = 3;
 
 impl Timer {
-    /// At reset.
+    /// Creates a timer at reset.
     pub fn new(spec: Spec) -> Self {
         Timer {
             spec,
@@ -137,23 +137,23 @@ impl Timer {
         .configured()
     }
 
-    /// Whether its own prescaler divides by 32 and 128 too, and not the shared one.
+    /// True if it has its own prescaler, which also divides by 32 and 128, instead of the shared one.
     pub fn is_fine(&self) -> bool {
         self.spec.fine
     }
 
-    /// Whether it went around shortly before, and its handler was not told of it yet.
+    /// True if it wrapped around shortly before, and its handler has not run yet.
     pub fn overflow_waits(&self, io: &Io) -> bool {
         let waits = io.sources.is_raised(self.spec.overflow, &io.data) && io.is_enabled(self.spec.overflow);
         waits && self.count < self.top() / 2 + 1
     }
 
-    /// Whether it counts a watch crystal.
+    /// True if it counts a watch crystal.
     pub fn is_asynchronous(&self) -> bool {
         self.asynchronous
     }
 
-    /// The pin whose edges it captures or counts.
+    /// Returns the pins whose edges it captures or counts.
     pub fn pins(&self) -> impl Iterator<Item = Pin> {
         [self.spec.captured, self.spec.counted].into_iter().flatten()
     }
@@ -170,7 +170,7 @@ impl Timer {
         }
     }
 
-    /// What the control registers say (tables 15-8, 16-4, 18-8).
+    /// Applies the control registers (tables 15-8, 16-4, 18-8).
     fn configured(mut self) -> Self {
         self.configure();
         self
@@ -190,18 +190,18 @@ impl Timer {
         self.source = Source::selected(self.control[1] & 7, self.spec.fine);
     }
 
-    /// Now, in the time that this timer counts.
+    /// Returns the current time in the unit that this timer counts.
     fn now(&self, io: &Io) -> u64 {
         if self.asynchronous { io.clock.wall() } else { io.clock.now }
     }
 
-    /// Ticks from the prescaler's zero to a moment.
+    /// Returns the ticks from the prescaler's zero to a moment.
     fn ticks_until(&self, time: u64, divider: u64, io: &Io) -> u64 {
         let passed = time.saturating_sub(self.zero);
         if self.asynchronous { crystal::edges(passed, &io.clock) / divider } else { passed / divider }
     }
 
-    /// The moment of a tick.
+    /// Returns the moment of a tick.
     fn time_of(&self, tick: u64, divider: u64, io: &Io) -> u64 {
         if self.asynchronous {
             self.zero + crystal::moment(tick * divider, &io.clock)
@@ -210,7 +210,7 @@ impl Timer {
         }
     }
 
-    /// From now on ticks are counted anew: the clock was chosen, or the prescaler reset.
+    /// Counts ticks anew from this time on: the clock was selected, or the prescaler reset.
     fn restart(&mut self, time: u64, io: &Io) {
         if let Source::Divided(divider) = self.source {
             self.counted = self.ticks_until(time, divider, io);
@@ -254,7 +254,7 @@ impl Timer {
         }
     }
 
-    /// When to settle next: a cycle, and a moment of the oscillator.
+    /// Returns the time to settle next: a cycle, and a moment of the oscillator.
     pub fn next(&self, io: &Io) -> (u64, u64) {
         let counts = self.counted_at.front().copied().unwrap_or(u64::MAX);
         let captures = self.capture_at.unwrap_or(u64::MAX).min(counts);
@@ -271,9 +271,10 @@ impl Timer {
         if self.asynchronous { (u64::MAX, time.min(never.1)) } else { (time.min(captures), u64::MAX) }
     }
 
-    /// The value with which the counter ends its way up or down. A top that was lowered below the counter is missed, as the
-    /// data sheet says of CTC and fast PWM (sections 16.9.2, 16.9.3): the counter goes on to its maximum and wraps around. Of
-    /// the phase correct modes it does not say so; their counter is assumed to do the same, since it compares the same way.
+    /// Returns the value at which the counter ends its way up or down. A top that was lowered below the
+    /// counter is missed, as the data sheet says of CTC and fast PWM (sections 16.9.2, 16.9.3): the counter
+    /// goes on to its maximum and wraps around. The data sheet does not say this of the phase correct modes;
+    /// their counter is assumed to do the same, since it compares in the same way.
     fn turn(&self) -> u16 {
         let top = self.top();
         match self.down {
@@ -283,7 +284,7 @@ impl Timer {
         }
     }
 
-    /// Ticks to the next one that does more than count, itself included.
+    /// Returns the ticks to the next one with an effect beyond counting, itself included.
     fn ticks_to_event(&self) -> u64 {
         if self.blocked {
             return 1;
@@ -297,7 +298,7 @@ impl Timer {
         u64::from(near) + 1
     }
 
-    /// Ticks that only count.
+    /// Skips ticks that only count.
     fn skip(&mut self, ticks: u64) {
         if ticks > 0 {
             let ticks = ticks as u16;
@@ -305,7 +306,8 @@ impl Timer {
         }
     }
 
-    /// One tick, with all it does. A flag is set at the tick with which the counter leaves its value (figures 16-10 to 16-13).
+    /// Performs one tick with all its effects. A flag is set at the tick with which the counter leaves its
+    /// value (figures 16-10 to 16-13).
     fn tick(&mut self, time: u64, io: &mut Io) {
         let was = self.count;
         let down = self.down;
@@ -373,13 +375,14 @@ impl Timer {
         }
     }
 
-    /// COMnx1:0 of a unit.
+    /// Returns COMnx1:0 of a unit.
     fn action(&self, unit: usize) -> u8 {
         self.control[0] >> (6 - 2 * unit) & 3
     }
 
-    /// Moves a unit's pin at a match (tables 16-1 to 16-3). A compare value at an end of the way keeps the pin constant:
-    /// at the top high, at the bottom of the phase correct modes low, inverted the other way round (sections 16.9.3, 16.9.4).
+    /// Moves a unit's pin at a match (tables 16-1 to 16-3). A compare value at an end of the way keeps the
+    /// pin constant: high at the top, low at the bottom of the phase correct modes, the opposite if inverted
+    /// (sections 16.9.3, 16.9.4).
     fn match_output(&mut self, unit: usize, down: bool, time: u64, io: &mut Io) {
         let at_top = self.compare[unit] == self.top();
         let level = match (self.action(unit), self.wave) {
@@ -395,7 +398,7 @@ impl Timer {
         self.set_output(unit, level, time, io);
     }
 
-    /// What the bottom of fast PWM does.
+    /// Sets the outputs at the bottom of fast PWM.
     fn bottom_outputs(&mut self, time: u64, io: &mut Io) {
         for unit in 0..self.spec.units {
             if self.action(unit) >= 2 {
@@ -411,8 +414,8 @@ impl Timer {
         io.override_value(pin, (self.action(unit) != 0).then_some(level), false, cycle);
     }
 
-    /// How much of a lap lies ahead of the counter until a unit's compare value, and how far that is from the value before; none
-    /// where that is not how matches come.
+    /// Returns the part of a lap from the counter to a unit's compare value, and the distance of that from
+    /// the previous value; zero in modes whose matches work differently.
     fn ahead(&self, unit: usize, before: u16) -> Ahead {
         let part = |ticks: u16| f64::from(ticks & self.max()) / (f64::from(self.max()) + 1.0);
         let compare = self.compare[unit];
@@ -429,7 +432,7 @@ impl Timer {
         }
     }
 
-    /// A unit matches: says where its value had been written behind the counter.
+    /// Reports a match whose compare value had been written behind the counter.
     fn tell_lap(&mut self, unit: usize, time: u64, io: &mut Io) {
         let Some((at, address)) = self.laps.matched(unit) else { return };
         let Source::Divided(divider) = self.source else { return };
@@ -442,7 +445,7 @@ impl Timer {
         }
     }
 
-    /// The firmware reads a register.
+    /// Handles a read of a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
         self.settle(io);
         // Of the others "the value in the temporary storage register is read" (section 18.9).
@@ -472,7 +475,7 @@ impl Timer {
         }
     }
 
-    /// The firmware writes a register.
+    /// Handles a write of a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
         self.settle(io);
         if self.asynchronous {
@@ -482,7 +485,7 @@ impl Timer {
         }
     }
 
-    /// A register gets its value, at a time as this timer counts it.
+    /// Sets a register, at a time in the unit that this timer counts.
     fn set(&mut self, reg: Reg, value: u8, time: u64, io: &mut Io) {
         let word = |timer: &Timer| match timer.spec.wide {
             true => u16::from(timer.temporary) << 8 | u16::from(value),
@@ -525,7 +528,7 @@ impl Timer {
                     self.laps.written(unit, self.ahead(unit, before), (time, io.address), runs);
                 }
             }
-            // ICRn can be written only where it is the top (section 16.6).
+            // ICRn can be written only if it is the top (section 16.6).
             Reg::Capture if self.top == Top::Capture => self.capture = word(self),
             Reg::Capture => {}
             Reg::CountHigh | Reg::CompareHigh(_) | Reg::CaptureHigh => self.temporary = value,
@@ -534,7 +537,7 @@ impl Timer {
 
     fn reconfigure(&mut self, control: [u8; 2], time: u64, io: &mut Io) {
         let before = self.source;
-        // An edge on its way to what another setting asks for is none.
+        // An edge on its way does not count under a new setting.
         if (self.control[1] ^ control[1]) & (RISING | CANCEL_NOISE) != 0 {
             self.capture_at = None;
         }
@@ -553,7 +556,7 @@ impl Timer {
         }
     }
 
-    /// FOCnx: what a match does to the pin, without one.
+    /// FOCnx: applies the pin's match action without a match.
     fn force(&mut self, value: u8, io: &mut Io) {
         if self.wave != Wave::Up {
             return;
@@ -566,14 +569,15 @@ impl Timer {
         }
     }
 
-    /// A pin changed that is captured or counted.
+    /// Handles a change of a captured or counted pin.
     pub fn pin_changed(&mut self, pin: Pin, high: bool, cycle: u64, io: &mut Io) {
         if self.spec.counted == Some(pin) && self.source == Source::Edges(high) && !self.off {
             self.counted_at.push_back(cycle + EDGE_DETECTOR);
         }
         if self.spec.captured == Some(pin) {
             let cancels = self.control[1] & CANCEL_NOISE != 0;
-            // The canceler lets through a level that it has seen four times (section 16.6.2); an edge that goes back before is noise.
+            // The canceler passes a level after seeing it four times (section 16.6.2); an edge that reverts
+            // before that is noise.
             if cycle >= self.captured_at + CANCELER {
                 self.quiet = !high;
             }
@@ -589,7 +593,7 @@ impl Timer {
         }
     }
 
-    /// Captures the count where an edge has come through.
+    /// Captures the count if an edge has arrived.
     fn take_capture(&mut self, io: &mut Io) {
         if let Some(cycle) = self.capture_at.take_if(|cycle| *cycle <= io.clock.now) {
             self.settle_until(cycle, io);
@@ -598,20 +602,20 @@ impl Timer {
         }
     }
 
-    /// The prescaler is set to zero.
+    /// Sets the prescaler to zero.
     pub fn reset_prescaler(&mut self, io: &mut Io) {
         self.settle(io);
         self.zero = self.now(io);
         self.counted = 0;
     }
 
-    /// Its clock is switched off, or on again.
+    /// Switches its clock off or on.
     pub fn switch(&mut self, off: bool, io: &mut Io) {
         self.settle(io);
         self.off = off;
     }
 
-    /// It counts a watch crystal, or the processor's clock again.
+    /// Makes it count a watch crystal, or the processor's clock again.
     pub fn set_asynchronous(&mut self, asynchronous: bool, io: &mut Io) {
         if self.asynchronous != asynchronous {
             self.settle(io);
@@ -622,12 +626,12 @@ impl Timer {
         }
     }
 
-    /// The registers that are busy passing on what was written.
+    /// Returns the registers that are busy passing on a written value.
     pub fn busy(&self) -> impl Iterator<Item = Reg> + '_ {
         self.crystal.busy()
     }
 
-    /// A sleep begins that stops the processor's clock.
+    /// Begins a sleep that stops the processor's clock.
     pub fn fall_asleep(&mut self, io: &mut Io) {
         if !self.asynchronous {
             return;
@@ -639,7 +643,7 @@ impl Timer {
         }
     }
 
-    /// It ends.
+    /// Ends the sleep.
     pub fn wake(&mut self, io: &Io) {
         self.crystal.wake(&io.clock);
     }

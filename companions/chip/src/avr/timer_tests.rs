@@ -1,4 +1,4 @@
-//! Counting in one leap against counting tick by tick: what the timer predicts is what it does.
+//! Comparison of counting in one step with counting tick by tick: the timer's prediction agrees with its behaviour.
 
 use super::*;
 use crate::Log;
@@ -87,7 +87,7 @@ proptest! {
         }
     }
 
-    /// Nothing that the counter does in between is left out of what is predicted.
+    /// The prediction contains every action of the counter.
     #[test]
     fn an_event_comes_when_predicted(wide: bool, mode in 0..16u8, writes in writes()) {
         let mut io = io();

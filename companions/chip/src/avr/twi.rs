@@ -1,11 +1,11 @@
-//! The two-wire interface on a bus where nobody answers.
+//! The two-wire interface on a bus without other devices.
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapter 22 "2-wire Serial Interface", table 22-2 for the status codes.
 
 use super::io::Io;
 use super::sources::Id;
 
-/// The interface at work: TWBR is byte `base`, TWSR the next one, TWCR the fifth.
+/// The interface: TWBR is byte `base`, TWSR the next one, TWCR the fifth.
 #[derive(Debug, Clone)]
 pub struct Twi {
     base: u16,
@@ -26,19 +26,19 @@ const ADDRESS_TO_READ_REFUSED: u8 = 0x48;
 const IDLE: u8 = 0xf8;
 
 impl Twi {
-    /// At reset.
+    /// Creates the interface at reset.
     pub fn new(base: u16, done: Id, io: &mut Io) -> Self {
         io.set_byte(base + 1, IDLE);
         Twi { base, done, ends: None }
     }
 
-    /// Cycles of one bit (section 22.5.2).
+    /// Returns the cycles of one bit (section 22.5.2).
     fn bit(&self, io: &Io) -> u64 {
         let exponent = io.byte(self.base + 1) & 3;
         16 + 2 * u64::from(io.byte(self.base)) * (1 << (2 * exponent))
     }
 
-    /// The firmware writes TWCR.
+    /// Handles a write of TWCR.
     pub fn write(&mut self, value: u8, io: &mut Io) {
         let control = self.base + 4;
         let flag = io.byte(control) & TWINT & !(value & TWINT);
@@ -68,7 +68,7 @@ impl Twi {
         self.ends = Some((io.clock.now + bits * bit, next));
     }
 
-    /// When to settle next, a cycle.
+    /// Returns the cycle at which to settle next.
     pub fn next(&self) -> u64 {
         self.ends.map_or(u64::MAX, |(end, _)| end)
     }

@@ -1,14 +1,15 @@
 //! Serial ports, asynchronous.
 //!
-//! Source: ATmega328P data sheet (DS40002061), chapter 20 "USART0". What it leaves open: the transmitter's bit clock runs from the
-//! moment the baud rate is written, and a frame begins with its next edge (ATmega161 data sheet, "Data Transmission": the start bit is
-//! shifted out "on the baud rate clock following the transfer").
+//! Source: ATmega328P data sheet (DS40002061), chapter 20 "USART0". Two points are open there: here the
+//! transmitter's bit clock runs from the moment the baud rate is written, and a frame begins with its next
+//! edge (ATmega161 data sheet, "Data Transmission": the start bit is shifted out "on the baud rate clock
+//! following the transfer").
 
 use super::io::Io;
 use super::sources::Id;
 use crate::Pin;
 
-/// What a register of a serial port is.
+/// A register of a serial port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reg {
     /// UDRn.
@@ -25,18 +26,18 @@ pub enum Reg {
     BaudHigh,
 }
 
-/// A serial port as the chip has it.
+/// Description of a serial port of the chip.
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// The address of UCSRnA.
     pub status: u16,
     /// The address of UCSRnB.
     pub enable: u16,
-    /// A byte came.
+    /// Interrupt source: a byte was received.
     pub received: Id,
-    /// The data register is empty.
+    /// Interrupt source: the data register is empty.
     pub empty: Id,
-    /// All is sent.
+    /// Interrupt source: everything is sent.
     pub sent: Id,
     /// RXDn.
     pub input: Pin,
@@ -44,19 +45,19 @@ pub struct Spec {
     pub output: Pin,
 }
 
-/// A serial port at work.
+/// A serial port.
 #[derive(Debug, Clone)]
 pub struct Usart {
     spec: Spec,
     enable: u8,
     format: u8,
     baud: u16,
-    /// When the baud rate was written: the bit clock's zero.
+    /// Time at which the baud rate was written: the bit clock's zero.
     zero: u64,
-    /// Waits for the shift register.
+    /// Data waiting for the shift register.
     buffer: Option<u16>,
     sending: Option<Frame>,
-    /// When the start bit of a frame that comes was seen, and what it is made of so far.
+    /// Time of the start bit of a frame being received, its bits so far, and their values.
     receiving: Option<(u64, u8, u16)>,
     fifo: Vec<u8>,
 }
@@ -66,7 +67,7 @@ pub struct Usart {
 struct Frame {
     levels: u32,
     left: u8,
-    /// When the next bit begins, or the last one ends.
+    /// Time at which the next bit begins, or the last one ends.
     next: u64,
 }
 
@@ -80,25 +81,25 @@ const TXEN: u8 = 0x08;
 const UCSZ2: u8 = 0x04;
 
 impl Usart {
-    /// At reset.
+    /// Creates a port at reset.
     pub fn new(spec: Spec, io: &mut Io) -> Self {
         io.set_byte(spec.status, UDRE);
         let (buffer, sending, receiving) = (None, None, None);
         Usart { spec, enable: 0, format: 6, baud: 0, zero: 0, buffer, sending, receiving, fifo: Vec::new() }
     }
 
-    /// The pin it listens to.
+    /// Returns its input pin.
     pub fn input(&self) -> Pin {
         self.spec.input
     }
 
-    /// Cycles of a bit (table 20-1).
+    /// Returns the cycles of a bit (table 20-1).
     fn bit(&self, io: &Io) -> u64 {
         let samples = if io.byte(self.spec.status) & U2X == 0 { 16 } else { 8 };
         (u64::from(self.baud) + 1) * samples
     }
 
-    /// Bits of data in a frame (table 20-11).
+    /// Returns the data bits in a frame (table 20-11).
     fn width(&self) -> u8 {
         match (self.enable & UCSZ2 != 0, self.format >> 1 & 3) {
             (true, _) => 9,
@@ -106,7 +107,7 @@ impl Usart {
         }
     }
 
-    /// The firmware reads a register.
+    /// Handles a read of a register.
     pub fn read(&mut self, reg: Reg, io: &mut Io) -> u8 {
         self.settle(io);
         match reg {
@@ -128,13 +129,13 @@ impl Usart {
         }
     }
 
-    /// The firmware writes a register.
+    /// Handles a write of a register.
     pub fn write(&mut self, reg: Reg, value: u8, io: &mut Io) {
         self.settle(io);
         match reg {
             Reg::Data => self.send(value, io),
             Reg::Status => {
-                // TXC is cleared by writing a one to it; the other flags are the hardware's.
+                // TXC is cleared by writing a one to it; only the hardware changes the other flags.
                 let flags = io.byte(self.spec.status) & (RXC | TXC | UDRE | DOR | 0x14) & !(value & TXC);
                 io.set_byte(self.spec.status, flags | value & (U2X | 1));
                 io.refresh();
@@ -173,7 +174,7 @@ impl Usart {
         }
     }
 
-    /// The buffer goes into the shift register; its start bit begins at `start`.
+    /// Moves the buffer into the shift register; its start bit begins at `start`.
     fn load(&mut self, start: u64, io: &mut Io) {
         let Some(data) = self.buffer.take() else { return };
         let width = self.width();
@@ -192,12 +193,12 @@ impl Usart {
         io.raise(self.spec.empty, io.clock.now);
     }
 
-    /// Whether a frame is on its way.
+    /// True if a frame is being sent.
     pub fn is_sending(&self) -> bool {
         self.sending.is_some()
     }
 
-    /// When to settle next, a cycle.
+    /// Returns the cycle at which to settle next.
     pub fn next(&self, io: &Io) -> u64 {
         let sends = match self.sending {
             Some(frame) if io.ports.is_seen(self.spec.output) => frame.next,
@@ -233,7 +234,7 @@ impl Usart {
         }
     }
 
-    /// The middle of a bit.
+    /// Returns the time of the middle of a bit.
     fn sample_time(&self, start: u64, bits: u8, io: &Io) -> u64 {
         let bit = self.bit(io);
         start + bit / 2 + u64::from(bits) * bit
@@ -259,7 +260,7 @@ impl Usart {
         };
     }
 
-    /// The level of RXDn changed.
+    /// Handles a change of the level of RXDn.
     pub fn pin_changed(&mut self, high: bool, cycle: u64) {
         if !high && self.enable & RXEN != 0 && self.receiving.is_none() {
             self.receiving = Some((cycle, 0, 0));

@@ -1,4 +1,4 @@
-//! What is written down about interrupts, locks and the stack while the firmware runs.
+//! Records of interrupts, locks and the stack while the firmware runs.
 
 use super::chips::Chip;
 use super::flag;
@@ -6,26 +6,26 @@ use super::io::Io;
 use crate::handlers::Handlers;
 use crate::log::{Finding, Rest, Stack, Stop};
 
-/// What is being watched.
+/// State of the records.
 #[derive(Debug)]
 pub struct Watch {
     /// Handlers and locks.
     pub handlers: Handlers,
     ram_end: u16,
     variables_end: Option<u16>,
-    /// The stack is the one that begins at the end of the memory, not a thread's own.
+    /// True if the stack in use begins at the end of the memory, and is not a thread's own.
     on_main_stack: bool,
     lowest: u16,
-    /// Firmware changed to a stack that is not told apart from the first.
+    /// True if the firmware changed to a stack that cannot be distinguished from the first.
     changed: bool,
-    /// When it last read the stack pointer.
+    /// Cycle of the last read of the stack pointer.
     read_at: u64,
-    /// Its byte that was written alone (the high one or not), when, and its value before.
+    /// A byte of the stack pointer that was written alone: true for the high one, the cycle, and the value before.
     half: Option<(bool, u64, u16)>,
 }
 
 impl Watch {
-    /// Nothing seen yet.
+    /// Creates empty records.
     pub fn new(chip: &Chip, variables_end: Option<u32>, spans: bool) -> Self {
         let ram_end = chip.ram_start + chip.ram - 1;
         Watch {
@@ -40,13 +40,13 @@ impl Watch {
         }
     }
 
-    /// The chip was reset.
+    /// Handles a reset of the chip.
     pub fn reset(&mut self) {
         self.handlers.reset();
         self.on_main_stack = false;
     }
 
-    /// An instruction at `address` (in words) turned interrupts off (its begin), or on (its end).
+    /// Records that an instruction at `address` (in words) turned interrupts off (at its beginning) or on (at its end).
     pub fn switched(&mut self, on: bool, wall: u64, address: u32) {
         match on {
             true => self.handlers.on(wall, address * 2),
@@ -54,15 +54,15 @@ impl Watch {
         }
     }
 
-    /// The firmware reads the stack pointer, as a function does that makes room for its variables.
+    /// Records a read of the stack pointer, as by a function that makes room for its variables.
     pub fn stack_read(&mut self, cycle: u64) {
         self.read_at = cycle;
     }
 
-    /// It writes a byte of it, which held `sp` before. Compilers write the high byte first, what changes threads may do so last: where
-    /// both are written, the pointer before them.
+    /// Records a write of one of its bytes, where the pointer was `sp` before; returns the value before both
+    /// writes once both bytes are written. Compilers write the high byte first, thread switches may write it last.
     pub fn stack_written(&mut self, high: bool, sp: u16, cycle: u64) -> Option<u16> {
-        /// Cycles that a pair of writes may take.
+        /// Most cycles for a pair of writes.
         const PAIR: u64 = 8;
         match self.half.take() {
             Some((other, at, before)) if other != high && cycle - at <= PAIR => Some(before),
@@ -73,15 +73,16 @@ impl Watch {
         }
     }
 
-    /// Whether setting the stack pointer is what a function does that makes room for its variables: it reads the pointer
-    /// and subtracts; at its end it takes it from Y.
+    /// True if a function sets the stack pointer to make room for its variables: it reads the pointer and
+    /// subtracts; at its end it restores the pointer from Y.
     pub fn is_frame(&self, before: u16, sp: u16, y: u16, cycle: u64) -> bool {
-        /// Cycles from reading to writing.
+        /// Most cycles from reading to writing.
         const SUBTRACTING: u64 = 16;
         if sp < before { cycle - self.read_at <= SUBTRACTING } else { y == sp }
     }
 
-    /// The firmware changed to a stack that is not told apart from the first, which it does downwards: when it first did.
+    /// Returns true at the first change to a stack that cannot be distinguished from the first one; such a
+    /// change is downwards.
     pub fn changes_stack(&mut self, before: u16, sp: u16, frame: bool) -> bool {
         let inside = self.variables_end.is_none_or(|end| sp.saturating_add(1) >= end);
         let first = inside && sp < before && !frame && !self.changed;
@@ -89,7 +90,7 @@ impl Watch {
         first
     }
 
-    /// The firmware set the stack pointer; `frame` where it is a function that makes room for its variables.
+    /// Records a new stack pointer; `frame` is true if a function makes room for its variables.
     pub fn stack_set(&mut self, sp: u16, frame: bool) -> Option<u16> {
         let inside = self.variables_end.is_none_or(|end| sp.saturating_add(1) >= end);
         if inside {
@@ -104,12 +105,12 @@ impl Watch {
         }
     }
 
-    /// Whether the stack is deeper than ever.
+    /// True if the stack is deeper than ever before.
     pub fn is_deeper(&self, sp: u16) -> bool {
         sp < self.lowest
     }
 
-    /// The stack grew; tells by how many bytes into the variables.
+    /// Records a growing stack; returns the number of bytes by which it overlaps the variables.
     pub fn grew(&mut self, sp: u16) -> Option<u16> {
         if !self.on_main_stack {
             return None;
@@ -128,7 +129,7 @@ impl Watch {
         self.variables_end.map(|end| end.saturating_sub(sp.saturating_add(1)))
     }
 
-    /// Writes it into the log.
+    /// Writes the records into the log.
     pub fn finish(&mut self, io: &mut Io, sreg: u8, pc: u32) {
         let wall = io.clock.wall();
         io.log.cycles = wall;

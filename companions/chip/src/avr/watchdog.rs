@@ -1,4 +1,4 @@
-//! The watchdog, and the oscillator of its own that it counts.
+//! The watchdog with its own oscillator.
 //!
 //! Source: ATmega328P data sheet (DS40002061), section 11.8 "Watchdog Timer"; ATmega128 data sheet (2467), "Watchdog Timer".
 
@@ -10,11 +10,11 @@ use super::sources::Id;
 pub struct Watchdog {
     address: u16,
     id: Id,
-    /// Whether it can interrupt, and is enabled by WDE or WDIE.
+    /// True if it can interrupt, and is enabled by WDE or WDIE.
     newer: bool,
-    /// When it ends, a moment of the oscillator.
+    /// Moment of the oscillator at which it ends.
     ends: Option<u64>,
-    /// Until which cycle a timed sequence lets the firmware change it.
+    /// Cycle until which a timed sequence lets the firmware change it.
     unlocked: u64,
 }
 
@@ -23,20 +23,20 @@ const WDIE: u8 = 0x40;
 const WDCE: u8 = 0x10;
 const WDE: u8 = 0x08;
 
-/// Four cycles may pass between the two writes of the timed sequence.
+/// Most cycles between the two writes of the timed sequence.
 const SEQUENCE: u64 = 4;
 
 impl Watchdog {
-    /// At reset: off, as the fuse WDTON leaves it.
+    /// Creates it at reset: off, as with the fuse WDTON unprogrammed.
     pub fn new(address: u16, id: Id, newer: bool) -> Self {
         Watchdog { address, id, newer, ends: None, unlocked: 0 }
     }
 
-    /// Periods of the oscillator until it ends: 2048 cycles of 128 kHz and their doubles (table 11-2).
+    /// Returns the periods of the oscillator until it ends: 2048 cycles of 128 kHz and their doubles (table 11-2).
     fn length(&self, io: &Io) -> u64 {
         let value = io.byte(self.address);
         let stage = value & 7 | if self.newer { value >> 2 & 8 } else { 0 };
-        // The ATmega128's oscillator runs at 1 MHz and is counted from 16384 on: about the same times.
+        // The ATmega128's oscillator runs at 1 MHz and is counted from 16384 on: this gives about the same times.
         io.clock.periods(16_000_000u64 << stage.min(9))
     }
 
@@ -45,12 +45,12 @@ impl Watchdog {
         value & WDE != 0 || self.newer && value & WDIE != 0
     }
 
-    /// WDR: it begins anew.
+    /// WDR: restarts it.
     pub fn restart(&mut self, io: &Io) {
         self.ends = self.runs(io).then(|| io.clock.wall() + self.length(io));
     }
 
-    /// The firmware writes its register.
+    /// Handles a write of its register.
     pub fn write(&mut self, value: u8, io: &mut Io) {
         let before = io.byte(self.address);
         let unlocked = io.clock.now <= self.unlocked;
@@ -67,12 +67,12 @@ impl Watchdog {
         }
     }
 
-    /// When it ends, a moment of the oscillator.
+    /// Returns the moment of the oscillator at which it ends.
     pub fn next(&self) -> u64 {
         self.ends.unwrap_or(u64::MAX)
     }
 
-    /// True when it resets the chip.
+    /// Settles it; returns true if it resets the chip.
     pub fn settle(&mut self, io: &mut Io) -> bool {
         let Some(ends) = self.ends.filter(|ends| *ends <= io.clock.wall()) else { return false };
         let value = io.byte(self.address);
@@ -84,7 +84,8 @@ impl Watchdog {
         false
     }
 
-    /// Its handler is entered: with reset enabled too, the handler has to set WDIE again, or the next time it is a reset.
+    /// Handles the entry of its handler: if reset is enabled too, the handler must set WDIE again, or the
+    /// next timeout is a reset.
     pub fn entered(&self, io: &mut Io) {
         if io.byte(self.address) & WDE != 0 {
             io.data[usize::from(self.address)] &= !WDIE;

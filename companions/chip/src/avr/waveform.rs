@@ -1,19 +1,19 @@
-//! Modes of a timer: what the control registers select (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
+//! Modes of a timer, as selected by the control registers (tables 15-8, 15-9, 16-4, 16-5, 18-8, 18-9).
 //!
 //! Source: ATmega328P data sheet (DS40002061), chapters 15, 16 and 18.
 
-/// How the counter counts, and when compare registers take effect.
+/// Counting mode, and the time at which compare registers take effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wave {
     /// Normal and CTC: compare registers take effect at once.
     Up,
-    /// Fast PWM: they do at the bottom.
+    /// Fast PWM: they take effect at the bottom.
     Fast,
-    /// Phase correct: at the top; phase and frequency correct (`true`): at the bottom.
+    /// Phase correct: they take effect at the top; phase and frequency correct (`true`): at the bottom.
     Phase(bool),
 }
 
-/// The highest value of the counter.
+/// Highest value of the counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Top {
     /// A number.
@@ -29,13 +29,13 @@ pub enum Top {
 pub enum Source {
     /// Nothing.
     Stopped,
-    /// The prescaler, by how much it divides.
+    /// The prescaler, with its divider.
     Divided(u64),
     /// A pin's rising edges, or its falling ones.
     Edges(bool),
 }
 
-/// The waveform of a mode, WGMn3:0 or WGMn2:0.
+/// Returns the waveform of a mode, WGMn3:0 or WGMn2:0.
 pub fn of_mode(wide: bool, mode: u8) -> (Wave, Top) {
     if wide {
         match mode {
@@ -68,7 +68,7 @@ pub fn of_mode(wide: bool, mode: u8) -> (Wave, Top) {
 }
 
 impl Source {
-    /// CSn2:0, of a prescaler that divides by 32 and 128 too or not.
+    /// Returns the source of CSn2:0; `fine` is true for a prescaler that also divides by 32 and 128.
     pub fn selected(bits: u8, fine: bool) -> Self {
         match (bits, fine) {
             (0, _) => Source::Stopped,

@@ -1,4 +1,5 @@
-//! How long things take on the Cortex-M0+: its Technical Reference Manual (DDI 0484C), table 3-1 and section 3.6.1, and the data sheet of the RP2040.
+//! Cycles on the Cortex-M0+: its Technical Reference Manual (DDI 0484C), table 3-1 and section 3.6.1, and the
+//! data sheet of the RP2040.
 
 use crate::thumb::{
     BKPT, BX_LR, CPSID, CPSIE, ISB, NOP, WFI, adds, bytes, load, lsls, mov, movs, poke, set, store,
@@ -8,7 +9,7 @@ use jitterlab_chip::log::{Fault, Finding};
 use jitterlab_chip::{Image, Log, Setup, Stop};
 
 const RAM: u32 = 0x2000_0000;
-/// Where the tests have their vectors, and the handlers they lead to: one for SysTick, one for each interrupt.
+/// Addresses of the vectors, and of their handlers: one for SysTick, one for each interrupt.
 const VECTORS: u32 = 0x2001_0000;
 const HANDLERS: u32 = 0x2001_1000;
 const SYSTICK: u8 = 15;
@@ -29,7 +30,7 @@ fn run(program: &[u16]) -> (Log, [u32; 16]) {
     (log, registers)
 }
 
-/// What instructions take beyond those before them.
+/// Cycles of instructions beyond those before them.
 fn cycles(before: &[u16], program: &[u16]) -> u64 {
     run(&[before, program].concat()).0.cycles - run(before).0.cycles
 }
@@ -93,7 +94,7 @@ fn an_interrupt_takes_15_cycles_to_its_handler() {
     let vector = &log.vectors[0];
     assert_eq!((vector.number, vector.name.as_str(), vector.count), (LINE, "TIMER_IRQ_0", 1));
     assert_eq!((vector.min_latency_cycles, vector.max_latency_cycles), (15, 15));
-    // The handler: an addition, and BX with what the return takes.
+    // The handler: an addition, and BX with the cycles of the return.
     assert_eq!((vector.cycles, registers[7]), (15 + 1 + 2 + 11, 1));
     assert_eq!(registers[13], 0x2004_2000, "the frame is off the stack");
     assert_eq!(log.stack.unwrap().deepest, 32);
@@ -110,7 +111,7 @@ fn a_second_interrupt_follows_without_the_frame() {
     assert_eq!(log.stack.unwrap().deepest, 32);
 }
 
-/// SysTick, so many cycles after it is started, with its interrupt, once.
+/// Starts SysTick once with its interrupt, this many cycles ahead.
 fn tick_after(cycles: u32) -> Vec<u16> {
     let control =
         [set(3, 0xe000_e010), set(4, cycles), vec![store(4, 3, 4), store(4, 3, 8), movs(4, 7)]].concat();
@@ -126,7 +127,7 @@ fn a_more_urgent_one_goes_first_if_it_comes_while_the_frame_is_stored() {
         let program = [prepared, tick_after(after), vec![store(1, 2, 0)], vec![NOP; 120]].concat();
         let (log, registers) = run(&program);
         let tick = log.vectors.iter().find(|v| v.number == SYSTICK).unwrap();
-        // It never waits for more than its own entry, and what a store of two cycles has left.
+        // It waits at most for its own entry and the rest of a store of two cycles.
         assert!((6..=16).contains(&tick.max_latency_cycles), "{after}: {tick:?}");
         assert_eq!(registers[7], 2);
         let (first, second) = (&log.entered[0], &log.entered[1]);
@@ -145,7 +146,7 @@ fn a_more_urgent_one_goes_first_if_it_comes_while_the_frame_is_stored() {
 #[test]
 fn loads_and_stores_of_several_registers_are_given_up_for_an_interrupt() {
     for after in 4..40 {
-        // SysTick comes in the middle of PUSH and POP, which take 9 cycles.
+        // SysTick interrupts in the middle of PUSH and POP, which take 9 cycles.
         let program = [ready(), tick_after(after), [0xb4ff, 0xbcff].repeat(8), vec![CPSID]].concat();
         let (log, registers) = run(&program);
         let tick = log.vectors.iter().find(|v| v.number == SYSTICK).unwrap();
@@ -165,7 +166,7 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
     assert_eq!((tick.max_latency_cycles, tick.count, registers[7]), (1 + 15, 1, 1));
     assert!((4_900..5_000).contains(&log.slept), "{}", log.slept);
     assert_eq!(log.entries_asleep, 1);
-    // Asleep is not locked: the stretch ends where the sleep begins.
+    // A sleep does not count as locked: the stretch ends with its beginning.
     assert!(log.off.is_none_or(|off| off.cycles < 60), "{:?}", log.off);
     // With nothing that could end it, it is over.
     let image = Image { flash: vec![(RAM, bytes(&[CPSID, WFI]))], entry: Some(RAM), ..Image::default() };
@@ -173,7 +174,7 @@ fn a_sleep_ends_by_what_is_pending_even_with_interrupts_off() {
     assert!(matches!(log.stop, Stop::Asleep(jitterlab_chip::log::Rest::Done)), "{:?}", log.stop);
 }
 
-/// What the chip answers with a hard fault ends the run, with the reason and the place.
+/// A hard fault of the chip ends the run, with the reason and the address.
 #[test]
 fn what_cannot_be_is_a_hard_fault() {
     let fault = |program: &[u16]| {
@@ -193,7 +194,8 @@ fn what_cannot_be_is_a_hard_fault() {
     assert_eq!(fault(&at(0x5000_0001, 0x4700)).0, Fault::NoCode);
 }
 
-/// A firmware in flash begins by its vectors, behind the second stage of the ROM. What is not known of its time is said.
+/// A firmware in flash begins by its vectors, behind the second stage of the ROM. Assumptions about its time
+/// are reported.
 #[test]
 fn code_in_flash_and_an_unknown_clock_are_said() {
     let vectors = [0x2004_1000u32, 0x1000_0109].iter().flat_map(|word| word.to_le_bytes()).collect();

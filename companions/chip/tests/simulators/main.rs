@@ -1,4 +1,4 @@
-//! Instructions and what they take, held against the manuals' tables and against simulators that others wrote.
+//! Instructions and their cycles, compared with the manuals' tables and with independent simulators.
 
 mod arm;
 mod qemu;

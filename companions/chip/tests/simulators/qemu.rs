@@ -1,5 +1,5 @@
-//! Thumb instructions and exceptions do what they do on QEMU's Cortex-M0 (the micro:bit), which others wrote: random programs leave the same
-//! registers, flags and memory. (QEMU counts no cycles.)
+//! Comparison of Thumb instructions and exceptions with QEMU's Cortex-M0 (the micro:bit), an independent
+//! simulator: random programs leave the same registers, flags and memory. (QEMU counts no cycles.)
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run its tools has failed")]
 
@@ -11,7 +11,7 @@ use jitterlab_chip::arm::rp2040::run_and_look;
 use jitterlab_chip::log::Fault;
 use jitterlab_chip::{Image, Setup, Stop};
 
-/// The 16 KiB that both have: code, vectors and what QEMU needs at the end, data, a log of registers, stacks.
+/// The 16 KiB of both: code, vectors and QEMU's part at the end, data, a log of registers, stacks.
 const CODE: u32 = 0x2000_0000;
 const VECTORS: u32 = 0x2000_2600;
 const WRITING: u32 = 0x2000_2700;
@@ -19,7 +19,7 @@ const DATA: u32 = 0x2000_2800;
 const LOG: u32 = 0x2000_3000;
 const PROCESS_STACK: u32 = 0x2000_3e00;
 const STACK: u32 = 0x2000_3fc0;
-/// Bytes of the log of one look at the registers.
+/// Bytes of the log for one record of the registers.
 const LOOK: u32 = 4 * 11;
 
 /// Numbers that are the same every time (xorshift).
@@ -82,7 +82,7 @@ fn memory(n: &mut Numbers) -> Vec<u16> {
         }
         _ => {
             let list = n.below(255) + 1;
-            // What a store of the base leaves there is not told, unless it is the first.
+            // The value stored for the base register is undefined, unless it is the first.
             let list = list & !(1 << base) | 1 << ((base + 1) % 8);
             words.push(n.one_of(&[0xc000, 0xc800]) | base << 8 | list);
         }
@@ -121,7 +121,7 @@ fn piece(n: &mut Numbers, at: u32) -> Vec<u16> {
         }
         21 => vec![0xdf00 | n.below(256)],
         22 => {
-            // What is pending waits for PRIMASK.
+            // A pending exception waits for PRIMASK.
             let pended =
                 [vec![CPSID], poke(0xe000_ed04, 1 << 28), vec![0xf3ef, 0x8010 | n.below(8) << 8, CPSIE]]
                     .concat();
@@ -160,7 +160,7 @@ fn ending() -> Vec<u16> {
     [open, write, end, vec![0xe7fe]].concat()
 }
 
-/// The memory from the beginning, and how many looks there are.
+/// Returns the memory from the beginning, and the number of records in it.
 fn program(seed: u64) -> (Vec<u8>, u32) {
     let mut n = Numbers(seed);
     let mut words = poke(0xe000_ed08, VECTORS);
@@ -185,7 +185,7 @@ fn program(seed: u64) -> (Vec<u8>, u32) {
     };
     put(VECTORS, &[handler | 1; 16]);
     put(VECTORS, &[STACK, CODE | 1]);
-    // The file's name, how it is opened, and what is written of the memory.
+    // The file's name, its mode of opening, and the part of the memory to write.
     put(WRITING, &[WRITING + 0x20, 5, 4, 0, DATA, LOG + looks * LOOK - DATA]);
     put(WRITING + 0x20, &[u32::from_le_bytes(*b"dump")]);
     memory.extend((0..0x400).flat_map(|k: u16| (k.wrapping_mul(0x9e37)).to_le_bytes()));

@@ -1,5 +1,6 @@
-//! Instructions do what they do on simavr, a simulator that others wrote: random programs leave the same registers and the same memory
-//! after the same number of cycles. (Its interrupts and peripherals are not compared: they are not the manual's.)
+//! Comparison of instructions with simavr, an independent simulator: random programs leave the same registers
+//! and the same memory after the same number of cycles. (Its interrupts and peripherals are not compared:
+//! they do not follow the manual.)
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run its tools has failed")]
 
@@ -13,7 +14,7 @@ use jitterlab_chip::{Image, Setup, Stop};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-/// Compiles the other simulator's runner; `None` where it is not installed.
+/// Compiles the other simulator's runner; `None` if it is not installed.
 fn simavr(directory: &Path) -> Option<PathBuf> {
     let required =
         std::env::var("CI").is_ok_and(|v| v == "true") || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some();
@@ -96,7 +97,7 @@ enum Piece {
         register: u8,
         address: u16,
     },
-    /// Over so many of the words that follow.
+    /// A branch over this many of the following words.
     Branch {
         word: u16,
         over: u16,
@@ -105,7 +106,7 @@ enum Piece {
         over: u16,
         long: bool,
     },
-    /// PUSH, what is between, POP.
+    /// PUSH, the pieces in between, POP.
     Stack(u8, u8),
     /// A call of the next word and a return from it: the return address is used up at once.
     Call {
@@ -143,7 +144,7 @@ fn assemble(pieces: &[Piece]) -> Vec<u16> {
         match *piece {
             Piece::Plain(word) => {
                 words.push(word);
-                // What is skipped leaves no half of a piece behind: one word, or two.
+                // The skipped piece is complete: one word, or two.
                 let skips = word & 0xfc00 == 0x1000 || word & 0xfc00 == 0xfc00;
                 words.extend(match (skips, word & 1) {
                     (false, _) => &[][..],
@@ -177,7 +178,7 @@ fn assemble(pieces: &[Piece]) -> Vec<u16> {
             Piece::Stack(from, to) => {
                 words.extend([0x920f | u16::from(from) << 4, 0x900f | u16::from(to) << 4]);
             }
-            // The callee is a RET; where it returns to, a jump leads over it.
+            // The callee is a RET; a jump after the call leads over it.
             Piece::Call { long: false } => words.extend([0xd001, 0xc001, 0x9508]),
             Piece::Call { long: true } => words.extend([0x940e, at + 3, 0xc001, 0x9508]),
         }

@@ -1,4 +1,5 @@
-//! What an alarm can besides beginning now: moments, phases, contexts, events left out, work outside of the interrupt; and on which timers.
+//! Further features of alarms: moments, phases, contexts, events left out, work outside of the interrupt; and
+//! the timers that support them.
 
 use std::fs;
 
@@ -28,7 +29,8 @@ fn moments_phases_contexts_and_deferred_work() {
         let context = format!("prescaler {prescaler}: {:?}", log.vectors);
         let counts = u64::from(prescaler);
 
-        // From the moment on every 2 ms, but where a lock of 5 ms keeps them waiting; the pin moved soon after the clock was read.
+        // From that moment on every 2 ms, except while a lock of 5 ms delays them; the pin moved soon after
+        // the clock was read.
         let first = exact[0] - asked;
         assert!((1_000 * counts - 100..1_000 * counts + 900).contains(&first), "{first}: {context}");
         let late = |at: &u64| (at - exact[0] + 16_000) % 32_000;
@@ -107,7 +109,7 @@ fn starts(compiler: &Compiler, mcu: &str, timer: &str, unit: &str) -> Vec<u64> {
     simulate(&setup).unwrap().log.edges_of(0, true).collect()
 }
 
-/// That alarm on a timer's unit, with a vector bound to it.
+/// Builds that alarm on a timer's unit, with a vector bound to it.
 fn build_for(
     compiler: &Compiler,
     mcu: &str,

@@ -1,4 +1,4 @@
-//! Five questions of people with an Arduino, each answered in the first five lines; sketches on its core, unmodified.
+//! Five questions of Arduino users, each answered in the first five lines; sketches on its core, unmodified.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,7 +7,7 @@ use super::skip;
 
 const AVR: &str = "/usr/share/arduino/hardware/arduino/avr";
 
-/// A sketch built as the Arduino tools do, for a chip and the board's variant; `None` where the core is not installed.
+/// Builds a sketch as the Arduino tools do, for a chip and the board's variant; `None` if the core is not installed.
 fn sketch(directory: &Path, chip: &str, variant: &str, code: &str) -> Option<PathBuf> {
     let core = format!("{AVR}/cores/arduino");
     let Ok(entries) = std::fs::read_dir(&core) else { return skip("arduino-core-avr is not installed") };
@@ -31,7 +31,7 @@ fn sketch(directory: &Path, chip: &str, variant: &str, code: &str) -> Option<Pat
     Some(elf)
 }
 
-/// The exit status, and what is said: the first five lines, and all.
+/// Returns the exit status, the first five lines of the output, and all of it.
 fn measured(elf: &Path, options: &[&str]) -> (Option<i32>, String, String) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_jitterlab-mcu"));
     let output = run.arg("run").arg(elf).args(options).output().unwrap();
@@ -164,7 +164,7 @@ fn tone_and_software_serial_keep_their_times() {
     assert!(first.contains("B3 (pin 11 of an Arduino Uno)"), "{all}");
 }
 
-/// A line that comes to the serial port begins the steps.
+/// A line received by the serial port starts the steps.
 #[test]
 fn text_comes_to_the_serial_port() {
     let code = "

@@ -1,4 +1,4 @@
-//! The RP2040: what is built for it keeps its periods to the cycle, and firmware is measured as on the other chips.
+//! The RP2040: built firmware keeps its periods to the cycle, and other firmware is measured as on the other chips.
 
 use std::fs;
 use std::path::Path;
@@ -25,13 +25,13 @@ fn bench() -> Option<Compiler> {
     }
 }
 
-/// A firmware for so many milliseconds, with the chip and its clock as it says itself.
+/// Returns a setup for a firmware that runs for `ms` milliseconds, with the chip and clock that it names.
 fn watched(elf: &Path, pins: &[&str], ms: u64) -> Setup {
     let pins = pins.iter().map(|pin| pin.parse().unwrap()).collect();
     Setup { pins, length: Length::Time(ms * 1_000_000), ..Setup::new(elf, 0) }
 }
 
-/// A source of one's own.
+/// A user's source file.
 fn built(compiler: &Compiler, directory: &Path, source: &str) -> Firmware {
     let file = directory.join("own.cc");
     fs::write(&file, source).unwrap();
@@ -46,8 +46,9 @@ fn alarm(compiler: &Compiler, board: &Board, period_us: u32, events: u32) -> Rec
     simulate(&watched(&firmware.elf, &["GP2", "GP3"], ms)).unwrap()
 }
 
-/// Every event but the last (which takes another way, since none follows) lies a whole number of periods from the first, to the cycle: the
-/// timer's microseconds are 125 cycles, or as many as the clock has, and the way to the handler is always the same. None is early.
+/// Every event but the last (which takes another way, since none follows) lies a whole number of periods from
+/// the first, to the cycle: the timer's microseconds are 125 cycles, or as many as the clock has, and the way
+/// to the handler is constant. None is early.
 #[test]
 fn an_alarm_keeps_its_period_to_the_cycle() {
     let Some(compiler) = bench() else { return };
@@ -74,7 +75,8 @@ fn an_alarm_keeps_its_period_to_the_cycle() {
             assert_eq!(start - starts[0], k as u64 * period, "event {k}, {context}");
         }
         assert!((starts[last] - starts[0]).abs_diff(last as u64 * period) < 100, "{context}");
-        // The first comes an interval after it was asked for at least: and a count, a tick, and the way to it at most.
+        // The first event comes at least an interval after the request, and at most a count, a tick and the
+        // way to it later.
         let tick = if strategy == Strategy::Periodic { period } else { u64::from(hz / 1_000_000) };
         assert!((period..period + tick + 400).contains(&(starts[0] - requested)), "{context}");
     }
@@ -95,7 +97,7 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
     assert!(report.size.ram > 1_000 && report.size.flash == 0, "{report:?}");
     assert_eq!(report.sent.lines().filter(|line| *line == "1000").count(), 19, "{}", report.sent);
 
-    // What is flashed holds no names, and begins where it lies.
+    // The flashed image has no names, and begins at its lowest address.
     let firmware = compiler.build(
         &Program::PeriodicAlarm { period_us: 1_000, events: 20 },
         &board(Strategy::Anchored, 1_000, HZ),
@@ -109,7 +111,7 @@ fn what_a_firmware_does_is_told_as_on_other_chips() {
     assert_eq!(from_hex.log.edges, recording.log.edges);
 }
 
-/// Clock, delay, chronometer and threads are those of the other processors.
+/// Clock, delay, chronometer and threads are the same as on the other processors.
 #[test]
 fn time_services_and_threads_work() {
     let Some(compiler) = bench() else { return };
@@ -119,7 +121,7 @@ fn time_services_and_threads_work() {
         let recording = simulate(&watched(&firmware.elf, &["GP2"], 400)).unwrap();
         let sent = &recording.report.sent;
         let elapsed = sent.lines().find_map(|line| line.strip_prefix("Elapsed time: ")).unwrap();
-        // A delay of 21 periods, and a tick that had begun.
+        // A delay of 21 periods, and a tick already begun.
         let elapsed: u32 = elapsed.parse().unwrap();
         assert!((210_000..=220_100).contains(&elapsed), "{strategy}: {sent}");
         assert!(sent.contains("Handler calls: 2") && sent.contains("Current Time: 0"), "{strategy}: {sent}");
@@ -195,7 +197,7 @@ fn what_goes_wrong_is_told_in_words() {
     let other_chip =
         message(Setup { mcu: Some("atmega328p".into()), clock_hz: Some(1), ..watched(&elf, &[], 5) });
     assert!(other_chip.contains("atmega328p") && other_chip.contains("another chip"), "{other_chip}");
-    // A firmware of another chip with an ARM: its flash lies elsewhere.
+    // A firmware of another chip with an ARM: its flash has other addresses.
     let mut bytes = fs::read(&elf).unwrap();
     let headers = u32::from_le_bytes(bytes[28..32].try_into().unwrap()) as usize;
     bytes[headers + 12..headers + 16].copy_from_slice(&0x0800_0000u32.to_le_bytes());
@@ -213,8 +215,8 @@ const SET_UP: &str = "
     static void out_of_reset(uint32_t parts) { AT(0x4000f000) = parts; while ((AT(0x4000c008) & parts) != parts) {} }
 ";
 
-/// A servo's pulse: 20 ms of counts of a microsecond, of which 1500 are high. Period and width are those of the data sheet's
-/// formula (4.5.2.6), to the cycle, and go on while the processor sleeps.
+/// A servo's pulse: 20 ms of microsecond counts, of which 1500 are high. Period and width follow the data
+/// sheet's formula (4.5.2.6) to the cycle, and continue while the processor sleeps.
 #[test]
 fn a_slice_makes_a_servos_pulse() {
     let Some(compiler) = bench() else { return };
@@ -239,7 +241,8 @@ fn a_slice_makes_a_servos_pulse() {
     }
 }
 
-/// A state machine toggles its pin every 32 steps of a divided clock, and one is told by the processor how long a pulse is.
+/// One state machine toggles its pin every 32 steps of a divided clock; another gets the length of a pulse
+/// from the processor.
 #[test]
 fn a_state_machine_makes_a_square_wave() {
     let Some(compiler) = bench() else { return };
@@ -267,8 +270,8 @@ fn a_state_machine_makes_a_square_wave() {
     assert!(recording.warnings.iter().all(|warning| !format!("{warning:?}").contains("NotSimulated")));
 }
 
-/// Firmware that dies is missed until the simulated time ends, here as on the other chips; what a part does that is not simulated
-/// leaves a requirement open; an alarm in the past is named.
+/// Events of firmware that stops are missed until the simulated time ends, as on the other chips. A part that
+/// is not simulated leaves a requirement open, and an alarm in the past is reported.
 #[test]
 fn silence_parts_that_are_missing_and_past_alarms_are_told() {
     let Some(compiler) = bench() else { return };

@@ -1,4 +1,4 @@
-//! Faults as reporters of public bugs saw them: each named with its place, and nothing where there is none.
+//! Faults of public bug reports: each is found with its location, and correct code gives no finding.
 
 use jitterlab_mcu::{Compiler, Recording, Setup};
 use jitterlab_model::Warning;
@@ -43,7 +43,7 @@ fn a_compare_value_behind_the_counter_loses_a_lap() {
         ISR(TIMER1_COMPA_vect) { PINB = 1; }";
     let lowered = found(&compiler, lowered);
     assert!(matches!(lowered[..], [Finding::CompareBehind { .. }]), "{lowered:?}");
-    // A step of nearly a lap, a handler that is quick enough, and a counter that begins anew with its top.
+    // A step of nearly a lap, a handler that is quick enough, and a counter that restarts at its top.
     assert_eq!(found(&compiler, &stepping(63_000, 40)), []);
     assert_eq!(found(&compiler, &stepping(2_000, 40)), []);
     let begun_anew = "
@@ -81,8 +81,8 @@ fn lost_overflows_name_what_kept_them_waiting() {
     assert_eq!(by, "TIMER1_COMPA");
 }
 
-/// A time made of a counter and of its overflows, read with interrupts off: with a look at the flag it is right, without one it
-/// jumps back.
+/// A time from a counter and its overflows, read with interrupts off: right if the flag is checked; otherwise
+/// it jumps back.
 #[test]
 fn a_counter_read_beside_a_waiting_overflow_is_named() {
     let Some(compiler) = bench() else { return };
@@ -111,8 +111,8 @@ fn a_counter_read_beside_a_waiting_overflow_is_named() {
     assert!(found_in(&seen).is_empty() && seen.log.edges.is_empty(), "{:?}", seen.warnings);
 }
 
-/// Threads on stacks from malloc(), changed as FreeRTOS for AVR does it, the low byte of the stack pointer first: no depth is told, and
-/// of a handler that changes threads no length.
+/// Threads on stacks from malloc(), switched as FreeRTOS for AVR does it, the low byte of the stack pointer
+/// first: the depths are unknown, and so is the duration of a handler that switches threads.
 #[test]
 fn figures_of_changing_stacks_are_unknown() {
     let Some(compiler) = bench() else { return };
@@ -161,7 +161,7 @@ fn figures_of_changing_stacks_are_unknown() {
     assert!(recording.report.stack.is_some_and(|stack| stack.deepest > 200));
 }
 
-/// The watchdog's oscillator is right to a tenth, and so is a period that it makes.
+/// The watchdog's oscillator is accurate to a tenth, and so is a period made from it.
 #[test]
 fn the_watchdogs_oscillator_is_named() {
     let Some(compiler) = bench() else { return };

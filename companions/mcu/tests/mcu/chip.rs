@@ -11,7 +11,7 @@ use jitterlab_model::firmware::{Finding, Part};
 
 use super::bench;
 
-/// Builds a program for a chip at 16 MHz and simulates it for 100 ms, or as `change` says.
+/// Builds a program for a chip at 16 MHz and simulates it for 100 ms, or as changed by `change`.
 pub(super) fn run_on(
     compiler: &Compiler,
     mcu: &str,
@@ -56,7 +56,8 @@ pub(super) fn done(log: &Log) -> &[u8] {
 #[test]
 fn one_instruction_runs_after_reti_and_after_sei() {
     let Some(compiler) = bench() else { return };
-    // Both matches are pending before SEI. The handlers stop the count of r2 at what has run between.
+    // Both matches are pending before SEI. The handlers save the count of r2, which shows the instructions
+    // run in between.
     let program = "
         ISR(TIMER1_COMPA_vect, ISR_NAKED) { asm volatile(\"mov r4, r2\\n\\treti\"); }
         ISR(TIMER1_COMPB_vect, ISR_NAKED) { asm volatile(\"mov r5, r2\\n\\treti\"); }
@@ -69,7 +70,7 @@ fn one_instruction_runs_after_reti_and_after_sei() {
             done();
         }";
     assert_eq!(done(&run(&compiler, program).log), [1, 2], "one after SEI, one more after RETI");
-    // OUT SREG is what avr-gcc restores it by.
+    // avr-gcc restores SREG by OUT.
     let restored =
         program.replace("sei", "ldi r24, 0x80\\n\\tout 0x3f, r24").replace("\"r2\",", "\"r2\", \"r24\",");
     assert_eq!(done(&run(&compiler, &restored).log), [1, 2]);
@@ -96,7 +97,7 @@ fn a_flag_set_while_its_interrupt_is_off_fires_when_it_is_enabled() {
     assert_eq!(log.vectors[0].max_latency_cycles, log.vectors[0].min_latency_cycles);
 }
 
-/// Table 10-1: in power-down and standby no clock of a timer runs; what is enabled of it never comes.
+/// Table 10-1: in power-down and standby no timer's clock runs, so its enabled interrupts never occur.
 #[test]
 fn power_down_on_a_timer_sleeps_for_ever_and_says_so() {
     let Some(compiler) = bench() else { return };
@@ -147,7 +148,7 @@ fn a_pin_change_wakes_from_power_down() {
     assert!(matches!(findings(&recording)[0], Finding::StartUpAssumed { cycles: 16_384 }));
 }
 
-/// A lock of 25 ms: on the chip as here, all but one of the overflows are lost, and here it is said.
+/// A lock of 25 ms: here as on the chip all but one of the overflows are lost, and here this is reported.
 #[test]
 fn what_a_long_lock_loses_is_counted() {
     let Some(compiler) = bench() else { return };
@@ -181,8 +182,8 @@ fn what_a_long_lock_loses_is_counted() {
     assert!(off.from.line.as_ref().is_some_and(|line| line.starts_with("program.cc:")), "{off:?}");
 }
 
-/// Chapter 17: the prescaler runs free from reset, and timers 0 and 1 share it. When a timer starts, its first count comes with the
-/// next period of the prescaler, wherever in it that is.
+/// Chapter 17: the prescaler runs freely from reset, and timers 0 and 1 share it. The first count of a
+/// started timer comes with the next period of the prescaler, at any position within it.
 #[test]
 fn the_prescaler_runs_free_and_is_shared() {
     let Some(compiler) = bench() else { return };
@@ -254,8 +255,8 @@ fn pwm_makes_its_pulses() {
     assert!(lengths.skip(1).all(|length| length == 100 || length == 900));
 }
 
-/// Section 16.6: the input capture keeps the moment of an edge. What differs: the edge is seen at once, on the chip after the
-/// synchroniser's and the edge detector's cycles.
+/// Section 16.6: the input capture keeps the moment of an edge. Unlike on the chip, the edge is seen at once,
+/// without the cycles of synchroniser and edge detector.
 #[test]
 fn the_input_capture_keeps_the_moment() {
     let Some(compiler) = bench() else { return };
@@ -324,7 +325,7 @@ fn the_watchdog_bites() {
     );
 }
 
-/// Section 9.12: the clock's divider. Time goes on as before, instructions take longer.
+/// Section 9.12: the clock's divider. Time continues as before, instructions take longer.
 #[test]
 fn a_divided_clock_makes_longer_cycles() {
     let Some(compiler) = bench() else { return };
@@ -339,7 +340,7 @@ fn a_divided_clock_makes_longer_cycles() {
     assert_eq!(gaps[15], 8 * gaps[3], "{gaps:?}");
 }
 
-/// Chapter 24, table 24-1: what is measured is not known, but how long it takes.
+/// Chapter 24, table 24-1: the measured voltage is unknown, the duration of a conversion is simulated.
 #[test]
 fn a_conversion_takes_its_time_and_reads_nothing() {
     let Some(compiler) = bench() else { return };
@@ -352,13 +353,13 @@ fn a_conversion_takes_its_time_and_reads_nothing() {
         }";
     let recording = run(&compiler, program);
     assert_eq!(done(&recording.log), [0]);
-    // 13 cycles of the converter's clock, and the rest of the one that goes on.
+    // 13 cycles of the converter's clock, and the rest of the one in progress.
     let gaps: Vec<u64> = recording.log.edges.windows(2).map(|w| w[1].cycle - w[0].cycle).collect();
     assert!(gaps.iter().all(|gap| (13 * 128..=14 * 128 + 10).contains(gap)), "{gaps:?}");
     assert!(matches!(findings(&recording)[0], Finding::AnalogRead { .. }));
 }
 
-/// Section 8.4: the EEPROM keeps what is written, which takes 3.4 ms.
+/// Section 8.4: the EEPROM keeps written bytes; a write takes 3.4 ms.
 #[test]
 fn the_eeprom_keeps_its_bytes() {
     let Some(compiler) = bench() else { return };
@@ -374,7 +375,8 @@ fn the_eeprom_keeps_its_bytes() {
     assert!((54_400..54_500).contains(&(log.edges[1].cycle - log.edges[0].cycle)), "{:?}", log.edges);
 }
 
-/// Chapter 19 and 22: the clock of SPI and of the two-wire interface. Nothing is connected: ones are read, and nobody answers.
+/// Chapters 19 and 22: the clock of SPI and of the two-wire interface. Nothing is connected: ones are read,
+/// and no device answers.
 #[test]
 fn nobody_is_on_the_buses() {
     let Some(compiler) = bench() else { return };
@@ -393,7 +395,7 @@ fn nobody_is_on_the_buses() {
     assert!((128..140).contains(&(log.edges[1].cycle - log.edges[0].cycle)), "{:?}", log.edges);
 }
 
-/// Chapter 20: bytes come in at the speed of the line.
+/// Chapter 20: bytes are received at the speed of the line.
 #[test]
 fn the_serial_port_receives() {
     let Some(compiler) = bench() else { return };
@@ -416,7 +418,7 @@ fn the_serial_port_receives() {
     assert_eq!(recording.log.serial, b"IBM");
 }
 
-/// What goes wrong is said: memory that is used up, memory that is not there, handlers that are missing, code that is not.
+/// Errors are reported: memory that is used up or missing, missing handlers, addresses without code.
 #[test]
 fn what_goes_wrong_is_found() {
     let Some(compiler) = bench() else { return };

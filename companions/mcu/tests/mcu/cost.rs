@@ -1,4 +1,4 @@
-//! What the library costs: flash, RAM, cycles; and that it is less than what most firmware does instead.
+//! Cost of the library: flash, RAM, cycles; it is less than that of the usual alternatives.
 
 use jitterlab_mcu::{Board, Program, Setup, Strategy, cost, is_missing, simulate};
 
@@ -48,7 +48,7 @@ fn an_inline_handler_makes_the_interrupt_short() {
     for name in ["anchored, up to 10 ms", "anchored, up to 10 s"] {
         let plain = plain.iter().find(|of| of.name == name).unwrap();
         assert!(plain.size.flash <= 1_229, "{plain:?}");
-        // A call through a pointer alone makes an interrupt save 15 registers: 93 cycles by hand.
+        // A call through a pointer alone makes an interrupt save 15 registers: 93 cycles for the version by hand.
         assert!(plain.longest_interrupt_cycles <= 135, "{plain:?}");
     }
     assert!(by_hand.size.flash < inline.size.flash && by_hand.max_error_us.abs() < 1.0, "{by_hand:?}");

@@ -1,4 +1,5 @@
-//! Timer 2 on a watch crystal (ATmega328P data sheet, section 18.9): what the chip does, and the library's alarms on it.
+//! Timer 2 on a watch crystal (ATmega328P data sheet, section 18.9): behaviour of the chip, and the library's
+//! alarms on it.
 
 use jitterlab_mcu::{Board, Length, Program, Setup, Strategy, simulate};
 
@@ -120,7 +121,7 @@ fn alarms_on_a_watch_crystal_wake_from_power_save() {
         .unwrap();
         let us = |cycle: u64| recording.ns(cycle) as f64 / 1e3;
         let count_us = f64::from(prescaler) * 1e6 / 32_768.0;
-        // A fraction of a count, what is nearer than a write can be, a write that waits, the other handlers.
+        // A fraction of a count, the shortest distance of a write, a waiting write, the other handlers.
         let late = count_us * if prescaler == 1 { 4.0 } else { 2.0 } + 300.0;
         // An interval begins with the next count; to ask for an alarm takes most.
         let asking = count_us + 1_000.0;

@@ -1,4 +1,4 @@
-//! What an interrupt's entry costs: the data sheets' least, and as much again from sleep.
+//! Cost of an interrupt's entry: the data sheets' minimum, and twice that from sleep.
 
 use jitterlab_mcu::{Board, Program, Rest, Setup, Stop, Strategy, simulate};
 

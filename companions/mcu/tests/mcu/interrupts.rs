@@ -1,4 +1,4 @@
-//! Alarms are made and cancelled while the timer's interrupt comes at every single cycle of these operations.
+//! Alarms are created and cancelled while the timer's interrupt arrives at every single cycle of these operations.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ fn check(recording: &Recording, strategy: Strategy, context: &str) {
     let falls: Vec<i64> = recording.log.edges_of(OPERATION, false).map(|c| c as i64).collect();
     assert_eq!((rises.len(), falls.len()), (5, 5), "{context}");
     let events = |pin| recording.log.edges_of(pin, true).map(|c| c as i64).collect::<Vec<_>>();
-    // A lock, and two other events, may stand before one; the tick adds up to a tick.
+    // A lock and two other events may precede an event; the tick adds up to one tick.
     let late = 1_300 + if strategy == Strategy::Periodic { 2 * 100 * CYCLES_PER_US } else { 0 };
     let follow = |name: &str, events: &[i64], period_us: i64, asked: i64| {
         for (k, at) in (1..).zip(events) {
@@ -70,8 +70,8 @@ fn check(recording: &Recording, strategy: Strategy, context: &str) {
     assert!(delay >= 1_000 * CYCLES_PER_US, "{context}: a delay of {delay} cycles is short");
 }
 
-/// The operation that itself waits: of interest is its beginning, and that interrupts come at as many of its cycles, at
-/// once or after the lock.
+/// The operation that itself waits. The test covers its beginning, with interrupts at this number of its cycles,
+/// at once or after the lock.
 const DELAY: usize = 3;
 const BEGINNING: u64 = 150;
 const BEGINNING_AND_LOCK: u64 = 500;
@@ -88,7 +88,7 @@ const ENDS: u64 = 10;
 struct Operation {
     /// Cycles it takes undisturbed.
     shortest: u64,
-    /// Waits at which an interrupt came in it, or had waited for its end.
+    /// Waits with an interrupt during it, or pending at its end.
     hit: u64,
 }
 
@@ -124,8 +124,8 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                 };
                 let source = test_source("queue_operations");
                 let firmware = compiler.build_file(&source, &Program::Empty, &board).unwrap();
-                // The steady alarm is due every 3200 cycles, or some more that a single shot loses: over more than that
-                // many waits its interrupt comes at every cycle of every operation.
+                // The steady alarm is due every 3200 cycles, or some more that a single shot loses. Over more
+                // than that many waits its interrupt arrives at every cycle of every operation.
                 let mut interrupted = BTreeSet::new();
                 let mut operations = [Operation::default(); 5];
                 for wait in 2_200..6_000 {
@@ -144,7 +144,7 @@ fn no_interrupt_at_any_cycle_of_an_operation_breaks_the_queue() {
                         operation.hit
                     );
                 }
-                // Interrupts came at the operations' own instructions wherever these do not keep them out.
+                // Interrupts arrived at all instructions of the operations that do not block them.
                 assert!(
                     interrupted.len() > 30,
                     "{strategy}: only {} places were interrupted",

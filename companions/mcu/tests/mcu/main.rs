@@ -1,5 +1,5 @@
-//! The microcontroller bench against the real compiler, and the library on this system.
-//! Where they are not installed the tests are skipped and say so, unless everything is required.
+//! Tests of the microcontroller bench with the real compiler, and of the library on this system.
+//! Tests without their tools are skipped with a message, unless all tools are required.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot run the tools has failed")]
 
@@ -24,19 +24,19 @@ mod user;
 
 use jitterlab_mcu::{Compiler, is_missing};
 
-/// Whether a missing tool is a failure: on continuous integration, or when asked for.
+/// True if a missing tool is a failure: on continuous integration, or when requested.
 fn all_required() -> bool {
     std::env::var("CI").is_ok_and(|v| v == "true") || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_some()
 }
 
-/// Skips a test with its reason, or fails where everything is required.
+/// Skips a test with its reason, or fails if everything is required.
 fn skip<T>(reason: &str) -> Option<T> {
     assert!(!all_required(), "{reason}");
     eprintln!("skipped: {reason}");
     None
 }
 
-/// The compiler, or `None` with the reason said.
+/// Returns the compiler, or `None` after printing the reason.
 fn bench() -> Option<Compiler> {
     match Compiler::new() {
         Ok(compiler) => Some(compiler),

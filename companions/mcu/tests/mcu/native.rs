@@ -28,7 +28,7 @@ fn random_programs_of_alarms_do_what_the_reference_says() {
     assert!(text.contains("40 programs"), "{text}");
 }
 
-/// clang comes without its fuzzer's library.
+/// clang without its fuzzer's library.
 fn has_fuzzer(directory: &Path) -> bool {
     let source = directory.join("probe.cc");
     fs::write(&source, "extern \"C\" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }")
@@ -56,7 +56,7 @@ fn no_program_that_a_fuzzer_finds_breaks_the_queue() {
     assert!(runs.is_some_and(|runs| runs > 20), "{text}");
 }
 
-/// Equation 1 is checked by the compiler, and its message says what to change.
+/// The compiler checks equation 1, and its message names the change to make.
 #[test]
 fn a_board_that_breaks_equation_1_does_not_compile() {
     if !has("g++", "--version") {

@@ -1,10 +1,10 @@
-//! Soft, smart and firm timers beside a tick and single shots, on the simulated chip.
+//! Soft, smart and firm timers compared with a tick and single shots, on the simulated chip.
 
 use jitterlab_mcu::{TimerKind, nearby};
 
 use super::bench;
 
-/// Beyond what is granted: two other handlers, and the way to one's own.
+/// Cycles beyond the permitted lateness: two other handlers, and the way to the own one.
 const WAY_US: f64 = 150.0;
 
 #[test]

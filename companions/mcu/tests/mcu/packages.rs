@@ -51,7 +51,7 @@ fn every_example_compiles_under_the_arduino_core() {
     }
 }
 
-/// What the registries ask for is there, and names what is there.
+/// The files required by the registries exist, and refer to existing files.
 #[test]
 fn the_manifests_name_what_there_is() {
     let properties = read("library.properties");
@@ -104,7 +104,7 @@ fn cmake_finds_the_headers() {
     }
 }
 
-/// Whoever copies a file out of it knows what it may be used for.
+/// Every file contains its licence.
 #[test]
 fn every_file_says_its_licence() {
     let mut open = vec![PathBuf::from(ROOT)];

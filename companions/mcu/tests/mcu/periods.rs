@@ -1,4 +1,4 @@
-//! No interval, strategy, prescaler or clock gives a wrong period: it is kept, or refused.
+//! No interval, strategy, prescaler or clock gives a wrong period: the period is kept or refused.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,9 +10,10 @@ use jitterlab_model::Error;
 use super::{bench, test_source};
 
 const HOUR_US: u32 = 3_600_000_000;
-/// Where the program looks for its interval.
+/// Address at which the program reads its interval.
 const ADDRESS: u16 = 0x600;
-/// Cycles by which one event may take longer to its handler than another: over a station, at an overflow of the counter.
+/// Largest difference in cycles between two ways from an event to its handler: with an intermediate stop, at
+/// an overflow of the counter.
 const WAYS: u64 = 400;
 
 fn board(strategy: Strategy, clock_hz: u32, prescaler: u16, max_period_us: u32) -> Board {
@@ -33,7 +34,8 @@ struct Way {
     kind: Option<TimerKind>,
     /// Counts of it in a second.
     counts_hz: f64,
-    /// Cycles by which an event may be later than another: the tick of Soft, the grace, what a crystal's registers take.
+    /// Cycles by which an event may be later than another: the tick of Soft, the grace, the delay of a
+    /// crystal's registers.
     late: u64,
 }
 
@@ -72,7 +74,7 @@ impl Way {
     }
 }
 
-/// The longest period that 31 bits of counts hold, an hour at most.
+/// Returns the longest period that fits into 31 bits of counts, at most an hour.
 fn longest_us(clock_hz: u32, prescaler: u16) -> u32 {
     (0x7eff_0000 * u64::from(prescaler) * 1_000_000 / u64::from(clock_hz)).min(HOUR_US.into()) as u32
 }
@@ -99,7 +101,7 @@ fn intervals(way: &Way, seed: u64) -> Vec<u32> {
     all
 }
 
-/// Whether the interval is kept; false if the program refused it.
+/// Returns true if the interval is kept, false if the program refused it.
 fn is_kept(elf: &std::path::Path, way: &Way, interval_us: u32) -> bool {
     let board = &way.board;
     let events: u64 = if interval_us <= 10_000 { 200 } else { 4 };
@@ -157,7 +159,7 @@ fn every_interval_is_kept_or_refused() {
         let clock_hz = 16_000_000;
         let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, longest_us(clock_hz, prescaler)));
         ways.push(Way { timer_2: Some("AVR_Timer2"), ..way });
-        // A watch crystal: a count, what is nearer than a write takes, the wait for a write.
+        // A watch crystal: a count, the shortest distance of a write, the wait for a write.
         let (clock_hz, edge) = (8_000_000, 245);
         let way = Way::of(board(Strategy::Anchored, clock_hz, prescaler, HOUR_US));
         let late = edge * u64::from(prescaler) * if prescaler == 1 { 4 } else { 2 } + 3 * edge + 2 * WAYS;
@@ -184,7 +186,8 @@ fn every_interval_is_kept_or_refused() {
 fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refused: &AtomicUsize) {
     let intervals = intervals(way, seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     match way.build(compiler) {
-        // A tick that is no whole number of counts or not within a quarter of the range, a range that an event takes a quarter of.
+        // A tick of a fractional number of counts or above a quarter of the range, a range of which an event
+        // takes a quarter.
         Err(error) if matches!(error.case_of(), Some(Trouble::NotCompiled(_))) => {
             let message = error.to_string();
             assert!(
@@ -208,7 +211,7 @@ fn try_all(compiler: &Compiler, way: &Way, seed: u64, kept: &AtomicUsize, refuse
     }
 }
 
-/// What the issue found made silently into something else.
+/// Periods that were once silently changed are kept or refused.
 #[test]
 fn periods_that_were_wrong_are_right_or_refused() {
     let Some(compiler) = bench() else { return };
@@ -224,7 +227,7 @@ fn periods_that_were_wrong_are_right_or_refused() {
     expect(Strategy::Periodic, 1_000_000, 2_000, true);
 }
 
-/// A constant interval that is not kept does not compile, and the compiler says why.
+/// A constant interval that cannot be kept does not compile, with the reason in the message.
 #[test]
 fn a_constant_interval_is_refused_by_the_compiler() {
     let Some(compiler) = bench() else { return };
@@ -239,7 +242,7 @@ fn a_constant_interval_is_refused_by_the_compiler() {
     }
 }
 
-/// With the trait `CHECKS` the program itself says what it did wrong: pins B2 to B4, one for each kind.
+/// With the trait `CHECKS` the program reports its own errors: pins B2 to B4, one for each kind.
 #[test]
 fn a_debug_build_says_what_was_broken() {
     let Some(compiler) = bench() else { return };

@@ -1,4 +1,4 @@
-//! The chip against what people read on an ATmega328P, and against the data sheet where simulators disagree.
+//! The simulated chip compared with measurements on an ATmega328P, and with the data sheet where simulators disagree.
 
 use jitterlab_chip::Stimulus;
 use jitterlab_mcu::Length;
@@ -52,7 +52,7 @@ fn an_edge_takes_the_synchroniser_to_its_handler() {
     }
 }
 
-/// Sections 16.9.3 and 16.9.4: at the ends of its range a compare value makes no pulses.
+/// Sections 16.9.3 and 16.9.4: a compare value at an end of the range makes no pulses.
 #[test]
 fn pwm_at_its_ends_is_constant() {
     let Some(compiler) = bench() else { return };
@@ -94,7 +94,7 @@ fn a_top_below_the_counter_is_missed() {
     assert!(apart[25..].iter().all(|apart| apart.abs_diff(1_000) < 8), "{:?}", &apart[15..40]);
 }
 
-/// A timer on a watch crystal that wakes after the simulation's end is no reason to call the sleep endless.
+/// A timer on a watch crystal that wakes the chip after the simulation's end does not make the sleep endless.
 #[test]
 fn a_sleep_that_a_crystal_ends_is_not_endless() {
     let Some(compiler) = bench() else { return };

@@ -1,4 +1,5 @@
-//! What `mcu recommend` says of several alarms is never below what the simulated chip then shows, and not much above.
+//! The bound of `mcu recommend` for several alarms is never below the deviation on the simulated chip, and
+//! not much above it.
 
 use jitterlab_mcu::together::{
     Judgement, Longest, MOST, Need, Overload, Scenario, TURN_CYCLES, Together, judge, lock_turns,
@@ -8,7 +9,7 @@ use jitterlab_mcu::{Board, Strategy, firmware};
 
 use super::bench;
 
-/// Numbers that look random, the same at every run (Marsaglia's xorshift).
+/// Pseudo-random numbers, the same at every run (Marsaglia's xorshift).
 struct Random(u64);
 
 impl Random {
@@ -41,7 +42,7 @@ struct Set {
 /// Two to five alarms that the board keeps, with locks and handlers, if the processor can do all that.
 fn random_set(random: &mut Random) -> Set {
     let strategy = random.of(&[Strategy::Anchored, Strategy::Anchored, Strategy::Periodic]);
-    // A tick of a millisecond is no whole number of cycles at 7.3728 MHz.
+    // A tick of a millisecond is a fractional number of cycles at 7.3728 MHz.
     let clock_hz = match strategy {
         Strategy::Periodic => random.of(&[1_000_000, 8_000_000, 16_000_000]),
         _ => random.of(&[1_000_000, 7_372_800, 8_000_000, 16_000_000]),
@@ -73,7 +74,7 @@ fn scenario(number: usize, firmware: &Together, set: &Set, random: &mut Random) 
     if number < alarms {
         return firmware.critical_instant(number, set.longest);
     }
-    // Around the same time, within what all of them take.
+    // Around the same time, within the duration of all of them.
     let mut scenario = Scenario {
         handler_turns: (set.longest.handler / u64::from(TURN_CYCLES)) as u32,
         lock_turns: lock_turns(set.longest.lock as f64),

@@ -1,4 +1,4 @@
-//! Firmware of one's own, and what is said when something is wrong with it.
+//! The user's own firmware, and messages about its errors.
 
 use std::fs;
 
@@ -49,7 +49,7 @@ fn firmware_that_toggles_a_pin_is_measured() {
     assert!(own.contains("this computer") || own.contains("cannot be simulated"), "{own}");
 }
 
-/// What is flashed is measured as well: it holds no names, and nothing else is missing.
+/// A flashed image can be measured as well: it has no names, but nothing else is missing.
 #[test]
 fn a_hex_file_is_measured_like_its_elf_file() {
     let Some(compiler) = bench() else { return };
@@ -80,7 +80,7 @@ fn a_crash_is_told() {
     let Some(compiler) = bench() else { return };
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("crash.cc");
-    // Jumps behind its own end, where there is no code.
+    // Jumps behind its own end, to an address without code.
     fs::write(&source, "int main() { ((void (*)())0x3f00)(); }\n").unwrap();
     let board = Board { mcu: "atmega328p".into(), ..Board::ideal(Strategy::Anchored, 64, 1_000) };
     let firmware = compiler.build_file(source.to_str().unwrap(), &Program::Empty, &board).unwrap();

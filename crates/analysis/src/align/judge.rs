@@ -1,4 +1,5 @@
-//! Which of several shifts explains the pulses, and whether it is better than every other for certain.
+//! Judges candidate shifts: which of them explains the pulses best, and whether it is certainly better than
+//! every other.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -7,19 +8,19 @@ use super::{Ambiguous, FEWEST};
 use crate::line::median;
 use crate::random::Random;
 
-/// Stretches of the capture that are asked which of two shifts is better.
+/// Stretches of the capture over which two shifts are compared.
 const STRETCHES: usize = 20;
-/// The chance that a shift no better than another looks so much better: there may be millions of them.
+/// Chance that a shift no better than another looks certainly better; millions of shifts may be compared.
 const CHANCE: f64 = 1e-6;
-/// Of the disagreement of an arbitrary shift, the right one leaves no more than this.
+/// Largest share of the disagreement of an arbitrary shift that the right one leaves.
 const LEFT: f64 = 0.9;
-/// A surprise so many times as large as the median one of the best shift is none of the usual ones.
+/// Factor on the best shift's median surprise: the size at which a surprise counts half.
 const USUAL: f64 = 3.0;
-/// Arbitrary shifts that tell the usual disagreement, and pulses that are looked at of each.
+/// Arbitrary shifts that measure the usual disagreement, and pulses examined for each.
 const ARBITRARY: usize = 24;
 const ARBITRARY_PULSES: usize = 2_000;
 
-/// A shift with what it says of every pulse.
+/// A shift with its assignment of every pulse.
 #[derive(Debug, Clone)]
 pub(super) struct Path {
     pub(super) said: Vec<PulseAssignment>,
@@ -27,7 +28,7 @@ pub(super) struct Path {
     total: f64,
 }
 
-/// A shift that was looked at and is not the best.
+/// A shift that was examined and is not the best.
 struct Rival(Anchor);
 
 /// Weighs shifts.
@@ -37,9 +38,9 @@ pub(super) struct Judge<'a> {
     grain: f64,
     /// Surprises of arbitrary shifts, by which any other is measured.
     arbitrary: Vec<f64>,
-    /// A surprise of this size counts as half of one that says nothing.
+    /// Size of a surprise, in ns, that counts half as much as an unbounded one.
     size: f64,
-    /// What a pulse of an arbitrary shift counts.
+    /// Mean cost of a pulse under an arbitrary shift.
     usual: f64,
     best: Option<Path>,
     rivals: Vec<Rival>,
@@ -58,7 +59,7 @@ impl<'a> Judge<'a> {
                 }
             });
         }
-        // Half of what an arbitrary shift leaves, which the right one may well undercut.
+        // Half the median surprise of an arbitrary shift; the right one may well be below it.
         let size = 0.5 * median(&mut arbitrary).unwrap_or(0.0);
         let mut judge =
             Judge { stamps, pulses, grain, arbitrary, size: 1.0, usual: 1.0, best: None, rivals: Vec::new() };
@@ -72,7 +73,7 @@ impl<'a> Judge<'a> {
         self.usual = counts / (self.arbitrary.len() as f64).max(1.0);
     }
 
-    /// Measures surprises by those that the best shift leaves: what is usual to it says nothing, what is not says much.
+    /// Rescales surprises by those that the best shift leaves: usual ones then cost little, unusual ones much.
     pub(super) fn refine(&mut self) {
         let Some(best) = self.best.take() else { return };
         let of = |said: &PulseAssignment| {
@@ -87,12 +88,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The surprise that counts as half of one that says nothing.
+    /// Returns the size of a surprise, in ns, that counts half as much as an unbounded one.
     pub(super) fn size(&self) -> f64 {
         self.size
     }
 
-    /// What a pulse speaks against a shift, from 0 to 1.
+    /// Returns the evidence of a pulse against a shift, from 0 to 1.
     fn cost(&self, said: PulseAssignment) -> f64 {
         match said {
             PulseAssignment::Of(_, surprise) => counted(surprise, self.size),
@@ -104,7 +105,7 @@ impl<'a> Judge<'a> {
     fn path(&self, anchor: Anchor) -> Path {
         let mut said = vec![PulseAssignment::Outside; self.pulses.at.len()];
         track(self.stamps, self.pulses, anchor, self.grain, |pulse, of| said[pulse] = of);
-        // Once more with the rate that was learned, so that the first pulses are expected as well as the last.
+        // Repeated with the estimated rate, so that the first pulses are expected as well as the last.
         let rate = rate(self.stamps, self.pulses, &said).unwrap_or(anchor.rate);
         let anchor = Anchor { rate, ..anchor };
         let mut total = 0.0;
@@ -115,7 +116,7 @@ impl<'a> Judge<'a> {
         Path { said, anchor, total }
     }
 
-    /// Looks at a shift.
+    /// Examines a shift.
     pub(super) fn propose(&mut self, anchor: Anchor) {
         let known = |path: &Path| matches!(path.said[anchor.pulse], PulseAssignment::Of(stamp, _) if stamp == anchor.stamp);
         if self.best.as_ref().is_some_and(known) {
@@ -136,7 +137,7 @@ impl<'a> Judge<'a> {
         self.best.as_ref()
     }
 
-    /// The best shift, if it is better than every other for certain.
+    /// Returns the best shift, if it is certainly better than every other.
     pub(super) fn verdict(&self) -> Result<Path, Ambiguous> {
         let nothing = || Ambiguous { shifts: Vec::new(), left: 1.0 };
         let best = self.best.as_ref().ok_or_else(nothing)?;
@@ -155,7 +156,7 @@ impl<'a> Judge<'a> {
         if certain { Ok(best.clone()) } else { Err(Ambiguous { shifts, left }) }
     }
 
-    /// By how many activations a shift lies beside the best, where that is not better for certain.
+    /// Returns the distance of a shift from the best one in activations, if the best is not certainly better.
     fn against(&self, best: &Path, inside: &[usize], rival: Anchor) -> Option<i64> {
         let other = self.path(rival);
         let beside = |pulse: usize| match (best.said[pulse], other.said[pulse]) {
@@ -164,7 +165,7 @@ impl<'a> Judge<'a> {
         };
         let differs = |pulse: &&usize| beside(**pulse) != Some(0);
         let differing: Vec<usize> = inside.iter().filter(differs).copied().collect();
-        // It found its way back to the best one.
+        // The rival has converged to the best path.
         if differing.len() < inside.len() / 4 {
             return None;
         }
@@ -185,18 +186,18 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// By how many of its standard errors a mean of so many values is above 0 for certain (Student's t).
+/// Returns the number of standard errors by which a mean of `count` values must exceed 0 to be certain (Student's t).
 fn certain(count: f64) -> f64 {
     StudentsT::new(0.0, 1.0, count - 1.0).map_or(f64::INFINITY, |t| t.inverse_cdf(1.0 - CHANCE))
 }
 
-/// What a surprise speaks against a shift, from 0 to 1: far off counts no more than off.
+/// Returns the cost of a surprise, from 0 to 1: it saturates, so that far off costs hardly more than off.
 fn counted(surprise: f64, size: f64) -> f64 {
     let square = (surprise / size).powi(2);
     square / (1.0 + square)
 }
 
-/// The rate of the clocks along a path.
+/// Returns the rate of the clocks along a path.
 fn rate(stamps: &Series, pulses: &Series, said: &[PulseAssignment]) -> Option<f64> {
     let of = |(pulse, said): (usize, &PulseAssignment)| match said {
         PulseAssignment::Of(stamp, _) => Some((stamps.at[*stamp], pulses.at[pulse])),

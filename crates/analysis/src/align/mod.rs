@@ -1,9 +1,9 @@
-//! A run held against a witness: pulses that each activation gave on a pin, captured by another clock.
+//! Comparison of a run with a witness: pulses on a pin, one per activation, captured by another clock.
 //!
-//! Nothing is known of the other clock: neither its beginning nor its rate, nor which activation the first pulse is of. What
-//! decides is the pattern of the jitter, which both must show. Where several shifts explain the pulses about as well,
-//! the pulses are not assigned at all. A constant delay between a time stamp and its pulse cannot be told from the beginning of
-//! the other clock, and stays unknown.
+//! Nothing is known of the other clock: its beginning, its rate, or the activation of the first pulse. The
+//! pattern of the jitter decides, which both series must show. Where several shifts explain the pulses about
+//! as well, the pulses are not assigned at all. A constant delay between a time stamp and its pulse cannot be
+//! separated from the beginning of the other clock, and stays unknown.
 
 mod judge;
 mod pairs;
@@ -29,11 +29,11 @@ pub struct Own {
     pub stamps_ns: Vec<i64>,
     /// The number of each on the task's grid.
     pub indices: Vec<u64>,
-    /// The task's period.
+    /// The task's period, in ns.
     pub period_ns: i64,
 }
 
-/// A run and what a witness saw of it.
+/// A run and the capture of it by a witness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunAligned {
     /// The run's file.
@@ -42,7 +42,7 @@ pub struct RunAligned {
     pub witness: String,
     /// Each channel of the witness.
     pub channels: Vec<ChannelAligned>,
-    /// What has to be known of the two files.
+    /// Warnings about the two files.
     pub warnings: Vec<Warning>,
 }
 
@@ -51,13 +51,13 @@ pub struct RunAligned {
 pub struct ChannelAligned {
     /// Its name.
     pub channel: String,
-    /// The task whose activations its pulses were held against: the one that they are of, if they are of one.
+    /// The task that its pulses were compared with: their own task, if they belong to one.
     pub task: String,
-    /// What of it are activations of the task.
+    /// Its pulses matched to the activations of the task.
     pub alignment: Alignment,
 }
 
-/// The pulses of a channel held against the activations of a task.
+/// The pulses of a channel compared with the activations of a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alignment {
     /// Activations of the run.
@@ -66,17 +66,17 @@ pub struct Alignment {
     pub pulses: u64,
     /// The step of the capture's times: no pulse is known better.
     pub grain_ns: f64,
-    /// Which pulse is of which activation.
+    /// The assignment of pulses to activations, or the reason why there is none.
     pub found: Found,
 }
 
-/// What an alignment found.
+/// Outcome of an alignment.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Found {
     /// There are too few pulses or activations.
     TooFew {
-        /// So many of both are needed.
+        /// Fewest activations and fewest pulses needed.
         needs: u64,
     },
     /// Several shifts explain the pulses about as well, or none does.
@@ -88,9 +88,10 @@ pub enum Found {
 /// Pulses that cannot be assigned.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ambiguous {
-    /// By how many activations the shifts lie beside the best one that explain the pulses about as well, in ascending order.
+    /// Distances of the shifts that explain the pulses about as well as the best one, in activations from it,
+    /// in ascending order.
     pub shifts: Vec<i64>,
-    /// How much of the disagreement of an arbitrary shift the best one leaves (0 to 1).
+    /// Share of the disagreement of an arbitrary shift that the best one leaves (0 to 1).
     pub left: f64,
 }
 
@@ -109,11 +110,11 @@ pub struct Matched {
     pub outside: u64,
     /// The number of the first activation that has a pulse.
     pub first_index: u64,
-    /// The time of that pulse in the capture.
+    /// The time of that pulse in the capture, in ns.
     pub first_pulse_ns: i64,
-    /// By how much the capture's clock counts faster than the run's, in millionths.
+    /// Relative excess of the capture's clock rate over the run's, in millionths.
     pub rate_ppm: f64,
-    /// Half the width of its 95 % interval, by what stretches of the capture say.
+    /// Half the width of the 95 % interval of the rate, estimated from stretches of the capture.
     pub rate_uncertainty_ppm: f64,
     /// Pulse less time stamp about the straight line of two clocks of constant rate.
     pub steady: Spread,
@@ -121,26 +122,26 @@ pub struct Matched {
     pub followed: Spread,
     /// Activations over which slow changes are followed.
     pub stretch: u64,
-    /// The period error by the run's time stamps and by the pulses, of the activations that follow on each other with both;
-    /// `None` where too few do.
+    /// The period error by the run's time stamps and by the pulses, of consecutive activations that both have
+    /// a pulse; `None` for too few.
     pub period_error: Option<[Spread; 2]>,
 }
 
-/// How far values spread about their usual one.
+/// Spread of values about their usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
-    /// Standard deviation.
+    /// Standard deviation, in ns.
     pub sd_ns: f64,
-    /// 99 of 100 are no further from 0.
+    /// The 99th percentile of the absolute values, in ns.
     pub p99_ns: f64,
-    /// The smallest.
+    /// The smallest value, in ns.
     pub min_ns: f64,
-    /// The largest.
+    /// The largest value, in ns.
     pub max_ns: f64,
 }
 
 impl Spread {
-    /// Of values about 0; `None` of none.
+    /// Computes the spread of values about 0; `None` for no values.
     fn from_values(values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -157,7 +158,7 @@ impl Spread {
     }
 }
 
-/// Finds which pulse is of which activation, and how far the times of the two differ. Both are in ascending order.
+/// Assigns pulses to activations, and measures how far the times of the two differ. Both are in ascending order.
 pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
     let grain_ns = grain_ns(pulses_ns);
     let found = |found| Alignment {
@@ -179,10 +180,10 @@ pub fn align(own: &Own, pulses_ns: &[i64]) -> Alignment {
     })
 }
 
-/// Sample rates of logic analysers whose samples do not lie on whole nanoseconds, in Hz.
+/// Sample rates of logic analysers whose samples are not on whole nanoseconds, in Hz.
 const ODD_RATES: [f64; 9] = [3e6, 6e6, 12e6, 16e6, 24e6, 32e6, 48e6, 64e6, 96e6];
 
-/// The step of times: their greatest common divisor, or the sample of a usual rate, rounded to nanoseconds.
+/// Returns the step of times: their greatest common divisor, or the sample of a usual rate, in ns.
 fn grain_ns(times_ns: &[i64]) -> f64 {
     let whole = crate::scan::Ticks::from_values(times_ns.iter().copied()).step_ns;
     let Some(first) = times_ns.first().filter(|_| whole == 1) else { return whole as f64 };
@@ -196,7 +197,7 @@ fn grain_ns(times_ns: &[i64]) -> f64 {
     ODD_RATES.iter().find(on_grid).map_or(1.0, |rate| 1e9 / rate)
 }
 
-/// The usual distance of times in ascending order.
+/// Returns the usual distance of times in ascending order.
 fn usual(times: &[f64]) -> Option<f64> {
     let mut distances: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
     median(&mut distances).filter(|usual| *usual > 0.0)

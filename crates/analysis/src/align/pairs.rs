@@ -1,11 +1,11 @@
-//! How far the times of pulses and activations differ that belong together.
+//! Time differences between activations and their pulses.
 
 use super::judge::Path;
 use super::track::PulseAssignment;
 use super::{FEWEST, Matched, Own, Spread};
 use crate::line::{Line, least_squares, median, theil_sen};
 
-/// Stretches of the capture that tell how sure the rate is.
+/// Stretches of the capture from which the uncertainty of the rate is estimated.
 const STRETCHES: usize = 20;
 /// The 97.5 % quantile of Student's t with as many degrees of freedom as [`STRETCHES`] less two.
 const T: f64 = 2.101;
@@ -20,7 +20,7 @@ struct Pair {
     pulse: usize,
 }
 
-/// The figures of a path; `None` where too few pulses are of an activation.
+/// Returns the figures of a path; `None` if too few pulses belong to an activation.
 pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Matched> {
     let pairs = one_to_one(&path.said);
     let (first, last) = (*pairs.first()?, *pairs.last().filter(|_| pairs.len() >= FEWEST)?);
@@ -54,7 +54,7 @@ pub(super) fn matched(own: &Own, pulses_ns: &[i64], path: &Path) -> Option<Match
     })
 }
 
-/// Each activation with the pulse that is nearest to where it was expected.
+/// Assigns to each activation the pulse nearest to its expected time.
 fn one_to_one(said: &[PulseAssignment]) -> Vec<Pair> {
     let mut pairs: Vec<(Pair, f64)> = Vec::new();
     for (pulse, said) in said.iter().enumerate() {
@@ -77,7 +77,7 @@ fn centre(values: &mut [f64]) -> Option<()> {
     Some(())
 }
 
-/// Half the width of the slope's interval, by leaving out each stretch in turn (jackknife).
+/// Returns half the width of the slope's interval, by leaving out each stretch in turn (jackknife).
 fn uncertainty(points: &[(f64, f64)], line: Line) -> Option<f64> {
     let medians: Vec<(f64, f64)> = points
         .chunks(points.len().div_ceil(STRETCHES))
@@ -98,7 +98,7 @@ fn uncertainty(points: &[(f64, f64)], line: Line) -> Option<f64> {
     Some(T * ((count - 1.0) / count * squares).sqrt())
 }
 
-/// What is left when the line through the medians of stretches is taken out.
+/// Returns the differences less a line through the medians of stretches.
 fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
     let knots: Vec<(f64, f64)> = points
         .chunks(stretch)
@@ -120,7 +120,7 @@ fn followed(points: &[(f64, f64)], left: &[f64], stretch: usize) -> Vec<f64> {
     points.iter().zip(left).map(|((x, _), left)| left - at(*x)).collect()
 }
 
-/// The period error by both, of activations that follow on each other on the grid and have pulses.
+/// Returns the period error by both, of activations that are consecutive on the grid and have pulses.
 fn period_errors(own: &Own, pulses_ns: &[i64], pairs: &[Pair], rate: f64) -> Option<[Spread; 2]> {
     let follow = |pair: &&[Pair]| {
         own.indices[pair[1].stamp] == own.indices[pair[0].stamp] + 1 && pair[1].pulse == pair[0].pulse + 1

@@ -1,5 +1,5 @@
-//! Which shifts are worth a look: those at which the distances of some pulses in a row are like those of activations in a
-//! row, then those at which distances all over the capture are.
+//! Candidate shifts: first those at which some consecutive distances of pulses resemble those of activations,
+//! then those at which distances all over the capture do.
 
 use super::Ambiguous;
 use super::judge::{Judge, Path};
@@ -12,17 +12,17 @@ const WINDOWS: [(usize, usize); 3] = [(32, 8), (256, 4), (1_024, 2)];
 const PROPOSED: usize = 3;
 /// Shifts that distances all over the capture propose.
 const SCREENED: usize = 16;
-/// Neighbouring shifts that are always looked at, to either side.
+/// Neighbouring shifts that are always examined, to either side.
 const NEIGHBOURS: i64 = 4;
 /// Distances that are compared all over the capture, and distances times shifts at most.
 const SAMPLED: usize = 1_024;
 const WORK: usize = 1 << 31;
 /// A ratio of usual distances is a rate of clocks, and not a pulse every other activation, within this.
 const RATE: f64 = 0.1;
-/// No quartz is off by more: a usual distance that differs by less says nothing that is not learned anyway.
+/// Largest rate error of a quartz; a smaller difference of the usual distances is learned by the tracker anyway.
 const QUARTZ: f64 = 3e-4;
 
-/// The path along which the pulses belong to activations, or why there is none.
+/// Returns the path along which the pulses belong to activations, or the reason why there is none.
 pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Path, Ambiguous> {
     let mut judge = Judge::new(stamps, pulses, grain);
     let (own, seen) = (stamps.errors(), pulses.errors());
@@ -38,7 +38,7 @@ pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Pat
                 }
             }
         }
-        // The best of them shows which shifts to hold against it; one of those may be better still.
+        // The best shift determines the rivals to compare it with; one of those may be better still.
         for _ in 0..2 {
             judge.refine();
             for anchor in screened(judge.best(), &own, &seen, 1.4 * judge.size() as f32) {
@@ -53,7 +53,7 @@ pub(super) fn search(stamps: &Series, pulses: &Series, grain: f64) -> Result<Pat
     verdict
 }
 
-/// What the rates of the clocks may be before anything is known.
+/// Returns the rates of the clocks to try before anything is known.
 fn rates(stamps: &Series, pulses: &Series) -> impl Iterator<Item = f64> {
     let ratio = pulses.usual / stamps.usual;
     let other = (ratio - 1.0).abs();
@@ -65,13 +65,13 @@ fn usual_size(errors: &[f32]) -> f32 {
     1.4826 * median(&mut sizes).unwrap_or(0.0) as f32
 }
 
-/// How unlike two distances are, from 0 to 1: far apart counts no more than apart.
+/// Returns the difference of two distances, from 0 to 1: it saturates, so that far apart costs hardly more than apart.
 fn unlike(a: f32, b: f32, size: f32) -> f32 {
     let square = ((a - b) / size).powi(2);
     square / (1.0 + square)
 }
 
-/// The places in `own` where distances are most like those of `window`, the best first.
+/// Returns the positions in `own` where distances are most like those of `window`, the best first.
 fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
     let mut best: Vec<(f32, usize)> = Vec::new();
     for place in 0..=own.len() - window.len() {
@@ -92,7 +92,7 @@ fn alike(own: &[f32], window: &[f32], size: f32) -> Vec<usize> {
     best.into_iter().map(|(_, place)| place).collect()
 }
 
-/// The shifts of a path at which distances all over the capture are most alike, and its neighbours.
+/// Returns the shifts of a path at which distances all over the capture are most alike, and its neighbours.
 fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<Anchor> {
     let Some(path) = best else { return Vec::new() };
     let follows = |pulse: usize| match (path.said[pulse], path.said[pulse + 1]) {
@@ -117,7 +117,7 @@ fn screened(best: Option<&Path>, own: &[f32], seen: &[f32], size: f32) -> Vec<An
         (1 - reach..reach).map(|shift| (shift, unlike_at(shift))).filter(|of| of.1.1 > 0).collect();
     let (sum, count) = each.iter().fold((0.0, 0.0), |(s, c), of| (s + f64::from(of.1.0), c + of.1.1 as f64));
     let usual = sum / f64::max(count, 1.0);
-    // What lies outside of the run speaks neither for a shift nor against it.
+    // Pulses outside the run are evidence neither for a shift nor against it.
     let score = |(_, (sum, count)): &(i64, (f32, usize))| f64::from(*sum) - usual * *count as f64;
     let mut ranked = each;
     let most = SCREENED.min(ranked.len());

@@ -3,7 +3,7 @@ use crate::random::Random;
 
 const PERIOD_NS: i64 = 1_000_000;
 
-/// What jitter a run has.
+/// Pattern of a run's jitter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Pattern {
     White,
@@ -14,13 +14,13 @@ enum Pattern {
     Still,
 }
 
-/// What a capture does to the pulses.
+/// Distortion of the pulses by a capture.
 #[derive(Debug, Clone, Copy)]
 struct Capture {
     rate_ppm: f64,
-    /// How far the rate wanders over the capture.
+    /// Range over which the rate wanders during the capture.
     drift_ppm: f64,
-    /// Mean of the delay between time stamp and pulse.
+    /// Mean of the delay between time stamp and pulse, in ns.
     delay_ns: f64,
     grain_ns: f64,
     missing: f64,
@@ -56,7 +56,7 @@ fn run(pattern: Pattern, count: usize, seed: u64) -> Own {
             Pattern::Spikes => {
                 random.exponential(1_500.0) + if random.uniform() < 0.01 { 100_000.0 } else { 0.0 }
             }
-            // The same every 50 activations, but for as much as the pulses are delayed.
+            // The same every 50 activations, except for the delay of the pulses.
             Pattern::Comb => f64::from(k as u32 * 7 % 50) * 400.0 + random.exponential(30.0),
             Pattern::Still => random.exponential(20.0),
         };
@@ -90,13 +90,13 @@ fn captured(own: &Own, how: Capture, seed: u64) -> (Vec<i64>, Vec<Option<usize>>
     pulses.into_iter().map(|(time, of)| (at(time), of)).unzip()
 }
 
-/// How a capture ended: assigned rightly, wrongly, or not at all.
+/// Outcome of a capture: assigned rightly, wrongly, or not at all.
 fn outcome(own: &Own, pulses: &[i64], of: &[Option<usize>]) -> (Option<bool>, Alignment) {
     let aligned = align(own, pulses);
     let right = match &aligned.found {
         Found::Matched(matched) => {
             let first = pulses.iter().position(|at| *at == matched.first_pulse_ns).unwrap();
-            // An extra pulse may stand for one that is missing.
+            // An extra pulse may take the place of a missing one.
             Some(of[first].is_none_or(|of| of as u64 == matched.first_index))
         }
         _ => None,
@@ -156,7 +156,7 @@ fn figures_are_those_of_the_delay() {
     let (pulses, of) = captured(&own, how, 11);
     let Found::Matched(matched) = align(&own, &pulses).found else { panic!("not assigned") };
     let genuine = of.iter().flatten().count() as u64;
-    // An extra pulse within half a period may stand for one that is missing.
+    // An extra pulse within half a period may take the place of a missing one.
     assert!(matched.pairs >= genuine && matched.pairs <= genuine + 20, "{matched:?} {genuine}");
     assert_eq!(matched.pairs + matched.silent + matched.unseen, 3_000);
     assert_eq!(matched.pairs + matched.extra + matched.outside, pulses.len() as u64);

@@ -1,5 +1,5 @@
-//! Two series of times followed beside each other: which time of the one belongs to which of the other, while the rates of
-//! their clocks wander.
+//! Tracks two series of times together: assigns times of one to times of the other, while the rates of their
+//! clocks wander.
 
 use super::{FEWEST, usual};
 
@@ -12,7 +12,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// `None` of too few, or of times that do not go on.
+    /// Creates a series; `None` for too few times, or for times that do not increase.
     pub(super) fn from_times(times_ns: &[i64]) -> Option<Self> {
         let first = times_ns.first().filter(|_| times_ns.len() >= FEWEST)?;
         let at: Vec<f64> = times_ns.iter().map(|ns| ns.wrapping_sub(*first) as f64).collect();
@@ -20,7 +20,7 @@ impl Series {
         Some(Series { at, usual })
     }
 
-    /// How far each distance is from the usual one.
+    /// Returns the difference of each distance from the usual one.
     pub(super) fn errors(&self) -> Vec<f32> {
         self.at.windows(2).map(|pair| (pair[1] - pair[0] - self.usual) as f32).collect()
     }
@@ -31,18 +31,18 @@ impl Series {
 pub(super) struct Anchor {
     pub(super) stamp: usize,
     pub(super) pulse: usize,
-    /// The capture's clock over the run's, as far as is known before.
+    /// Rate of the capture's clock relative to the run's, as far as it is known beforehand.
     pub(super) rate: f64,
 }
 
-/// What is said of a pulse.
+/// Assignment of a pulse.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum PulseAssignment {
-    /// It is of this activation, and comes so much later than expected.
+    /// The pulse of this activation, later than expected by this many ns.
     Of(usize, f64),
     /// No activation is near.
     Extra,
-    /// The run had not begun, or was over.
+    /// The pulse lies before the run's beginning, or after its end.
     Outside,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum PulseAssignment {
 const GAIN: f64 = 1.0 / 16.0;
 /// The same of the rate.
 const RATE_GAIN: f64 = GAIN * GAIN / 4.0;
-/// The rates of two clocks differ by no more from what was known before.
+/// Largest relative difference between the rate of the clocks and the known one.
 const WANDER: f64 = 2e-3;
 
 /// The expectation while the series are followed.
@@ -58,7 +58,7 @@ const WANDER: f64 = 2e-3;
 struct Tracker {
     stamp: usize,
     stamp_at: f64,
-    /// Where the pulse of that stamp is expected.
+    /// Expected time of that stamp's pulse.
     pulse_at: f64,
     rate: f64,
     known_rate: f64,
@@ -78,7 +78,7 @@ impl Tracker {
         let middle = crate::line::median(&mut left).unwrap_or(0.0);
         let mut sizes: Vec<f64> = left.iter().map(|v| (v - middle).abs()).collect();
         let size = crate::line::median(&mut sizes).unwrap_or(0.0).max(grain).max(1.0);
-        // An anchor that is off by itself must not carry the others away.
+        // An outlying anchor must not pull the others away.
         let middle = if middle.abs() < pulses.usual / 2.0 { middle } else { 0.0 };
         Tracker {
             stamp: anchor.stamp,
@@ -122,8 +122,8 @@ impl Tracker {
     }
 }
 
-/// Follows both series from an anchor on to either end, and gives what is said of each pulse; those behind the anchor come
-/// first, in order, then those before it, backwards.
+/// Tracks both series from an anchor to either end, and passes the assignment of each pulse to `visit`: first
+/// those from the anchor on, in order, then those before it, backwards.
 pub(super) fn track(
     stamps: &Series,
     pulses: &Series,

@@ -1,8 +1,8 @@
-//! Events of a kernel's trace, as far as they say why something was late.
+//! Events of a kernel trace that can explain a late start.
 
 use std::collections::HashMap;
 
-/// The number of a name in [`Names`].
+/// Index of a name in [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(pub u32);
 
@@ -14,7 +14,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The number of a name.
+    /// Returns the number of a name, which may be new.
     pub fn number(&mut self, name: &str) -> Name {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -25,17 +25,17 @@ impl Names {
         number
     }
 
-    /// The name of a number; empty of one that was never given.
+    /// Returns the name of a number; empty if the number was never assigned.
     #[must_use]
     pub fn name(&self, number: Name) -> &str {
         self.names.get(number.0 as usize).map_or("", String::as_str)
     }
 }
 
-/// Names of functions that tell causes.
+/// Kernel functions that identify causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Functions {
-    /// Gives a deadline thread its next budget: no event of a wake-up comes with it.
+    /// Gives a deadline thread its next budget; no wake-up event accompanies it.
     pub replenish: Name,
     /// Ends a period of the limit on real-time computing.
     pub limit: Name,
@@ -48,21 +48,21 @@ pub struct Functions {
 /// Something that happened on a processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// When, on CLOCK_MONOTONIC.
+    /// Time on CLOCK_MONOTONIC, in ns.
     pub t_ns: i64,
-    /// On which processor.
+    /// Number of the processor.
     pub cpu: u16,
-    /// The thread whose processor it was; 0 for none.
+    /// The thread that had the processor; 0 for none.
     pub pid: i32,
-    /// Whether it happened in an interrupt's handler or a softirq.
+    /// True if it happened in an interrupt handler or a softirq.
     pub in_interrupt: bool,
-    /// Whether interrupts were off there.
+    /// True if interrupts were disabled on that processor.
     pub interrupts_off: bool,
-    /// What.
+    /// The kind of the event.
     pub what: EventKind,
 }
 
-/// What happened.
+/// Kind of an event, with its details.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
     /// The processor went from one thread to another.
@@ -73,64 +73,64 @@ pub enum EventKind {
         from_name: Name,
         /// Its priority.
         from_priority: i16,
-        /// Why that thread gave it up.
+        /// Reason why that thread left the processor.
         leaves: Leaves,
         /// The thread that has it now.
         to: i32,
         /// Its name.
         name: Name,
-        /// Its priority as the kernel counts: lower is preferred, below 100 is real-time, below 0 is deadline.
+        /// Its priority in kernel numbering: lower is preferred, below 100 is real-time, below 0 is deadline.
         priority: i16,
     },
     /// A thread is being woken.
     Waking {
-        /// Which.
+        /// Thread being woken.
         pid: i32,
         /// The processor it was on.
         cpu: u16,
     },
     /// A thread is moved to another processor.
     Migrate {
-        /// Which.
+        /// Thread being moved.
         pid: i32,
-        /// Where to.
+        /// Destination processor.
         to: u16,
     },
-    /// Processor time was counted for the thread that runs: what the hypervisor took away is not in it, where the kernel
-    /// is told.
+    /// Processor time was accounted to the running thread. Time stolen by the hypervisor is excluded if the
+    /// kernel knows it.
     Ran {
-        /// Which.
+        /// Running thread.
         pid: i32,
-        /// How much since the last time, or since it got the processor.
+        /// Time in ns since the last accounting, or since the thread got the processor.
         ns: i64,
     },
     /// A timer was set.
     TimerStart {
-        /// Which.
+        /// Identity of the timer.
         timer: u64,
-        /// What it calls.
+        /// Callback of the timer.
         function: Name,
-        /// Its time, of its own clock.
+        /// Expiry time on the timer's own clock, in ns.
         soft_ns: i64,
-        /// The latest time at which it is still on time.
+        /// Latest expiry that is still on time, in ns.
         hard_ns: i64,
     },
     /// A timer expired: it is being called.
     Expire {
-        /// Which.
+        /// Identity of the timer.
         timer: u64,
-        /// What it calls.
+        /// Callback of the timer.
         function: Name,
     },
-    /// The timer's function came back.
+    /// The timer's callback returned.
     ExpireEnd,
     /// A handler began.
     Enter(Handler),
     /// A handler ended.
     Exit(Handler),
-    /// What the timer interrupt that just began has interrupted: functions, innermost first; none in user mode.
+    /// Functions that the timer interrupt just begun has interrupted, innermost first; none in user mode.
     Interrupted(Box<[Name]>),
-    /// Events of calls or of followed threads were lost; those of the processor itself were not.
+    /// Events of calls or of followed threads were lost; events of the processor itself were not.
     CallsLost,
     /// A page was not there for the thread that runs.
     PageFault,
@@ -143,9 +143,9 @@ pub enum EventKind {
         /// Its first arguments.
         arguments: [u64; 3],
     },
-    /// It came back from the kernel.
+    /// The system call returned.
     Return {
-        /// The answer of the system call.
+        /// Return value of the system call.
         answer: i64,
     },
     /// The processor goes into an idle state of this number.
@@ -159,7 +159,7 @@ pub enum EventKind {
         /// Its name.
         name: Name,
     },
-    /// The thread that runs lends its priority to this thread, whose lock it waits for.
+    /// The running thread lends its priority to this thread, which has the lock that it waits for.
     Lends {
         /// The holder.
         to: i32,
@@ -170,14 +170,14 @@ pub enum EventKind {
     Freeze {
         /// Its path.
         group: Name,
-        /// Whether it is frozen.
+        /// True if it is frozen.
         on: bool,
     },
     /// Events of this processor are missing before the next one.
     Lost,
 }
 
-/// Why a thread gave up its processor.
+/// Reason why a thread left its processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leaves {
     /// It has not: another thread was preferred.
@@ -206,7 +206,7 @@ impl Leaves {
     }
 }
 
-/// Whether these are times of one clock: those of another differ from it by more than an hour.
+/// True if both are times of one clock: times of different clocks differ by more than an hour.
 #[must_use]
 pub fn same_clock(a_ns: i64, b_ns: i64) -> bool {
     a_ns.abs_diff(b_ns) < 3_600_000_000_000
@@ -223,11 +223,11 @@ pub enum Call {
     Read,
     /// `poll`, `select`, `epoll_wait` and their relatives.
     Poll,
-    /// `futex`, but for those below.
+    /// `futex`, except for the operations below.
     Futex,
-    /// `futex` that takes a lock, without a time at which it gives up.
+    /// `futex` that takes a lock, without a timeout.
     Lock {
-        /// Whether the holder inherits the priority of who waits.
+        /// True if the holder inherits the priority of waiting threads (priority inheritance).
         inherits: bool,
     },
     /// Waiting for a signal.
@@ -241,9 +241,9 @@ pub enum Call {
 /// A handler of interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Handler {
-    /// What kind it is of.
+    /// Kind of the handler.
     pub kind: HandlerKind,
-    /// Its number among those of its kind.
+    /// Its number within its kind.
     pub number: u32,
     /// Its name. Ends of handlers need not have it.
     pub name: Name,

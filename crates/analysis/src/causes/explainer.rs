@@ -1,4 +1,4 @@
-//! Takes events and activations as they come, and explains each activation once all events of its time are known.
+//! Takes events and activations as they arrive, and explains each activation once all events of its time are known.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -14,13 +14,13 @@ use super::split::split;
 use super::thread::Thread;
 use super::verdict::{Around, FAULT_NS, Named};
 
-/// Processor time is counted at least so often, so what was taken away is known so much later.
+/// Longest time between two accountings of processor time: stolen time is known this much later.
 const SETTLE_NS: i64 = 20_000_000;
-/// What is shown around a late activation: as much as its latency, but no less and no more than these.
+/// Least and greatest time shown around a late activation, in ns; between these it equals the latency.
 const AROUND_NS: (i64, i64) = (100_000, 2_000_000);
-/// Spans around one activation, the longest.
+/// Most spans kept around one activation.
 const SPANS: usize = 400;
-/// What is known of a processor reaches back this many changes at most: some seconds.
+/// Most changes remembered of a processor: some seconds.
 const CHANGES: usize = 4 << 20;
 
 /// Explains the activations of some threads.
@@ -31,7 +31,7 @@ pub struct Explainer {
     functions: Functions,
     processors: BTreeMap<u16, Processor>,
     known: HashMap<i32, ObservedThread>,
-    /// When the timers of the limit on real-time computing and of CPU quotas expired.
+    /// Expiries of the timers of the limit on real-time computing and of CPU quotas.
     periods: Periods,
     tasks: Vec<Task>,
 }
@@ -46,7 +46,7 @@ struct Task {
 }
 
 impl Explainer {
-    /// For the threads of these numbers, in the order of their tasks; `names` are those that events will use.
+    /// Creates an explainer for threads, given by their thread IDs in the order of their tasks; events use `names`.
     pub fn new(threads: &[i32], mut names: Names, machine: Machine) -> Self {
         let functions = Functions {
             replenish: names.number("dl_task_timer"),
@@ -71,19 +71,19 @@ impl Explainer {
         }
     }
 
-    /// The names that events use.
+    /// Returns the names that events use.
     pub fn names(&mut self) -> &mut Names {
         &mut self.names
     }
 
-    /// Says which threads the process of a task has, and the path of its control group.
+    /// Sets the threads of a task's process, and the path of its control group.
     pub fn process(&mut self, task: usize, threads: Vec<i32>, group: Option<String>) {
         if let Some(task) = self.tasks.get_mut(task) {
             (task.thread.siblings, task.thread.group) = (threads, group);
         }
     }
 
-    /// Says that a CPU quota is set for a task, and whether it was used up between these times.
+    /// Notes that a CPU quota is set for a task, and whether it was used up between these times.
     pub fn quota(&mut self, task: usize, (from_ns, to_ns): (i64, i64), counted: QuotaCount) {
         if let Some(task) = self.tasks.get_mut(task) {
             task.thread.quota.is_set = true;
@@ -94,7 +94,7 @@ impl Explainer {
         }
     }
 
-    /// Takes the next event. Those of all processors together are in order of time.
+    /// Takes the next event. Events of all processors together are in order of time.
     pub fn event(&mut self, event: &Event) {
         let Explainer { names, machine, functions, processors, known, periods, tasks } = self;
         let (machine, functions) = (*machine, *functions);
@@ -140,7 +140,7 @@ impl Explainer {
         }
     }
 
-    /// Explains what can be: all events before this time have been taken.
+    /// Explains the activations whose events are complete: all events before `complete_ns` have been taken.
     pub fn advance(&mut self, complete_ns: i64) {
         self.explain_until(complete_ns.saturating_sub(SETTLE_NS));
         let needed = self.tasks.iter().filter_map(|task| {
@@ -149,7 +149,7 @@ impl Explainer {
         });
         let needed = needed.min().unwrap_or(complete_ns.saturating_sub(SETTLE_NS));
         for processor in self.processors.values_mut() {
-            // A task that does not come would keep everything.
+            // A task without further activations would keep everything.
             processor.forget_before(needed.max(processor.ran.nth_last(CHANGES)));
         }
         for task in &mut self.tasks {
@@ -158,13 +158,13 @@ impl Explainer {
         self.periods.forget_before(needed);
     }
 
-    /// Explains the rest, and says all. There are no further events.
+    /// Explains the rest and returns all causes. There are no further events.
     pub fn finish(mut self, tracer: Tracer) -> RunCauses {
         self.explain_until(i64::MAX);
         self.causes(tracer)
     }
 
-    /// What is known until now.
+    /// Returns the causes known so far.
     pub fn causes(&mut self, tracer: Tracer) -> RunCauses {
         let Explainer { tasks, names, .. } = self;
         RunCauses { tasks: tasks.iter_mut().map(|task| task.gathered.causes(names)).collect(), tracer }
@@ -241,7 +241,7 @@ impl Task {
         for fragment in split(&self.thread, processors, (a.start_ns, a.end_ns), a.cpu, &[]) {
             around.interruptions(&fragment).into_iter().for_each(|(cause, ns)| interrupt(cause, ns));
         }
-        // How long they took is in no event: at most up to the next, or to the end.
+        // No event shows the end of a page fault: it lasts at most until the next fault or the end of the activation.
         let faults = self.thread.faults.iter().filter(|t| (a.start_ns..a.end_ns).contains(*t));
         let faults: Vec<i64> = faults.copied().collect();
         for (t, next) in faults.iter().zip(faults.iter().skip(1).chain([&a.end_ns])) {
@@ -253,7 +253,7 @@ impl Task {
         Draft { activation: *a, fragments, interruptions, spans }
     }
 
-    /// What ran on a processor around an activation.
+    /// Returns the occupants of a processor around an activation.
     fn spans(&self, a: &Activation, processors: &BTreeMap<u16, Processor>, cpu: u16) -> Vec<(Ran, Name)> {
         let Some(processor) = processors.get(&cpu) else { return Vec::new() };
         let around_ns = a.latency_ns().clamp(AROUND_NS.0, AROUND_NS.1);

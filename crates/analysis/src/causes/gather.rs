@@ -16,22 +16,22 @@ use super::why::is_unusual;
 use crate::predict::TAIL_SIZE;
 use crate::scan::Peaks;
 
-/// Activations kept with their parts.
+/// Activations kept with the parts of their latency.
 const LATEST: usize = 1_024;
-/// Of these, so many with what ran around them.
+/// Of these, activations kept with the spans around them.
 const WITH_SPANS: usize = 128;
 /// Parts of a latency kept one by one, the longest.
 const PARTS: usize = 256;
-/// Causes kept apart; what comes beyond is gathered by class.
+/// Causes counted separately; further ones are counted by class.
 const CAUSES: usize = 96;
 /// Functions kept apart for each cause.
 const FUNCTIONS: usize = 16;
-/// Fewer of the largest latencies of a cause say nothing of how they go on.
+/// Fewest latencies of a cause from which its tail can be judged.
 const LEAST_LARGEST: usize = 301;
-/// Stands for the names of causes that are gathered.
+/// Name given to causes counted together.
 const OTHERS: &str = "others";
 
-/// A fragment of a latency with what it is called.
+/// A fragment of a latency with its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
     pub at_ns: i64,
@@ -39,18 +39,18 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// An activation whose latency is in fragments.
+/// An activation whose latency is split into fragments.
 #[derive(Debug, Clone)]
 pub struct Draft {
     pub activation: Activation,
     pub fragments: Vec<Judged>,
     pub interruptions: Vec<(Named, i64)>,
-    /// What ran around it, where that is kept.
+    /// Spans around it, if they are kept.
     pub spans: Vec<(Ran, Name)>,
 }
 
 impl Draft {
-    /// How long each step of its usual way was.
+    /// Returns the length of each step of the usual way in ns.
     fn steps(&self) -> [i64; Step::ALL.len()] {
         let mut lengths = [0; Step::ALL.len()];
         for fragment in &self.fragments {
@@ -62,14 +62,14 @@ impl Draft {
     }
 }
 
-/// Where an activation stands among the latest: by its latency, of equal ones the first last.
+/// Order of the latest activations: by latency; of equal latencies, the earlier activation is the larger.
 type LatenessRank = (i64, Reverse<u64>);
 
-/// What is known of one task so far.
+/// Causes of one task so far.
 #[derive(Debug, Default)]
 pub struct Gathered {
     usual: Usual,
-    /// Activations from before anything was known to be usual.
+    /// Activations taken before the usual way was known.
     early: Vec<Draft>,
     explained: u64,
     gaps: u64,
@@ -78,9 +78,9 @@ pub struct Gathered {
     max_ns: i64,
     sums: Vec<(Named, CauseSum)>,
     numbers: HashMap<Named, usize>,
-    /// How long causes were found in functions.
+    /// Time each cause was found in kernel functions, in ns.
     functions: Vec<BTreeMap<Name, i64>>,
-    /// The largest latencies of which they were the longest part.
+    /// The largest latencies of which each cause was the longest part.
     largest: Vec<Peaks>,
     interruptions: BTreeMap<(CauseClass, Option<Name>), (Interruption, Bins)>,
     latest: BTreeMap<LatenessRank, LateStart>,
@@ -90,7 +90,7 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Whether an activation of this latency would be kept with what ran around it.
+    /// True if an activation of this latency would be kept with the spans around it.
     pub fn wants_spans(&self, latency_ns: i64) -> bool {
         latency_ns > 0
             && (self.spans.len() < WITH_SPANS
@@ -117,7 +117,7 @@ impl Gathered {
         }
     }
 
-    /// Takes the usual way off and counts what is left by cause.
+    /// Subtracts the usual way and counts the rest by cause.
     fn settle(&mut self, draft: &Draft, names: &mut Names) {
         let Draft { activation, interruptions, spans, .. } = draft;
         let latency_ns = activation.latency_ns();
@@ -155,7 +155,7 @@ impl Gathered {
         }
     }
 
-    /// The parts of a latency: what is usual of each step, and its causes. Neighbours of one cause are joined.
+    /// Returns the parts of a latency: the usual part of each step, and its causes. Neighbours of one cause are joined.
     fn parts(&mut self, draft: &Draft, names: &mut Names) -> Vec<Part> {
         let mut left = draft.steps();
         for (step, ns) in Step::ALL.into_iter().zip(&mut left) {
@@ -199,12 +199,12 @@ impl Gathered {
         parts
     }
 
-    /// No more parts than are kept: the longest, and what lies between them together.
+    /// Returns as many parts as are kept: the longest ones, with all between two of them joined.
     fn longest(&mut self, parts: Vec<Part>, names: &mut Names) -> Vec<Part> {
         if parts.len() <= PARTS {
             return parts;
         }
-        // Between two that are kept there may be one more.
+        // One more part may lie between two that are kept.
         let mut lengths: Vec<i64> = parts.iter().map(|part| part.ns).collect();
         let (_, least_ns, _) = lengths.select_nth_unstable_by(PARTS / 2 - 1, |a, b| b.cmp(a));
         let least_ns = *least_ns;
@@ -220,7 +220,7 @@ impl Gathered {
         kept
     }
 
-    /// Counts what a CPU quota did.
+    /// Adds the throttling by a CPU quota.
     pub fn count_quota(&mut self, more: QuotaCount) {
         let sum = self.quota.get_or_insert_default();
         sum.periods += more.periods;
@@ -244,7 +244,7 @@ impl Gathered {
         }
     }
 
-    /// The cause of the longest part beyond the usual way; where there is none, of the first.
+    /// Returns the cause of the longest part beyond the usual way, or of the first part if there is none.
     fn main_cause(&self, parts: &[Part]) -> Option<usize> {
         let unusual = |part: &&Part| is_unusual(self.sums[part.cause].0.class);
         let longest = parts.iter().filter(unusual).max_by_key(|part| part.ns);
@@ -258,7 +258,7 @@ impl Gathered {
         }
     }
 
-    /// The number of a cause, which is new or one of too many perhaps.
+    /// Returns the number of a cause: a known one, a new one, or that of its class if there are too many.
     fn number(&mut self, named: Named, names: &mut Names) -> usize {
         if let Some(number) = self.numbers.get(&named) {
             return *number;
@@ -296,7 +296,7 @@ impl Gathered {
         sum.max_ns = sum.max_ns.max(ns);
     }
 
-    /// All of it until now.
+    /// Returns all causes so far.
     pub fn causes(&mut self, names: &mut Names) -> TaskCauses {
         if !self.early.is_empty() {
             self.usual.learn();

@@ -1,4 +1,4 @@
-//! Waits for a lock, split by whether its holder had a processor meanwhile.
+//! Waits for a lock, split by whether its holder had a processor during them.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub struct Wait {
     pub middle: Option<Option<Name>>,
 }
 
-/// Splits a stretch of a wait by what this thread did, which ended the wait then. Where it ran is known of processors that
-/// are recorded only: what is not seen is no inversion.
+/// Splits a stretch of a wait by the states of this thread, which ended the wait. Only recorded processors
+/// show whether it ran: an unrecorded stretch is no inversion.
 pub fn by_holder(
     processors: &BTreeMap<u16, Processor>,
     holder: i32,

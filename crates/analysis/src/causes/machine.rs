@@ -1,40 +1,40 @@
-//! What is known of the machine that events are of.
+//! Machine that a trace was recorded on.
 
-/// What the machine is like, as far as it matters here.
+/// Properties of the machine that matter for causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
-    /// What is below the kernel.
+    /// Layer below the kernel.
     pub below: Below,
-    /// Whether processor time in handlers of interrupts may not be counted for the thread they interrupt
+    /// True if processor time in interrupt handlers may be missing from the time of the interrupted thread
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
     pub handlers_apart: bool,
-    /// Limits that can hold off real-time threads.
+    /// Limits that can keep real-time threads from running.
     pub limits: Limits,
 }
 
-/// Limits that hold off real-time threads in favour of ordinary ones, by the kernel's version and options.
+/// Limits that keep real-time threads from running in favour of ordinary ones, by the kernel's version and options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
     /// The limit on real-time computing: kernels before 6.12.
     Bandwidth,
     /// The fair server: from 6.12 on, without `CONFIG_RT_GROUP_SCHED`.
     FairServer,
-    /// Either of them, or a kernel of which nothing is known.
+    /// Either of them, or an unknown kernel.
     Either,
 }
 
-/// What is below a kernel, and can hold it without being seen.
+/// Layer below a kernel that can hold it up unseen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Below {
     /// Hardware and firmware.
     Hardware,
-    /// A hypervisor that tells the kernel how much time it takes away.
+    /// A hypervisor that reports steal time to the kernel.
     TellingHypervisor,
-    /// A hypervisor that does not, or of which that is not known.
+    /// A hypervisor that does not report steal time, or for which this is unknown.
     Hypervisor,
-    /// An emulator in whose time nothing happens outside, and which counts so much for each instruction.
+    /// An emulator in virtual time: nothing outside takes time, and each instruction counts the same.
     Nothing {
-        /// 2^shift nanoseconds.
+        /// Time of one instruction, as 2^shift ns.
         ns_per_instruction: u32,
     },
 }

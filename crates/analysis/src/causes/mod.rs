@@ -1,9 +1,9 @@
-//! Why activations were late: events of the kernel in, latencies in parts that add up out. The method, its evidence and
-//! its limits: `docs/evidence/causes.md`.
+//! Causes of late activations, from kernel events: each latency is split into parts that add up to it. The
+//! method, its evidence and its limits: `docs/evidence/causes.md`.
 //!
-//! [`Explainer`] takes events and activations as they come. [`Processor`](processor::Processor) knows what ran on a
-//! processor at any time, [`Thread`](thread::Thread) what a task did; [`split`] lays the one over the other,
-//! [`verdict`] names what is left over when the [usual way](usual::Usual) is taken off, [`gather`] adds up.
+//! [`Explainer`] takes events and activations as they arrive. [`Processor`](processor::Processor) has the
+//! occupants of a processor over time, [`Thread`](thread::Thread) the states of a task; [`split`] combines the
+//! two. [`verdict`] names the causes of the rest beyond the [usual way](usual::Usual), [`gather`] adds them up.
 
 pub mod event;
 mod explainer;

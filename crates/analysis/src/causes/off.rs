@@ -1,5 +1,5 @@
-//! Verdicts on a task that cannot run: stopped, frozen, out of budget, waiting for a lock. Its own state shows them, whatever
-//! its processor does meanwhile.
+//! Verdicts on a task that cannot run: stopped, frozen, out of budget, waiting for a lock. Its own state
+//! decides, regardless of its processor's occupant.
 
 use jitterlab_model::causes::{CauseClass as Class, Evidence};
 
@@ -10,7 +10,7 @@ use super::thread::{Off, State, Waker, last_deed};
 use super::verdict::{Around, Named, Verdict, all};
 
 impl Around<'_> {
-    /// Cause that holds a task that cannot run; `None` where it waits for a time or for others.
+    /// Returns the cause that keeps a task from running; `None` if it waits for a time or for others.
     pub(super) fn held(&self, off: Off, fragment: &Fragment) -> Option<Verdict> {
         let thread = self.thread;
         let of = |class, who| Some(all(Named { class, who }, Evidence::Events));
@@ -35,14 +35,14 @@ impl Around<'_> {
         }
     }
 
-    /// Waiting for something that this ends. Of a wait that no signal ends, its call would have to be known.
+    /// Judges a wait that `who` ended. The cause of an uninterruptible wait is known only with its system call.
     pub(super) fn blocked(&self, fragment: &Fragment, who: Option<Name>) -> Verdict {
         let is_deep = fragment.state == State::Off(Off::SleepsDeeply);
         let evidence = if is_deep { Evidence::None } else { Evidence::Events };
         all(Named { class: Class::Blocked, who }, evidence)
     }
 
-    /// A fragment, and of a wait for a lock the parts in which others kept the holder from letting go.
+    /// Judges a fragment; a wait for a lock is split into the parts in which others kept the holder from releasing it.
     pub fn verdicts(&self, fragment: &Fragment) -> Vec<(i64, i64, Verdict)> {
         let judged = |from_ns, to_ns, verdict| (from_ns, to_ns, verdict);
         let ends = self.thread.next_wake(fragment.to_ns).map(|wake| wake.by);
@@ -67,7 +67,7 @@ impl Around<'_> {
         vec![judged(fragment.from_ns, fragment.to_ns, self.judge(fragment))]
     }
 
-    /// Causes that took the processor from the task in this fragment of its work, and for how long.
+    /// Returns the causes that took the processor from the task in this fragment of its work, with their times in ns.
     pub fn interruptions(&self, fragment: &Fragment) -> Vec<(Named, i64)> {
         match (fragment.state, self.interruption(fragment)) {
             (_, None) => Vec::new(),
@@ -79,7 +79,7 @@ impl Around<'_> {
         }
     }
 
-    /// The thread whose waking of the task ends this.
+    /// Returns the name of the thread that ended this by waking the task.
     fn let_go_by(&self, fragment: &Fragment) -> Option<Name> {
         match self.thread.next_wake(fragment.to_ns)?.by {
             Waker::Thread(_, who) => who,

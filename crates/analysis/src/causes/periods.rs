@@ -1,4 +1,4 @@
-//! When the kernel's own timers ended periods of limits: of real-time computing, and of CPU quotas.
+//! Times at which kernel timers ended periods of limits: of real-time computing, and of CPU quotas.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub struct Periods {
 }
 
 impl Periods {
-    /// A timer expired.
+    /// Notes that a timer expired.
     pub fn expired(&mut self, t_ns: i64, function: Name, functions: Functions) {
         if function == functions.limit {
             self.limit.push_back(t_ns);
@@ -21,17 +21,17 @@ impl Periods {
         }
     }
 
-    /// Whether a period of the limit on real-time computing ended within so much before a time.
+    /// True if a period of the limit on real-time computing ended at most `within_ns` before a time.
     pub fn limit_ended(&self, within_ns: i64, t_ns: i64) -> bool {
         ended(&self.limit, within_ns, t_ns)
     }
 
-    /// Whether a period of a CPU quota ended within so much before a time.
+    /// True if a period of a CPU quota ended at most `within_ns` before a time.
     pub fn quota_ended(&self, within_ns: i64, t_ns: i64) -> bool {
         ended(&self.quota, within_ns, t_ns)
     }
 
-    /// Forgets what was before this time.
+    /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
         for times in [&mut self.limit, &mut self.quota] {
             while times.front().is_some_and(|t| *t < t_ns) {

@@ -1,4 +1,4 @@
-//! What ran on a processor, and what was taken away from it.
+//! State of a processor: its occupants over time, and the time stolen from it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,7 +6,7 @@ use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Leaves, Na
 use super::machine::{Below, Machine};
 use super::track::Track;
 
-/// What has a processor.
+/// Occupant of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occupant {
     /// Not known: events are missing.
@@ -17,7 +17,7 @@ pub enum Occupant {
     Handler(Handler),
     /// The function of a timer.
     Callback(Name),
-    /// The tracer, while it notes what the timer interrupt has interrupted.
+    /// The tracer, while it records the functions that the timer interrupt has interrupted.
     Tracer,
 }
 
@@ -26,9 +26,9 @@ pub enum Occupant {
 pub struct ObservedThread {
     /// Its number; 0 for idle.
     pub pid: i32,
-    /// Its name, once an event told it.
+    /// Its name, once an event has shown it.
     pub name: Option<Name>,
-    /// Its priority as the kernel counts, once an event told it.
+    /// Its priority in kernel numbering, once an event has shown it.
     pub priority: Option<i16>,
 }
 
@@ -40,15 +40,15 @@ pub struct Stolen {
     pub ns: i64,
 }
 
-/// Real-time threads are held off a processor although they could run: another one has it, or it idles.
+/// Real-time threads are held off a processor although they are ready: another thread has it, or it idles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldOff {
     pub from_ns: i64,
-    /// The begin of time that has no end yet.
+    /// End of the hold-off, or `i64::MAX` while it lasts.
     pub to_ns: i64,
-    /// The real-time thread that had to go.
+    /// The real-time thread that was displaced.
     displaced: i32,
-    /// Whether the fair server's timer had just expired.
+    /// True if the fair server's timer had just expired.
     pub by_server: bool,
 }
 
@@ -56,9 +56,9 @@ pub struct HeldOff {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimerInterrupt {
     pub begin_ns: i64,
-    /// The last event of any kind.
+    /// The last event of any kind, in ns.
     pub event_ns: i64,
-    /// The last one that shows that interrupts were not off.
+    /// The last event that shows interrupts enabled, in ns.
     pub let_in_ns: i64,
 }
 
@@ -67,18 +67,18 @@ pub struct TimerInterrupt {
 pub struct Left {
     pub t_ns: i64,
     pub pid: i32,
-    /// Whether it still wanted it.
+    /// True if it was still ready to run.
     pub ready: bool,
 }
 
-/// Real-time priorities as the kernel counts are below this.
+/// Real-time priorities are below this in kernel numbering.
 pub const ORDINARY: i16 = 100;
-/// The fair server begins within so much of its timer's expiry.
+/// Longest time from the expiry of the fair server's timer to its start.
 const SERVER_BEGINS_NS: i64 = 50_000;
 
-/// Processor time is counted within so much of the clock: what is missing beyond was taken away.
+/// Error of the accounted processor time against the clock; more missing time counts as stolen.
 const STOLEN_FROM_NS: i64 = 60_000;
-/// Nothing is counted together over longer than this.
+/// Longest time accounted together.
 const LONGEST_COUNT_NS: i64 = 10_000_000;
 
 /// One processor.
@@ -86,53 +86,53 @@ const LONGEST_COUNT_NS: i64 = 10_000_000;
 pub struct Processor {
     thread: ObservedThread,
     nest: Vec<Occupant>,
-    /// What had it, over time.
+    /// Its occupants over time.
     pub ran: Track<Occupant>,
-    /// When time was taken away from it.
+    /// Times at which processor time was stolen.
     pub stolen: VecDeque<Stolen>,
-    /// What timer interrupts have interrupted, by the time at which they began.
+    /// Functions that timer interrupts have interrupted, by the time at which the interrupt began.
     pub interrupted: VecDeque<(i64, Box<[Name]>)>,
     /// Its timer interrupts.
     pub timer_interrupts: VecDeque<TimerInterrupt>,
-    /// When real-time threads were held off.
+    /// Times at which real-time threads were held off.
     pub held_off: VecDeque<HeldOff>,
-    /// Threads that gave it up.
+    /// Threads that left it.
     pub left: VecDeque<Left>,
     /// The idle state it went into last, over time.
     pub idle: Track<Option<u32>>,
     functions: Functions,
-    /// When a timer of the fair server or of a budget expired last.
+    /// Last expiry of a timer of the fair server or of a budget, in ns.
     replenished_ns: i64,
-    /// When interrupts were seen to be let in last.
+    /// Last event that shows interrupts enabled, in ns.
     let_in_ns: i64,
-    /// The thread that came out of idle without an event of it began at this time by its events, or later.
+    /// Earliest time at which the current thread began, if it came out of idle without an event.
     came_ns: Option<i64>,
-    /// When a thread was woken for it last.
+    /// Last wake-up of a thread for this processor, in ns.
     woken_ns: i64,
     counting: Option<Counting>,
     machine: Machine,
     last_ns: i64,
 }
 
-/// Processor time that is being counted.
+/// Processor time being accounted.
 ///
-/// A wake-up that makes the kernel switch threads saves it one look at the clock: the thread that has to go is counted up to
-/// the wake-up only, and what it still does in the kernel is counted for the thread that comes (`rq_clock_skip_update`).
-/// Where that may be, both are counted together.
+/// A wake-up that makes the kernel switch threads saves it one reading of the clock: the leaving thread is
+/// accounted up to the wake-up only, and its remaining kernel time is accounted to the next thread
+/// (`rq_clock_skip_update`). Where this is possible, both threads are accounted together.
 #[derive(Debug, Clone, Copy)]
 struct Counting {
     since_ns: i64,
     counted_ns: i64,
-    /// Time in handlers that may not be counted for threads.
+    /// Time in handlers that may be missing from the time of threads, in ns.
     handlers_ns: i64,
-    /// Whether a wake-up came since the last switch.
+    /// True if a wake-up came since the last switch.
     woken: bool,
-    /// Whether the thread that runs was counted since it got the processor.
+    /// True if the running thread was accounted since it got the processor.
     has_counted: bool,
 }
 
 impl Processor {
-    /// Nothing is known yet.
+    /// Creates a processor of which nothing is known yet.
     pub fn new(machine: Machine, functions: Functions) -> Self {
         Processor {
             thread: ObservedThread { pid: -1, name: None, priority: None },
@@ -155,7 +155,7 @@ impl Processor {
         }
     }
 
-    /// Takes the next event; `known` is what was told of threads on any processor.
+    /// Takes the next event; `known` has the threads seen on any processor.
     pub fn event(&mut self, event: &Event, known: &HashMap<i32, ObservedThread>) {
         let t = event.t_ns;
         self.pass_time(t);
@@ -163,7 +163,7 @@ impl Processor {
             self.nest.clear();
             (self.counting, self.came_ns) = (None, None);
             self.thread.pid = -1;
-            // What held then is not known any more.
+            // A hold-off at that time may have ended.
             if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX) {
                 self.held_off.pop_back();
             }
@@ -192,7 +192,7 @@ impl Processor {
                 self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == Leaves::Ready });
                 self.hold_off(t, (*from, *from_priority, *leaves), (*to, *priority));
                 self.thread = ObservedThread { pid: *to, name: Some(*name), priority: Some(*priority) };
-                // No handler is left behind: what still seems open lost its end.
+                // Handlers end before a switch: one that still seems open has lost its end.
                 self.nest.clear();
                 self.count_on(t);
             }
@@ -220,8 +220,8 @@ impl Processor {
         self.ran.push(t, self.nest.last().copied().unwrap_or(Occupant::Thread(self.thread)));
     }
 
-    /// An event shows another thread than the one that is known to have the processor. Some kernels have no event of the
-    /// switch from idle to a thread: it came behind the last event of the idle one.
+    /// Handles an event of a thread other than the current one. Some kernels emit no event for the switch
+    /// from idle to a thread: it happened after the last event of the idle thread.
     fn came(&mut self, event: &Event, before_ns: i64, known: &HashMap<i32, ObservedThread>) {
         let came = known.get(&event.pid).copied();
         let came = came.unwrap_or(ObservedThread { pid: event.pid, name: None, priority: None });
@@ -237,7 +237,7 @@ impl Processor {
         }
     }
 
-    /// The thread that came out of idle had the processor from this time on, by the time that was counted for it.
+    /// Sets the time from which the thread that came out of idle had the processor, from its accounted time.
     fn came_at(&mut self, t_ns: i64) {
         let Some(guessed_ns) = self.came_ns.take() else { return };
         if self.ran.last() == Some((guessed_ns, Occupant::Thread(self.thread))) {
@@ -245,7 +245,7 @@ impl Processor {
         }
     }
 
-    /// Notes whether a switch takes the processor from a real-time thread in favour of an ordinary one, or of none.
+    /// Notes whether a switch displaces a real-time thread in favour of an ordinary thread or of idle.
     fn hold_off(
         &mut self,
         t_ns: i64,
@@ -263,7 +263,7 @@ impl Processor {
         }
     }
 
-    /// A real-time thread has the processor again.
+    /// Ends a hold-off: a real-time thread has the processor again.
     fn let_go(&mut self, t_ns: i64, priority: Option<i16>) {
         if let Some(held) = self.held_off.back_mut()
             && priority.is_some_and(|priority| (0..ORDINARY).contains(&priority))
@@ -272,19 +272,19 @@ impl Processor {
         }
     }
 
-    /// A thread is moved to another processor: it was not held off at this one.
+    /// Forgets a hold-off of a thread that is moved to another processor: this one did not hold it off.
     pub fn moved(&mut self, pid: i32) {
         if self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX && held.displaced == pid) {
             self.held_off.pop_back();
         }
     }
 
-    /// The time around this one in which real-time threads were held off.
+    /// Returns the hold-off of real-time threads around this time.
     pub fn held_off_at(&self, t_ns: i64) -> Option<&HeldOff> {
         self.held_off.iter().rev().find(|held| (held.from_ns..held.to_ns).contains(&t_ns))
     }
 
-    /// The timer interrupt that was under way at a time, or the last before it.
+    /// Returns the timer interrupt in progress at a time, or the last one before it.
     pub fn timer_interrupt_at(&self, t_ns: i64) -> Option<&TimerInterrupt> {
         let after = self.timer_interrupts.partition_point(|interrupt| interrupt.begin_ns <= t_ns);
         self.timer_interrupts.get(after.checked_sub(1)?)
@@ -296,7 +296,7 @@ impl Processor {
         }
     }
 
-    /// The time from the begin of the interrupt to this event is the tracer's: it went through the stack.
+    /// Attributes the time from the beginning of the interrupt to this event to the tracer, which recorded the stack.
     fn note_interrupted(&mut self, t_ns: i64, frames: &[Name]) {
         let Some((begin_ns, Occupant::Handler(timer))) = self.ran.last() else { return };
         if timer.kind != HandlerKind::Timer || self.nest.last() != Some(&Occupant::Handler(timer)) {
@@ -314,7 +314,7 @@ impl Processor {
         }
     }
 
-    /// A thread is being woken for this processor.
+    /// Notes that a thread is being woken for this processor.
     pub fn woken(&mut self, t_ns: i64) {
         self.woken_ns = t_ns;
         if let Some(counting) = &mut self.counting {
@@ -332,7 +332,7 @@ impl Processor {
         });
     }
 
-    /// Another thread has the processor: it is counted with the one before where that was not counted to its end.
+    /// Starts accounting another thread: together with the one before, if that was not accounted to its end.
     fn count_on(&mut self, t_ns: i64) {
         match &mut self.counting {
             Some(counting)
@@ -344,8 +344,8 @@ impl Processor {
         }
     }
 
-    /// So much was counted for the thread that runs. Time that passed and was counted neither for threads nor for handlers
-    /// was taken away.
+    /// Takes the time accounted to the running thread. Time that passed and was accounted neither to threads
+    /// nor to handlers was stolen.
     fn count(&mut self, t_ns: i64, ns: i64) {
         let Some(counting) = &mut self.counting else { return self.count_from(t_ns) };
         counting.counted_ns = counting.counted_ns.saturating_add(ns);
@@ -361,16 +361,17 @@ impl Processor {
         self.count_from(t_ns);
     }
 
-    /// What the timer interrupt that had this processor at a time has interrupted; `None` where that was not noted.
+    /// Returns the functions interrupted by the timer interrupt that had this processor at a time; `None` if
+    /// they were not recorded.
     pub fn interrupted_at(&self, t_ns: i64) -> Option<&[Name]> {
         let after = self.interrupted.partition_point(|(t, _)| *t <= t_ns);
         let (begin_ns, frames) = self.interrupted.get(after.checked_sub(1)?)?;
         let handler = |o| matches!(o, Occupant::Handler(_) | Occupant::Callback(_) | Occupant::Tracer);
-        // Of the same interrupt: nothing else had the processor in between.
+        // Of the same interrupt only if nothing else had the processor in between.
         self.ran.over(*begin_ns, t_ns.max(begin_ns + 1)).all(|(_, _, o)| handler(o)).then_some(&**frames)
     }
 
-    /// Forgets what was before this time.
+    /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
         self.ran.forget_before(t_ns);
         self.idle.forget_before(t_ns);

@@ -1,5 +1,5 @@
-//! A stretch of a task's time in fragments: what the task did, laid over what its processor did. The fragments follow each other
-//! without a hole, so they add up to the stretch.
+//! Splits a stretch of a task's time into fragments by the task's state and its processor's occupant. The
+//! fragments follow each other without a gap, so they add up to the stretch.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use super::thread::{State, Thread};
 /// A fragment of a stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// From when.
+    /// Its beginning, in ns.
     pub from_ns: i64,
-    /// To when.
+    /// Its end, in ns.
     pub to_ns: i64,
-    /// What the task did.
+    /// State of the task.
     pub state: State,
-    /// The processor that mattered to it: where it ran, waited to run, or was woken.
+    /// The relevant processor: where the task ran, waited to run, or was woken.
     pub cpu: u16,
-    /// What had that processor.
+    /// Occupant of that processor.
     pub occupant: Occupant,
-    /// Whether the processor itself was taken away.
+    /// True if the hypervisor took the processor away.
     pub stolen: bool,
 }
 
-/// Splits a stretch of a thread's time, which `cuts` cut further. The thread ends it on this processor.
+/// Splits a stretch of a thread's time, also at `cuts`. The thread is on processor `cpu` at its end.
 pub fn split(
     thread: &Thread,
     processors: &BTreeMap<u16, Processor>,
@@ -65,10 +65,10 @@ pub fn split(
     fragments
 }
 
-/// Shorter fragments are not what a hypervisor takes away.
+/// Shortest fragment that counts as stolen.
 const LEAST_STOLEN_NS: i64 = 20_000;
 
-/// Marks what was taken away. When exactly that was is not known, only that no event came meanwhile: the longest fragments
+/// Marks stolen time. Its exact place is unknown, except that no event occurred in it: the longest fragments
 /// are the likeliest.
 fn mark_stolen(fragments: &mut Vec<Fragment>, cpu: u16, stolen: &Stolen) {
     let mut left_ns = stolen.ns;

@@ -1,4 +1,4 @@
-//! Made-up events of which the cause is known, and any events at all: parts add up to the latency.
+//! Synthetic events of known cause, and arbitrary events: the parts add up to the latency.
 
 mod states;
 
@@ -20,43 +20,43 @@ const BARE: Machine = Machine { below: Below::Hardware, handlers_apart: true, li
 const COUNTED: Machine =
     Machine { below: Below::Nothing { ns_per_instruction: 1 }, handlers_apart: true, limits: Limits::Either };
 
-/// A processor on which the task runs every millisecond, beside a thread that never stops.
+/// A processor on which the task runs every millisecond, next to a thread that never stops.
 struct Scene {
     explainer: Explainer,
     k: u64,
-    /// Up to when processor time has been counted.
+    /// Time up to which processor time has been accounted, in ns.
     counted_ns: i64,
-    /// How much of what comes is not counted.
+    /// Time in ns still to be left out of the accounting.
     missing: i64,
-    /// Whether the task has set its timer and has not got to its sleep yet.
+    /// True if the task has set its timer and is not asleep yet.
     sets: bool,
-    /// The task's priority as the kernel counts.
+    /// The task's priority in kernel numbering.
     priority: i16,
 }
 
-/// What is different about one activation.
+/// Deviations of one activation from the usual scene.
 #[derive(Default)]
 struct Twist<'a> {
     /// Events from the due time on, before the timer interrupt.
     before: &'a [(i64, i32, EventKind)],
-    /// When the timer interrupt comes, instead of at 10 us.
+    /// Time of the timer interrupt, instead of 10 us.
     interrupt_at: Option<i64>,
-    /// What it interrupts.
+    /// Functions that it interrupts.
     found: &'a [&'a str],
     /// Events from the timer interrupt on, after its end.
     ready: &'a [(i64, i32, EventKind)],
-    /// When the switch comes after the interrupt, instead of after 3 us.
+    /// Time from the interrupt to the switch, instead of 3 us.
     switch_after: Option<i64>,
-    /// How much time from the wake-up on was not counted.
+    /// Time since the wake-up that is not accounted, in ns.
     missing: i64,
-    /// When the tracer has noted what was interrupted, instead of after 0.8 us.
+    /// Time until the tracer has recorded the interrupted functions, instead of 0.8 us.
     noted_after: Option<i64>,
-    /// When the first instruction comes after the switch, instead of after 2 us.
+    /// Time from the switch to the first instruction, instead of 2 us.
     start_after: Option<i64>,
     /// Events from the switch on.
     running: &'a [(i64, i32, EventKind)],
     flags: Flags,
-    /// Whether it does not get to its sleep before the next timer interrupt comes.
+    /// True if it is not asleep before the next timer interrupt comes.
     next_sets: bool,
 }
 
@@ -156,7 +156,7 @@ impl Scene {
         }
         let switch = interrupt + twist.switch_after.unwrap_or(3_000);
         if running == OTHER {
-            // The kernel looks at the clock when it wakes the task, and not again when it switches.
+            // The kernel reads the clock when it wakes the task, and not again when it switches.
             let woken = self.due() + interrupt + 1_300;
             let ns = woken - std::mem::replace(&mut self.counted_ns, woken);
             self.send(switch - 200, OTHER, EventKind::Ran { pid: OTHER, ns });
@@ -203,7 +203,7 @@ fn assert_adds_up(causes: &TaskCauses) {
     assert_eq!(of_causes, causes.lateness_ns);
 }
 
-/// The one cause of the latest activation beside the usual way, and its length.
+/// Returns the only cause of the latest activation beyond the usual way, and its length.
 fn one(causes: &TaskCauses) -> (Class, Option<&str>, Option<&str>, Evidence, i64) {
     let parts = causes.latest[0].parts.iter().map(|part| (&causes.causes[part.cause].cause, part));
     let unusual: Vec<(&Cause, &Part)> =
@@ -253,7 +253,7 @@ fn a_program_cannot_hold_the_timer_interrupt() {
     let causes = scene.causes();
     assert_eq!(one(&causes).0, Class::Outside);
     assert_eq!(one(&causes).3, Evidence::UserMode);
-    // A function of the kernel may have let interrupts in itself, or what is below the kernel held the processor.
+    // A function of the kernel may have enabled interrupts itself, or the layer below the kernel held the processor.
     for (machine, class, evidence) in [
         (TOLD, Class::LateInterrupt, Evidence::Interruptible),
         (BARE, Class::LateInterrupt, Evidence::Interruptible),
@@ -455,7 +455,7 @@ fn work_that_lasts_beyond_the_due_time_is_the_task_s_own() {
     let mut scene = Scene::new();
     let due_ns = scene.due();
     scene.activation(&Twist::default());
-    // It goes on at once with what was due while it worked.
+    // It continues at once with the due times that passed while it worked.
     let task = scene.switch(OTHER, TASK);
     scene.send(-400_000, OTHER, task);
     let activation = Activation {

@@ -1,4 +1,4 @@
-//! What a task's thread did: whether it ran, waited for the processor or for something else, and what woke it.
+//! State of a task's thread: running, waiting for the processor or for something else; and its wake-ups.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -6,7 +6,7 @@ use super::event::{Call, Event, EventKind, Functions, HandlerKind, Leaves, Name}
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
-/// What a thread does.
+/// State of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Not known: events are missing.
@@ -19,14 +19,14 @@ pub enum State {
     Off(Off),
 }
 
-/// Why a thread cannot run.
+/// Reason why a thread cannot run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Off {
-    /// It waits for a time, or for what others do.
+    /// It waits for a time, or for an action of others.
     Sleeps,
-    /// It waits in the kernel for something that no signal ends.
+    /// It waits in the kernel, uninterruptible by signals.
     SleepsDeeply,
-    /// It waits for a page of its memory to come from the disk.
+    /// It waits for a page of its memory to be read from disk.
     Fault,
     /// It waits for a lock.
     Lock { inherits: bool },
@@ -40,46 +40,46 @@ pub enum Off {
     Budget,
 }
 
-/// What woke a thread.
+/// Source of a wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waker {
     /// A timer.
     Timer,
     /// Another handler.
     Handler(Name),
-    /// Another thread, with its name where that is known.
+    /// Another thread, with its name if known.
     Thread(i32, Option<Name>),
 }
 
 /// A wake-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wake {
-    /// When.
+    /// Its time, in ns.
     pub t_ns: i64,
-    /// On which processor the waker ran.
+    /// Processor on which the waker ran.
     pub cpu: u16,
-    /// What it was.
+    /// Its source.
     pub by: Waker,
 }
 
 /// A timer that the thread waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Armed {
-    /// When it was set.
+    /// Time at which it was set, in ns.
     pub t_ns: i64,
-    /// Its time.
+    /// Its time, in ns.
     pub soft_ns: i64,
-    /// The latest time at which it is still on time.
+    /// The latest time at which it is still on time, in ns.
     pub hard_ns: i64,
     timer: u64,
 }
 
-/// Somebody who did something to the thread.
+/// An action of another thread on this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Deed {
-    /// When.
+    /// Its time, in ns.
     pub t_ns: i64,
-    /// Who it was, where that is known.
+    /// Name of the acting thread, if known.
     pub who: Option<Name>,
 }
 
@@ -90,55 +90,55 @@ pub struct Thread {
     pub pid: i32,
     /// The threads of its process.
     pub siblings: Vec<i32>,
-    /// The path of its control group, where that is known.
+    /// The path of its control group, if known.
     pub group: Option<String>,
-    /// What it did, over time.
+    /// Its state over time.
     pub state: Track<State>,
     /// Its wake-ups.
     pub wakes: VecDeque<Wake>,
     /// The timers it set.
     pub armed: VecDeque<Armed>,
-    /// Pages that were not there.
+    /// Times of page faults.
     pub faults: VecDeque<i64>,
-    /// When it was moved to another processor.
+    /// Times at which it was moved to another processor.
     pub moves: VecDeque<i64>,
-    /// Signals that stop its process, and who sent them.
+    /// Signals that stop its process, with their senders.
     pub stops: VecDeque<Deed>,
-    /// Signals by which it told its tracer that it stops, and to whom.
+    /// Signals that report its stop to its tracer, with their receivers.
     pub tracers: VecDeque<Deed>,
     /// Holders of locks that it lent its priority to.
     pub holders: VecDeque<Deed>,
-    /// Whether its control group is frozen, over time, and by whom.
+    /// Frozen state of its control group over time, with the name of the thread that froze it.
     pub frozen: Track<Option<Option<Name>>>,
-    /// Its priority as the kernel counts.
+    /// Its priority in kernel numbering.
     pub priority: i16,
     /// Knowledge of its CPU quota.
     pub quota: Quota,
-    /// The timer of its next budget, under SCHED_DEADLINE, once it is set, and whether it was used up before.
+    /// Timer of its next budget under SCHED_DEADLINE, once set, and whether the budget was used up before.
     budget: Option<(u64, bool)>,
-    /// Timers of budgets that are not its own: those of the fair server.
+    /// Timers of budgets that are not its own, but of the fair server.
     foreign_budgets: HashSet<u64>,
-    /// The call of the kernel that has not come back.
+    /// System call that has not returned.
     open: Option<Call>,
-    /// Whether its calls are recorded.
+    /// True if its calls are recorded.
     has_called: bool,
-    /// Whether its last event of its own was a page fault.
+    /// True if its own last event was a page fault.
     has_faulted: bool,
-    /// Its own timer is being called on this processor, and it has not been woken.
+    /// Processor and time at which its own timer's callback began, if the thread has not been woken.
     expired: Option<(u16, i64)>,
 }
 
 /// Knowledge of a thread's CPU quota.
 #[derive(Debug, Default)]
 pub struct Quota {
-    /// Whether one is set for its group or one above.
+    /// True if a quota is set for its group or an ancestor.
     pub is_set: bool,
-    /// Times between two looks in which it was used up.
+    /// Times between two readings of the counter in which it was used up.
     pub used_up: VecDeque<(i64, i64)>,
 }
 
-/// Signals that stop a process (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU), and the one to the parent or tracer of a thread that
-/// stops (SIGCHLD).
+/// Signals that stop a process (SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU), and the signal to the parent or tracer
+/// of a thread that stops (SIGCHLD).
 const STOPS: std::ops::RangeInclusive<i32> = 19..=22;
 const CHILD: i32 = 17;
 
@@ -172,8 +172,8 @@ impl Thread {
         self.state.last().map_or(State::Unknown, |(_, state)| state)
     }
 
-    /// Takes the next event of any processor; `on` is the one it is of, which has taken it already. `by` is the name of the
-    /// thread in whose context it happened.
+    /// Takes the next event of any processor; `on` is its processor, which has taken it already. `by` is the
+    /// name of the thread in whose context it happened.
     pub fn event(&mut self, event: &Event, on: &Processor, f: Functions, by: Option<Name>) {
         let (t, cpu) = (event.t_ns, event.cpu);
         match &event.what {
@@ -231,7 +231,7 @@ impl Thread {
             EventKind::Signal { number: CHILD, name, .. } if event.pid == self.pid => {
                 self.tracers.push_back(Deed { t_ns: t, who: Some(*name) });
             }
-            // The end of its timer's call may be among them.
+            // The lost events may include the end of its timer's callback.
             EventKind::Lost => self.expired = None,
             _ => {}
         }
@@ -240,12 +240,12 @@ impl Thread {
         }
     }
 
-    /// Something happened in the thread's context, which shows that it has the processor.
+    /// Takes an event in the thread's context, which shows that it has the processor.
     fn own_event(&mut self, event: &Event, f: Functions) {
         let t = event.t_ns;
         match (self.now(), &event.what) {
             (State::Running(_), _) => {}
-            // It turns round until the holder lets go, whatever handlers run meanwhile.
+            // It spins until the holder releases the lock, whatever handlers run meanwhile.
             (State::Off(Off::Lock { .. }), what) if !matches!(what, EventKind::Return { .. }) => {}
             _ => self.state.push(t, State::Running(event.cpu)),
         }
@@ -253,7 +253,7 @@ impl Thread {
             EventKind::TimerStart { timer, function, soft_ns, hard_ns } => {
                 let is_budget = *function == f.replenish;
                 let is_own = match is_budget {
-                    // In a handler, it is the tick that finds the budget used up.
+                    // In a handler, the tick finds the budget used up.
                     true => self.priority < 0 && !self.foreign_budgets.contains(timer),
                     false => !event.in_interrupt,
                 };
@@ -284,14 +284,14 @@ impl Thread {
         }
     }
 
-    /// State in which it leaves its processor; `None` where it still wants it.
+    /// Returns the state in which it leaves its processor; `None` if it is still ready to run.
     fn left(&self, leaves: Leaves) -> Option<Off> {
         Some(match (leaves, self.open) {
             (Leaves::Stopped, _) => Off::Stopped,
             (Leaves::Traced, _) => Off::Traced,
             (Leaves::Ready, _) => match self.budget? {
                 (_, true) => Off::Budget,
-                // It has yielded what is left of it.
+                // It has yielded the rest of its budget.
                 (_, false) => Off::Sleeps,
             },
             (Leaves::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
@@ -303,7 +303,7 @@ impl Thread {
         })
     }
 
-    /// A control group is frozen by somebody, or let go.
+    /// Notes that a control group is frozen or thawed, and by which thread.
     pub fn freeze(&mut self, t_ns: i64, path: &str, by: Option<Option<Name>>) {
         let is_above = |own: &String| {
             own.strip_prefix(path.trim_end_matches('/'))
@@ -318,29 +318,29 @@ impl Thread {
         pid == self.pid || self.siblings.contains(&pid)
     }
 
-    /// Events were lost from this time on: what it does is not known before the next one.
+    /// Events were lost from this time on: the state is unknown until the next event.
     pub fn lost(&mut self, from_ns: i64) {
         (self.open, self.has_called, self.expired) = (None, false, None);
         self.state.push(from_ns, State::Unknown);
     }
 
-    /// The last wake-up after one time and up to another.
+    /// Returns the last wake-up after one time and up to another.
     pub fn last_wake(&self, after_ns: i64, until_ns: i64) -> Option<&Wake> {
         let beyond = self.wakes.partition_point(|wake| wake.t_ns <= until_ns);
         self.wakes.get(beyond.checked_sub(1)?).filter(|wake| wake.t_ns > after_ns)
     }
 
-    /// The first wake-up from this time on.
+    /// Returns the first wake-up from this time on.
     pub fn next_wake(&self, from_ns: i64) -> Option<&Wake> {
         self.wakes.get(self.wakes.partition_point(|wake| wake.t_ns < from_ns))
     }
 
-    /// The timer that was set last before this time.
+    /// Returns the last timer set before this time.
     pub fn armed_before(&self, t_ns: i64) -> Option<&Armed> {
         self.armed.get(self.armed.partition_point(|armed| armed.t_ns <= t_ns).checked_sub(1)?)
     }
 
-    /// Forgets what was before this time, but for what still holds.
+    /// Forgets everything before this time that no longer holds.
     pub fn forget_before(&mut self, t_ns: i64) {
         self.state.forget_before(t_ns);
         let before = |t: i64| t < t_ns;
@@ -355,7 +355,7 @@ impl Thread {
                 times.pop_front();
             }
         }
-        // What was done last may still hold.
+        // The last action may still have effect.
         for deeds in [&mut self.stops, &mut self.tracers, &mut self.holders] {
             while deeds.get(1).is_some_and(|deed| before(deed.t_ns)) {
                 deeds.pop_front();
@@ -368,12 +368,12 @@ impl Thread {
     }
 }
 
-/// Who did something last before a time.
+/// Returns the name of the thread that acted last before a time.
 pub fn last_deed(deeds: &VecDeque<Deed>, until_ns: i64) -> Option<Name> {
     deeds.get(deeds.partition_point(|deed| deed.t_ns <= until_ns).checked_sub(1)?)?.who
 }
 
-/// What ran where a wake-up happened.
+/// Returns the source of a wake-up from the occupant of its processor.
 fn waker(event: &Event, on: &Processor) -> Waker {
     match on.ran.last() {
         Some((_, Occupant::Callback(_) | Occupant::Tracer)) => Waker::Timer,

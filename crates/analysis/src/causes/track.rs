@@ -1,4 +1,4 @@
-//! What was, from when on: a value over time that changes at points.
+//! A value over time that changes at points.
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub struct Track<T> {
     changes: VecDeque<(i64, T)>,
-    /// What holds before all that is remembered.
+    /// Value before all that is remembered.
     before: T,
 }
 
 impl<T: Copy + PartialEq> Track<T> {
-    /// This value since ever.
+    /// Creates a track of this value since the beginning of time.
     pub fn new(value: T) -> Self {
         Track { changes: VecDeque::from([(i64::MIN, value)]), before: value }
     }
 
-    /// The value is this from here on. Times go forward; a step back counts as none.
+    /// Sets the value from `t_ns` on. Times increase; a step back counts as none.
     pub fn push(&mut self, t_ns: i64, value: T) {
         let Some((last_ns, last)) = self.changes.back_mut() else { return };
         if *last == value {
@@ -29,19 +29,19 @@ impl<T: Copy + PartialEq> Track<T> {
         }
     }
 
-    /// When it changed last, and to what.
+    /// Returns the time of the last change and the value since then.
     pub fn last(&self) -> Option<(i64, T)> {
         self.changes.back().copied()
     }
 
-    /// Puts another value in the place of the last.
+    /// Replaces the last value.
     pub fn replace_last(&mut self, value: T) {
         if let Some((_, last)) = self.changes.back_mut() {
             *last = value;
         }
     }
 
-    /// The last value holds from a later time on only: until then it is this.
+    /// Moves the beginning of the last value to a later time; before it, the value is `until`.
     pub fn move_last(&mut self, t_ns: i64, until: T) {
         let Some((_, last)) = self.last().filter(|(begin_ns, _)| t_ns > *begin_ns) else { return };
         let before = self.changes.len().checked_sub(2).and_then(|place| self.changes.get(place));
@@ -52,7 +52,7 @@ impl<T: Copy + PartialEq> Track<T> {
         self.push(t_ns, last);
     }
 
-    /// The values between two times: from, to, value, without holes.
+    /// Returns the values between two times as (from, to, value), without gaps.
     pub fn over(&self, from_ns: i64, to_ns: i64) -> impl Iterator<Item = (i64, i64, T)> + '_ {
         let after = self.changes.partition_point(|(t, _)| *t <= from_ns);
         let at = |i: usize| self.changes.get(i).map_or(i64::MAX, |(t, _)| *t);
@@ -65,20 +65,20 @@ impl<T: Copy + PartialEq> Track<T> {
         before.into_iter().filter(|(from, to, _)| from < to).chain(known)
     }
 
-    /// When the value that holds at this time began.
+    /// Returns the time since when the value at `t_ns` holds.
     pub fn since(&self, t_ns: i64) -> i64 {
         let after = self.changes.partition_point(|(t, _)| *t <= t_ns);
         self.changes.get(after.saturating_sub(1)).map_or(i64::MIN, |(t, _)| *t)
     }
 
-    /// Forgets what was before this time.
+    /// Forgets everything before this time.
     pub fn forget_before(&mut self, t_ns: i64) {
         while self.changes.get(1).is_some_and(|(t, _)| *t <= t_ns) {
             self.changes.pop_front();
         }
     }
 
-    /// When the change happened after which so many more came; the begin of time where there are fewer.
+    /// Returns the time of the change that `changes - 1` more have followed; the beginning of time if there are fewer.
     pub fn nth_last(&self, changes: usize) -> i64 {
         self.changes
             .len()

@@ -1,13 +1,13 @@
-//! How long the steps of a wake-up usually take in a run: learned from the run itself.
+//! Usual lengths of the steps of a wake-up, learned from the run itself.
 
 use jitterlab_model::causes::{Bins, Step, UsualStep};
 
-/// Less than this above the median is never unusual.
+/// Least excess over the median that can be unusual.
 const LEAST_NS: i64 = 1_000;
-/// Activations before anything is called unusual.
+/// Activations before any step is called unusual.
 pub const WARM_UP: u64 = 256;
 
-/// The lengths of the steps so far, and what counts as usual by them.
+/// Lengths of the steps so far, and the usual ones derived from them.
 #[derive(Debug, Default)]
 pub struct Usual {
     lengths: [Bins; Step::ALL.len()],
@@ -17,7 +17,7 @@ pub struct Usual {
 }
 
 impl Usual {
-    /// Counts the steps of an activation; those of no length did not happen.
+    /// Counts the steps of an activation; steps of length 0 did not happen.
     pub fn count(&mut self, lengths_ns: &[i64; Step::ALL.len()]) {
         for (bins, ns) in self.lengths.iter_mut().zip(lengths_ns) {
             if *ns > 0 {
@@ -30,12 +30,12 @@ impl Usual {
         }
     }
 
-    /// Whether enough was seen.
+    /// True if enough activations were seen.
     pub fn is_known(&self) -> bool {
         self.next > 0
     }
 
-    /// Takes what was seen until now for usual; again when twice as much was.
+    /// Learns the usual lengths from all activations so far; repeated when there are twice as many.
     pub fn learn(&mut self) {
         self.next = 2 * self.seen.max(1);
         for ((step, bins), usual) in Step::ALL.into_iter().zip(&self.lengths).zip(&mut self.steps) {
@@ -47,7 +47,7 @@ impl Usual {
         }
     }
 
-    /// How much of a step of this length is usual: all of it within the fence, else the median.
+    /// Returns the usual part of a step of this length: all of it within the fence, else the median.
     pub fn of(&self, step: Step, length_ns: i64) -> i64 {
         match &self.steps[step as usize] {
             Some(usual) if length_ns > usual.fence_ns => usual.median_ns.min(length_ns),
@@ -55,7 +55,7 @@ impl Usual {
         }
     }
 
-    /// The steps that happened.
+    /// Returns the steps that happened.
     pub fn steps(&self) -> Vec<UsualStep> {
         self.steps.iter().flatten().copied().collect()
     }

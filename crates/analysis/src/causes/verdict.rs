@@ -1,4 +1,4 @@
-//! What a fragment of a latency is called, and what shows it.
+//! Cause of a fragment of a latency, and the evidence for it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::processor::{ORDINARY, ObservedThread, Occupant, Processor};
 use super::split::Fragment;
 use super::thread::{Armed, State, Thread, Wake, Waker};
 
-/// A cause whose names are numbers.
+/// A cause with names as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Named {
     pub class: Class,
@@ -24,28 +24,28 @@ impl From<Class> for Named {
     }
 }
 
-/// What a fragment is.
+/// Judgement of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Verdict {
-    /// The step of the usual way that it belongs to, of which only what is too much has the cause.
+    /// The step of the usual way that it belongs to, if only the excess over the usual length has the cause.
     pub step: Option<Step>,
     pub cause: Named,
     pub evidence: Evidence,
-    /// The function of the kernel that the timer interrupt found.
+    /// Kernel function that the timer interrupt found.
     pub function: Option<Name>,
 }
 
-/// Handlers of timers and of interrupts between processors do not take so long by themselves.
+/// Longest time that handlers of timers and of inter-processor interrupts take by themselves.
 const LONG_HANDLER_NS: i64 = 500_000;
 
-/// An emulator looks for interrupts after so many instructions at the latest, with room.
+/// Most instructions after which an emulator checks for interrupts, with a margin.
 const BLOCK_INSTRUCTIONS: i64 = 2_000;
 
-/// A fault in memory takes so much at most; its end is in no event.
+/// Longest memory fault assumed; no event shows its end.
 pub const FAULT_NS: i64 = 20_000;
-/// The scheduler lets threads run within so much of the end of a limit's period.
+/// Longest time from the end of a limit's period until the scheduler lets threads run.
 const COMES_BACK_NS: i64 = 60_000;
-/// And within so much of the end of a quota's, behind those that waited longer.
+/// Longest time from the end of a quota's period, behind threads that waited longer.
 const COMES_BACK_LATER_NS: i64 = 1_000_000;
 
 pub(super) fn all(cause: impl Into<Named>, evidence: Evidence) -> Verdict {
@@ -56,29 +56,29 @@ pub(super) fn excess(step: Step, cause: impl Into<Named>, evidence: Evidence) ->
     Verdict { step: Some(step), cause: cause.into(), evidence, function: None }
 }
 
-/// What is known around a fragment.
+/// Circumstances of a fragment.
 pub struct Around<'a> {
     pub thread: &'a Thread,
     pub processors: &'a BTreeMap<u16, Processor>,
     pub names: &'a Names,
-    /// The wake-up that led to the start, if there was one since the activation before.
+    /// The wake-up that led to the start, if there was one since the previous activation.
     pub wake: Option<&'a Wake>,
-    /// The timer that was waited for, where its times are of the clock of due times.
+    /// The timer that was waited for, if it is on the clock of the due times.
     pub armed: Option<&'a Armed>,
-    /// Whether the task polled for its due time, having come early.
+    /// True if the task woke early and polled for its due time.
     pub polled: bool,
-    /// What is known of the machine.
+    /// Properties of the machine.
     pub machine: Machine,
-    /// When periods of limits ended.
+    /// Ends of the periods of limits.
     pub periods: &'a Periods,
     /// The processor on which the task ran before it waited.
     pub before: Option<u16>,
-    /// When its work before was done, where that is known.
+    /// End of its previous work, if known, in ns.
     pub worked_until_ns: Option<i64>,
 }
 
 impl Around<'_> {
-    /// Says what a fragment is.
+    /// Judges a fragment.
     pub fn judge(&self, fragment: &Fragment) -> Verdict {
         let verdict = self.seen(fragment);
         match fragment.stolen {
@@ -101,8 +101,8 @@ impl Around<'_> {
         }
     }
 
-    /// Whether a hypervisor may have held what ran without saying so: one that never says, or where setting a timer
-    /// leaves the machine, which no hypervisor counts as time taken away.
+    /// True if a hypervisor may have held the occupant without reporting it: one that never reports, or one
+    /// where setting a timer leaves the guest, which no hypervisor counts as steal time.
     fn may_be_outside(&self, class: Class) -> bool {
         match self.machine.below {
             _ if is_of_thread(class) => false,
@@ -112,14 +112,15 @@ impl Around<'_> {
         }
     }
 
-    /// Whether a hypervisor is likelier than what ran: timers and interrupts between processors do little.
+    /// True if a hypervisor is a likelier cause than the occupant: handlers of timers and of inter-processor
+    /// interrupts do little.
     fn takes_too_long(&self, class: Class, ns: i64) -> bool {
         matches!(self.machine.below, Below::Hypervisor | Below::TellingHypervisor)
             && matches!(class, Class::TimerInterrupt | Class::OtherTimer | Class::Vector)
             && ns > LONG_HANDLER_NS
     }
 
-    /// As this kernel saw it.
+    /// Judges a fragment from the kernel's point of view.
     fn seen(&self, fragment: &Fragment) -> Verdict {
         if let State::Off(off) = fragment.state
             && let Some(held) = self.held(off, fragment)
@@ -147,14 +148,14 @@ impl Around<'_> {
         }
     }
 
-    /// Whether a fragment of a timer interrupt follows the wake-up without anything else in between.
+    /// True if a fragment of a timer interrupt follows the wake-up without anything else in between.
     fn is_own_interrupt(&self, fragment: &Fragment) -> bool {
         let Some((wake, processor)) = self.wake.zip(self.of(fragment.cpu)) else { return false };
         if wake.by != Waker::Timer || wake.cpu != fragment.cpu || wake.t_ns > fragment.from_ns {
             return false;
         }
         match fragment.occupant {
-            // A timer that expired after the task's own is another's.
+            // A timer that expired after the task's own belongs to another thread.
             Occupant::Callback(_) => processor.ran.since(fragment.from_ns) <= wake.t_ns,
             _ => processor
                 .ran
@@ -183,8 +184,8 @@ impl Around<'_> {
         }
     }
 
-    /// Whether the task had done its work, and was in the call that sets the timer that woke it: the timer came before the
-    /// kernel could let another thread run.
+    /// True if the task had finished its work, and was in the call that set the timer that woke it: the timer
+    /// expired before the kernel could let another thread run.
     fn sets_timer(&self, fragment: &Fragment) -> bool {
         let woken = |wake: &Wake| wake.by == Waker::Timer && wake.t_ns > fragment.from_ns;
         !self.polled
@@ -193,8 +194,9 @@ impl Around<'_> {
             && self.wake.is_some_and(woken)
     }
 
-    /// The timer was set, and its interrupt came late while the kernel was still in that call. Setting a timer leaves a virtual
-    /// machine: there it is this that took so long, not what the kernel does around it with interrupts off.
+    /// Judges a timer interrupt that came late while the kernel was still in the call that set the timer.
+    /// Setting a timer leaves a virtual machine: there this takes the time, and not kernel code with
+    /// interrupts disabled.
     fn setting(&self, fragment: &Fragment) -> Verdict {
         let verdict = self.late_interrupt(fragment, self.wake);
         match (self.machine.below, verdict.cause.class) {
@@ -205,7 +207,7 @@ impl Around<'_> {
         }
     }
 
-    /// Up to the wake-up that ended it.
+    /// Judges a fragment that ends with the wake-up.
     fn sleeping(&self, fragment: &Fragment) -> Verdict {
         let wake = self.thread.next_wake(fragment.to_ns);
         match wake.map(|wake| wake.by) {
@@ -216,7 +218,7 @@ impl Around<'_> {
         }
     }
 
-    /// Up to the timer interrupt that woke it, and in it.
+    /// Judges a fragment up to the timer interrupt that woke the task, and within it.
     fn late_timer(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
         let armed = wake.and_then(|wake| self.thread.armed_before(wake.t_ns));
         if let Some(armed) = armed.filter(|armed| same_clock(armed.soft_ns, fragment.from_ns)) {
@@ -233,7 +235,7 @@ impl Around<'_> {
             Occupant::Handler(handler) if handler.kind == HandlerKind::Timer => {
                 excess(Step::Interrupt, Class::TimerInterrupt, Evidence::Events)
             }
-            // A softirq does not keep the timer interrupt away, but code in it may have interrupts off.
+            // A softirq does not block the timer interrupt, but code in it may disable interrupts.
             Occupant::Handler(handler) if handler.kind != HandlerKind::Softirq => {
                 handler_of(fragment.occupant)
             }
@@ -245,13 +247,13 @@ impl Around<'_> {
         }
     }
 
-    /// Whether the function that a timer calls is the one that wakes the task.
+    /// True if the callback of this timer wakes the task.
     fn is_own_callback(&self, fragment: &Fragment) -> bool {
         self.thread.next_wake(fragment.to_ns).is_some_and(|wake| wake.t_ns == fragment.to_ns)
     }
 
-    /// The tracer noted what was interrupted. Nothing but what is below this kernel can make that longer than it usually is:
-    /// the interrupt's handler is not interrupted.
+    /// Judges the time in which the tracer recorded the interrupted functions. Only the layer below this
+    /// kernel can make that longer than usual, since the handler is not interrupted.
     fn noting(&self) -> Verdict {
         match self.machine.below {
             Below::Nothing { .. } => all(Class::Tracer, Evidence::Events),
@@ -259,8 +261,9 @@ impl Around<'_> {
         }
     }
 
-    /// The timer interrupt came late over this. What held it did so without a break: before the last event that shows
-    /// interrupts let in, they were not off, and before the last event of any kind, the kernel ran.
+    /// Judges the occupant during which the timer interrupt came late. The occupant held it without a break:
+    /// before the last event that shows interrupts enabled they were not disabled, and before the last event
+    /// of any kind the kernel ran.
     fn late_interrupt(&self, fragment: &Fragment, wake: Option<&Wake>) -> Verdict {
         let who = match fragment.occupant {
             Occupant::Thread(thread) if thread.pid != 0 => thread.name,
@@ -282,7 +285,7 @@ impl Around<'_> {
         let ns = fragment.to_ns - fragment.from_ns;
         let found = wake.and_then(|(wake, on)| on.interrupted_at(wake.t_ns)).map(|found| self.context(found));
         match (found, self.machine.below) {
-            // Only the kernel itself can keep the emulator's interrupt waiting for so long.
+            // Only the kernel itself can delay the emulator's interrupt for so long.
             (Some(Context::Kernel(function)), Below::Nothing { ns_per_instruction })
                 if ns > BLOCK_INSTRUCTIONS * i64::from(ns_per_instruction) =>
             {
@@ -293,7 +296,7 @@ impl Around<'_> {
                 let (class, evidence) = self.outside(Evidence::UserMode);
                 excess(Step::Timer, class, evidence)
             }
-            // The function may have let interrupts in itself, or what is below the kernel held the processor.
+            // The function may have enabled interrupts itself, or the layer below the kernel held the processor.
             (Some(Context::Kernel(function)), _) => {
                 Verdict { function, ..excess(Step::Timer, Class::LateInterrupt, Evidence::Interruptible) }
             }
@@ -301,7 +304,8 @@ impl Around<'_> {
         }
     }
 
-    /// What held the timer interrupt, where nothing in this kernel can have; undecided where nothing is outside of it.
+    /// Returns the cause of a late timer interrupt where nothing in this kernel explains it; undecided if
+    /// nothing lies outside the kernel.
     fn outside(&self, evidence: Evidence) -> (Class, Evidence) {
         match self.machine.below {
             Below::Nothing { .. } => (Class::LateInterrupt, Evidence::None),
@@ -309,13 +313,13 @@ impl Around<'_> {
         }
     }
 
-    /// From the wake-up, or from losing the processor, until it has it.
+    /// Judges the time from the wake-up, or from losing the processor, until the task has it.
     fn ready(&self, fragment: &Fragment, thread: ObservedThread) -> Verdict {
         let who = thread.name;
         let own = self.thread.priority;
         let named = |class| Named { class, who };
         let on = self.of(fragment.cpu);
-        // The wake-up that made it ready, if it was one.
+        // The wake-up that made it ready, if there was one.
         let has_run = |wake: &Wake| {
             self.thread
                 .state
@@ -333,7 +337,7 @@ impl Around<'_> {
             let class = if moved { Class::Migration } else { Class::Idle };
             return excess(Step::Switch, class, if moved { Evidence::Events } else { Evidence::WasIdle });
         }
-        // How much of it was the quota's doing is not known.
+        // The quota's part of this time is unknown.
         let shared = if self.has_quota() { Evidence::UpTo } else { Evidence::Events };
         match thread.priority {
             Some(priority) if priority < own.min(100) => {
@@ -354,7 +358,7 @@ impl Around<'_> {
             Some(Context::LetsIn(function) | Context::Kernel(function)) => {
                 Verdict { function, ..excess(Step::Switch, named(Class::NotPreemptible), in_kernel) }
             }
-            // Where nothing is outside, it was the kernel on its way to the switch.
+            // If nothing is outside the kernel, the kernel was on its way to the switch.
             Some(Context::User) | None => excess(Step::Switch, named(Class::NotPreemptible), Evidence::None),
         }
     }
@@ -363,14 +367,14 @@ impl Around<'_> {
         self.thread.quota.is_set && self.thread.priority >= ORDINARY
     }
 
-    /// The kernel held the task off although it could run: by a limit on real-time threads, or by a quota.
+    /// Judges a task that the kernel held off although it was ready: by a limit on real-time threads, or by a quota.
     fn limited(&self, fragment: &Fragment, thread: ObservedThread, wake: Option<&Wake>) -> Option<Verdict> {
         let on = self.of(fragment.cpu)?;
         let own = self.thread.priority;
         let since_ns = wake.map_or_else(|| self.thread.state.since(fragment.from_ns), |wake| wake.t_ns);
         let runs_again = |(from, _, state)| matches!(state, State::Running(_)).then_some(from);
         let back_ns = self.thread.state.over(fragment.to_ns, i64::MAX).find_map(runs_again);
-        // It had the processor when the task became ready, or got it since.
+        // The thread had the processor when the task became ready, or got it since.
         let got = wake.is_none() || got_after(on, since_ns, fragment.from_ns, thread.pid);
         if self.has_quota() {
             let counted =
@@ -403,7 +407,7 @@ impl Around<'_> {
         Some(all(class, evidence))
     }
 
-    /// What a timer interrupt found, from the functions that it interrupted.
+    /// Returns the context that a timer interrupt found, from the functions that it interrupted.
     fn context(&self, frames: &[Name]) -> Context {
         let Some(innermost) = frames.first() else { return Context::User };
         let function = frames.iter().copied().find(|f| !is_primitive(self.names.name(*f)));
@@ -413,7 +417,7 @@ impl Around<'_> {
         }
     }
 
-    /// What takes the processor from the task while it works; `None` where it has it.
+    /// Returns the cause that takes the processor from the task while it works; `None` if the task has it.
     pub fn interruption(&self, fragment: &Fragment) -> Option<Named> {
         if fragment.stolen {
             return Some(Class::Outside.into());
@@ -440,7 +444,7 @@ impl Around<'_> {
     }
 }
 
-/// Whether a cause is one of the thread's own state, which no hypervisor can have a part in.
+/// True if a cause is the thread's own state, to which no hypervisor contributes.
 const fn is_of_thread(class: Class) -> bool {
     use Class::{
         Budget, FairServer, Frozen, Inversion, Lock, LockInheriting, Quota, Stopped, Throttled, Traced,
@@ -460,7 +464,7 @@ const fn is_of_thread(class: Class) -> bool {
     )
 }
 
-/// Whether a thread got the processor only after the wake-up.
+/// True if a thread got the processor only after the wake-up.
 fn got_after(on: &Processor, woken_ns: i64, until_ns: i64, pid: i32) -> bool {
     let mut before = None;
     on.ran.over(woken_ns, until_ns + 1).any(|(_, _, occupant)| {
@@ -486,17 +490,17 @@ fn handler_of(occupant: Occupant) -> Verdict {
     all(Named { class, who }, Evidence::Events)
 }
 
-/// What the timer interrupt found.
+/// Context that the timer interrupt found.
 enum Context {
     /// A program.
     User,
-    /// A function of the kernel that lets interrupts in, called by this one.
+    /// A kernel function that enables interrupts, with the function that called it.
     LetsIn(Option<Name>),
-    /// Kernel code that can be interrupted.
+    /// Kernel code that is interruptible.
     Kernel(Option<Name>),
 }
 
-/// Functions at whose end interrupts that waited come in, as Linux names them.
+/// True for Linux functions that enable interrupts at their end, where pending ones come in.
 fn lets_interrupts_in(function: &str) -> bool {
     const ENABLES: [&str; 8] = [
         "unlock_irq",
@@ -511,7 +515,7 @@ fn lets_interrupts_in(function: &str) -> bool {
     ENABLES.iter().any(|part| function.contains(part))
 }
 
-/// Functions that say nothing of what is being done.
+/// True for functions that do not show the operation in progress.
 fn is_primitive(function: &str) -> bool {
     const PARTS: [&str; 6] = ["_raw_spin", "_raw_read", "_raw_write", "local_irq", "preempt_", "rcu_read_"];
     PARTS.iter().any(|part| function.contains(part)) || lets_interrupts_in(function)

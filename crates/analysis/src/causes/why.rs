@@ -1,4 +1,4 @@
-//! What the causes of late activations say: a table by cause, and the latest activations one by one.
+//! Causes of late activations: a table by cause, and the latest activations one by one.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use jitterlab_model::causes::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Why the activations of a run were late.
+/// Causes of the late activations of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunWhy {
@@ -17,49 +17,49 @@ pub struct RunWhy {
     pub file: String,
     /// Each task.
     pub tasks: Vec<TaskWhy>,
-    /// What tracing was like.
+    /// The tracer's settings and losses.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub tracer: Tracer,
-    /// Whether one activation was asked for.
+    /// True if a single activation was asked for.
     pub one_event: bool,
     /// The run's description, with the same tasks.
     pub run: RunInfo,
 }
 
-/// Why the activations of one task were late.
+/// Causes of the late activations of one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskWhy {
     /// Its name.
     pub task: String,
-    /// Activations whose latency is in parts.
+    /// Number of activations whose latency is split into parts.
     pub explained: u64,
-    /// Of these, activations of which a part is not known since events were lost.
+    /// Of these, activations with an unknown part because events were lost.
     pub gaps: u64,
-    /// Latencies above 0 altogether.
+    /// Sum of all latencies above 0, in ns.
     pub lateness_ns: i64,
     /// The latency that 99.9 % of the activations do not exceed.
     pub p99_9_ns: Option<i64>,
-    /// The largest latency.
+    /// The largest latency, in ns.
     pub max_ns: i64,
-    /// How many of the latest activations the file keeps.
+    /// Number of the latest activations that the file keeps.
     pub latest: u64,
-    /// Of how many more there was no room for their parts.
+    /// Number of further late activations whose parts the file had no room for.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub left_out: u64,
-    /// What the CPU quota of its control group did.
+    /// Throttling by the CPU quota of its control group.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub quota: Option<QuotaCount>,
-    /// The smallest latency of these.
+    /// The smallest latency of these, in ns.
     pub latest_from_ns: Option<i64>,
-    /// The causes, those that made the latest activations late first.
+    /// The causes, ordered by their share of the latest activations' lateness.
     pub causes: Vec<CauseRow>,
     /// The usual way, step by step.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub usual: Vec<UsualStep>,
-    /// What interrupted the activations' work, the most first.
+    /// Causes that interrupted the activations' work, the most first.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub interruptions: Vec<Interruption>,
     /// Activations one by one, the latest first.
@@ -67,7 +67,7 @@ pub struct TaskWhy {
     pub events: Vec<LateEvent>,
 }
 
-/// What one cause did to a task.
+/// Delays of a task by one cause.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CauseRow {
@@ -75,95 +75,95 @@ pub struct CauseRow {
     pub cause: Cause,
     /// Activations that it delayed.
     pub times: u64,
-    /// By how much, altogether.
+    /// Sum of its delays, in ns.
     pub sum_ns: i64,
     /// Its share of all lateness, 0 to 1.
     pub share: f64,
-    /// Its share of what made the latest activations late, the usual way and the tracer not counted.
+    /// Its share of the lateness of the latest activations, excluding the usual way and the tracer.
     pub latest_share: f64,
-    /// By how much it delayed an activation at worst.
+    /// Its largest delay of an activation, in ns.
     pub worst_ns: i64,
     /// The share of it that is proven.
     pub proven: f64,
     /// The share of it that is likely.
     pub likely: f64,
-    /// What the latency of 99.9 % would be without it.
+    /// Latency in ns that 99.9 % of the activations would not exceed without it.
     pub p99_9_without_ns: Option<i64>,
-    /// What the largest latency would be without it.
+    /// Largest latency without it, in ns.
     pub max_without_ns: Option<i64>,
-    /// What the largest latency would be at most without it and all causes of its class.
+    /// Upper bound on the largest latency without it and all causes of its class, in ns.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub max_without_class_ns: Option<i64>,
-    /// Functions of the kernel that it was found in, those in which it took longest first, and for how long altogether.
+    /// Kernel functions that it was found in, with the total time in ns, the longest first.
     pub functions: Vec<(String, i64)>,
-    /// The check that knows more of it, by its name.
+    /// Name of the check that has more about it.
     pub check: Option<String>,
 }
 
 /// A late activation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LateEvent {
-    /// Its place among the latest, from 1.
+    /// Its position among the latest, from 1.
     pub rank: u64,
     /// The number of its due time on the task's grid.
     pub index: u64,
-    /// When it should have started.
+    /// Its due time, in ns.
     pub due_ns: i64,
-    /// How late it started.
+    /// Its latency, in ns.
     pub latency_ns: i64,
     /// The processor it started on.
     pub cpu: u16,
     /// Its latency in parts, in order: they add up to it.
     pub parts: Vec<EventPart>,
-    /// What ran on that processor around it; empty where that was not kept.
+    /// Occupants of that processor around it; empty if they were not kept.
     pub ran: Vec<RanBeside>,
 }
 
 /// A part of a latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventPart {
-    /// When it began, from the due time on.
+    /// Its beginning, in ns from the due time.
     pub at_ns: i64,
-    /// How long it is.
+    /// Its length, in ns.
     pub ns: i64,
     /// Its cause.
     pub cause: Cause,
-    /// What shows it.
+    /// The evidence for it.
     pub evidence: Evidence,
-    /// How sure it is.
+    /// Certainty of the cause.
     pub certainty: Certainty,
-    /// The function of the kernel that the timer interrupt found.
+    /// Kernel function that the timer interrupt found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
-/// Something that ran.
+/// A span of an occupant of the processor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RanBeside {
-    /// As what.
+    /// Kind of the occupant.
     pub lane: Lane,
     /// Its name.
     pub name: String,
-    /// When it began, from the due time on.
+    /// Its beginning, in ns from the due time.
     pub at_ns: i64,
-    /// How long it ran.
+    /// Its length, in ns.
     pub ns: i64,
 }
 
-/// Which activations are told one by one.
+/// Activations to list one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedEvents {
-    /// So many of the latest.
+    /// The latest, at most this many.
     Latest(usize),
-    /// The one of this place among the latest, from 1.
+    /// The one at this position among the latest, from 1.
     Rank(usize),
-    /// The one of this number on its task's grid.
+    /// The one with this number on its task's grid.
     Index(u64),
 }
 
 impl RunWhy {
-    /// What the causes of a run say; `run` has the tasks that are told, of these numbers.
+    /// Summarises the causes of a run; `run` has only the tasks with these numbers.
     #[must_use]
     pub fn new(file: String, causes: &RunCauses, run: RunInfo, tasks: &[usize], told: ListedEvents) -> Self {
         let known = tasks.iter().map(|number| causes.tasks.get(*number).cloned().unwrap_or_default());
@@ -175,7 +175,7 @@ impl RunWhy {
 }
 
 impl TaskWhy {
-    /// What the causes of a task say.
+    /// Summarises the causes of a task.
     #[must_use]
     pub fn new(task: &str, causes: &TaskCauses, told: ListedEvents) -> Self {
         let mut of_latest = vec![0i64; causes.causes.len()];
@@ -191,7 +191,7 @@ impl TaskWhy {
             let mut without = causes.latencies.clone();
             without.take_away(&sum.latencies);
             without.merge(&sum.without);
-            // Lost events held up nobody: what did is still there without them.
+            // Lost events delayed nothing: the delay they hide would remain without them.
             let known = sum.cause.class != CauseClass::Lost;
             let without =
                 |part| known.then(|| without.quantile_ns(part)).flatten().map(|ns| ns.min(causes.max_ns));
@@ -239,13 +239,14 @@ impl TaskWhy {
         }
     }
 
-    /// The cause that made the latest activations late more than any other, if anything unusual did.
+    /// Returns the cause of most of the latest activations' lateness, if any of it is unusual.
     #[must_use]
     pub fn main_cause(&self) -> Option<&CauseRow> {
         self.causes.first().filter(|row| row.latest_share > 0.0)
     }
 
-    /// How much of the lateness of the latest activations beyond the usual has a cause that is proven or likely, 0 to 1.
+    /// Returns the share (0 to 1) of the latest activations' lateness beyond the usual that has a proven or
+    /// likely cause.
     #[must_use]
     pub fn decided(&self) -> f64 {
         self.causes.iter().map(|row| row.latest_share * (row.proven + row.likely)).sum()
@@ -253,7 +254,7 @@ impl TaskWhy {
 }
 
 impl LateEvent {
-    /// A kept activation with its names.
+    /// Describes a kept activation by names.
     #[must_use]
     pub fn new(rank: u64, late: &LateStart, causes: &TaskCauses) -> Self {
         let cause = |number: usize| {
@@ -282,15 +283,15 @@ impl LateEvent {
         }
     }
 
-    /// The part that took longest beyond the usual.
+    /// Returns the longest part beyond the usual way.
     #[must_use]
     pub fn main_part(&self) -> Option<&EventPart> {
         self.parts.iter().filter(|part| is_unusual(part.cause.class)).max_by_key(|part| part.ns)
     }
 }
 
-/// The largest latency of the latest activations less all parts of this class; those that are not kept whole were not later
-/// than the least late of these.
+/// Returns the largest latency of the latest activations less all parts of this class. Activations not kept
+/// whole were no later than the least late of these.
 fn without_class(causes: &TaskCauses, class: CauseClass) -> i64 {
     let is_of = |cause: usize| causes.causes.get(cause).is_some_and(|sum| sum.cause.class == class);
     let less = |late: &LateStart| {
@@ -309,13 +310,13 @@ fn longest_first(functions: &BTreeMap<String, i64>) -> Vec<(String, i64)> {
     functions
 }
 
-/// Whether something is neither the usual way nor the tracer.
+/// True if a cause is neither the usual way nor the tracer.
 #[must_use]
 pub const fn is_unusual(class: CauseClass) -> bool {
     !matches!(class, CauseClass::Usual | CauseClass::Tracer)
 }
 
-/// The check that knows more of a cause.
+/// Returns the check that has more about a cause.
 const fn check(class: CauseClass) -> Option<&'static str> {
     Some(match class {
         CauseClass::Outside => "steal",

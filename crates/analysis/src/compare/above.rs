@@ -1,28 +1,29 @@
-//! Values above the last bin of both runs' histograms: no quantile shows how many there are.
+//! Values above the last bin of both runs' histograms; no quantile shows their number.
 
 use serde::Serialize;
 
 use super::Run;
 use crate::exact::binomial_at_least;
 
-/// Chance that a share is called another where both are alike, of many tasks together.
+/// Chance of calling two equal shares different, over many tasks together.
 const BY_CHANCE: f64 = 1e-6;
 
-/// How many values of two runs lie above the histograms of both, which end alike.
+/// Number of values of two runs above the histograms of both, which end at the same value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AboveBoth {
-    /// Where the histograms end.
+    /// End of the histograms, in ns.
     pub from_ns: i64,
     /// Values of the first run above it.
     pub first: u64,
     /// Values of this run above it.
     pub here: u64,
-    /// Whether the shares differ by more than chance explains, if latencies are independent of each other.
+    /// True if the shares differ by more than chance explains, provided the latencies are independent.
     pub differs: bool,
 }
 
 impl AboveBoth {
-    /// `None` where no run has a value above its histogram, or where these end elsewhere.
+    /// Compares two runs; `None` if neither has a value above its histogram, or if the histograms end at
+    /// different values.
     pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let [a, b] = [first, here].map(|run| &run.scan.timing.latency);
         let from_ns = a.beyond().or(b.beyond())?.from_ns;

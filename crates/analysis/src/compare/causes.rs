@@ -1,22 +1,22 @@
-//! What delayed a task in each of several runs, side by side. These are facts of the runs; whether figures differ really is
-//! what the comparison itself says.
+//! Causes that delayed a task in each of several runs, side by side. These are facts of the runs; the
+//! comparison itself judges whether figures really differ.
 
 use jitterlab_model::causes::{Cause, TaskCauses};
 use serde::Serialize;
 
 use crate::causes::is_unusual;
 
-/// Causes that are compared, those that delayed most.
+/// Causes compared at most, those that delayed most.
 const MOST: usize = 12;
-/// A cause that would have been seen so often, had it gone on, and was not seen, is gone from a run.
+/// Expected number of occurrences from which on an unseen cause counts as gone from a run.
 const EXPECTED: f64 = 20.0;
 
-/// What delayed a task in each of several runs.
+/// Causes that delayed a task in each of several runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CausesCompared {
-    /// What the runs are called, the first one first.
+    /// Names of the runs, the first run first.
     pub runs: Vec<String>,
-    /// Each cause beside the usual way, the one that differs most first.
+    /// The causes beyond the usual way, the one that differs most first.
     pub causes: Vec<CauseCompared>,
 }
 
@@ -25,24 +25,24 @@ pub struct CausesCompared {
 pub struct CauseCompared {
     /// The cause.
     pub cause: Cause,
-    /// What it did in each run.
+    /// Its effect in each run.
     pub in_runs: Vec<CauseIn>,
-    /// What became of it from the first run to the last.
+    /// Its change from the first run to the last.
     pub fate: Fate,
 }
 
-/// What a cause did in a run.
+/// Effect of a cause in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CauseIn {
     /// Activations that it delayed.
     pub times: u64,
-    /// By how much it delayed an activation in the mean of all.
+    /// Its mean delay over all activations, in ns.
     pub mean_ns: f64,
-    /// By how much at worst.
+    /// Its largest delay, in ns.
     pub worst_ns: i64,
 }
 
-/// What became of a cause from one run to another.
+/// Change of a cause from one run to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fate {
@@ -50,12 +50,12 @@ pub enum Fate {
     Gone,
     /// It was not seen before, and would have been often.
     New,
-    /// It is in both, or too seldom to say.
+    /// It is in both, or too rare to judge.
     Stayed,
 }
 
 impl CausesCompared {
-    /// The causes of runs of these names; `None` where no cause beside the usual way is known of any.
+    /// Compares the causes of runs with these names; `None` if no cause beyond the usual way is known in any of them.
     #[must_use]
     pub fn from_runs(runs: &[(String, &TaskCauses)]) -> Option<Self> {
         let mut causes: Vec<&Cause> = Vec::new();
@@ -86,7 +86,7 @@ fn compared(cause: &Cause, runs: &[(String, &TaskCauses)]) -> CauseCompared {
         })
     };
     let in_runs: Vec<CauseIn> = runs.iter().map(in_run).collect();
-    // How often it would have been seen in one run as often as it was in the other.
+    // Expected number of occurrences in one run at the rate of the other.
     let expected = |seen: usize, elsewhere: usize| {
         in_runs[seen].times as f64 * runs[elsewhere].1.explained as f64 / runs[seen].1.explained.max(1) as f64
     };
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(of, [("hog", Fate::Gone), ("NET_RX", Fate::New), ("36 disk", Fate::Stayed)]);
         let hog = found.causes[0].in_runs[0];
         assert_eq!((hog.times, hog.mean_ns, hog.worst_ns), (100, 30_000.0, 300_000));
-        // In a run too short to see it, nothing is said.
+        // A run too short to show the cause decides nothing.
         let short = causes(100, &[]);
         let found = CausesCompared::from_runs(&[("a".into(), &a), ("b".into(), &short)]).unwrap();
         assert_eq!(found.causes[0].fate, Fate::Stayed, "10 were expected: {found:?}");

@@ -1,9 +1,9 @@
 //! Code paths of a kernel in virtual time, and how they differ between two runs.
 //!
-//! In virtual time a latency is a number of instructions, so activations that took the same way through the kernel lie
-//! close together: they are the [clusters](crate::clusters) of the latency, as everywhere else. What is added here is
-//! where each lies to the nanosecond, which needs the activations themselves, and which cluster of one run has
-//! become which of another.
+//! In virtual time a latency is a number of instructions, so activations that took the same way through the
+//! kernel lie close together: they are the [clusters](crate::clusters) of the latency. This module adds the
+//! position of each cluster to the nanosecond, which needs the activations themselves, and matches the
+//! clusters of two runs.
 
 use jitterlab_model::Distribution;
 use jitterlab_model::causes::{Step, TaskCauses};
@@ -11,13 +11,13 @@ use serde::Serialize;
 
 use crate::clusters::latency_clusters;
 
-/// By how much a path may move unless told otherwise.
+/// Default of the tolerance for a path's move, in ns.
 pub const USUAL_MOVE_NS: i64 = 100;
 
-/// A path taken by less than this share of the activations is rare: whether it shows at all depends on chance, that
-/// is on how interrupts happened to fall.
+/// A path taken by less than this share of the activations is rare: its appearance depends on chance, that is
+/// on the timing of interrupts.
 pub const RARE_SHARE: f64 = 0.01;
-/// A path that moved by less than this is rather matched than taken for one that vanished and another that appeared.
+/// Longest move in ns for which a path is matched; beyond it, one path vanished and another appeared.
 const REACH_NS: i64 = 1_000;
 
 /// A cluster of latencies, to the nanosecond.
@@ -27,15 +27,15 @@ pub struct CodePath {
     pub count: u64,
     /// Their share of all, 0 to 1.
     pub share: f64,
-    /// Its shortest latency.
+    /// Its shortest latency, in ns.
     pub min_ns: i64,
-    /// Its median latency, the lower of two.
+    /// Its median latency, the lower of two, in ns.
     pub median_ns: i64,
-    /// Its longest latency.
+    /// Its longest latency, in ns.
     pub max_ns: i64,
 }
 
-/// The code paths in some latencies, in order of latency. The latencies are sorted by this.
+/// Returns the code paths in some latencies, in order of latency. Sorts the latencies.
 fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
     latencies_ns.sort_unstable();
     let mut distribution = Distribution::new();
@@ -56,17 +56,17 @@ fn code_paths(latencies_ns: &mut [i64]) -> Vec<CodePath> {
     paths
 }
 
-/// A path of the first run beside that of the other.
+/// Change of one code path between two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 pub enum PathChange {
-    /// Both have it. By how much it moved is the difference of the medians.
+    /// Both runs have it; its move is the difference of the medians.
     Kept {
         /// In the first run.
         old: CodePath,
         /// In the other.
         new: CodePath,
-        /// Its median there less that in the first.
+        /// Its median there less that in the first, in ns.
         moved_ns: i64,
     },
     /// Only the other run has it.
@@ -82,7 +82,7 @@ pub enum PathChange {
 }
 
 impl PathChange {
-    /// The larger of its shares in both runs.
+    /// Returns the larger of its shares in both runs.
     pub fn share(&self) -> f64 {
         match self {
             PathChange::Kept { old, new, .. } => old.share.max(new.share),
@@ -91,7 +91,7 @@ impl PathChange {
         }
     }
 
-    /// Whether it is more than chance and a move of up to `tolerance_ns`.
+    /// True if its change exceeds both chance and `tolerance_ns`.
     pub fn matters(&self, tolerance_ns: i64) -> bool {
         let changed = match self {
             PathChange::Kept { moved_ns, .. } => moved_ns.abs() > tolerance_ns,
@@ -101,12 +101,12 @@ impl PathChange {
     }
 }
 
-/// How a task's code paths differ between two runs in virtual time.
+/// Differences of a task's code paths between two runs in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PathsCompared {
-    /// What became of each path, in order of latency.
+    /// Change of each path, in order of latency.
     pub changes: Vec<PathChange>,
-    /// How long each step of a wake-up usually is in either, where both were measured with their causes.
+    /// Usual length of each step of a wake-up in both runs, if both were measured with their causes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepMoved>,
 }
@@ -114,23 +114,23 @@ pub struct PathsCompared {
 /// A step of the usual way of a wake-up in two runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct StepMoved {
-    /// Which.
+    /// The step.
     pub step: Step,
-    /// Its median in the first run.
+    /// Its median in the first run, in ns.
     pub old_ns: i64,
-    /// Its median in the other.
+    /// Its median in the other, in ns.
     pub new_ns: i64,
 }
 
 impl StepMoved {
-    /// By how much longer it is in the other run.
+    /// Returns by how many ns it is longer in the other run.
     pub fn by_ns(&self) -> i64 {
         self.new_ns - self.old_ns
     }
 }
 
 impl PathsCompared {
-    /// Compares the latencies of a task in two runs, and its causes where they are known of both.
+    /// Compares the latencies of a task in two runs, and its causes if both runs have them.
     #[must_use]
     pub fn new([mut old_ns, mut new_ns]: [Vec<i64>; 2], causes: Option<[&TaskCauses; 2]>) -> Self {
         let median = |of: &TaskCauses, step: Step| {
@@ -147,15 +147,15 @@ impl PathsCompared {
         }
     }
 
-    /// How many paths differ by more than chance and the tolerance.
+    /// Returns the number of paths that differ by more than chance and the tolerance.
     pub fn different(&self, tolerance_ns: i64) -> usize {
         self.changes.iter().filter(|change| change.matters(tolerance_ns)).count()
     }
 }
 
-/// How one run's paths became another's, in order of latency. Paths keep their order; which of them belong
-/// together is the assignment with the least sum of moves, where leaving a path alone counts half of a move of
-/// 1 µs (a sequence alignment, by dynamic programming).
+/// Matches the paths of one run to those of another, in order of latency. Paths keep their order; the
+/// assignment has the least sum of moves, where a path without a partner counts as half of a move of 1 µs (a
+/// sequence alignment, by dynamic programming).
 fn changes(old: &[CodePath], new: &[CodePath]) -> Vec<PathChange> {
     let alone = REACH_NS / 2;
     let width = new.len() + 1;

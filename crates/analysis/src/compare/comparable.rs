@@ -1,16 +1,16 @@
-//! Whether two runs may be compared at all, and what else differs between them.
+//! Conditions of two runs: whether the runs may be compared at all, and what else differs.
 
 use jitterlab_model::{Gap, RunInfo, TaskRun};
 use serde::Serialize;
 
-/// How much a difference between two runs' conditions weighs.
+/// Weight of a difference between two runs' conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Weight {
-    /// The figures mean something else: no comparison.
+    /// The figures have different meanings: no comparison.
     Refuse,
-    /// It may be the very change that is tested; if it is not, the comparison is not of what it seems.
+    /// It may be the very change under test; otherwise it confounds the comparison.
     Warn,
 }
 
@@ -18,18 +18,18 @@ pub enum Weight {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Mismatch {
-    /// What differs, such as `period`.
+    /// Name of the condition, such as `period`.
     pub what: String,
-    /// In the first run.
+    /// Its value in the first run.
     pub first: String,
-    /// In the other.
+    /// Its value in the other run.
     pub other: String,
-    /// How much it weighs.
+    /// Its weight.
     pub weight: Weight,
 }
 
-/// What differs between the conditions of two runs' tasks, the gravest first. More than one [`Weight::Warn`] means that a
-/// difference of the figures cannot be put down to one change.
+/// Returns the differences between the conditions of two runs' tasks, the gravest first. With more than one
+/// [`Weight::Warn`], a difference of the figures cannot be attributed to one change.
 pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> Vec<Mismatch> {
     let mut all = Vec::new();
     let mut look = |what: &str, weight: Weight, get: &dyn Fn(&RunInfo, &TaskRun) -> Option<String>| {
@@ -45,7 +45,7 @@ pub fn comparable(first: (&RunInfo, &TaskRun), other: (&RunInfo, &TaskRun)) -> V
     look("what was measured", Weight::Refuse, &|_, t| {
         Some(if t.is_periodic() { "periodic" } else { "aperiodic" }.into())
     });
-    // Another tool on the same machine measures the same, if by other means.
+    // Another tool on the same machine measures the same by other means.
     let import = first.0.is_imported() || other.0.is_imported();
     if import {
         look("tool", Weight::Warn, &|r, _| Some(r.tool.clone()));

@@ -1,7 +1,9 @@
-//! Gross differences of two runs: every tenth of one is worse than every tenth of the other, by a multiple of what either varies.
+//! Gross differences of two runs: every tenth of one is worse than every tenth of the other, by a multiple of
+//! the range of either.
 //!
-//! Ranks of whole tenths hold for latencies that wander within a run, whatever their law, and one figure is tested instead of
-//! many. A machine that is in another state for the whole of one run looks the same (`docs/evidence/calibration.md`).
+//! Ranks of whole tenths are valid for latencies that wander within a run, whatever their distribution, and
+//! only one figure is tested. A machine that is in another state for the whole of one run looks the same
+//! (`docs/evidence/calibration.md`).
 
 use serde::Serialize;
 
@@ -11,18 +13,18 @@ use crate::scan::Part;
 
 /// Equal blocks of a run.
 const BLOCKS: usize = 10;
-/// Fewer latencies in a block have no 99 % quantile.
+/// Fewest latencies in a block for a 99 % quantile.
 const FEWEST_IN_BLOCK: u64 = 100;
-/// From as many missed due times in either run on, these are compared first.
+/// Missed due times in either run from which on these are compared first.
 const MISSED: u64 = 20;
-/// Correlation of neighbouring blocks from which on they wander, the multiples of the range that it then takes, and the
+/// Correlation of neighbouring blocks above which they wander, multiples of the range needed then, and the
 /// least of these.
 const WANDERS: (f64, f64, f64) = (0.3, 3.0, 0.5);
-/// By how many times the figures of whole runs differ, and the multiple of the range by which blocks are apart.
+/// Factor between the figures of whole runs, and the multiple of the range that must separate the blocks.
 type Rule = [(f64, f64); 4];
 const OF_P99: Rule = [(1.5, 2.0), (2.0, 1.0), (3.0, 0.5), (6.0, 0.0)];
 const OF_MISSED: Rule = [(1.5, 2.0), (2.0, 1.0), (4.0, 0.5), (20.0, 0.25)];
-/// Larger factors are not looked for.
+/// Largest factor searched for.
 const MOST: f64 = 1e6;
 
 /// A gross difference of two runs.
@@ -31,14 +33,15 @@ const MOST: f64 = 1e6;
 pub struct Gross {
     /// The figure that decides.
     pub statistic: Statistic,
-    /// Whether it is lower here than in the first run.
+    /// True if it is lower here than in the first run.
     pub is_lower: bool,
-    /// Were the higher run's figures all lower by this factor, it would still decide; at most a million.
+    /// Largest factor by which the higher run's figures could all be lower and the rule would still decide;
+    /// at most a million.
     pub factor: f64,
 }
 
 impl Gross {
-    /// That of a run against the first; `None` where the rule does not decide.
+    /// Compares a run with the first; `None` if the rule does not decide.
     pub(super) fn new(first: &Run<'_>, here: &Run<'_>) -> Option<Self> {
         let both = [first, here];
         let missed = both.iter().any(|run| run.sample.whole.missed >= MISSED).then(|| {
@@ -59,7 +62,7 @@ impl Gross {
 struct Side {
     whole: f64,
     blocks: Vec<f64>,
-    /// A lower run's figure may be as much higher: its clock or histogram is no finer.
+    /// Resolution of the run's clock or histogram: the lower figure may be higher by this much.
     resolution: f64,
 }
 
@@ -104,7 +107,7 @@ fn decided(
     Some(Gross { statistic, is_lower, factor: least })
 }
 
-/// Whether the higher side differs even if all of it were lower by a factor.
+/// True if the higher side would still differ if all of it were lower by `factor`.
 fn differ(low: &Side, high: &Side, factor: f64, scale: fn(f64) -> f64, rule: &Rule) -> bool {
     let lower: Vec<f64> = low.blocks.iter().map(|value| scale(value + low.resolution)).collect();
     let higher: Vec<f64> = high.blocks.iter().map(|value| scale(value / factor)).collect();

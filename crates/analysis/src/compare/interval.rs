@@ -2,13 +2,13 @@
 
 use crate::exact::{binomial_lower, binomial_upper};
 
-/// As many independent values have to lie beyond a quantile of the tail for an interval.
+/// Independent values needed beyond a quantile of the tail for an interval.
 const EVENTS: f64 = 20.0;
 /// The tail begins at this share.
 pub(super) const TAIL: f64 = 0.2;
 
-/// The interval that reaches so far around a value: even in its logarithm where it is clearly above 0, as a latency's
-/// error grows with it.
+/// Returns the interval around a value with this half-width: symmetric in the logarithm if the value is
+/// clearly above 0, as a latency's error grows with it.
 pub(super) fn around(value: f64, reach: f64) -> [f64; 2] {
     if value > 2.0 * reach {
         let factor = (reach / value).exp();
@@ -18,10 +18,10 @@ pub(super) fn around(value: f64, reach: f64) -> [f64; 2] {
     }
 }
 
-/// The interval of a share with this standard error, reaching `t` of them, even on the scale of its root. `None` where too
-/// little lies beyond it, or it reaches to nothing.
+/// Returns the interval of a share with this standard error, `t` errors wide to each side, symmetric on the
+/// scale of its root. `None` if too little lies beyond the share, or if the interval reaches 0.
 pub(super) fn of_share(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
-    // Of more than half the rest is the rarer.
+    // Above one half, the remainder is the rarer part.
     let rare = share.min(1.0 - share);
     let reach = t * error / (2.0 * rare.sqrt());
     let few = rare < TAIL && rare * rare < EVENTS * error * error;
@@ -35,9 +35,9 @@ pub(super) fn of_share(share: f64, error: f64, t: f64) -> Option<[f64; 2]> {
     Some(if share <= 0.5 { [low, high] } else { [1.0 - high, 1.0 - low] })
 }
 
-/// The interval of `here - first`, from both figures and their own intervals, recovering each one's variance on the side
-/// that matters (MOVER; Zou & Donner, Statistics in Medicine 2008). Of what is above 0 it is the interval of the factor: it falls
-/// by no more than all of it.
+/// Returns the interval of `here - first`, from both figures and their own intervals, recovering each one's
+/// variance on the relevant side (MOVER; Zou & Donner, Statistics in Medicine 2008). If all are above 0 it is
+/// derived from the interval of their ratio, so that it stays above `-first`.
 pub(super) fn of_difference(first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]) -> [f64; 2] {
     let even = |first: f64, of_first: [f64; 2], here: f64, of_here: [f64; 2]| {
         let difference = here - first;
@@ -53,28 +53,28 @@ pub(super) fn of_difference(first: f64, of_first: [f64; 2], here: f64, of_here: 
     even(first, of_first, here, of_here)
 }
 
-/// Events that come together: as many that come singly say as much, and of how many tries.
+/// Events that occur together, and the number of tries they come from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Events {
     pub seen: f64,
     pub of: f64,
-    /// So many of those seen say as much as one.
+    /// Number of events that carry the evidence of one independent event.
     pub together: f64,
 }
 
-/// Fewer that come singly say nothing of a share.
+/// Fewest independent events for an interval of a share.
 const FEWEST_EVENTS: f64 = 5.0;
 
 impl Events {
-    /// The interval of their share (Clopper & Pearson, Biometrika 1934); `None` for too few.
+    /// Returns the interval of their share (Clopper & Pearson, Biometrika 1934); `None` for too few.
     pub fn share(self, level: f64) -> Option<[f64; 2]> {
         let [seen, of] = [self.seen, self.of].map(|count| count / self.together);
         let limits = [binomial_lower, binomial_upper].map(|limit| limit(seen, of, 1.0 - level / 2.0));
         (seen >= FEWEST_EVENTS).then_some(limits)
     }
 
-    /// The interval of the share here over that of the first run: that of a binomial, given how many came in both; `None` for too
-    /// few, and where none came in the first.
+    /// Returns the interval of the share here over that of the first run: that of a binomial, given the
+    /// number in both. `None` for too few, and if none occurred in the first.
     pub fn ratio(first: Self, here: Self, level: f64) -> Option<[f64; 2]> {
         let together = first.together.max(here.together);
         let [a, b] = [first.seen, here.seen].map(|seen| seen / together);

@@ -1,7 +1,7 @@
-//! Is B better than A, by how much, and is the difference real?
+//! Comparison of runs: whether B is better than A, by how much, and whether the difference is real.
 //!
-//! Two runs differ where their figures do, as far as either run's own dependence lets it say (`docs/evidence/calibration.md`). Two
-//! *settings* differ only where several runs of either do: [`settings`].
+//! Two runs differ if their figures do, as far as the dependence within each run lets them show it
+//! (`docs/evidence/calibration.md`). Two *settings* differ only if several runs of either do: [`settings`].
 
 mod above;
 mod causes;
@@ -33,10 +33,10 @@ use crate::scan::{Part, TaskScan};
 use interval::Events;
 use sample::{Figure, Sample};
 
-/// Chance that the interval of a figure of one run misses it, and that any difference of one comparison of two runs that
-/// are alike is called real.
+/// Chance that the interval of a figure of one run misses it, and chance that the comparison of two equal
+/// runs calls any difference real.
 pub const LEVEL: f64 = 0.05;
-/// Differences that are tested in one comparison: the quantiles of [`SHIFTS`], mean, execution time, missed share and maximum.
+/// Differences tested in one comparison: the quantiles of [`SHIFTS`], mean, execution time, missed share and maximum.
 const TESTED: f64 = 16.0;
 
 /// A figure that is compared.
@@ -48,7 +48,7 @@ pub enum Statistic {
     Mean,
     /// Standard deviation of the latency.
     StandardDeviation,
-    /// Median execution time, from a microsecond on: less is mostly the reading of the clock.
+    /// Median execution time, from 1 µs on: below that it is mostly the time to read the clock.
     MedianExecution,
     /// Median latency.
     P50,
@@ -84,7 +84,7 @@ impl Statistic {
         Statistic::Maximum,
     ];
 
-    /// What tables call it.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Statistic::Mean => "mean",
@@ -100,7 +100,7 @@ impl Statistic {
         }
     }
 
-    /// What of a run's distribution it is; `None` for the maximum, which is no figure of a distribution.
+    /// Returns the corresponding figure of a distribution; `None` for the maximum, which has none.
     fn figure(self) -> Option<Figure> {
         Some(match self {
             Statistic::Mean => Figure::Mean,
@@ -116,7 +116,7 @@ impl Statistic {
         })
     }
 
-    /// Its value in a run that is long enough for it.
+    /// Returns its value in a run, if the run is long enough for it.
     fn of(self, run: &Run) -> Option<f64> {
         match self.figure() {
             Some(Figure::Quantile(p)) => run.quantile(p),
@@ -126,29 +126,29 @@ impl Statistic {
     }
 }
 
-/// What the intervals of a run rest on.
+/// Basis of the intervals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Basis {
-    /// The order of its parts: what is alike in neighbours is allowed for.
+    /// The order of its parts: similarity of neighbouring parts is allowed for.
     Dependence {
         /// Degrees of freedom that this leaves.
         degrees: usize,
-        /// As many independent values say as much of the mean.
+        /// Number of independent values that determine the mean as well.
         effective: f64,
-        /// The time over which latencies stay alike (integrated correlation time); `None` where it is shorter than a part.
+        /// Time over which latencies stay alike (integrated correlation time); `None` if it is shorter than a part.
         correlation_ns: Option<f64>,
-        /// The length of a part.
+        /// Length of a part, in ns.
         part_ns: f64,
     },
-    /// Only a histogram is known, without order: intervals hold if latencies are independent of each other.
+    /// A histogram without order: intervals hold if latencies are independent of each other.
     IfIndependent,
     /// Latencies stay alike for too large a part of the run: no intervals.
     TooDependent {
-        /// For at least as long.
+        /// Lower bound on that time, in ns.
         correlation_ns: f64,
-        /// A run of this length would have intervals of the mean, if it goes on so.
+        /// Length of a run that would have intervals of the mean, if it goes on in the same way.
         needs_ns: f64,
     },
     /// Latencies stay alike at every length that the run can show, or one regime is much longer than the others: the next
@@ -158,12 +158,12 @@ pub enum Basis {
     TooShort,
 }
 
-/// Why a figure has no interval.
+/// Reason why a figure has no interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
-    /// Too little lies beyond it that is independent: a burst or two decide it.
+    /// Too few independent values lie beyond it: a burst or two decide it.
     FewEvents,
     /// Latencies stay alike for too large a part of the run.
     TooDependent,
@@ -171,11 +171,11 @@ pub enum Refusal {
     LongMemory,
     /// The run has too few parts.
     TooShort,
-    /// The run's source does not tell what it takes.
+    /// The run's source does not have the data for it.
     Unknown,
-    /// No method that was tried holds for dependent latencies.
+    /// No method tried is valid for dependent latencies.
     NoMethod,
-    /// Latencies were counted in bins, and the difference is no larger than these.
+    /// Latencies were counted in bins, and the difference is no larger than a bin.
     WithinBins,
 }
 
@@ -183,44 +183,44 @@ pub enum Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Estimate {
-    /// Which figure.
+    /// The figure.
     pub statistic: Statistic,
     /// Its value, in ns (a share for [`Statistic::MissedShare`]).
     pub value: f64,
-    /// The interval that holds the true figure of runs like this one, with 95 %.
+    /// The 95 % interval of the true figure of runs like this one.
     pub interval: Option<[f64; 2]>,
-    /// Why there is none.
+    /// Reason why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
 }
 
-/// How a figure of one run differs from that of the first.
+/// Difference of a figure between a run and the first.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
-    /// Which figure.
+    /// The figure.
     pub statistic: Statistic,
     /// Its value here minus its value in the first run: below 0 is better here.
     pub difference: f64,
-    /// The interval of the difference; all of one comparison hold at once with 95 %.
+    /// The interval of the difference; all intervals of one comparison hold together with 95 %.
     pub interval: Option<[f64; 2]>,
-    /// Why there is none.
+    /// Reason why there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
     /// Its value here over its value in the first run.
     pub ratio: Option<f64>,
-    /// Whether the interval excludes 0, or the difference is gross; of the maximum, whether [`Maxima`] says so.
+    /// True if the interval excludes 0, or the difference is gross; for the maximum, if [`Maxima`] shows it.
     pub real: bool,
 }
 
-/// How far one quantile is shifted against the first run.
+/// Shift of one quantile against the first run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct QuantileShift {
     /// The quantile, 0 to 1.
     pub p: f64,
-    /// Its value in the first run.
+    /// Its value in the first run, in ns.
     pub first_ns: f64,
-    /// Its value here minus that.
+    /// Its value here minus that, in ns.
     pub shift_ns: f64,
     /// The interval of the shift.
     pub interval: Option<[f64; 2]>,
@@ -230,13 +230,13 @@ pub struct QuantileShift {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ComparedRun {
-    /// What to call it.
+    /// Its name.
     pub name: String,
     /// Activations that ran.
     pub count: u64,
-    /// What its intervals rest on.
+    /// Basis of its intervals.
     pub basis: Basis,
-    /// Largest latency. No interval: it says how long the run was as much as how good.
+    /// Largest latency. It has no interval, as it depends on the length of the run as much as on its quality.
     pub max_ns: Option<i64>,
     /// Largest minus smallest latency: release jitter.
     pub jitter_ns: Option<i64>,
@@ -248,11 +248,12 @@ pub struct ComparedRun {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgainstFirst {
-    /// What the run is called.
+    /// Name of the run.
     pub name: String,
     /// Its figures against the first run's.
     pub differences: Vec<Difference>,
-    /// Probability that a latency here is below one of the first run, ties split (0.5 if alike; 1 - Vargha & Delaney's A).
+    /// Probability that a latency here is below one of the first run, ties split (0.5 if equal; 1 - Vargha &
+    /// Delaney's A).
     pub p_lower: f64,
     /// Difference of the means in standard deviations (Hedges' g).
     pub hedges_g: Option<f64>,
@@ -262,11 +263,11 @@ pub struct AgainstFirst {
     /// A difference that every tenth of either run shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gross: Option<Gross>,
-    /// Values above both histograms, where there are some.
+    /// Values above both histograms, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub above: Option<AboveBoth>,
-    /// How the largest latencies compare; `None` where a run is too short or too dependent for it.
+    /// Comparison of the largest latencies; `None` if a run is too short or too dependent for it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub maxima: Option<Maxima>,
 }
@@ -284,7 +285,7 @@ pub struct Comparison {
 /// Quantiles of the shift: deciles, and the tail.
 const SHIFTS: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 0.999, 0.9999];
 
-/// A run with what is asked of it.
+/// A run with the sample to compare.
 struct Run<'a> {
     name: &'a str,
     scan: &'a TaskScan,
@@ -296,7 +297,7 @@ impl<'a> Run<'a> {
         Run { name, scan, sample: Sample::from_scan(scan) }
     }
 
-    /// The quantile, where ten values lie beyond it.
+    /// Returns the quantile, if at least ten values lie beyond it.
     fn quantile(&self, p: f64) -> Option<f64> {
         let beyond = self.sample.whole.count as f64 * (1.0 - p).min(p);
         if beyond < 9.999 { None } else { self.sample.value(Figure::Quantile(p)) }
@@ -324,12 +325,12 @@ impl<'a> Run<'a> {
         figure.map_or(Err(Refusal::NoMethod), |figure| self.sample.interval(figure, level))
     }
 
-    /// How far the largest latency and other figures may lie below and above their values because of bins.
+    /// Returns how far the largest latency and other figures may lie below and above their values because of bins.
     fn within_bins(&self, figure: Option<Figure>) -> [f64; 2] {
         figure.map_or([0.0; 2], |figure| self.sample.within_bins(figure))
     }
 
-    /// The interval of a figure here minus that of the first run.
+    /// Returns the interval of a figure here minus that of the first run.
     fn difference(
         &self,
         first: &Run<'_>,
@@ -358,7 +359,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Compares runs by name; the first is what the others are compared with.
+/// Compares runs by name, the others with the first.
 pub fn compare(runs: &[(String, &TaskScan)]) -> Comparison {
     let runs: Vec<Run<'_>> = runs.iter().map(Run::from_scan).collect();
     Comparison {
@@ -411,10 +412,11 @@ fn against(first: &Run<'_>, here: &Run<'_>) -> AgainstFirst {
     }
 }
 
-/// P(a latency here < one of the first) + half of P(equal), from the bins: values up to `ties_ns` apart count as equal.
+/// Returns P(a latency here < one of the first) + half of P(equal), from the bins: values up to `ties_ns`
+/// apart count as equal.
 fn p_lower(first: &Part, here: &Part, ties_ns: i64) -> f64 {
     let mut sum = 0.0;
-    // Values of the first below, and from the lowest that is equal on.
+    // Numbers of values of the first run below this bin, and equal to it.
     let (mut lower, mut equal) = (0.0, 0.0);
     let (mut begin, mut end) = (first.bins.iter().peekable(), first.bins.iter().peekable());
     for bin in &here.bins {

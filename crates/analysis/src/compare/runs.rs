@@ -1,4 +1,4 @@
-//! Every task that several runs have, compared: what `jitterlab compare` says.
+//! Comparison of every task that several runs have: the result of `jitterlab compare`.
 
 use jitterlab_model::{Fitness, Warning};
 use serde::Serialize;
@@ -16,20 +16,20 @@ pub struct RunsCompared {
     pub files: Vec<String>,
     /// The tasks that all runs have.
     pub tasks: Vec<TaskCompared>,
-    /// What a reader has to know of each run.
+    /// Warnings on each run.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<RunWarnings>,
-    /// Whether any is worse than the first by more than is tolerated, where that was asked.
+    /// Verdict on whether any run is worse than the first by more than the tolerance, if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerated: Option<Tolerated>,
-    /// By how much a code path of the kernel may move in virtual time, where that was asked.
+    /// Tolerance for the move of a kernel code path in virtual time, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub move_tolerance_ns: Option<i64>,
 }
 
 impl RunsCompared {
-    /// The same with a verdict on whether a figure is higher than in the first by more than this share.
+    /// Adds the verdict on whether a figure is higher than in the first run by more than this share.
     #[must_use]
     pub fn tolerating(mut self, tolerance: Option<f64>) -> Self {
         let tasks =
@@ -38,8 +38,8 @@ impl RunsCompared {
         self
     }
 
-    /// Paths that differ by more than may be, of all tasks; `None` where no task's are known. Where it was not asked how far they may
-    /// move, 100 ns.
+    /// Returns the number of paths, over all tasks, that differ by more than chance and the tolerance (100 ns
+    /// unless given); `None` if no task's paths are known.
     #[must_use]
     pub fn different_paths(&self) -> Option<usize> {
         let tolerance_ns = self.move_tolerance_ns();
@@ -47,13 +47,13 @@ impl RunsCompared {
         known.map(|paths| paths.different(tolerance_ns)).reduce(|a, b| a + b)
     }
 
-    /// By how much a code path may move.
+    /// Returns the tolerance for the move of a code path, in ns.
     #[must_use]
     pub fn move_tolerance_ns(&self) -> i64 {
         self.move_tolerance_ns.unwrap_or(USUAL_MOVE_NS)
     }
 
-    /// The verdict that was asked for, if one was.
+    /// Returns the verdict, if a tolerance was given.
     #[must_use]
     pub fn asked(&self) -> Option<Fitness> {
         let moved = |different| if different > 0 { Fitness::Unfit } else { Fitness::Good };
@@ -68,16 +68,16 @@ impl RunsCompared {
 pub struct TaskCompared {
     /// Its name in the first run.
     pub task: String,
-    /// How the conditions of each other run differ from the first's.
+    /// Differences between the conditions of each other run and the first.
     pub mismatches: Vec<Differing>,
-    /// The comparison run by run, unless another was asked for.
+    /// Comparison run by run, unless another kind was asked for.
     pub comparison: Option<Comparison>,
-    /// The comparison of two settings, where several runs of either were given.
+    /// Comparison of two settings, if several runs of either were given.
     pub settings: Option<SettingsCompared>,
-    /// The comparison that the University of Twente's report makes, where that was asked for.
+    /// Comparison of the University of Twente's report, if asked for.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub twente: Option<Vec<TwenteRun>>,
-    /// What delayed it in each run, where that is known of all of them.
+    /// Causes that delayed it in each run, if they are known for all runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub causes: Option<CausesCompared>,
@@ -87,22 +87,22 @@ pub struct TaskCompared {
     pub paths: Option<PathsCompared>,
 }
 
-/// What differs between the conditions of the first run and another's.
+/// Differences between the conditions of the first run and another.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Differing {
-    /// What the first run is called.
+    /// Name of the first run.
     pub first: String,
-    /// What the other is called.
+    /// Name of the other run.
     pub other: String,
-    /// What differs, the gravest first.
+    /// The differences, the gravest first.
     pub conditions: Vec<Mismatch>,
 }
 
-/// What a reader has to know of a run.
+/// Warnings on a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunWarnings {
-    /// What the run is called.
+    /// Name of the run.
     pub run: String,
     /// Its warnings.
     pub warnings: Vec<Warning>,

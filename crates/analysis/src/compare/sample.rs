@@ -1,4 +1,4 @@
-//! A run, ready to be asked between what its figures lie.
+//! Sample of a run, with the intervals of its figures.
 
 use jitterlab_model::Distribution;
 
@@ -8,21 +8,22 @@ use crate::exact::{binomial_lower, binomial_upper};
 use crate::long_run::{CorrelationTime, NORMAL_FROM, participation, student, variance_of_sum};
 use crate::scan::{Part, TaskScan, Ticks};
 
-/// Fewer parts say nothing of dependence.
+/// Fewest parts from which dependence can be estimated.
 const FEWEST_PARTS: usize = 32;
-/// As many parts of equal weight have to carry what varies: fewer are a burst or two.
+/// Fewest parts of equal weight that must carry the variation: fewer are a burst or two.
 const PARTICIPATING: f64 = 10.0;
-/// A run of this many correlation times (1 + 2 r_1 + ...) shows a mean almost always (`docs/evidence/calibration.md`).
+/// Correlation times (1 + 2 r_1 + ...) in a run above which it almost always determines a mean
+/// (`docs/evidence/calibration.md`).
 const ENOUGH: f64 = 100.0;
-/// Correlation times from here on are told from independence.
+/// Correlation time above which parts count as dependent.
 const TOLD: f64 = 1.5;
 
-/// Shorter execution times are mostly the reading of the clock, which is no task's.
+/// Shortest execution time compared; below it, the time is mostly that of reading the clock.
 const SHORTEST_EXECUTION_NS: f64 = 1_000.0;
-/// A quantile of a distribution is too high by no larger share.
+/// Largest relative excess of a histogram's quantile over the true one.
 const BIN: f64 = 0.008;
 
-/// A figure of a distribution: of the latency's, where it does not say another.
+/// A figure of a distribution: of the latency, unless it names another quantity.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Figure {
     Mean,
@@ -32,11 +33,11 @@ pub(super) enum Figure {
     MissedShare,
 }
 
-/// The figures whose dependence decides for all: what moves the body or the tail shows in one of them.
+/// Figures whose dependence decides for all: a change of the body or the tail shows in one of them.
 const LEADING: [Figure; 4] =
     [Figure::Mean, Figure::Quantile(0.5), Figure::Quantile(0.9), Figure::Quantile(0.99)];
 
-/// A run with what its figures rest on.
+/// A run with the basis of its figures.
 pub(super) struct Sample {
     pub whole: Part,
     pub basis: Basis,
@@ -44,9 +45,9 @@ pub(super) struct Sample {
     parts: Vec<Part>,
     ticks: Ticks,
     extremes: [f64; 2],
-    /// The width of the bins that its source counted latencies in; 0 where it tells each.
+    /// Width of the bins in which the source counted latencies; 0 if it has each latency.
     bin_ns: f64,
-    /// What its source does not tell.
+    /// Figures that its source does not have.
     unknown: Vec<Figure>,
 }
 
@@ -101,7 +102,7 @@ impl Sample {
         Basis::Dependence { degrees, effective: effective.unwrap_or(n), part_ns, correlation_ns }
     }
 
-    /// A figure, where the run's source tells it.
+    /// Returns a figure, if the run's source has the data for it.
     pub fn value(&self, figure: Figure) -> Option<f64> {
         if self.unknown.contains(&figure) {
             return None;
@@ -117,7 +118,7 @@ impl Sample {
                 let due = self.whole.count + self.whole.missed;
                 (due > 0).then(|| self.whole.missed as f64 / due as f64)
             }
-            // On the grid of the run's time stamps where that is coarser than a bin.
+            // Rounded to the step of the run's time stamps, if that is coarser than a bin.
             Figure::Quantile(p) => {
                 let place = self.whole.place(p)?;
                 let on_grid = self.ticks.within(&self.whole.bins[place.bin]);
@@ -128,8 +129,8 @@ impl Sample {
         }
     }
 
-    /// How far a figure may lie below and above its value only because latencies were counted in bins: a quantile is the upper
-    /// edge of its bin, a mean is made of their middles.
+    /// Returns how far a figure may lie below and above its value merely because latencies were counted in
+    /// bins: a quantile is the upper edge of its bin, a mean is computed from the middles.
     pub fn within_bins(&self, figure: Figure) -> [f64; 2] {
         match figure {
             Figure::Mean => [self.bin_ns / 2.0; 2],
@@ -138,7 +139,7 @@ impl Sample {
         }
     }
 
-    /// Between what a figure lies, with this chance of being wrong.
+    /// Returns the interval of a figure, which is wrong with probability `level`.
     pub fn interval(&self, figure: Figure, level: f64) -> Result<[f64; 2], Refusal> {
         let n = self.whole.count as f64;
         match figure {
@@ -157,7 +158,7 @@ impl Sample {
                 Ok(around(value, t * error))
             }
             Figure::MedianExecution => self.execution(level),
-            // No method tried gives the deviation of what comes in bursts an honest interval.
+            // No method tried gives the standard deviation of bursty latencies a valid interval.
             Figure::StandardDeviation => Err(Refusal::NoMethod),
             Figure::MissedShare => self.missed(level)?.share(level).ok_or(Refusal::FewEvents),
             // The share above it, read back through the histogram (Woodruff, J. Am. Stat. Assoc. 1952).
@@ -169,8 +170,9 @@ impl Sample {
         }
     }
 
-    /// The interval of the median execution time. How execution times of a part are alike is not known: each part counts as one
-    /// value, of which at most all or none lie above the median. What comes rarely, however large, moves it but little.
+    /// Returns the interval of the median execution time. The dependence of execution times within a part is
+    /// unknown: each part counts as one value, with at most all or none of it above the median. Rare values,
+    /// however large, move it only slightly.
     fn execution(&self, level: f64) -> Result<[f64; 2], Refusal> {
         self.value(Figure::MedianExecution).ok_or(Refusal::Unknown)?;
         self.may_be_told()?;
@@ -186,7 +188,7 @@ impl Sample {
         Ok([at(0.5 - reach)? * (1.0 - BIN), at(0.5 + reach)?])
     }
 
-    /// The missed due times, with how far they come together.
+    /// Returns the missed due times, with the size of their bursts.
     pub fn missed(&self, level: f64) -> Result<Events, Refusal> {
         let share = self.value(Figure::MissedShare).ok_or(Refusal::Unknown)?;
         let seen = self.whole.missed as f64;
@@ -203,7 +205,7 @@ impl Sample {
         Ok(Events { seen, of: seen + self.whole.count as f64, together })
     }
 
-    /// The run in equal blocks; `None` where it has too few parts.
+    /// Returns the run in equal blocks; `None` if it has too few parts.
     pub fn blocks(&self, number: usize) -> Option<Vec<Part>> {
         let n = self.parts.len();
         (n >= FEWEST_PARTS).then(|| {
@@ -216,12 +218,13 @@ impl Sample {
         })
     }
 
-    /// How much higher a latency may be than it is known: by what its clock or its histogram cannot tell.
+    /// Returns the largest excess of a true latency over the recorded one, in ns, from the resolution of its
+    /// clock or histogram.
     pub fn resolution_ns(&self) -> f64 {
         self.bin_ns + (self.ticks.step_ns - 1) as f64
     }
 
-    /// The interval of a share of `n` values.
+    /// Returns the interval of a share of `n` values.
     fn share(&self, figure: Figure, share: f64, n: f64, level: f64) -> Result<[f64; 2], Refusal> {
         if self.basis == Basis::IfIndependent {
             let confidence = 1.0 - level / 2.0;
@@ -232,7 +235,7 @@ impl Sample {
         of_share(share, variance.sqrt() / n, student(level, degrees)).ok_or(Refusal::FewEvents)
     }
 
-    /// The degrees of freedom that dependence leaves, where it leaves any.
+    /// Returns the degrees of freedom that dependence leaves, if there are any.
     fn may_be_told(&self) -> Result<usize, Refusal> {
         match self.basis {
             Basis::Dependence { degrees, .. } => Ok(degrees),
@@ -242,7 +245,7 @@ impl Sample {
         }
     }
 
-    /// The variance of the sum of a figure's residuals, and its degrees of freedom.
+    /// Returns the variance of the sum of a figure's residuals, and its degrees of freedom.
     fn variance(&self, figure: Figure) -> Result<(f64, usize), Refusal> {
         let degrees = self.may_be_told()?;
         let residuals = self.residuals(figure).ok_or(Refusal::Unknown)?;
@@ -253,17 +256,18 @@ impl Sample {
         if participation.equal < PARTICIPATING {
             return Err(Refusal::FewEvents);
         }
-        // Of the tail a part holds one or none, and one with three stands out by chance: there, events are counted.
+        // A part holds at most one value of the tail, and one with three is outstanding by chance: in the
+        // tail, events are counted.
         let body = match figure {
             Figure::Quantile(p) => (TAIL..=1.0 - TAIL).contains(&p),
             _ => figure == Figure::Mean,
         };
         let may_add = if body { participation.may_add } else { 0.0 };
-        // As many cosines as the run's own correlation time left room for: one degree of freedom chose them.
+        // The run's own correlation time determined the number of cosines, which costs one degree of freedom.
         Ok((variance_of_sum(&residuals, degrees) + may_add, degrees - 1))
     }
 
-    /// What each part has more of a figure than its share; their sum is 0.
+    /// Returns each part's excess of a figure over its share; their sum is 0.
     fn residuals(&self, figure: Figure) -> Option<Vec<f64>> {
         let centred = |value: f64, of: &dyn Fn(&Part) -> (f64, u64)| {
             let of = self.parts.iter().map(of);
@@ -284,7 +288,7 @@ impl Sample {
     }
 }
 
-/// What the source of a run does not tell.
+/// Returns the figures that the source of a run does not have.
 fn unknown(scan: &TaskScan) -> Vec<Figure> {
     let latency = &scan.timing.latency;
     let lacking = [

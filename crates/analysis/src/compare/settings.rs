@@ -1,4 +1,5 @@
-//! Several runs of either of two settings: what one run cannot tell, whether the setting or the moment made it different.
+//! Comparison of two settings by several runs of either. A single run cannot separate the effect of the
+//! setting from that of the moment.
 
 use serde::Serialize;
 
@@ -7,83 +8,85 @@ use crate::exact::chi_squared;
 use crate::long_run::student;
 use crate::scan::TaskScan;
 
-/// Runs of a setting that a comparison needs at least.
+/// Fewest runs of a setting for a comparison.
 pub const FEWEST_RUNS: usize = 2;
-/// Runs whose maxima are compared differ in length by at most this share.
+/// Largest relative difference in length of runs whose maxima are compared.
 const ALIKE: f64 = 0.1;
 
 /// One setting in a comparison of two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Setting {
-    /// What its runs are called.
+    /// Names of its runs.
     pub runs: Vec<String>,
 }
 
-/// Two settings, several runs each: the run is the unit, and the spread from run to run is what differences are held
-/// against.
+/// Two settings with several runs each: the run is the unit, and differences are judged against the spread
+/// between runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingsCompared {
-    /// The setting that the other is compared with.
+    /// The setting to compare with.
     pub first: Setting,
     /// The other.
     pub other: Setting,
-    /// Whether runs of both were measured in turns, so that a machine that changes meanwhile does not look like a
-    /// setting; `None` where runs do not say when they began.
+    /// True if runs of both settings were measured in turns, so that a slow change of the machine does not
+    /// look like a setting; `None` if the runs have no start time.
     pub in_turns: Option<bool>,
-    /// Degrees of freedom of the spread from run to run.
+    /// Degrees of freedom of the spread between runs.
     pub degrees: usize,
-    /// Power of a comparison with more runs, from the spread of the 99 % quantile; `None` where that is not relative.
+    /// Power of a comparison with more runs, from the spread of the 99 % quantile; `None` if that is not relative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<Power>,
     /// The figures.
     pub differences: Vec<SettingDifference>,
 }
 
-/// How a figure of one setting differs from that of the other.
+/// Difference of a figure between two settings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingDifference {
-    /// Which figure.
+    /// The figure.
     pub statistic: Statistic,
     /// Its values in the runs of the first setting, in ns (a share for [`Statistic::MissedShare`]).
     pub first: Vec<f64>,
-    /// Its values in those of the other.
+    /// Its values in the runs of the other setting.
     pub other: Vec<f64>,
-    /// Whether the rest is of ratios (the usual case), not of differences: those where a value is not above 0.
+    /// True if the fields below are ratios (the usual case); false if they are differences, because a value
+    /// is not above 0.
     pub relative: bool,
-    /// The mean of the other over that of the first (of logarithms), or minus it.
+    /// Mean of the other setting over that of the first (of logarithms), or minus it.
     pub change: f64,
-    /// Its interval; all of them hold at once with 95 %.
+    /// Its interval; all intervals hold together with 95 %.
     pub interval: [f64; 2],
-    /// Standard deviation from run to run within a setting: a share of the figure, or in its unit.
+    /// Standard deviation between runs of one setting: a share of the figure, or in its unit.
     pub spread: f64,
-    /// Whether the interval excludes that nothing changed.
+    /// True if the interval excludes no change.
     pub real: bool,
 }
 
-/// Smallest changes that comparisons with more runs show.
+/// Smallest changes that comparisons with more runs detect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Power {
-    /// Standard deviation of the logarithm from run to run.
+    /// Standard deviation of the logarithm between runs.
     pub spread: f64,
     /// Its upper limit, with 80 % confidence.
     pub spread_at_most: f64,
-    /// Runs of each setting, and the share by which the figure has to be higher to be shown in 90 of 100 comparisons.
+    /// Runs of each setting, and the relative increase of the figure that 90 of 100 comparisons detect.
     pub shows: Vec<(usize, f64)>,
 }
 
-/// Runs of each setting that a plan names.
+/// Runs of each setting for which the power is given.
 const PLANNED: [usize; 3] = [3, 5, 8];
-/// The chance that a plan promises.
+/// Probability of detection in a plan.
 const SHOWN: f64 = 0.9;
 /// Confidence of the upper limit of the spread.
 const SPREAD: f64 = 0.8;
 
 impl Power {
-    /// From the spread of a figure with these degrees of freedom, where differences are tested at this level.
+    /// Computes the power from the spread of a figure with these degrees of freedom, where differences are
+    /// tested at `level`.
     fn new(found: &SettingDifference, degrees: usize, level: f64) -> Option<Self> {
         if !found.relative || found.spread <= 0.0 {
             return None;
@@ -99,8 +102,8 @@ impl Power {
     }
 }
 
-/// Compares two settings by several runs of either. `began` says when each of them did, first and other. `None` for fewer
-/// than two runs of either.
+/// Compares two settings by several runs of either. `began` has the start times of the runs, first and other.
+/// `None` for fewer than two runs of either.
 pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Option<SettingsCompared> {
     let [first, other] = of;
     if first.len().min(other.len()) < FEWEST_RUNS {
@@ -118,7 +121,7 @@ pub fn settings(of: [&[(String, &TaskScan)]; 2], began: [&[String]; 2]) -> Optio
     let values = Statistic::ALL.into_iter().filter(tested).filter_map(|statistic| {
         let of = |runs: &[Run<'_>]| runs.iter().map(|run| statistic.of(run)).collect::<Option<Vec<f64>>>();
         let (first, other) = (of(&runs[0])?, of(&runs[1])?);
-        // What never came has no spread to be held against.
+        // A figure that is always 0 has no spread to compare with.
         let vary = first.iter().chain(&other).any(|v| *v != 0.0);
         vary.then_some((statistic, first, other))
     });
@@ -166,7 +169,7 @@ fn difference(statistic: Statistic, first: Vec<f64>, other: Vec<f64>, reach: f64
     }
 }
 
-/// Whether no setting had all its runs before the other: A B A B, not A A B B.
+/// True if neither setting had all its runs before the other: A B A B, not A A B B.
 fn in_turns(began: [&[String]; 2]) -> Option<bool> {
     if began.iter().any(|times| times.iter().any(String::is_empty)) {
         return None;

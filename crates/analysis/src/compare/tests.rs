@@ -57,7 +57,7 @@ fn what_changed_is_told_apart_from_what_did_not() {
 
 #[test]
 fn runs_that_wander_are_not_called_different_for_it() {
-    // Levels that last a few hundred activations: as if independent, every difference would look real.
+    // Levels that last a few hundred activations: under independence every difference would look real.
     let wandering = |seed| {
         let mut level = 0.0;
         scan(seed, 50_000, move |random, index| {

@@ -1,4 +1,4 @@
-//! The comparison of the University of Twente's report: how long each loop took, plain, under two loads, and in real time.
+//! Comparison of the University of Twente's report: durations of loops, plain, under two loads, and in real time.
 
 use jitterlab_model::Distribution;
 use serde::Serialize;
@@ -8,28 +8,28 @@ use crate::scan::TaskScan;
 /// Width of the histogram's bins: the report's 0.1 ms.
 pub const BIN_NS: i64 = 100_000;
 
-/// One run as the report shows it. A loop's duration is the time from one start to the next.
+/// One run as in the report. A loop's duration is the time from one start to the next.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwenteRun {
-    /// What the run is called.
+    /// Name of the run.
     pub name: String,
     /// Loops.
     pub count: u64,
-    /// Mean duration of a loop.
+    /// Mean duration of a loop, in ns.
     pub mean_ns: Option<f64>,
-    /// Its standard deviation.
+    /// Its standard deviation, in ns.
     pub sd_ns: Option<f64>,
-    /// Shortest loop.
+    /// Shortest loop, in ns.
     pub min_ns: Option<i64>,
-    /// Longest loop.
+    /// Longest loop, in ns.
     pub max_ns: Option<i64>,
-    /// By how much the duration misses the period in the mean, whatever the sign: what the report calls jitter.
+    /// Mean absolute difference of the duration from the period, called jitter in the report.
     pub mean_period_error_ns: Option<f64>,
-    /// Loops by that: entry i counts those from i to i + 1 tenths of a millisecond. Ends at the largest.
+    /// Loops by that difference: entry i counts those from i to i + 1 tenths of a millisecond. Ends at the largest.
     pub histogram: Vec<u64>,
 }
 
-/// The runs side by side.
+/// Compares the runs as the report does.
 pub fn twente(runs: &[(String, &TaskScan)]) -> Vec<TwenteRun> {
     runs.iter().map(|(name, scan)| twente_run(name, scan)).collect()
 }
@@ -49,7 +49,7 @@ fn twente_run(name: &str, scan: &TaskScan) -> TwenteRun {
     }
 }
 
-/// Mean of |error|, from the bins' middles.
+/// Returns the mean of |error|, from the middles of the bins.
 fn mean_size(errors: &Distribution) -> Option<f64> {
     let size = |low: i64, high: i64| (low as f64 / 2.0 + high as f64 / 2.0).abs();
     let sum: f64 = errors.bins().map(|b| size(b.low_ns, b.high_ns) * b.count as f64).sum();
@@ -57,7 +57,7 @@ fn mean_size(errors: &Distribution) -> Option<f64> {
 }
 
 fn histogram(errors: &Distribution) -> Vec<u64> {
-    // A stall of an hour would be 36 million bins: the last one holds all beyond 100 ms.
+    // A stall of an hour would need 36 million bins: the last one holds all beyond 100 ms.
     const MOST: usize = 1_000;
     let mut counts = Vec::new();
     for bin in errors.bins() {

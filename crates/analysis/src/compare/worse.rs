@@ -1,20 +1,20 @@
-//! Whether something is worse than the first by more than is tolerated: a comparison as a test.
+//! Comparison as a test: fails if a figure is worse than the first by more than the tolerance.
 
 use jitterlab_model::Fitness;
 use serde::Serialize;
 
 use super::{AgainstFirst, Comparison, Difference, Refusal, SettingDifference, SettingsCompared, Statistic};
 
-/// Whether any figure is worse than that of the first run, or setting, by more than is tolerated.
+/// Verdict on whether any figure is worse than that of the first run, or setting, by more than the tolerance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tolerated {
-    /// The share by which a figure may be higher than in the first.
+    /// Tolerated relative increase of a figure over the first.
     pub tolerance: f64,
-    /// Unfit where a figure is shown to be higher by more, good where that is excluded for all of them. Where it is for some
-    /// only: limited, unless one of the others was higher by more as seen; then it cannot be told.
+    /// Unfit if a figure is shown to be higher by more, good if that is excluded for all of them. If it is
+    /// excluded for some only: limited, or undecided if the observed value of another is higher by more.
     pub fitness: Fitness,
-    /// Every figure that both are long enough for; the worst first.
+    /// Every figure for which both are long enough; the worst first.
     pub figures: Vec<JudgedFigure>,
 }
 
@@ -24,25 +24,26 @@ pub struct Tolerated {
 pub struct JudgedFigure {
     /// The task.
     pub task: String,
-    /// The run; of two settings the other's runs, with commas between.
+    /// Name of the run; for two settings, names of the other's runs, separated by commas.
     pub run: String,
-    /// Which figure.
+    /// The figure.
     pub statistic: Statistic,
-    /// How much higher it is, as a share of its value in the first: below 0 is better here. `None` where that value is 0.
+    /// Relative increase over its value in the first; below 0 is better here. `None` if that value is 0.
     pub change: Option<f64>,
-    /// The interval of that: of 95 %, all of one comparison at once. `None` where there is none, as of a maximum.
+    /// Interval of that increase: all intervals of one comparison hold together with 95 %. `None` if the
+    /// figure has none, such as a maximum.
     pub limits: Option<[f64; 2]>,
-    /// It is no difference: latencies were counted in bins, and it is no larger than these.
+    /// True if it counts as no difference: it is no larger than the bins in which latencies were counted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub within_bins: bool,
-    /// Every tenth of either run shows it.
+    /// True if every tenth of either run shows the difference.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub gross: bool,
-    /// Unfit where more than is tolerated is shown, good where it is excluded.
+    /// Unfit if an increase beyond the tolerance is shown, good if it is excluded.
     pub fitness: Fitness,
 }
 
-/// A task with how its runs, or two settings of it, compare.
+/// Name of a task, and the comparison of its runs or of two settings.
 pub type TaskJudged<'a> = (&'a str, Option<&'a Comparison>, Option<&'a SettingsCompared>);
 
 impl Tolerated {
@@ -129,18 +130,18 @@ fn of_settings(task: &str, compared: &SettingsCompared, tolerance: f64) -> Vec<J
     compared.differences.iter().filter_map(figure).collect()
 }
 
-/// What a comparison says of a figure.
+/// Evidence on one figure from a comparison.
 struct FigureJudgement {
-    /// Nothing: it is 0 in both, or there is no method for it and nothing is shown, as of most maxima.
+    /// True without evidence: it is 0 in both, or it has no method and shows nothing, as for most maxima.
     silent: bool,
     higher: bool,
     real: bool,
-    /// It is no difference at all.
+    /// True if it counts as no difference.
     is_none: bool,
 }
 
 impl FigureJudgement {
-    /// `None` where there is nothing to judge.
+    /// Judges a figure; `None` if there is nothing to judge.
     fn judge(&self, change: Option<f64>, limits: Option<[f64; 2]>, tolerance: f64) -> Option<Fitness> {
         let more = change.is_none_or(|change| change > tolerance);
         match limits {

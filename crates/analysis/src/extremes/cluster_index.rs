@@ -1,13 +1,13 @@
-//! The extremal index theta: 1 / theta is how many exceedances of a high threshold come together.
+//! The extremal index theta: 1 / theta is the mean number of exceedances of a high threshold per cluster.
 //!
-//! Independent latencies have theta = 1. Where one cause delays several activations, exceedances come in clusters, and
-//! only theta times their number says something of its own.
+//! Independent latencies have theta = 1. If one cause delays several activations, exceedances come in
+//! clusters, and only theta times their number counts independent events.
 
 use serde::Serialize;
 
-/// The extremal index by the intervals between exceedances (Ferro & Segers, JRSS B 2003): needs no choice of a cluster's
-/// length. `positions` are the due times (or any even steps) of the exceedances in ascending order. `None` for fewer
-/// than three.
+/// Returns the extremal index by the intervals between exceedances (Ferro & Segers, JRSS B 2003), which needs
+/// no choice of a cluster's length. `positions` are the due times (or any even steps) of the exceedances in
+/// ascending order. `None` for fewer than three.
 pub fn intervals_index(positions: &[u64]) -> Option<f64> {
     let intervals = || positions.windows(2).map(|w| (w[1] - w[0]) as f64);
     let count = positions.len().checked_sub(1).filter(|n| *n >= 2)? as f64;
@@ -20,9 +20,9 @@ pub fn intervals_index(positions: &[u64]) -> Option<f64> {
     (second > 0.0).then(|| (2.0 * first * first / (count * second)).min(1.0))
 }
 
-/// The extremal index by K-gaps (Suveges & Davison, Ann. Appl. Stat. 2010): exceedances up to `k` steps apart belong
-/// together. `length` is the number of values in all. The maximum-likelihood theta is the smaller root of
-/// theta^2 S - theta (N0 + 2 N1 + S) + 2 N1 = 0.
+/// Returns the extremal index by K-gaps (Suveges & Davison, Ann. Appl. Stat. 2010): exceedances up to `k`
+/// steps apart belong together. `length` is the number of values in all. The maximum-likelihood theta is the
+/// smaller root of theta^2 S - theta (N0 + 2 N1 + S) + 2 N1 = 0.
 pub fn k_gaps_index(positions: &[u64], length: u64, k: u64) -> Option<f64> {
     if positions.len() < 3 || length == 0 {
         return None;
@@ -39,7 +39,7 @@ pub fn k_gaps_index(positions: &[u64], length: u64, k: u64) -> Option<f64> {
     (sum > 0.0).then(|| ((b - root) / (2.0 * sum)).min(1.0))
 }
 
-/// Exceedances that belong together: a cause's worth of them.
+/// A cluster of exceedances, taken as the effect of one cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Cluster {
     /// Position of its first exceedance.
@@ -48,7 +48,7 @@ pub struct Cluster {
     pub last: u64,
     /// Exceedances in it.
     pub exceedances: u64,
-    /// Its largest value.
+    /// Its largest value, in ns.
     pub max_ns: i64,
 }
 
@@ -66,8 +66,8 @@ pub fn decluster(exceedances: &[(u64, i64)], gap: u64) -> Vec<Cluster> {
         .collect()
 }
 
-/// The gap that [`decluster`] should use for a given theta: the theta n largest intervals are those between clusters
-/// (Ferro & Segers 2003 section 4), so the largest interval within a cluster.
+/// Returns the gap for [`decluster`] at a given theta: the theta n largest intervals are those between
+/// clusters (Ferro & Segers 2003 section 4), so the gap is the largest interval within a cluster.
 pub fn cluster_gap(positions: &[u64], theta: f64) -> u64 {
     let mut intervals: Vec<u64> = positions.windows(2).map(|w| w[1] - w[0]).collect();
     intervals.sort_unstable_by(|a, b| b.cmp(a));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::reference::{agrees, lcg};
 
-    /// X_i = max(a X_{i-1}, (1 - a) Z_i) with unit Frechet Z: its extremal index is 1 - a.
+    /// Returns X_i = max(a X_{i-1}, (1 - a) Z_i) with unit Frechet Z: its extremal index is 1 - a.
     fn armax(a: f64) -> Vec<f64> {
         let z: Vec<f64> = lcg(20_000).into_iter().map(|u| -1.0 / u.ln()).collect();
         let mut x = vec![z[0]];

@@ -19,7 +19,7 @@ impl Gpd {
     /// Fits by L-moments: xi = 2 - l1/l2, sigma = l1 (l1/l2 - 1) with unbiased sample L-moments (Hosking & Wallis 1987).
     /// `excesses` are in ascending order and not below 0. `None` for fewer than 2, or without variation.
     ///
-    /// A fit whose end lies below the largest excess, which was seen, is repaired: its shape is raised until the end is
+    /// A fit that ends below the largest observed excess is repaired: its shape is raised until the end is
     /// there, at the same mean.
     pub fn by_l_moments(excesses: &[f64]) -> Option<Gpd> {
         let (l1, l2) = l_moments(excesses)?;
@@ -27,12 +27,12 @@ impl Gpd {
         Gpd { scale: l1 * (ratio - 1.0), shape: 2.0 - ratio }.valid()?.reaching(*excesses.last()?, l1).valid()
     }
 
-    /// Probability of an excess up to `y`.
+    /// Returns the probability of an excess up to `y`.
     pub fn cdf(&self, y: f64) -> f64 {
         1.0 - self.survival(y)
     }
 
-    /// Probability of an excess above `y`.
+    /// Returns the probability of an excess above `y`.
     pub fn survival(&self, y: f64) -> f64 {
         if y <= 0.0 {
             return 1.0;
@@ -44,7 +44,7 @@ impl Gpd {
         if base <= 0.0 { 0.0 } else { base.powf(-1.0 / self.shape) }
     }
 
-    /// The excess that is exceeded with probability `q` (0 < q <= 1).
+    /// Returns the excess that is exceeded with probability `q` (0 < q <= 1).
     pub fn exceeded_with(&self, q: f64) -> f64 {
         if self.shape.abs() < EXPONENTIAL {
             return -self.scale * q.ln();
@@ -52,21 +52,21 @@ impl Gpd {
         self.scale / self.shape * (-self.shape * q.ln()).exp_m1()
     }
 
-    /// The largest excess there can be, if there is one.
+    /// Returns the largest possible excess, if there is one.
     pub fn end(&self) -> Option<f64> {
         (self.shape < -EXPONENTIAL).then(|| -self.scale / self.shape)
     }
 
-    /// The level over a threshold that, with probability `confidence`, none of `horizon` further values exceeds, when
-    /// the share `rate` of all values exceeds the threshold: (sigma/xi)((rate/p)^xi - 1) with
-    /// p = 1 - confidence^(1/horizon) (Coles 2001 eq. 4.12).
+    /// Returns the level over a threshold that, with probability `confidence`, none of `horizon` further
+    /// values exceeds, when the share `rate` of all values exceeds the threshold: (sigma/xi)((rate/p)^xi - 1)
+    /// with p = 1 - confidence^(1/horizon) (Coles 2001 eq. 4.12).
     pub fn level_of_maximum(&self, rate: f64, horizon: f64, confidence: f64) -> f64 {
         let p = -(confidence.ln() / horizon).exp_m1();
         if p >= rate { 0.0 } else { self.exceeded_with(p / rate) }
     }
 
-    /// The statistic of Anderson & Darling of excesses (in ascending order) against this distribution; the tail weighs
-    /// as much as the body. Probabilities of 0 and 1 count as 1e-12 from there.
+    /// Returns the statistic of Anderson & Darling of excesses (in ascending order) against this distribution; the
+    /// tail has the same weight as the body. Probabilities within 1e-12 of 0 or 1 count as that far from them.
     pub fn anderson_darling(&self, excesses: &[f64]) -> f64 {
         let n = excesses.len();
         let sum: f64 = (0..n)
@@ -78,7 +78,7 @@ impl Gpd {
         -(n as f64) - sum / n as f64
     }
 
-    /// The same mean with an end at or beyond `largest`.
+    /// Returns a distribution of the same mean that ends at or beyond `largest`.
     fn reaching(self, largest: f64, mean: f64) -> Gpd {
         match self.end() {
             Some(end) if end < largest && largest > mean => {
@@ -95,8 +95,8 @@ impl Gpd {
     }
 }
 
-/// The first two unbiased sample L-moments of values in ascending order: l1 = b0, l2 = 2 b1 - b0 (Hosking, JRSS B 1990).
-/// `None` for fewer than 2 values, or where l2 is 0.
+/// Returns the first two unbiased sample L-moments of values in ascending order: l1 = b0, l2 = 2 b1 - b0
+/// (Hosking, JRSS B 1990). `None` for fewer than 2 values, or if l2 is 0.
 pub fn l_moments(sorted: &[f64]) -> Option<(f64, f64)> {
     let n = sorted.len() as f64;
     if sorted.len() < 2 {
@@ -111,7 +111,8 @@ pub fn l_moments(sorted: &[f64]) -> Option<(f64, f64)> {
     (b0 > 0.0 && l2 > 1e-9 * b0).then_some((b0, l2))
 }
 
-/// Standard deviation over mean: 1 for an exponential tail, below for a bounded one, above for a heavy one (divisor n - 1).
+/// Returns standard deviation over mean: 1 for an exponential tail, below for a bounded one, above for a
+/// heavy one (divisor n - 1).
 pub fn coefficient_of_variation(excesses: &[f64]) -> Option<f64> {
     let n = excesses.len() as f64;
     let mean = excesses.iter().sum::<f64>() / n;

@@ -1,4 +1,4 @@
-//! The tail: what exceedances of a high threshold say about rarer ones.
+//! The tail: exceedances of a high threshold, and inference from them about rarer ones.
 
 pub mod cluster_index;
 pub mod gpd;

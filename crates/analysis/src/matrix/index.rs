@@ -1,4 +1,4 @@
-//! What a matrix is to measure and what of it was measured: the index that a directory of cells holds, and its result.
+//! Index of a directory of matrix cells: the plan and the finished cells; and the result of a matrix.
 
 use jitterlab_model::{CpuSet, LoadRun, LoadSpec, StopReason, SystemFacts, TaskSpec, Warning};
 use serde::{Deserialize, Serialize};
@@ -8,9 +8,9 @@ use super::{CellMeasurement, CellPlan, CellTiming, Matrix, Recommendation, place
 /// A condition that cells are measured under.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellSetting {
-    /// What the cells call it.
+    /// Its name in the cells.
     pub name: String,
-    /// What runs beside the tasks.
+    /// Loads that run during the measurement.
     pub loads: Vec<LoadSpec>,
     /// The CPUs that are isolated.
     pub isolate: Option<CpuSet>,
@@ -19,21 +19,21 @@ pub struct CellSetting {
 /// A cell that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DoneCell {
-    /// Its place in the plan.
+    /// Its position in the plan.
     pub cell: usize,
     /// Its run file, in the index's directory.
     pub file: String,
-    /// The loads with what they achieved.
+    /// The loads with their achieved rates.
     pub loads: Vec<LoadRun>,
-    /// What a reader of the numbers has to know.
+    /// Warnings on the numbers.
     pub warnings: Vec<Warning>,
-    /// Why it ended.
+    /// Reason for its end.
     pub stop: Option<StopReason>,
-    /// What was measured of each task.
+    /// Figures of each task.
     pub tasks: Vec<CellTiming>,
 }
 
-/// What is to be measured, and what was.
+/// Plan of a matrix, and its finished cells.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatrixIndex {
     /// [`MatrixIndex::FORMAT`] of the writer.
@@ -42,11 +42,11 @@ pub struct MatrixIndex {
     pub tasks: Vec<TaskSpec>,
     /// The conditions.
     pub settings: Vec<CellSetting>,
-    /// Length of each cell.
+    /// Length of each cell, in ns.
     pub duration_ns: i64,
     /// The cells, in the order of measuring.
     pub plan: CellPlan,
-    /// Those that were measured.
+    /// The finished cells.
     pub done: Vec<DoneCell>,
 }
 
@@ -54,8 +54,8 @@ impl MatrixIndex {
     /// Version of the layout; readers refuse another.
     pub const FORMAT: u32 = 2;
 
-    /// Nothing measured yet of these tasks on every choice of these CPUs under each condition: so many rounds of cells of
-    /// this length, in an order that `seed` decides.
+    /// Creates an index without measurements: these tasks on every choice of these CPUs under each condition.
+    /// It has `rounds` rounds of cells of this length, in an order drawn with `seed`.
     #[must_use]
     pub fn new(
         tasks: Vec<TaskSpec>,
@@ -70,13 +70,13 @@ impl MatrixIndex {
         MatrixIndex { format: Self::FORMAT, tasks, settings, duration_ns, plan, done: Vec::new() }
     }
 
-    /// The number of cells not measured yet.
+    /// Returns the number of cells not measured yet.
     #[must_use]
     pub fn left(&self) -> usize {
         self.plan.cells.len().saturating_sub(self.done.len())
     }
 
-    /// What was measured.
+    /// Returns the measurements of the finished cells.
     #[must_use]
     pub fn matrix(&self) -> Matrix {
         let measurements = self.done.iter().filter_map(|done| {
@@ -95,19 +95,19 @@ impl MatrixIndex {
     }
 }
 
-/// What `jitterlab matrix` found.
+/// Result of `jitterlab matrix`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MatrixResult {
-    /// The placement that the measurements speak for; `None` before anything was measured.
+    /// The best placement by the measurements; `None` before the first measurement.
     pub recommendation: Option<Recommendation>,
-    /// What was measured.
+    /// The measurements.
     pub matrix: Matrix,
-    /// The plan, and what became of each of its cells.
+    /// The plan, with the finished cells.
     pub index: MatrixIndex,
 }
 
 impl MatrixResult {
-    /// What an index shows; `facts` are those of the machine it was measured on, where they are known.
+    /// Creates the result of an index; `facts` are those of the measured machine, if they are known.
     #[must_use]
     pub fn new(index: MatrixIndex, facts: Option<&SystemFacts>) -> Self {
         let matrix = index.matrix();

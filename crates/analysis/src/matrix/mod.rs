@@ -1,5 +1,5 @@
-//! Where should my threads run? Measurements of the same tasks on different CPUs under different conditions: what
-//! they show, which placement they speak for, and how surely.
+//! Placement of threads: measurements of the same tasks on different CPUs under different conditions, and the
+//! best placement with its probability.
 
 use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
@@ -18,15 +18,15 @@ pub use observations::{Answer, Effect, Observation, condition_effect, exceptions
 pub use plan::{Cell, CellPlan, Proposal, placements, propose};
 pub use recommend::{PlacementFacts, Recommendation, recommend};
 
-/// How regular one task was in one measurement, in nanoseconds; `None` where that is unknown, or nothing ran.
+/// Timing of one task in one measurement, in nanoseconds; `None` if unknown, or if nothing ran.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CellTiming {
-    /// Largest latency.
+    /// Largest latency, in ns.
     pub max_ns: Option<f64>,
-    /// The latency that all but one in a thousand keep below.
+    /// The 99.9th percentile of the latency.
     pub p999_ns: Option<f64>,
-    /// Largest period error either way: what LinuxCNC's latency test calls max jitter.
+    /// Largest absolute period error, called max jitter by LinuxCNC's latency test.
     pub period_error_ns: Option<f64>,
     /// Activations that ran.
     pub activations: u64,
@@ -40,15 +40,15 @@ pub struct CellTiming {
 pub struct CellMeasurement {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
-    /// What ran beside the tasks, and whether they were isolated.
+    /// The loads during the measurement, and whether the tasks were isolated.
     pub condition: String,
-    /// The how-manieth of its kind, from 0.
+    /// Number of the repetition, from 0.
     pub repetition: u32,
-    /// What was measured of each task.
+    /// Figures of each task.
     pub tasks: Vec<CellTiming>,
 }
 
-/// Which number of a task is looked at.
+/// The figure of a task to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CellStatistic {
@@ -56,12 +56,12 @@ pub enum CellStatistic {
     Max,
     /// 99.9th percentile of the latency.
     P999,
-    /// Largest period error either way.
+    /// Largest absolute period error.
     PeriodError,
 }
 
 impl CellTiming {
-    /// What a matrix keeps of a task.
+    /// Takes the figures of a task that a matrix keeps.
     #[must_use]
     pub fn from_task(task: &MeasuredTask) -> Self {
         let Summary { latency, period_error, missed, .. } = &task.summary;
@@ -77,7 +77,7 @@ impl CellTiming {
 }
 
 impl CellStatistic {
-    /// The number, where it is known.
+    /// Returns the figure in ns, if it is known.
     pub fn of(self, timing: &CellTiming) -> Option<f64> {
         match self {
             CellStatistic::Max => timing.max_ns,
@@ -90,14 +90,14 @@ impl CellStatistic {
 /// All measurements of a matrix.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Matrix {
-    /// The names of the tasks; the first one's CPU is the column of the table, the second one's the row.
+    /// The names of the tasks. In the table the first one's CPU is the column, the second one's the row.
     pub tasks: Vec<String>,
-    /// In the order they were made.
+    /// The measurements, in the order they were made.
     pub measurements: Vec<CellMeasurement>,
 }
 
 impl Matrix {
-    /// The conditions, in the order they first came.
+    /// Returns the conditions, in the order of their first measurement.
     pub fn conditions(&self) -> Vec<&str> {
         let mut found: Vec<&str> = Vec::new();
         for m in &self.measurements {
@@ -108,7 +108,7 @@ impl Matrix {
         found
     }
 
-    /// The placements, in ascending order.
+    /// Returns the placements, in ascending order.
     pub fn placements(&self) -> Vec<&[u16]> {
         let mut found: Vec<&[u16]> = self.measurements.iter().map(|m| m.cpus.as_slice()).collect();
         found.sort_unstable();
@@ -116,12 +116,12 @@ impl Matrix {
         found
     }
 
-    /// The CPUs that a task was on.
+    /// Returns the CPUs that a task was on.
     pub fn cpus_of(&self, task: usize) -> CpuSet {
         self.measurements.iter().filter_map(|m| m.cpus.get(task).copied()).collect()
     }
 
-    /// The measurements of one placement under one condition.
+    /// Returns the measurements of one placement under one condition.
     pub fn cell<'a>(
         &'a self,
         cpus: &'a [u16],
@@ -130,7 +130,7 @@ impl Matrix {
         self.measurements.iter().filter(move |m| m.cpus == cpus && m.condition == condition)
     }
 
-    /// A task's values in a cell, one for each repetition that has one.
+    /// Returns a task's values in a cell, one for each repetition that has one.
     pub fn values<'a>(
         &'a self,
         cpus: &'a [u16],
@@ -141,7 +141,7 @@ impl Matrix {
         self.cell(cpus, condition).filter_map(move |m| statistic.of(m.tasks.get(task)?))
     }
 
-    /// What stands for a task's repetitions in a cell: the largest of largest values, the median of percentiles.
+    /// Returns the value over a task's repetitions in a cell: the largest of largest values, the median of percentiles.
     pub fn joint(&self, cpus: &[u16], condition: &str, task: usize, statistic: CellStatistic) -> Option<f64> {
         let values = self.values(cpus, condition, task, statistic);
         match statistic {
@@ -151,8 +151,8 @@ impl Matrix {
     }
 }
 
-/// The mean logarithm of a number over the tasks: differences of it are ratios that count every task alike,
-/// whatever its period. Values below a nanosecond count as one. `None` if a task lacks it.
+/// Returns the mean logarithm of a figure over the tasks: its differences are ratios with equal weight for
+/// every task, whatever its period. Values below a nanosecond count as one. `None` if a task has no value.
 fn score(m: &CellMeasurement, statistic: CellStatistic) -> Option<f64> {
     let logs: Option<Vec<f64>> =
         m.tasks.iter().map(|t| statistic.of(t).map(|value| value.max(1.0).ln())).collect();

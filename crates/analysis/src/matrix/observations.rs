@@ -1,32 +1,31 @@
-//! Questions one asks of such a table, answered with an effect, its interval, and "cannot tell" where the data do
-//! not decide.
+//! Effects in a matrix: each with its interval, and an answer that is "cannot tell" where the data do not decide.
 
 use serde::{Deserialize, Serialize};
 
 use super::{CellStatistic, Matrix, score};
 use crate::rank::{Shift, rank_sum, signed_rank};
 
-/// A change by less than a quarter is little (the range 0.80 to 1.25 by which medicine calls two things
-/// equivalent).
+/// Factor below which a change is little: less than a quarter (the range 0.80 to 1.25 within which medicine
+/// calls two treatments equivalent).
 const LITTLE: f64 = 1.25;
 
-/// How a question is answered.
+/// Answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Clearly.
+    /// Yes, clearly.
     Yes,
-    /// The effect is there and is below a quarter.
+    /// Yes, but the effect is below a quarter.
     Little,
-    /// There is none of more than a quarter.
+    /// No: there is no effect of more than a quarter.
     No,
-    /// The other way round.
+    /// No: the effect is the opposite.
     Opposite,
     /// The data do not decide.
     CannotTell,
 }
 
-/// What is compared with what.
+/// The two things compared.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "compared", rename_all = "kebab-case")]
 pub enum Effect {
@@ -37,19 +36,19 @@ pub enum Effect {
     },
     /// One condition with another, in pairs of the same placement, task and repetition.
     Condition {
-        /// The condition that is compared with.
+        /// The condition to compare with.
         from: String,
-        /// The condition that is looked at.
+        /// The condition to examine.
         to: String,
-        /// Median of the change from the one to the other.
+        /// Median change from the first to the second, in ns.
         change_ns: f64,
     },
 }
 
-/// What is compared, the answer, and what the answer rests on.
+/// An effect, the answer to its question, and the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Observation {
-    /// What is compared.
+    /// The two things compared.
     pub effect: Effect,
     /// The answer.
     pub answer: Answer,
@@ -57,14 +56,14 @@ pub struct Observation {
     pub factor: f64,
     /// The factor's 95 % interval; `None` if the values are too few for one.
     pub interval: Option<[f64; 2]>,
-    /// Probability of so large an effect if there were none.
+    /// Probability of at least this effect if there were none.
     pub p: f64,
-    /// The number of values it rests on.
+    /// Number of values in the comparison.
     pub values: usize,
 }
 
 impl Observation {
-    /// `improves`: whether the question asks for a factor below 1.
+    /// Judges an effect; `improves` is true if the question asks for a factor below 1.
     fn new(effect: Effect, shift: Shift, values: usize, improves: bool) -> Self {
         let interval = [shift.low.exp(), shift.high.exp()];
         Observation {
@@ -94,8 +93,8 @@ fn answer(shift: Shift, improves: bool) -> Answer {
     }
 }
 
-/// Is it better to have all tasks on one CPU? Compares the measurements on the diagonal with the others, under one
-/// condition, by the geometric mean over the tasks. `None` without either.
+/// Answers whether it is better to have all tasks on one CPU. Compares the measurements with all tasks on one
+/// CPU with the others, under one condition, by the geometric mean over the tasks. `None` without either.
 pub fn same_cpu(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Option<Observation> {
     let scores = |together: bool| -> Vec<f64> {
         let wanted = matrix.measurements.iter().filter(|m| m.condition == condition);
@@ -111,8 +110,8 @@ fn on_one_cpu(cpus: &[u16]) -> bool {
     cpus.windows(2).all(|pair| pair[0] == pair[1])
 }
 
-/// What one condition changes against another: pairs of the same placement, task and repetition. `tasks` are those
-/// looked at; `improves` says whether the question is for a benefit. `None` without a pair.
+/// Returns the effect of one condition against another, from pairs of the same placement, task and repetition.
+/// `tasks` are the tasks to examine; `improves` is true if the question is for a benefit. `None` without a pair.
 pub fn condition_effect(
     matrix: &Matrix,
     (from, to): (&str, &str),
@@ -140,8 +139,8 @@ pub fn condition_effect(
     Some(Observation::new(effect, shift, differences.len(), improves))
 }
 
-/// The placements on one CPU that stand out among their like: worse than the median of the others by more than
-/// these differ among themselves. Each with its factor against that median.
+/// Returns the placements on one CPU that are outliers: worse than the median of the others by more than
+/// these differ among themselves. Each has its factor against that median.
 pub fn exceptions(matrix: &Matrix, condition: &str, statistic: CellStatistic) -> Vec<(u16, f64)> {
     let cells: Vec<(u16, f64)> = matrix
         .placements()

@@ -1,4 +1,4 @@
-//! Which cells to measure, in which order, and which subset where all of them would take too long.
+//! Plan of a matrix: the cells, their order, and a subset of CPUs if all of them would take too long.
 
 use jitterlab_model::facts::Sharing;
 use jitterlab_model::{CpuSet, SystemFacts};
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::random::Random;
 
-/// One measurement to make.
+/// A measurement to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The CPU of each task.
     pub cpus: Vec<u16>,
     /// The condition.
     pub condition: String,
-    /// The how-manieth of its kind, from 0.
+    /// Number of the repetition, from 0.
     pub repetition: u32,
 }
 
-/// All measurements to make, in their order.
+/// All measurements, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellPlan {
     /// The measurements.
     pub cells: Vec<Cell>,
-    /// What the order was drawn with.
+    /// Seed of the random order.
     pub seed: u64,
 }
 
 impl CellPlan {
-    /// Every placement under every condition, as often as wanted. Each repetition is a round through all of them in
-    /// random order, so that a machine that drifts favours none (a randomised block design).
+    /// Plans every placement under every condition, `repetitions` times. Each repetition is a round through
+    /// all of them in random order, so that a drifting machine favours none (a randomised block design).
     pub fn new(placements: &[Vec<u16>], conditions: &[String], repetitions: u32, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let mut cells = Vec::new();
@@ -45,7 +45,8 @@ impl CellPlan {
     }
 }
 
-/// Where tasks can be: one task on each CPU; the first of several on each, and the others together on each.
+/// Returns the possible placements: one task on each CPU; the first of several on each, and the others
+/// together on each.
 pub fn placements(cpus: &CpuSet, tasks: usize) -> Vec<Vec<u16>> {
     let at = |first: u16, rest: u16| {
         let mut placement = vec![rest; tasks];
@@ -61,26 +62,26 @@ pub fn placements(cpus: &CpuSet, tasks: usize) -> Vec<Vec<u16>> {
     }
 }
 
-/// A choice of CPUs that is quicker than all of them.
+/// A choice of CPUs that takes less time than all of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     /// The CPUs to measure.
     pub cpus: CpuSet,
-    /// How many there are to choose from.
+    /// Number of CPUs to choose from.
     pub usable: usize,
 }
 
 impl Proposal {
-    /// Whether CPUs were left out.
+    /// True if CPUs were left out.
     #[must_use]
     pub fn is_part(&self) -> bool {
         self.cpus.len() < self.usable
     }
 }
 
-/// Chooses among `usable` as many CPUs as `affordable` placements of so many tasks allow, at least two: one of each
-/// sort first (isolated or not, with CPU 0 or not, each package, each strength), then their siblings and neighbours,
-/// so that every way of sharing is among the pairs.
+/// Chooses among `usable` as many CPUs as `affordable` placements of `tasks` tasks allow, at least two. One
+/// of each sort comes first (isolated or not, with CPU 0 or not, each package, each capacity), then their
+/// siblings and neighbours, so that every kind of sharing is among the pairs.
 pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: usize) -> Proposal {
     let fits = |n: usize| if tasks > 1 { n * n <= affordable } else { n <= affordable };
     if fits(usable.len()) || usable.len() <= 2 {
@@ -88,7 +89,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
     }
     let mut chosen: Vec<u16> = Vec::new();
     let mut sorts = Vec::new();
-    // From the highest down, since the low ones do most of the chores; CPU 0 stands for those in any case.
+    // From the highest down, since the low ones do most of the system's work; CPU 0 represents those in any case.
     for cpu in usable.first().into_iter().chain(usable.iter().rev()) {
         let sort = sort_of(facts, cpu);
         if !sorts.contains(&sort) && fits(chosen.len() + 1) {
@@ -102,7 +103,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
     let mut seen: Vec<Sharing> = chosen.iter().flat_map(|cpu| ways(&chosen, *cpu)).collect();
     while chosen.len() < 2 || fits(chosen.len() + 1) {
         let rest = || usable.iter().rev().filter(|cpu| !chosen.contains(cpu));
-        // One that is in a way to a chosen one that no pair is yet; closest first.
+        // Choose a CPU that shares with a chosen one in a way no pair does yet; closest first.
         let new = rest()
             .filter_map(|cpu| {
                 ways(&chosen, cpu).into_iter().filter(|way| !seen.contains(way)).min().map(|w| (w, cpu))
@@ -117,7 +118,7 @@ pub fn propose(facts: &SystemFacts, usable: &CpuSet, tasks: usize, affordable: u
     Proposal { cpus: chosen.into_iter().collect(), usable: usable.len() }
 }
 
-/// CPUs of the same sort are expected to measure alike.
+/// Returns the sort of a CPU: CPUs of the same sort are expected to measure alike.
 fn sort_of(facts: &SystemFacts, cpu: u16) -> (bool, bool, bool, Option<u16>, Option<u32>) {
     let has = |set: &Option<CpuSet>| set.as_ref().is_some_and(|s| s.contains(cpu));
     let found = facts.cpu(cpu);

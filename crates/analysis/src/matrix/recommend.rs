@@ -1,4 +1,4 @@
-//! The best placement, and how sure that is.
+//! The best placement, with the probability that it is the best.
 
 use jitterlab_model::facts::Sharing;
 use jitterlab_model::{CpuSet, SystemFacts};
@@ -8,12 +8,12 @@ use super::{CellStatistic, Matrix, score};
 use crate::line::median;
 use crate::random::Random;
 
-/// How often the repetitions are drawn anew.
+/// Bootstrap samples of the repetitions.
 const DRAWS: usize = 2_000;
-/// Placements that are not told apart share this probability of being the best.
+/// Probability of containing the best placement that the candidates reach together.
 const TOGETHER: f64 = 0.95;
 
-/// Which placement the measurements speak for.
+/// The best placement by the measurements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
     /// The CPU of each task.
@@ -21,34 +21,34 @@ pub struct Recommendation {
     /// Probability that it is the best of those measured, by the bootstrap over repetitions (Efron & Tibshirani,
     /// "An Introduction to the Bootstrap", 1993); `None` with a single repetition, which shows no spread.
     pub probability: Option<f64>,
-    /// The placements that cannot be told apart from it: together they hold the best with 95 %. Best first.
+    /// The placements that are not significantly worse: together they contain the best with 95 %. Best first.
     pub candidates: Vec<Vec<u16>>,
     /// Factor by which the worst placement is worse, geometric mean over the tasks.
     pub worst_factor: f64,
     /// The worst placement.
     pub worst: Vec<u16>,
-    /// The number it is chosen by.
+    /// The figure it is chosen by.
     pub statistic: CellStatistic,
-    /// That number of each task, under the worst of the conditions; `None` where it is unknown.
+    /// The figure of each task under the worst of the conditions; `None` if it is unknown.
     pub worst_condition_ns: Vec<Option<f64>>,
-    /// What the machine's topology says of the placement; `None` where the machine is unknown.
+    /// The placement in the machine's topology; `None` if the machine is unknown.
     pub facts: Option<PlacementFacts>,
 }
 
-/// What a machine's topology says of a placement.
+/// A placement in a machine's topology.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlacementFacts {
-    /// What the first task's CPU has in common with that of the others; `None` with one task.
+    /// Resources that the first task's CPU shares with those of the others; `None` with one task.
     pub sharing: Option<Sharing>,
-    /// Those of its CPUs that are not isolated; `None` where the machine does not say which are.
+    /// Its CPUs that are not isolated; `None` if the machine does not report isolated CPUs.
     pub not_isolated: Option<CpuSet>,
-    /// The SMT siblings of its CPUs on which none of the tasks is.
+    /// SMT siblings of its CPUs that run none of the tasks.
     pub idle_siblings: CpuSet,
 }
 
-/// Chooses the placement whose numbers are the lowest under the worst of the conditions: the geometric mean over the
-/// tasks of the 99.9th percentile, or of the maximum where there is no such percentile, or of the period error where
-/// nothing else is known. `None` without measurements.
+/// Chooses the placement with the lowest figures under the worst of the conditions: the geometric mean over
+/// the tasks of the 99.9th percentile, or of the maximum if there is no such percentile, or of the period
+/// error if nothing else is known. `None` without measurements.
 pub fn recommend(matrix: &Matrix, facts: Option<&SystemFacts>) -> Option<Recommendation> {
     let has = |of: &CellStatistic| matrix.measurements.iter().all(|m| score(m, *of).is_some());
     let statistic =
@@ -104,7 +104,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The mean of as many values drawn from these, with repetition.
+/// Returns the mean of a bootstrap sample of these values.
 fn drawn_mean(values: &[f64], random: &mut Random) -> f64 {
     (0..values.len()).map(|_| values[random.below(values.len())]).sum::<f64>() / values.len() as f64
 }
@@ -113,7 +113,7 @@ fn index_of_least(values: &[f64]) -> Option<usize> {
     (0..values.len()).min_by(|a, b| values[*a].total_cmp(&values[*b]))
 }
 
-/// The placements that together were the best often enough, the observed best first.
+/// Returns the placements that together were the best often enough, the observed best first.
 fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wins.len()).collect();
     order.sort_by_key(|i| (*i != best, std::cmp::Reverse(wins[*i])));
@@ -129,7 +129,7 @@ fn candidates(wins: &[usize], best: usize) -> Vec<usize> {
     chosen
 }
 
-/// For each task the largest, over the conditions, of the medians of its repetitions on these CPUs.
+/// Returns for each task the largest, over the conditions, of the medians of its repetitions on these CPUs.
 fn worst_of_conditions(matrix: &Matrix, cpus: &[u16], statistic: CellStatistic) -> Vec<Option<f64>> {
     let conditions = matrix.conditions();
     let worst = |task| {

@@ -1,5 +1,5 @@
-//! Were predictions right? A long run is cut into windows; from each the maximum of what followed is predicted, and compared
-//! with what did follow (theory D6, validation ii).
+//! Test of predictions on a long run: from each of its windows the maximum of the following ones is
+//! predicted, and compared with the actual one (theory D6, validation ii).
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use super::predict;
 use crate::exact::{binomial_lower, binomial_upper};
 use crate::scan::TaskScan;
 
-/// Predicts from every window of a run as the run goes by. Memory grows by the number of windows only.
+/// Predicts from every window of a run while it is read. Memory grows by the number of windows only.
 #[derive(Debug)]
 pub struct Backtest {
     period_ns: i64,
     window: u64,
     ahead: usize,
-    /// The window that is being filled.
+    /// The window being filled.
     current: Option<(u64, TaskScan)>,
     windows: Vec<Window>,
 }
 
-/// One window: what was predicted from it, and its own maximum.
+/// One window: the prediction from it, and its own maximum.
 #[derive(Debug)]
 struct Window {
     number: u64,
@@ -31,13 +31,13 @@ struct Window {
 }
 
 impl Backtest {
-    /// Of a task of this period, with windows of `window` due times and a horizon of `ahead` windows.
+    /// Creates a test for a task of this period, with windows of `window` due times and a horizon of `ahead` windows.
     pub fn new(period_ns: i64, window: u64, ahead: usize) -> Self {
         let (window, ahead) = (window.max(1), ahead.max(1));
         Backtest { period_ns, window, ahead, current: None, windows: Vec::new() }
     }
 
-    /// Sees the next activations of the task.
+    /// Takes the next activations of the task.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let window = self.window;
         for rows in activations.chunk_by(|a, b| a.index / window == b.index / window) {
@@ -64,9 +64,9 @@ impl Backtest {
         });
     }
 
-    /// What became of the predictions whose whole horizon is in the run.
+    /// Returns the results of the predictions whose whole horizon is in the run.
     pub fn finish(mut self) -> Reliability {
-        // The last window is rarely whole: it neither predicts nor counts.
+        // The last window is rarely complete: it neither predicts nor counts.
         self.current = None;
         let mut found = Reliability {
             window_ns: self.window as f64 * self.period_ns as f64,
@@ -105,26 +105,28 @@ impl Backtest {
     }
 }
 
-/// How predictions from the windows of a run turned out. Horizons of neighbouring windows overlap: they are not independent.
+/// Reliability of predictions from the windows of a run. Horizons of neighbouring windows overlap, so the
+/// results are not independent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reliability {
-    /// Length of a window.
+    /// Length of a window, in ns.
     pub window_ns: f64,
     /// Length of the horizon in windows.
     pub horizon_windows: u64,
     /// Windows whose whole horizon is in the run.
     pub windows: u64,
-    /// Windows that gave a bound; from the others the extrapolation was refused.
+    /// Windows that gave a bound; for the others the extrapolation was refused.
     pub bounded: u64,
     /// Bounds that the following maximum stayed below.
     pub held: u64,
-    /// Limits of the share that holds, with 95 % confidence, were the windows independent (Clopper & Pearson).
+    /// Limits of the share of bounds that held, with 95 % confidence, as if the windows were independent
+    /// (Clopper & Pearson).
     pub held_limits: Option<[f64; 2]>,
-    /// Windows whose own maximum was not exceeded: what one gets by taking the largest seen as the worst case.
+    /// Windows whose own maximum was not exceeded: the result of taking the largest observed value as the worst case.
     pub max_held: u64,
-    /// Median of bound over the maximum that followed.
+    /// Median ratio of the bound to the maximum that followed.
     pub median_ratio: Option<f64>,
-    /// How many windows each gate refused; one may be refused by several.
+    /// Number of windows that each gate refused; several gates may refuse one window.
     pub refused_by: BTreeMap<String, u64>,
 }
 

@@ -8,26 +8,27 @@ use super::{CONFIDENCE, Tail};
 use crate::extremes::gpd::Gpd;
 use crate::random::Random;
 
-/// Exceedances of the fits: the main one, those towards the end of the tail, and a longer one that shows how much the choice matters.
+/// Exceedances of the fits: the main one, two towards the end of the tail, and a longer one that shows how
+/// much the choice matters.
 ///
-/// Of 30 events of a rarer kind in a run the main fit sees mostly what lies below them: simulated (exponential, four times the
-/// scale), its bound was exceeded in 18 % of the runs, that of the largest of three fits in 3 %; where there is one kind it lies a
-/// third higher above the level.
+/// With 30 events of a rarer kind in a run, the main fit is dominated by the events below them. In
+/// simulations (exponential, four times the scale) its bound was exceeded in 18 % of the runs, that of the
+/// largest of three fits in 3 %. With one kind only, the latter lies a third higher above the level.
 const FITS: [usize; 4] = [60, 120, MAIN_FIT, super::TAIL_SIZE - 1];
 const RESAMPLES: usize = 1_000;
 
 /// The tail fitted to the largest latencies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TailFit {
-    /// How many of the largest latencies.
+    /// Number of the largest latencies in the fit.
     pub exceedances: usize,
-    /// The threshold above which they lie.
+    /// The threshold above which they lie, in ns.
     pub threshold_ns: f64,
-    /// Scale of the generalised Pareto distribution fitted by L-moments.
+    /// Scale of the generalised Pareto distribution fitted by L-moments, in ns.
     pub scale_ns: f64,
     /// Its shape xi.
     pub shape: f64,
-    /// The bound it gives.
+    /// The bound from this fit, in ns.
     pub bound_ns: f64,
 }
 
@@ -36,16 +37,16 @@ pub struct TailFit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bound {
-    /// The bound.
+    /// The bound, in ns.
     pub bound_ns: f64,
-    /// How many latencies come together (extremal index; 1 if each for itself).
+    /// Extremal index: the inverse of the mean number of latencies per cluster; 1 if they are independent.
     pub extremal_index: f64,
-    /// The fits behind it; the bound is the largest of those to at most 300 exceedances.
+    /// The fits; the bound is the largest of those to at most 300 exceedances.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub fits: Vec<TailFit>,
-    /// The largest bound of the fits over the smallest: how much the choice matters.
+    /// Ratio of the largest to the smallest bound of the fits: how much the choice matters.
     pub sensitivity: f64,
-    /// The cause whose late starts alone give this bound, where they reach further than all together.
+    /// The cause whose late starts alone give this bound, if they give a higher one than all together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }
@@ -66,20 +67,21 @@ pub(super) fn bound(tail: &Tail, prepared: &Prepared, horizon_ns: f64) -> Option
     Some(Bound { bound_ns, extremal_index, sensitivity, fits, cause: None })
 }
 
-/// A tail that goes on for ever: that the largest values of a run seem to near an end says little of the end (of a normal
-/// distribution, which has none, the bound was exceeded in 9.5 % of 200 runs by what came after them). An exponential tail is
-/// above those that end (theory D4).
+/// Fits a tail without an end: if the largest values of a run seem to approach an end, that is weak evidence
+/// for one. For a normal distribution, which has none, the bound was exceeded in 9.5 % of 200 runs by what
+/// followed. An exponential tail lies above bounded ones (theory D4).
 fn endless(excesses: &[f64]) -> Option<Gpd> {
     let fit = Gpd::by_l_moments(excesses)?;
     let mean = excesses.iter().sum::<f64>() / excesses.len() as f64;
     Some(if fit.shape < 0.0 { Gpd { scale: mean, shape: 0.0 } } else { fit })
 }
 
-/// The 95 % percentile, over resampled exceedances, of the level that the maximum stays below with 95 % probability.
+/// Returns the 95 % percentile, over resampled exceedances, of the level that the maximum stays below with 95
+/// % probability.
 fn fit(prepared: &Prepared, k: usize, count: f64, further: f64) -> Option<TailFit> {
     let (excesses, threshold_ns) = prepared.excesses(k)?;
     let whole = Gpd::by_l_moments(&excesses)?;
-    // Clusters count once each, so their rate already holds the extremal index.
+    // Clusters count once each, so their rate already includes the extremal index.
     let rate = k as f64 / count;
     let mut random = Random::new(k as u64);
     let (mut times, mut resample) = (vec![0u32; k], Vec::with_capacity(k));

@@ -1,5 +1,5 @@
-//! Bounds cause by cause. What comes often hides how far something else reaches that comes less often: the largest of a short run
-//! are those of the first, the largest of a long one those of the second.
+//! Bounds by cause. A frequent cause can hide how far a rarer one reaches: the largest latencies of a short
+//! run come from the first, those of a long run from the second.
 
 use jitterlab_model::causes::{CauseSum, TaskCauses};
 
@@ -8,8 +8,9 @@ use super::{Prediction, Tail, gates};
 use crate::scan::Peak;
 
 impl Prediction {
-    /// Raises the bound to that of the cause whose own late starts reach further than all together. A cause that came too
-    /// rarely to be extrapolated, or for which a condition of that fails, changes nothing, and no bound is ever lowered.
+    /// Raises the bound to that of the cause whose own late starts give a higher one than all together. A
+    /// cause that occurred too rarely to be extrapolated, or that fails a condition, changes nothing, and no
+    /// bound is ever lowered.
     #[must_use]
     pub fn with_causes(mut self, tail: &Tail, causes: &TaskCauses) -> Self {
         let Some(whole) = &self.bound else { return self };
@@ -22,7 +23,7 @@ impl Prediction {
     }
 }
 
-/// The bound of the activations that one cause delayed most.
+/// Returns the bound of the activations that one cause delayed most.
 fn by_itself(whole: &Tail, sum: &CauseSum, horizon_ns: f64) -> Option<Bound> {
     let peaks = sum.largest.iter().map(|&(index, latency_ns)| Peak { latency_ns, index }).collect();
     let tail = Tail { peaks, block_maxima_ns: Vec::new(), parts: Vec::new(), ..whole.clone() };

@@ -1,4 +1,4 @@
-//! What holds whatever the distribution is: counting only (theory D6, step 1).
+//! Facts that hold for any distribution, by counting only (theory D6, step 1).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,29 +6,29 @@ use super::{CONFIDENCE, Tail};
 use crate::exact::{poisson_upper, tries_without_event, values_above_quantile_limit};
 use crate::require::share_at_most;
 
-/// Distribution-free facts of a run. They need only that the time after the run is like the run.
+/// Distribution-free facts of a run. They only assume that the time after the run is like the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Facts {
     /// Activations that ran.
     pub count: u64,
-    /// Length of the run.
+    /// Length of the run, in ns.
     pub run_ns: f64,
-    /// How far ahead is looked.
+    /// Horizon of the prediction, in ns.
     pub horizon_ns: f64,
-    /// Largest latency of the run.
+    /// Largest latency of the run, in ns.
     pub observed_max_ns: i64,
     /// Probability that nothing within the horizon exceeds it: n / (n + N), by symmetry.
     pub p_max_holds: f64,
     /// Expected number of activations within the horizon that exceed it: N / (n + 1).
     pub expected_exceedances: f64,
-    /// Rate that an event unseen in the run may still have, with 95 % confidence: -ln(0.05) / t.
+    /// Upper limit, with 95 % confidence, on the rate of an event unseen in the run: -ln(0.05) / t.
     pub unseen_rate_per_s: f64,
     /// Upper limits of quantiles.
     pub quantiles: Vec<QuantileLimit>,
 }
 
-/// Fewer parts say nothing of how latencies come together.
+/// Fewest parts from which clustering can be estimated.
 const FEWEST_PARTS: usize = 32;
 
 /// An upper limit of a quantile with 95 % confidence.
@@ -39,15 +39,15 @@ pub struct QuantileLimit {
     pub share_above: f64,
     /// The limit. `None` if the run is too short for one: see [`QuantileLimit::needs`].
     pub limit_ns: Option<i64>,
-    /// Whether it holds only if latencies above it come singly: the run has none or too few bursts of them to say how many come
-    /// together, or does not tell their order. A requirement of it would not be decided then.
+    /// True if it holds only for independent exceedances: the run has too few bursts of them to estimate
+    /// their clustering, or no order. A requirement on it would not be decided then.
     pub if_singly: bool,
     /// Activations a run needs for its maximum to be such a limit.
     pub needs: u64,
 }
 
 impl Facts {
-    /// The facts of a run for a horizon after it.
+    /// Computes the facts of a run for a horizon after it.
     pub fn new(tail: &Tail, horizon_ns: f64) -> Self {
         let n = tail.count() as f64;
         let further = horizon_ns / tail.period_ns;
@@ -77,8 +77,8 @@ impl Facts {
     }
 }
 
-/// The smallest latency that is exceeded by no more than a share, as [`crate::require`] would decide it from how those above it
-/// are spread over the run.
+/// Returns the smallest latency that is exceeded by no more than a share, decided as in [`crate::require`]
+/// from the distribution of the larger ones over the run.
 fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
     if tail.parts.len() < FEWEST_PARTS || tail.has_long_memory {
         return None;
@@ -96,7 +96,8 @@ fn by_parts(tail: &Tail, share_above: f64) -> Option<i64> {
     Some(seen.unwrap_or(*edge))
 }
 
-/// The latency with this many larger ones: exact among the largest, else the upper edge of its bin, or the largest that it may be.
+/// Returns the latency with this many larger ones: exact among the largest, else the upper edge of its bin,
+/// or its largest possible value.
 fn with_larger(tail: &Tail, larger: u64) -> Option<i64> {
     let exact = tail.peaks.get(usize::try_from(larger).ok()?).map(|peak| peak.latency_ns);
     exact.or_else(|| tail.latency.known_at_rank(tail.count().checked_sub(larger)?).at_most())

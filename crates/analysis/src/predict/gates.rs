@@ -1,6 +1,6 @@
 //! The conditions under which a tail may be extrapolated (theory D6, step 2), each at a level of 1 %.
 //!
-//! They can refuse, they cannot prove: a cause that did not come in the run passes them all.
+//! They can refuse but not prove: a cause that did not occur in the run passes them all.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,90 +16,91 @@ use crate::stationarity::{kpss, mid_ranks};
 const LEVEL: f64 = 0.01;
 /// Exceedances of the main fit.
 pub(super) const MAIN_FIT: usize = 300;
-/// Largest values that are looked at for a cluster of their own.
+/// Largest values examined for a cluster of their own.
 const TOP: usize = 30;
-/// A tail heavier than this has bounds too wide to mean anything.
+/// Heaviest tail, by its shape; the bounds of a heavier one are too wide to be useful.
 const HEAVIEST_SHAPE: f64 = 0.4;
-/// Exceedances that come together make the index fall below 1; independent ones stay above this.
+/// Extremal index above which exceedances count as independent; clusters lower it below 1.
 const INDEPENDENT_INDEX: f64 = 0.8;
 
 /// One condition and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gate {
-    /// What it looks at.
+    /// The condition tested.
     #[serde(flatten)]
     pub condition: Condition,
-    /// Whether the run meets it.
+    /// True if the run meets it.
     pub passed: bool,
-    /// The number it looks at; `None` where there is no finite one, which fails.
+    /// The test statistic; `None` if it is not finite, which fails.
     pub statistic: Option<f64>,
-    /// What that must not exceed ([`Condition::Size`]: not fall below).
+    /// Largest statistic that passes ([`Condition::Size`]: smallest).
     pub critical: f64,
 }
 
-/// What a gate looks at, with what was found beside its statistic.
+/// Condition tested by a gate, with findings beyond its statistic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Condition {
-    /// There are enough exceedances that are independent of each other. Statistic: their number.
+    /// There are enough independent exceedances. Statistic: their number.
     Size {
-        /// The extremal index, where exceedances come in clusters, of which each counts once.
+        /// The extremal index, if exceedances come in clusters, each of which counts once.
         clustered: Option<f64>,
     },
     /// They spread evenly over the run. Statistic: chi-squared of their counts in equal parts of it.
     Dispersion {
-        /// How many exceedances.
+        /// Number of exceedances.
         latencies: usize,
-        /// In how many parts of the run they were counted.
+        /// Number of parts of the run in which they were counted.
         parts: usize,
     },
     /// Clusters of exceedances are of one kind. Statistic: the size of the largest.
     ClusterSizes {
-        /// The number of clusters; `None` where exceedances come each for itself.
+        /// The number of clusters; `None` if exceedances are independent.
         clusters: Option<usize>,
         /// The extremal index.
         extremal_index: f64,
     },
-    /// The tail has the shape that is fitted to it. Statistic: Anderson and Darling's.
+    /// The tail has the fitted shape. Statistic: Anderson and Darling's.
     GoodnessOfFit {
-        /// How many of the largest latencies were fitted; `None` where they are all equal, so that there is no tail.
+        /// Number of the largest latencies fitted; `None` if they are all equal, so that there is no tail.
         latencies: Option<usize>,
     },
-    /// The tail is not so heavy that a bound would mean nothing. Statistic: its shape xi.
+    /// The tail is not so heavy that a bound would be meaningless. Statistic: its shape xi.
     Shape {
         /// Standard deviation over mean of the exceedances, 1 for an exponential tail.
         variation: Option<f64>,
     },
-    /// No group of the largest latencies stands apart. Statistic: the largest spacing over the median one.
+    /// No group of the largest latencies is separate from the rest. Statistic: the largest spacing over the median one.
     TopCluster {
-        /// How many of the largest latencies.
+        /// Number of the largest latencies.
         latencies: usize,
     },
-    /// Both halves of the run have as many of the largest latencies. Statistic: the difference in standard deviations.
+    /// Both halves of the run have equally many of the largest latencies. Statistic: the difference in
+    /// standard deviations.
     Halves {
-        /// How many of the largest latencies.
+        /// Number of the largest latencies.
         latencies: usize,
-        /// How many of them came in the first half.
+        /// Number of them in the first half.
         first_half: usize,
     },
     /// The maxima of equal parts of the run have a constant level. Statistic: KPSS.
     Level {
-        /// How many parts.
+        /// Number of parts.
         parts: usize,
     },
-    /// The task stayed on one processor. Statistic: how often it moved.
+    /// The task stayed on one processor. Statistic: number of migrations.
     Migrations,
-    /// Nothing happened to the machine that will not come again, or come more. Statistic: the number of events.
+    /// No event on the machine that may not recur, or become more frequent. Statistic: the number of events.
     Machine {
-        /// What happened.
+        /// The events.
         events: Vec<Caveat>,
     },
 }
 
 impl Condition {
-    /// Its name, as in JSON.
+    /// Returns its name, as in JSON.
     #[must_use]
     pub fn id(&self) -> &'static str {
         match self {
@@ -116,30 +117,29 @@ impl Condition {
         }
     }
 
-    /// Met where the statistic does not exceed the critical value.
+    /// Creates a gate that passes if the statistic does not exceed the critical value.
     fn at_most(self, statistic: f64, critical: f64) -> Gate {
         let passed = statistic <= critical;
         Gate { condition: self, passed, statistic: Some(statistic).filter(|s| s.is_finite()), critical }
     }
 }
 
-/// The exceedances an extrapolation would rest on.
+/// The exceedances for an extrapolation.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
-    /// Values that are independent of each other, in ns, the largest first: all exceedances, or the largest of each
-    /// cluster of them.
+    /// Independent values, in ns, the largest first: all exceedances, or the largest of each cluster of them.
     pub values: Vec<f64>,
-    /// Their places on the grid and what was measured there, the largest first.
+    /// Their positions on the grid with the measured latencies, the largest first.
     places: Vec<(u64, i64)>,
-    /// Extremal index of the exceedances; used where it is below the limit.
+    /// Extremal index of the exceedances; used if it is below the limit.
     pub theta: f64,
-    /// Whether clusters were joined.
+    /// True if exceedances were grouped into clusters.
     pub declustered: bool,
     /// Exceedances of the largest cluster.
     largest_cluster: u64,
 }
 
-/// Separates what belongs together. `None` if there are too few exceedances to say anything.
+/// Groups exceedances into clusters. `None` if there are too few of them.
 pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
     let size = super::TAIL_SIZE.min(usize::try_from(tail.count() / 100).ok()?).min(tail.peaks.len());
     if size < 2 * TOP {
@@ -159,14 +159,14 @@ pub(super) fn prepare(tail: &Tail) -> Option<Prepared> {
     }
     exceedances.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     let step = resolution(&exceedances);
-    // Time stamps have a resolution: equal values are spread over it, always in the same way for the same place.
+    // Time stamps have a resolution: equal values are spread over it, by an amount that depends only on the position.
     let mut values: Vec<f64> =
         exceedances.iter().map(|(at, ns)| *ns as f64 + step * (unit(*at) - 0.5)).collect();
     values.sort_unstable_by(|a, b| b.total_cmp(a));
     Some(Prepared { values, places: exceedances, theta, declustered, largest_cluster })
 }
 
-/// The step that all values are multiples of, seen from the first.
+/// Returns the step that all values are multiples of, relative to the first.
 fn resolution(values: &[(u64, i64)]) -> f64 {
     let gcd = |mut a: u64, mut b: u64| {
         while b != 0 {
@@ -178,20 +178,20 @@ fn resolution(values: &[(u64, i64)]) -> f64 {
     values.iter().fold(0, |step, v| gcd(step, v.1.abs_diff(first))).max(1) as f64
 }
 
-/// A number in 0..1 that belongs to a place.
+/// Returns a number in 0..1 that depends only on the position.
 fn unit(place: u64) -> f64 {
     (crate::scan::scattered(place) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 impl Prepared {
-    /// The `k` largest values over the next one, in ascending order, and that threshold.
+    /// Returns the `k` largest values over the next one, in ascending order, and that threshold.
     pub fn excesses(&self, k: usize) -> Option<(Vec<f64>, f64)> {
         let threshold = *self.values.get(k)?;
         Some((self.values[..k].iter().rev().map(|v| v - threshold).collect(), threshold))
     }
 }
 
-/// Looks at every condition that the figures decide.
+/// Tests every condition that the figures decide.
 pub(super) fn check(tail: &Tail, prepared: Option<&Prepared>) -> Vec<Gate> {
     let have = prepared.map_or(0, |p| p.values.len());
     let mut gates = vec![size(have, prepared)];
@@ -223,7 +223,8 @@ fn size(have: usize, prepared: Option<&Prepared>) -> Gate {
     }
 }
 
-/// (a) Exceedances spread over the run as independent ones would: the variance of their counts in blocks.
+/// (a) Tests whether exceedances spread over the run as independent ones would, by the variance of their
+/// counts in blocks.
 fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
     let count = prepared.places.len();
     let blocks = (count / 10).max(2);
@@ -239,8 +240,8 @@ fn dispersion(tail: &Tail, prepared: &Prepared) -> Gate {
     Condition::Dispersion { latencies: count, parts: blocks }.at_most(statistic, critical)
 }
 
-/// (b) Clusters are of one kind: a few large ones among many small ones have another cause, which comes too rarely for
-/// its own tail to be seen. Sizes of one kind are geometric with mean 1 / theta.
+/// (b) Tests whether clusters are of one kind: a few large ones among many small ones have another cause,
+/// which occurs too rarely to show its own tail. Sizes of one kind are geometric with mean 1 / theta.
 fn cluster_sizes(prepared: &Prepared) -> Gate {
     let clusters = prepared.values.len() as f64;
     let (theta, size) = (prepared.theta, prepared.largest_cluster as f64);
@@ -255,7 +256,7 @@ fn cluster_sizes(prepared: &Prepared) -> Gate {
 const ANDERSON_DARLING: [(f64, f64); 6] =
     [(-0.6, 1.40), (-0.5, 1.38), (-0.25, 1.24), (0.0, 1.13), (0.25, 1.28), (0.4, 1.38)];
 
-/// (c) The tail has the shape that is fitted to it.
+/// (c) Tests whether the tail has the fitted shape.
 fn goodness_of_fit(fit: &Gpd, excesses: &[f64]) -> Gate {
     let critical = interpolate(&ANDERSON_DARLING, fit.shape);
     let statistic = fit.anderson_darling(excesses);
@@ -274,7 +275,7 @@ fn interpolate(table: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// (d) The tail is not so heavy that a bound would mean nothing.
+/// (d) Tests whether the tail is too heavy for a meaningful bound.
 fn shape(fit: &Gpd, excesses: &[f64]) -> Gate {
     Gate {
         condition: Condition::Shape { variation: coefficient_of_variation(excesses) },
@@ -288,11 +289,11 @@ fn no_fit() -> Gate {
     Condition::GoodnessOfFit { latencies: None }.at_most(f64::INFINITY, 0.0)
 }
 
-/// (e) No group of the largest values stands apart: i (X_(i) - X_(i+1)) of the top 30, which are alike for an exponential
-/// tail (Renyi), here after the fitted tail is made exponential.
+/// (e) Tests whether a group of the largest values is separate, by i (X_(i) - X_(i+1)) of the top 30. These have equal
+/// distributions for an exponential tail (Renyi), here after transforming the fitted tail to an exponential one.
 fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
     let threshold = values[k];
-    // A bounded tail's spacings only shrink towards the end: taken as they are they refuse nothing wrongly.
+    // Spacings of a bounded tail only shrink towards its end: without the transform they cause no false refusal.
     let tail = Gpd { shape: fit.shape.max(0.0), ..*fit };
     let exponential = |v: f64| -tail.survival(v - threshold).max(1e-300).ln();
     let spacings: Vec<f64> =
@@ -306,21 +307,21 @@ fn top_cluster(values: &[f64], fit: &Gpd, k: usize) -> Gate {
 /// 99 % quantile of the largest of 30 exponential spacings over their median (reproduced in the tests).
 const TOP_SPACING: f64 = 14.0;
 
-/// (f) Both halves of the run have as many of the largest latencies: of all that are as large as the last of them, for
-/// equal ones have no order.
+/// (f) Tests whether both halves of the run have equally many of the largest latencies: of all as large as
+/// the last of them, since equal ones have no order.
 fn halves(tail: &Tail, prepared: &Prepared) -> Option<Gate> {
     let (_, least_ns) = prepared.places.get(MAIN_FIT.min(prepared.places.len()).checked_sub(1)?)?;
     let largest = prepared.places.iter().take_while(|(_, ns)| ns >= least_ns);
     let middle = tail.first + (tail.last - tail.first) / 2;
     let (m, early) = largest.fold((0, 0), |(m, early), (at, _)| (m + 1, early + usize::from(*at <= middle)));
-    // What is drawn without putting back scatters less.
+    // Values drawn without replacement scatter less.
     let share = m as f64 / (tail.count() as f64).max(1.0);
     let sd = (m as f64 * (1.0 - share).max(f64::MIN_POSITIVE) / 4.0).sqrt();
     let statistic = (early as f64 - m as f64 / 2.0).abs() / sd;
     Some(Condition::Halves { latencies: m, first_half: early }.at_most(statistic, 2.575_829))
 }
 
-/// (f) The level of the blocks' maxima does not wander (KPSS on their ranks, so that one spike does not hide it).
+/// (f) Tests whether the level of the blocks' maxima wanders (KPSS on their ranks, so that one spike does not hide it).
 fn level(tail: &Tail) -> Option<Gate> {
     let maxima = &tail.block_maxima_ns;
     let found = kpss(&mid_ranks(maxima), 4)?;
@@ -336,7 +337,7 @@ fn migrations(tail: &Tail) -> Gate {
     Condition::Migrations.at_most(tail.migrations as f64, 0.0)
 }
 
-/// (g) Nothing happened to the machine that will not come again, or come more.
+/// (g) Tests whether an event on the machine may not recur, or become more frequent.
 pub(super) fn events(events: &[Caveat]) -> Gate {
     Condition::Machine { events: events.to_vec() }.at_most(events.len() as f64, 0.0)
 }

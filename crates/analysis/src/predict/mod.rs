@@ -1,8 +1,8 @@
-//! How much worse can it get? What a run says about a longer one, and when it says nothing.
+//! Prediction of the worst case of a longer run from a measured one, and the conditions under which none is given.
 //!
-//! Facts first that hold for any distribution; an upper bound only if every gate is passed, never a point estimate. What
-//! the run did not meet (an interrupt once an hour, another load) no method can see: every bound is good only while the
-//! mechanism and the load that were observed persist.
+//! Facts that hold for any distribution come first; an upper bound only if every gate passes, never a point
+//! estimate. No method can see what the run did not meet (an interrupt once an hour, another load): every
+//! bound is valid only while the observed mechanism and load persist.
 
 mod backtest;
 mod bound;
@@ -24,59 +24,59 @@ use crate::Caveat;
 use crate::caveats::machine_events;
 use crate::scan::TaskScan;
 
-/// How many times a run's length is looked ahead unless more is asked for. Beyond it slow causes that the run cannot have
-/// met decide the maximum, and bounds proved wrong in tests (an interrupt every 10 minutes, a load every hour).
+/// Default horizon as a multiple of the run's length. Beyond it slow causes that the run cannot have met
+/// decide the maximum, and bounds proved wrong in tests (an interrupt every 10 minutes, a load every hour).
 pub const DEFAULT_HORIZON: f64 = 10.0;
 
-/// The confidence of every limit here.
+/// The confidence of every limit in this module.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How many of the largest latencies a prediction carries, to be drawn.
+/// Number of the largest latencies in a prediction, for drawing.
 const SHOWN: usize = 300;
 
-/// What a run says about the time after it.
+/// Prediction for the time after a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
-    /// What holds whatever the distribution is.
+    /// Facts that hold for any distribution.
     pub facts: Facts,
     /// The conditions of an extrapolation, with their outcomes.
     pub gates: Vec<Gate>,
     /// The upper bound of the largest latency within the horizon. `None` if a gate failed.
     pub bound: Option<Bound>,
-    /// What a reader has to know.
+    /// Caveats on the prediction.
     pub caveats: Vec<PredictionCaveat>,
     /// The largest latencies of the run, the largest first: at most 300.
     pub largest_ns: Vec<i64>,
 }
 
-/// What limits a prediction.
+/// Limit of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum PredictionCaveat {
-    /// The bound holds if the observed mechanism and load persist.
+    /// The bound is valid only while the observed mechanism and load persist.
     Persistence,
-    /// What comes this rarely may not have come in the run, and nothing in it can show it.
+    /// Events as rare as this may not have occurred in the run, and nothing in it can show them.
     Unseen {
-        /// Events that come so often or less often.
+        /// Interval of such events, in ns: they occur this often or less often.
         every_ns: f64,
-        /// So many such events may come within the horizon.
+        /// Upper limit of their expected number within the horizon.
         expected: f64,
     },
     /// The horizon is more than [`DEFAULT_HORIZON`] times the run.
     FarHorizon {
-        /// How many times.
+        /// Ratio of the horizon to the run.
         times: f64,
-        /// The length of a run that could look ahead that far.
+        /// Length of a run that allows this horizon, in ns.
         needed_run_ns: f64,
     },
 }
 
 impl Prediction {
-    /// What the scan of a task of a run says about the `horizon_ns` after it ([`DEFAULT_HORIZON`] times the run unless
-    /// given); `None` where nothing was measured, or the source does not tell latencies of a periodic task, how many
-    /// there were and how often they come.
+    /// Predicts the `horizon_ns` after a task's run from its scan ([`DEFAULT_HORIZON`] times the run unless
+    /// given). `None` if nothing was measured, or if the source lacks the latencies of a periodic task, their
+    /// number or the period.
     #[must_use]
     pub fn new(scan: &TaskScan, task: &TaskRun, run: &RunInfo, horizon_ns: Option<f64>) -> Option<Self> {
         let needed = [Gap::Grid, Gap::Latency, Gap::Period, Gap::Count];
@@ -89,8 +89,8 @@ impl Prediction {
     }
 }
 
-/// Predicts the largest latency of the `horizon_ns` after a run. `events` are things that happened to the machine
-/// meanwhile and rule an extrapolation out (SMIs, throttling, a changed clock source).
+/// Predicts the largest latency of the `horizon_ns` after a run. `events` are events on the machine during
+/// the run that rule out an extrapolation (SMIs, throttling, a changed clock source).
 #[must_use]
 pub fn predict(tail: &Tail, horizon_ns: f64, events: &[Caveat]) -> Prediction {
     let facts = Facts::new(tail, horizon_ns);

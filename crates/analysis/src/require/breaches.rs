@@ -1,4 +1,4 @@
-//! When a requirement was broken: counts over equal parts of a run, mergeable, in bounded memory.
+//! Breaches of a requirement over time: counts in equal parts of a run, mergeable, in bounded memory.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use crate::long_memory;
 use crate::predict::TAIL_SIZE;
 use crate::scan::{Peaks, SPANS, Spans};
 
-/// Parts of a run at most; at least half as many of a long one.
+/// Most parts of a run; a long one has at least half as many.
 const PARTS: u64 = 2_048;
 
-/// What broke a requirement, and how it is spread over the run.
+/// Breaches of a requirement, and their distribution over the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Breaches {
-    /// How many values there were, and how many broke it.
+    /// Number of values, and number of breaches.
     pub evidence: Evidence,
-    /// The parts in which any did, each 2^`shift` due times long: how many may have, and how many did for certain.
+    /// The parts with possible breaches, each 2^`shift` due times long: number of possible ones, and of certain ones.
     parts: BTreeMap<u64, [u64; 2]>,
     shift: u32,
-    /// The first and the last due time; `None` where the order of values is not known.
+    /// The first and the last due time; `None` if the order of values is unknown.
     places: Option<(u64, u64)>,
-    /// What the run's source would have to tell, and does not.
+    /// Data that the run's source lacks for a decision, if any.
     pub untold: Option<Gap>,
-    /// Whether the values have long memory or heavy-tailed regimes ([`crate::long_memory`]): parts of the run then say less than
-    /// they seem to.
+    /// True if the values have long memory or heavy-tailed regimes ([`crate::long_memory`]): parts of the run
+    /// then show less than they seem to.
     pub has_long_memory: bool,
 }
 
 impl Breaches {
-    /// None yet.
+    /// Creates counts without a breach.
     pub fn new() -> Self {
         Breaches {
             evidence: Evidence::default(),
@@ -42,17 +42,17 @@ impl Breaches {
         }
     }
 
-    /// Breaches of which nothing is known but their number.
+    /// Creates breaches from their number alone.
     pub fn unordered(evidence: Evidence) -> Self {
         Breaches { evidence, ..Self::new() }
     }
 
-    /// None that the run's source tells of.
+    /// Creates the result for a source that lacks the data.
     pub fn untold(gap: Gap) -> Self {
         Breaches { untold: Some(gap), ..Self::new() }
     }
 
-    /// Sees a stretch of this many due times from a place on the grid on.
+    /// Takes a stretch of this many due times from a position on the grid on.
     pub fn push(&mut self, index: u64, due_times: u64, evidence: &Evidence) {
         self.evidence.merge(evidence);
         self.see(index, index.saturating_add(due_times.max(1) - 1));
@@ -83,7 +83,7 @@ impl Breaches {
         }
     }
 
-    /// Adds those of another part of the run.
+    /// Adds the breaches of another part of the run.
     pub fn merge(&mut self, other: &Breaches) {
         self.evidence.merge(&other.evidence);
         let Some((first, last)) = other.places else { return };
@@ -98,7 +98,7 @@ impl Breaches {
         self.see(first, last);
     }
 
-    /// Adds what the task's own counters know beyond its records, as of the end of the run.
+    /// Adds breaches that only the task's own counters have, as of the end of the run.
     #[must_use]
     pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
         let known = self.evidence.with_counters(counters, requirement);
@@ -114,7 +114,8 @@ impl Breaches {
         self
     }
 
-    /// How many may have broken it, and how many did, in equal parts of the run; `None` where the order is not known.
+    /// Returns the numbers of possible and of certain breaches in equal parts of the run; `None` if the order
+    /// is unknown.
     pub(super) fn counts(&self) -> Option<[Vec<u64>; 2]> {
         let (first, last) = self.places?;
         let numbers = first >> self.shift..=last >> self.shift;
@@ -132,8 +133,8 @@ impl Default for Breaches {
     }
 }
 
-/// Counts exactly what breaks a requirement, activation by activation. Parts of a run may be counted apart and merged in
-/// order of time.
+/// Counts the breaches of a requirement exactly, activation by activation. Parts of a run may be counted
+/// separately and merged in order of time.
 #[derive(Debug, Clone)]
 pub struct BreachCounter<'a> {
     requirement: &'a Requirement,
@@ -148,7 +149,7 @@ pub struct BreachCounter<'a> {
 }
 
 impl<'a> BreachCounter<'a> {
-    /// Nothing counted yet, for a task of this period.
+    /// Creates an empty counter for a task of this period.
     pub fn new(requirement: &'a Requirement, period_ns: i64) -> Self {
         BreachCounter {
             requirement,
@@ -205,7 +206,7 @@ impl<'a> BreachCounter<'a> {
         start_ns.wrapping_sub(last_ns).wrapping_sub(self.period_ns).saturating_abs()
     }
 
-    /// Adds what was counted of the part of the run that follows.
+    /// Adds the counts of the next part of the run.
     pub fn merge(&mut self, next: &Self) {
         if let (Some(last_ns), Some((index, start_ns))) = (self.last_start_ns, next.first_start_ns) {
             let across = self.requirement.evidence_of(self.error_ns(last_ns, start_ns));
@@ -220,7 +221,7 @@ impl<'a> BreachCounter<'a> {
         self.seen += next.seen;
     }
 
-    /// What was counted.
+    /// Returns the counted breaches.
     pub fn breaches(self) -> Breaches {
         let has_long_memory = long_memory::is_shown(&self.spans, &self.peaks, self.seen);
         Breaches { has_long_memory, ..self.breaches }

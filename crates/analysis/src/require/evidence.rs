@@ -1,25 +1,25 @@
-//! What a run shows of a requirement: counts of values that break it.
+//! Evidence of a run on a requirement: counts of values that break it.
 
 use jitterlab_model::{Distribution, TaskResult, TimingStats};
 use serde::{Deserialize, Serialize};
 
 use super::{Required, Requirement};
 
-/// How many values there were and how many broke a requirement. The latter is a range where only a histogram is known
+/// Number of values, and number that broke a requirement. The latter is a range if only a histogram is known
 /// and the limit lies inside a bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Values in all.
     pub values: u64,
-    /// Values that broke the requirement for certain.
+    /// Values that certainly broke the requirement.
     pub broke: u64,
     /// Values that may have broken it.
     pub may_have_broken: u64,
 }
 
 impl Evidence {
-    /// From a distribution: exact unless the limit lies inside an occupied bin. For the latency that is
+    /// Counts a distribution: exact unless the limit lies inside an occupied bin. For the latency, pass
     /// [`TimingStats::corrected`](jitterlab_model::TimingStats::corrected).
     pub fn from_distribution(values: &Distribution, requirement: &Requirement) -> Self {
         let mut evidence = Evidence { values: values.count(), ..Evidence::default() };
@@ -27,7 +27,7 @@ impl Evidence {
             let breaks = |ns: i64| requirement.broken_by(ns);
             let low = bin.low_ns.max(values.min_ns().unwrap_or(bin.low_ns));
             let high = bin.high_ns.min(values.max_ns().unwrap_or(bin.high_ns));
-            // Of a period error its size counts, and no bin holds both signs.
+            // The absolute value of a period error counts, and no bin has both signs.
             let (low, high) = match requirement.subject {
                 Required::PeriodError if high < 0 => (high.saturating_abs(), low.saturating_abs()),
                 _ => (low, high),
@@ -37,21 +37,21 @@ impl Evidence {
         }
         if let Some(beyond) = values.beyond() {
             let most = beyond.to_ns.unwrap_or(i64::MAX);
-            // Of a period error its size counts: values between bounds of both signs may be as small as 0.
+            // The absolute value of a period error counts: values between bounds of both signs may be as small as 0.
             let (low, high) = match requirement.subject {
                 Required::PeriodError if beyond.from_ns < 0 => (0, most.max(beyond.from_ns.saturating_neg())),
                 _ => (beyond.from_ns, most),
             };
             evidence.broke += if requirement.broken_by(low) { beyond.count } else { 0 };
-            // Where nobody counted them, there may be any number.
+            // If the source did not count them, there may be any number.
             let most = if beyond.count == 0 { evidence.values } else { beyond.count };
             evidence.may_have_broken += if requirement.broken_by(high) { most } else { 0 };
         }
         evidence
     }
 
-    /// What figures show, as far as their histograms tell. `None` for the response time, which they do not hold. Of latencies
-    /// each due time counts, or each wake-up where the source does not tell which due times were missed.
+    /// Counts from the histograms of a run. `None` for the response time, which has none. A latency counts
+    /// once per due time, or once per wake-up if the source does not have the missed due times.
     pub fn new(timing: &TimingStats, requirement: &Requirement) -> Option<Self> {
         Some(match requirement.subject {
             Required::Latency => {
@@ -68,8 +68,8 @@ impl Evidence {
         })
     }
 
-    /// Adds what the task's own counters know beyond its records: due times pending at the end, and the largest latency even
-    /// if its record was lost.
+    /// Adds breaches that only the task's own counters have: due times pending at the end, and the largest
+    /// latency even if its record was lost.
     #[must_use]
     pub fn with_counters(mut self, counters: &TaskResult, requirement: &Requirement) -> Self {
         match requirement.subject {
@@ -78,7 +78,7 @@ impl Evidence {
                 self.merge(&Evidence { values: pending, broke: pending, may_have_broken: pending });
             }
             Required::Latency if requirement.broken_by(counters.max_latency_ns) => {
-                // Each that was lost may have been as late as the latest of all.
+                // Each lost record may have been as late as the latest of all.
                 let dropped = counters.dropped;
                 self.merge(&Evidence { values: dropped, broke: 0, may_have_broken: dropped });
                 if self.broke > 0 {
@@ -96,7 +96,7 @@ impl Evidence {
         self
     }
 
-    /// Adds what another part of the run showed.
+    /// Adds the evidence of another part of the run.
     pub fn merge(&mut self, other: &Evidence) {
         self.values += other.values;
         self.broke += other.broke;

@@ -1,8 +1,9 @@
-//! Between what a share lies of which a run showed so many, where they come together.
+//! Confidence limits of the share of breaches, which may come in bursts.
 //!
-//! What comes in bursts is counted in parts of the run of many lengths: if their counts scatter more than independent ones
-//! would, there is that much less to learn. The limit is that of a sum of independent bursts of any size (Fay & Feuer, Statistics
-//! in Medicine 1997), the widest over all lengths (`docs/evidence/calibration.md`).
+//! Breaches in bursts are counted in parts of the run of many lengths: if the counts scatter more than
+//! independent ones would, the evidence is weaker by as much. The limit is that of a sum of independent
+//! bursts of any size (Fay & Feuer, Statistics in Medicine 1997), the widest over all lengths
+//! (`docs/evidence/calibration.md`).
 
 use std::ops::Range;
 
@@ -14,46 +15,47 @@ use crate::correlation::autocorrelation;
 use crate::exact::{binomial_lower, binomial_upper, chi_squared, poisson_lower, poisson_upper};
 use crate::predict::CONFIDENCE;
 
-/// Parts of a run are joined to no fewer than this.
+/// Fewest parts that the parts of a run are joined to.
 const FEWEST_PARTS: usize = 8;
-/// Fewer independent bursts say nothing of their size.
+/// Fewest independent bursts that determine their size.
 const FEWEST_BURSTS: f64 = 5.0;
-/// Parts of these numbers are long: if they depend on each other (first autocorrelation, 95 and 99 %), the run saw little more
-/// than one event.
+/// Numbers of parts that are long: if such parts depend on each other (first autocorrelation, 95 and 99 %),
+/// the run saw little more than one event.
 const LONG_PARTS: [(Range<usize>, f64); 2] =
     [(2 * FEWEST_PARTS..4 * FEWEST_PARTS, UPPER), (4 * FEWEST_PARTS..8 * FEWEST_PARTS, 2.326)];
-/// 95 % of a normal law lie below.
+/// The 95 % quantile of a normal law.
 const UPPER: f64 = 1.645;
-/// Parts that hold what carries this share of the scatter are looked at by themselves, where there are so many parts.
+/// Share of the scatter whose parts are examined separately, and the number of parts from which this is done.
 const CARRIES: f64 = 0.9;
 const MANY_PARTS: f64 = 64.0;
-/// Bursts of exponential sizes say about as much as half as many equal ones; those that carry the scatter, less than that.
+/// Weight of bursts of exponential sizes: they count as about half as many equal ones, those that carry the
+/// scatter as less.
 const OF_UNEQUAL: f64 = 0.75;
 
-/// What limits of a share rest on.
+/// Basis of the limits of a share.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum LimitBasis {
-    /// On how the breaches come in the run.
+    /// The distribution of the breaches over the run.
     Bursts {
-        /// As many independent ones say as much.
+        /// Number of independent breaches with the same evidence.
         effective: f64,
     },
-    /// On nothing but their number: the limits hold if they come singly. The run has none or too few of them to say how many
-    /// come together, or does not tell their order.
+    /// The number of breaches alone: the limits hold if breaches are independent. The run has too few of them
+    /// to estimate their bursts, or no order.
     Singly,
-    /// On their number alone, since the values have long memory or heavy-tailed regimes: how breaches come in the run says too
-    /// little of how they come in others.
+    /// The number of breaches alone, since the values have long memory or heavy-tailed regimes: the
+    /// distribution of breaches in one run does not determine that in others.
     LongMemory,
-    /// On what the user knows: no more than so many come together.
+    /// Knowledge of the user: the largest number of breaches that come together.
     AtMost {
-        /// How many.
+        /// The number.
         together: u64,
     },
 }
 
-/// Limits of a share, each with 95 % confidence, and what they rest on.
+/// Limits of a share, each with 95 % confidence, and their basis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Limits {
     pub share: [f64; 2],
@@ -61,7 +63,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Of what a run showed, where no more than `burst_at_most` come together if that is known.
+    /// Computes the limits from the breaches of a run; at most `burst_at_most` of them come together, if that is known.
     pub fn new(breaches: &Breaches, burst_at_most: Option<u64>) -> Self {
         let seen = breaches.evidence;
         let n = (seen.values as f64).max(1.0);
@@ -94,21 +96,21 @@ impl Limits {
     }
 }
 
-/// The upper limit, with 95 % confidence, of a share of `n` values, from how many broke it in equal parts of the run; and whether
-/// they are enough bursts to say so.
+/// Returns the upper limit, with 95 % confidence, of the share of breaches among `n` values, from their
+/// counts in equal parts of the run; and true if there are enough bursts for that.
 pub(crate) fn share_at_most(counts: &[u64], n: u64) -> (f64, bool) {
     let (high, effective) = upper(counts);
     (high / (n as f64).max(1.0), effective >= FEWEST_BURSTS)
 }
 
-/// The upper limit of the mean number of breaches, and how many independent ones say as much as those seen.
+/// Returns the upper limit of the mean number of breaches, and the number of independent ones with the same evidence.
 fn upper(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut high, mut effective) = (poisson_upper(seen, CONFIDENCE), seen);
     each_length(counts, |joined, variance| {
         let (parts, largest) = (joined.len() as f64, joined.iter().copied().fold(0.0, f64::max));
         effective = effective.min(effective_of(joined, variance, seen));
-        // The size of the burst that may just not have come.
+        // The size of a burst that may just not have occurred.
         let mut size = largest.min((variance / seen).max(1.0));
         let widened = widened(variance, seen, parts);
         size = size.max(largest.min(widened / seen));
@@ -118,7 +120,7 @@ fn upper(counts: &[u64]) -> (f64, f64) {
     (high, effective)
 }
 
-/// The lower limit of the mean number of breaches, and how many independent ones say as much as those seen.
+/// Returns the lower limit of the mean number of breaches, and the number of independent ones with the same evidence.
 fn lower(counts: &[u64]) -> (f64, f64) {
     let seen: f64 = counts.iter().map(|c| *c as f64).sum();
     let (mut low, mut effective) = (poisson_lower(seen, CONFIDENCE), seen);
@@ -130,13 +132,13 @@ fn lower(counts: &[u64]) -> (f64, f64) {
     (low, effective)
 }
 
-/// Goes through the lengths of parts, from that of the counts on, each twice the one before: the counts, and the variance of
-/// their sum by their scatter (never less than if breaches came singly).
+/// Visits the lengths of parts, from that of the counts on, each twice the previous: the counts, and the
+/// variance of their sum by their scatter (never less than that of independent breaches).
 fn each_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
     let sum: f64 = counts.iter().map(|c| *c as f64).sum();
     let mut length = 1;
     while counts.len() / length >= FEWEST_PARTS && sum > 0.0 {
-        // The rest at the end is shorter: it has a part in the sum only.
+        // The remainder at the end is shorter: it contributes to the sum only.
         let joined: Vec<f64> =
             counts.chunks_exact(length).map(|part| part.iter().sum::<u64>() as f64).collect();
         let parts = joined.len() as f64;
@@ -148,13 +150,14 @@ fn each_length(counts: &[u64], mut at: impl FnMut(&[f64], f64)) {
     }
 }
 
-/// Whether counts scatter by no more than chance.
+/// True if counts scatter by no more than chance.
 fn is_even(variance: f64, seen: f64, parts: f64) -> bool {
     variance <= seen * (1.0 + 2.0 * (2.0 / parts).sqrt())
 }
 
-/// As how many independent breaches those say that were seen in parts of one length: as none, where long parts still depend on the
-/// one before, since then longer ones than the run has would scatter more.
+/// Returns the number of independent breaches that count as the same evidence as those in parts of one
+/// length. It is 0 if long parts still depend on the previous one, since parts longer than the run allows
+/// would then scatter more.
 fn effective_of(joined: &[f64], variance: f64, seen: f64) -> f64 {
     let depends = |(parts, beyond): &(Range<usize>, f64)| {
         let first = || autocorrelation(joined, 1).get(1).copied().unwrap_or(0.0);
@@ -166,7 +169,8 @@ fn effective_of(joined: &[f64], variance: f64, seen: f64) -> f64 {
     (seen * seen / variance).min(carrying(joined, variance, seen))
 }
 
-/// As how many equal bursts those say that carry the scatter: many single breaches beside two bursts say nothing of bursts.
+/// Returns the number of equal bursts that count as the same evidence as the parts that carry the scatter:
+/// many single breaches next to two bursts show nothing about bursts.
 fn carrying(joined: &[f64], variance: f64, seen: f64) -> f64 {
     let parts = joined.len() as f64;
     if parts < MANY_PARTS || is_even(variance, seen, parts) {
@@ -186,7 +190,7 @@ fn carrying(joined: &[f64], variance: f64, seen: f64) -> f64 {
     sum * sum / squares / OF_UNEQUAL
 }
 
-/// A variance that is more than chance, with what is not known of it itself.
+/// Returns a variance that exceeds chance, widened by its own uncertainty.
 fn widened(variance: f64, seen: f64, parts: f64) -> f64 {
     if is_even(variance, seen, parts) {
         return variance;

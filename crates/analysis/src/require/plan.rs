@@ -1,4 +1,4 @@
-//! How long to run to support a claim.
+//! Length of a run that supports a claim.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,30 +10,30 @@ use crate::predict::CONFIDENCE;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlannedRun {
-    /// Values it needs.
+    /// Number of values it needs.
     pub values: u64,
-    /// The time they take.
+    /// The time they take, in ns.
     pub length_ns: f64,
 }
 
-/// How long to run to support a claim with 95 % confidence.
+/// Length of the run needed to support a claim with 95 % confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClaimPlan {
-    /// The claim, and what the run says of it now.
+    /// Judgement of the claim by the run so far.
     pub now: Judgement,
-    /// So many breaches are taken to come together: as they did, as is known, or 1 where nothing is known of it.
+    /// Assumed number of breaches that come together: as observed, as known to the user, or 1 if nothing is known.
     pub together: f64,
-    /// A fresh run in which nothing breaks it.
+    /// A new run without a breach.
     pub if_none_breaks: PlannedRun,
-    /// This run made longer, if nothing more breaks it.
+    /// This run extended, without another breach.
     pub if_no_more_break: PlannedRun,
-    /// This run made longer, if it goes on as it did. `None` if it would never support the claim.
+    /// This run extended, with breaches at the same rate. `None` if it would never support the claim.
     pub at_this_rate: Option<PlannedRun>,
 }
 
 impl Requirement {
-    /// How long to run to support it; `None` for a share of 0, which no run supports.
+    /// Returns the length of the run that supports it; `None` for a share of 0, which no run supports.
     pub fn plan(&self, breaches: &Breaches, burst_at_most: Option<u64>, period_ns: i64) -> Option<ClaimPlan> {
         if self.share <= 0.0 || period_ns <= 0 {
             return None;
@@ -50,7 +50,7 @@ impl Requirement {
             values: values.ceil() as u64,
             length_ns: values.ceil() * period_ns as f64,
         };
-        // Where as many break as now, in as many times the values: the limit comes nearer to the rate.
+        // With breaches at the same rate, the limit approaches the rate.
         let rate = broke / n.max(1.0);
         let longer = || {
             let supported = |values: f64| upper(rate * values) < self.share * values;

@@ -1,27 +1,27 @@
-//! A few activations seen at one glance: usually nothing about them needs a closer look.
+//! Summary of a few consecutive activations: usually they need no closer examination.
 
 use jitterlab_model::{Activation, Flags};
 
 use super::Span;
 
-/// Activations that are glanced at together.
+/// Most activations in a summary.
 pub const FEW: usize = 64;
 
-/// What a few activations are like.
+/// Summary of a few activations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BlockSketch {
     /// Their latencies and missed due times.
     pub span: Span,
     /// Longest response time (end - due).
     pub longest_response_ns: i64,
-    /// Whether records were lost before any of them.
+    /// True if records were lost before any of them.
     pub has_gap: bool,
-    /// How often the task moved to another processor.
+    /// Number of migrations of the task to another processor.
     pub migrations: u64,
 }
 
 impl BlockSketch {
-    /// Glances at activations whose predecessor ran on the processor `cpu`.
+    /// Summarises activations whose predecessor ran on the processor `cpu`.
     pub fn new(activations: &[Activation], mut cpu: u16) -> Self {
         let mut span = Span { count: activations.len() as u64, ..Span::EMPTY };
         let (mut longest_response_ns, mut migrations, mut flags) = (i64::MIN, 0, 0);

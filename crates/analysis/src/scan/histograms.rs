@@ -1,5 +1,5 @@
-//! A trace's latencies in histograms, one for each of many equal parts: what resampling needs to respect that neighbours
-//! are alike, and what shows the median over time.
+//! A trace's latencies in histograms, one for each of many equal parts: for resampling that respects the
+//! similarity of neighbours, and for the median over time.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use jitterlab_model::TimingStats;
 use jitterlab_model::histogram::Bin;
 
-/// Values further from the median than so many times the larger distance of a quartile count as if they were there: 3.4
-/// standard deviations of normal ones.
+/// Largest distance of a value from the median, in multiples of the larger distance of a quartile; values
+/// farther away are moved there (3.4 standard deviations of a normal law).
 const FAR: f64 = 5.0;
 
 /// The latencies of one part of a trace.
@@ -20,32 +20,32 @@ pub struct Part {
     pub count: u64,
     /// Due times missed.
     pub missed: u64,
-    /// Sum of the latencies.
+    /// Sum of the latencies, in ns.
     pub sum_ns: i128,
-    /// Sum of their squares (saturating).
+    /// Sum of their squares, in ns^2 (saturating).
     pub sum_of_squares: u128,
-    /// Sum of the execution times.
+    /// Sum of the execution times, in ns.
     pub execution_sum_ns: i128,
 }
 
 impl Part {
-    /// Mean latency.
+    /// Returns the mean latency in ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// Mean execution time.
+    /// Returns the mean execution time in ns.
     pub fn mean_execution_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.execution_sum_ns as f64 / self.count as f64)
     }
 
-    /// Variance of the latency (divisor n), in ns^2.
+    /// Returns the variance of the latency (divisor n), in ns^2.
     pub fn variance(&self) -> Option<f64> {
         let mean = self.mean_ns()?;
         Some((self.sum_of_squares as f64 / self.count as f64 - mean * mean).max(0.0))
     }
 
-    /// All that was counted.
+    /// Creates a part of everything counted.
     pub fn from_stats(stats: &TimingStats) -> Self {
         let moments = stats.latency.moments();
         Part {
@@ -58,7 +58,7 @@ impl Part {
         }
     }
 
-    /// What came after an earlier state of the same counts.
+    /// Returns the counts since an earlier state of them.
     fn since(mut self, before: &Part) -> Part {
         let mut earlier = before.bins.iter().peekable();
         for bin in &mut self.bins {
@@ -76,7 +76,7 @@ impl Part {
         self
     }
 
-    /// Adds what another part holds.
+    /// Adds the counts of another part.
     pub fn merge(&mut self, other: &Part) {
         let mut merged = Vec::with_capacity(self.bins.len().max(other.bins.len()));
         let (mut mine, mut theirs) = (&self.bins[..], &other.bins[..]);
@@ -100,7 +100,7 @@ impl Part {
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
     }
 
-    /// Where the quantile `p` is.
+    /// Returns the position of the quantile `p`.
     pub fn place(&self, p: f64) -> Option<BinPosition> {
         let wanted = p * self.count as f64;
         let mut seen = 0.0;
@@ -114,7 +114,7 @@ impl Part {
         None
     }
 
-    /// The quantile `p`, interpolated within its bin: finer than a bin, as comparing levels over time needs.
+    /// Returns the quantile `p` in ns, interpolated within its bin: finer than a bin, for comparing levels over time.
     pub fn quantile_ns(&self, p: f64) -> Option<f64> {
         let place = self.place(p)?;
         let bin = self.bins[place.bin];
@@ -122,8 +122,8 @@ impl Part {
         Some(low + (high - low) * place.within)
     }
 
-    /// The level: the mean, with what lies far from where most values are brought nearer. Exact however coarse the bins are,
-    /// as a level that drifts over many of them needs.
+    /// Returns the level in ns: the mean, with outlying values moved nearer to the median. Exact however
+    /// coarse the bins are, for a level that drifts over many of them.
     pub fn level_ns(&self) -> Option<f64> {
         let place = self.place(0.5)?;
         let width = (self.bins[place.bin].high_ns - self.bins[place.bin].low_ns + 1) as f64;
@@ -137,7 +137,7 @@ impl Part {
         Some((self.sum_ns as f64 - self.bins.iter().map(off).sum::<f64>()) / self.count as f64)
     }
 
-    /// How many values lie above the place `within` (0 to 1) the bin that begins at `edge_ns`.
+    /// Returns the number of values above the position `within` (0 to 1) the bin that begins at `edge_ns`.
     pub fn above(&self, edge_ns: i64, within: f64) -> f64 {
         let from = &self.bins[self.bins.partition_point(|bin| bin.low_ns < edge_ns)..];
         let all: u64 = from.iter().map(|bin| bin.count).sum();
@@ -146,39 +146,40 @@ impl Part {
     }
 }
 
-/// A place in a [`Part`].
+/// A position in a [`Part`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BinPosition {
     /// The number of the bin.
     pub bin: usize,
-    /// How much of the bin's values lie below it, 0 to 1.
+    /// Share of the bin's values below it, 0 to 1.
     pub within: f64,
 }
 
-/// The histograms of at most `limit` parts of equal length on the task's grid, which doubles as the run grows. Edges are
-/// multiples of the length, so any split of the trace gives the same parts.
+/// Histograms of at most `limit` parts of equal length on the task's grid; the length doubles as the run
+/// grows. Edges are multiples of the length, so any split of the trace gives the same parts.
 ///
-/// A part is the difference of the standing figures at its end and at its begin: nothing is counted twice.
+/// A part is the difference of the cumulative counts at its end and at its beginning: nothing is counted twice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartHistograms {
     limit: usize,
     shift: u32,
     parts: BTreeMap<u64, Part>,
     number: u64,
-    /// The standing figures when the present part began.
+    /// The cumulative counts at the beginning of the current part.
     before: Part,
 }
 
 impl PartHistograms {
-    /// Nothing seen yet, with parts of at least the length (in due times) that a run of `expected` due times needs.
+    /// Creates empty histograms with parts of at least the length (in due times) that a run of `expected` due
+    /// times needs.
     pub fn new(limit: usize, expected: u64) -> Self {
         let limit = limit.max(2);
         let shift = (expected / limit as u64).checked_ilog2().unwrap_or(0);
         PartHistograms { limit, shift, parts: BTreeMap::new(), number: u64::MAX, before: Part::default() }
     }
 
-    /// Goes on to the part that this place belongs to, if it is another; `so_far` is all that was counted before it.
-    /// Gives the first place behind that part.
+    /// Moves to the part that this position belongs to, if it is another; `so_far` has everything counted
+    /// before it. Returns the first position behind that part.
     pub fn enter(&mut self, index: u64, so_far: &TimingStats) -> u64 {
         if index >> self.shift != self.number {
             self.store(so_far);
@@ -188,7 +189,7 @@ impl PartHistograms {
         self.number.saturating_add(1) << self.shift
     }
 
-    /// Goes on to a stretch of which only the figures are known: no part may be shorter than it.
+    /// Moves to a stretch that is known by its counts only: no part may be shorter than it.
     pub fn enter_stretch(&mut self, index: u64, due_times: u64, so_far: &TimingStats) {
         let needed = due_times.max(1).next_power_of_two().trailing_zeros();
         if needed > self.shift {
@@ -198,7 +199,7 @@ impl PartHistograms {
         self.enter(index, so_far);
     }
 
-    /// Ends the present part; the next one begins with what is counted from here on.
+    /// Ends the current part; the next one begins with the counts from here on.
     pub fn store(&mut self, so_far: &TimingStats) {
         let standing = Part::from_stats(so_far);
         let part = standing.clone().since(&self.before);
@@ -232,8 +233,8 @@ impl PartHistograms {
         (self.parts, self.shift) = (longer, shift);
     }
 
-    /// Adds the parts of another part of the trace. Both have been stored before; `so_far` is all that was counted of
-    /// both.
+    /// Adds the parts of another part of the trace. Both must have been stored before; `so_far` has
+    /// everything counted in both.
     pub fn merge(&mut self, other: &PartHistograms, so_far: &TimingStats) {
         let mut other = other.clone();
         let shift = self.shift.max(other.shift);
@@ -246,7 +247,8 @@ impl PartHistograms {
         self.restart(Part::from_stats(so_far));
     }
 
-    /// The parts' length in due times, and all parts in order of time with their numbers; the last may be shorter.
+    /// Returns the parts' length in due times, and all parts in order of time with their numbers; the last
+    /// may be shorter.
     pub fn parts(&self, so_far: &TimingStats) -> (u64, Vec<(u64, Part)>) {
         let mut whole = self.clone();
         whole.store(so_far);

@@ -1,4 +1,4 @@
-//! One pass over a trace in bounded memory: what every later question is answered from.
+//! One pass over a trace in bounded memory, from which all later questions are answered.
 
 mod glance;
 mod histograms;

@@ -1,21 +1,21 @@
-//! The largest latencies of a trace and when they came, in bounded memory.
+//! The largest latencies of a trace with their positions, in bounded memory.
 
 use jitterlab_model::Activation;
 use serde::Serialize;
 
 use super::BlockSketch;
 
-/// A latency and its place on the task's grid.
+/// A latency with its position on the task's grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Peak {
-    /// The latency.
+    /// The latency, in ns.
     pub latency_ns: i64,
     /// The number of its due time on the grid.
     pub index: u64,
 }
 
 impl Peak {
-    /// Leaves so many of the largest, the largest first; which of equal ones is as if drawn by lot.
+    /// Keeps the `most` largest, the largest first; the choice among equal ones is pseudo-random.
     pub fn largest_first(peaks: &mut Vec<Peak>, most: usize) {
         if (1..peaks.len()).contains(&most) {
             peaks.select_nth_unstable_by(most - 1, by_size);
@@ -25,24 +25,24 @@ impl Peak {
     }
 }
 
-/// The `capacity` largest latencies of a trace. Mergeable in any order. Which of equal
-/// latencies are kept is as if drawn by lot, so that coarse time stamps do not favour any part of the run.
+/// The `capacity` largest latencies of a trace. Can be merged in any order. The choice among equal latencies
+/// is pseudo-random, so that coarse time stamps do not favour any part of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peaks {
     capacity: usize,
     /// Candidates: at least the `capacity` largest, at most twice as many.
     candidates: Vec<Peak>,
-    /// Nothing below this can be among them.
+    /// Smallest latency that can be among them, in ns.
     floor_ns: i64,
 }
 
 impl Peaks {
-    /// Nothing seen yet.
+    /// Creates an empty collection.
     pub fn new(capacity: usize) -> Self {
         Peaks { capacity, candidates: Vec::new(), floor_ns: i64::MIN }
     }
 
-    /// Sees the next latency.
+    /// Takes the next latency.
     #[inline]
     pub fn push(&mut self, index: u64, latency_ns: i64) {
         if latency_ns >= self.floor_ns {
@@ -50,7 +50,7 @@ impl Peaks {
         }
     }
 
-    /// Sees the next few activations, as [`Peaks::push`] for each.
+    /// Takes the next few activations, as [`Peaks::push`] for each.
     pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
         if glance.span.max_ns >= self.floor_ns {
             few.iter().for_each(|a| self.push(a.index, a.latency_ns()));
@@ -64,7 +64,7 @@ impl Peaks {
         }
     }
 
-    /// Leaves the `capacity` largest.
+    /// Keeps the `capacity` largest.
     fn cut(&mut self) {
         if self.candidates.len() > self.capacity && self.capacity > 0 {
             let last = self.capacity - 1;
@@ -74,12 +74,12 @@ impl Peaks {
         }
     }
 
-    /// Sees what another part of the trace has seen.
+    /// Adds the latencies of another part of the trace.
     pub fn merge(&mut self, other: &Peaks) {
         other.candidates.iter().for_each(|peak| self.push(peak.index, peak.latency_ns));
     }
 
-    /// The largest latencies, the largest first.
+    /// Returns the largest latencies, the largest first.
     pub fn largest(&self) -> Vec<Peak> {
         let mut all = self.candidates.clone();
         Peak::largest_first(&mut all, self.capacity);
@@ -91,7 +91,8 @@ fn by_size(a: &Peak, b: &Peak) -> std::cmp::Ordering {
     b.latency_ns.cmp(&a.latency_ns).then_with(|| scattered(a.index).cmp(&scattered(b.index)))
 }
 
-/// A number that belongs to a place and looks random (SplitMix64's output function: no two places share one).
+/// Returns a pseudo-random number that depends only on the position (SplitMix64's output function: no two
+/// positions share one).
 pub(crate) fn scattered(place: u64) -> u64 {
     let mut z = place.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

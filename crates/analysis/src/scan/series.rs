@@ -1,19 +1,19 @@
 //! The full series of a task in bounded memory: every extreme survives, and the activations around the largest
 //! values stay exact.
 //!
-//! Consecutive activations are gathered into *steps* of a fixed number; each step keeps minimum, mean and maximum
-//! of every quantity. A page builds its coarser levels from them, so that a spike is seen at every zoom. Besides,
-//! the blocks that hold the largest values are kept activation by activation. Parts of a trace may be gathered apart and
-//! merged in order of time; a step at the end of a part is shorter.
+//! Consecutive activations are gathered into *steps* of a fixed number; each step keeps minimum, mean and
+//! maximum of every quantity. A page builds its coarser levels from them, so that a spike is visible at every
+//! zoom. In addition, the blocks with the largest values are kept activation by activation. Parts of a trace
+//! may be gathered separately and merged in order of time; a step at the end of a part is shorter.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use jitterlab_model::{Activation, Flags, Quantity};
 
-/// Activations of all series together up to which a page holds every one.
+/// Activations of all series together up to which a page keeps every one.
 const COMPLETE: u64 = 1 << 17;
-/// Steps that all series of a longer page have together: with the exact blocks what keeps it below half a megabyte.
+/// Steps of all series of a longer page together: with the exact blocks they stay below half a megabyte.
 pub const STEP_BUDGET: u64 = 1 << 14;
 /// Activations of a block that is kept exactly.
 const BLOCK: usize = 64;
@@ -24,13 +24,13 @@ const BLOCK_BUDGET: usize = 384;
 
 /// The quantities of a series, in the order of their columns.
 pub const QUANTITIES: [Quantity; 3] = [Quantity::Latency, Quantity::Execution, Quantity::PeriodError];
-/// What the page's script calls them.
+/// Their names in the page's script.
 pub const COLUMNS: [&str; 3] = ["latency", "execution", "period_error"];
 
-/// What one quantity was like in a step.
+/// Extremes and sum of one quantity in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Values; 0 where the quantity has none (a period before the first activation).
+    /// Number of values; 0 if the quantity has none (a period before the first activation).
     pub count: u64,
     /// Smallest value in nanoseconds.
     pub min_ns: i64,
@@ -52,7 +52,7 @@ impl Extent {
         if extent.count == 0 { Extent::default() } else { extent }
     }
 
-    /// Something of the extremes; `i64::MIN` where there are none.
+    /// Returns a score of the extremes; `i64::MIN` if there are none.
     fn score(&self, of: impl Fn(i64, i64) -> i64) -> i64 {
         if self.count == 0 { i64::MIN } else { of(self.min_ns, self.max_ns) }
     }
@@ -69,16 +69,16 @@ impl Extent {
         }
     }
 
-    /// The mean, rounded to a nanosecond.
+    /// Returns the mean, rounded to a nanosecond.
     pub fn mean_ns(&self) -> Option<i64> {
         (self.count > 0).then(|| self.sum_ns.div_euclid(self.count.into()) as i64)
     }
 }
 
-/// Consecutive activations in a few numbers.
+/// Summary of consecutive activations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Step {
-    /// Due time of the first, on the run's clock.
+    /// Due time of the first, on the run's clock, in ns.
     pub due_ns: i64,
     /// Activations in it.
     pub executed: u64,
@@ -89,7 +89,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Of consecutive activations, one at least.
+    /// Summarises consecutive activations, at least one.
     fn from_rows(rows: &[ExactRow]) -> Self {
         let extent = |quantity: usize| Extent::from_values(rows.iter().map(|row| row.values_ns[quantity]));
         Step {
@@ -111,16 +111,16 @@ impl Step {
     }
 }
 
-/// One activation as a page shows it.
+/// One activation as shown on a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExactRow {
     /// Its number on the task's grid.
     pub index: u64,
-    /// Its due time on the run's clock.
+    /// Its due time on the run's clock, in ns.
     pub due_ns: i64,
     /// Due times missed with it.
     pub missed: u32,
-    /// Latency, execution time, and period error where there is a predecessor.
+    /// Latency, execution time, and period error if there is a predecessor.
     pub values_ns: [Option<i64>; 3],
 }
 
@@ -137,28 +137,28 @@ impl Top {
             && (self.heap.len() < self.room || self.heap.peek().is_some_and(|Reverse(least)| score > least.0))
     }
 
-    /// Takes a block in, and gives the one that has to go.
+    /// Takes a block, and returns the one to drop for it.
     fn take(&mut self, score: i64, block: u64) -> Option<u64> {
         self.heap.push(Reverse((score, block)));
         if self.heap.len() > self.room { self.heap.pop().map(|Reverse((_, block))| block) } else { None }
     }
 }
 
-/// Gathers the series of one task.
+/// Collects the series of one task.
 #[derive(Debug, Clone)]
 pub struct SeriesBuilder {
     period_ns: i64,
     per_step: u64,
-    /// Every activation is kept exactly, and there are no steps.
+    /// True if every activation is kept exactly, without steps.
     complete: bool,
-    /// Steps come from slices, not from activations.
+    /// True if steps come from slices, not from activations.
     sliced: bool,
     in_step: u64,
     step: Step,
     steps: Vec<Step>,
     block: Vec<ExactRow>,
     blocks_seen: u64,
-    /// By what a block is judged: latest, earliest, longest execution, furthest from the period, most missed.
+    /// Scores of a block: latest, earliest, longest execution, largest period error, most missed.
     tops: [Top; 5],
     kept: BTreeMap<u64, (u32, Vec<ExactRow>)>,
     first_latencies_ns: Vec<i64>,
@@ -167,35 +167,35 @@ pub struct SeriesBuilder {
     previous: Option<(u64, u32, i64)>,
 }
 
-/// The scores by which the first block of a part may gain when its predecessor is known: that of the period error.
+/// The score that may rise for the first block of a part once its predecessor is known: that of the period error.
 const FURTHEST: usize = 3;
 
 /// The finished series of one task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Series {
-    /// Activations (of a run that kept only spikes: slices) that make a step.
+    /// Activations in a step (for a run that kept only spikes: slices).
     pub per_step: u64,
-    /// The steps in order of time; empty where `complete`.
+    /// The steps in order of time; empty if `complete`.
     pub steps: Vec<Step>,
     /// Activations kept exactly, in order of time.
     pub exact: Vec<ExactRow>,
-    /// Whether `exact` holds every activation.
+    /// True if `exact` has every activation.
     pub complete: bool,
-    /// Latencies of the first activations, up to the first that was missed or lost; empty where only spikes were kept.
+    /// Latencies of the first activations, up to the first missed or lost one; empty if only spikes were kept.
     pub first_latencies_ns: Vec<i64>,
 }
 
-/// How the series of a page share its room.
+/// Share of a series in the space of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {
-    /// Activations (of a run that kept only spikes: slices) of this series, roughly.
+    /// Expected activations of this series (for a run that kept only spikes: slices).
     pub expected: u64,
-    /// Of all series of the page.
+    /// Expected activations of all series of the page.
     pub total: u64,
 }
 
 impl SeriesBuilder {
-    /// For a task of this period whose activations all come.
+    /// Creates a builder for a task of this period that gets all activations.
     pub fn new(period_ns: i64, share: Share) -> Self {
         SeriesBuilder {
             complete: share.total <= COMPLETE,
@@ -204,7 +204,7 @@ impl SeriesBuilder {
         }
     }
 
-    /// For a task of a run that kept only spikes: its steps come from its slices.
+    /// Creates a builder for a task of a run that kept only spikes: its steps come from its slices.
     pub fn for_spikes(period_ns: i64, share: Share) -> Self {
         let mut per_step = 1;
         while share.total.div_ceil(per_step) > STEP_BUDGET {
@@ -234,7 +234,7 @@ impl SeriesBuilder {
         }
     }
 
-    /// The next activations of the task.
+    /// Takes the next activations of the task.
     pub fn push_all(&mut self, rows: &[Activation]) {
         for a in rows {
             let exact = self.exact(a);
@@ -247,7 +247,7 @@ impl SeriesBuilder {
         }
     }
 
-    /// Activations of a run that kept only spikes.
+    /// Takes activations of a run that kept only spikes.
     pub fn push_spikes(&mut self, rows: &[Activation]) {
         for a in rows {
             let exact = self.exact(a);
@@ -255,12 +255,12 @@ impl SeriesBuilder {
         }
     }
 
-    /// What the next activations were together (a slice of a run that kept only spikes).
+    /// Takes the summary of the next activations (a slice of a run that kept only spikes).
     pub fn push_step(&mut self, step: &Step) {
         self.push_part(step, 1);
     }
 
-    /// A part of a step, which is so much of it.
+    /// Takes a part of a step, which counts as `of_step` activations or slices of it.
     fn push_part(&mut self, part: &Step, of_step: u64) {
         self.step.merge(part);
         self.in_step += of_step;
@@ -278,7 +278,7 @@ impl SeriesBuilder {
         ExactRow { index: a.index, due_ns: a.due_ns, missed: a.missed, values_ns }
     }
 
-    /// That of the next activation; `None` if it does not follow the one before.
+    /// Returns the period error of the next activation; `None` if it does not directly follow the previous one.
     fn period_error_ns(&self, a: &Activation) -> Option<i64> {
         let follows = |(index, missed, _): &(u64, u32, i64)| {
             !a.flags.contains(Flags::AFTER_GAP) && a.index.wrapping_sub(*index) <= 1 + u64::from(*missed)
@@ -294,11 +294,11 @@ impl SeriesBuilder {
         }
     }
 
-    /// Takes the block into the steps, and keeps it if it holds one of the largest values so far.
+    /// Adds the block to the steps, and keeps it if it has one of the largest values so far.
     fn settle(&mut self) {
         let block = std::mem::take(&mut self.block);
         let mut whole = Step::default();
-        // Steps and blocks are powers of two: the one that is shorter divides the other.
+        // Steps and blocks are powers of two: the shorter one divides the other.
         for rows in block.chunks(BLOCK.min(self.per_step as usize)) {
             let part = Step::from_rows(rows);
             whole.merge(&part);
@@ -310,7 +310,7 @@ impl SeriesBuilder {
         self.judge(&whole);
     }
 
-    /// Keeps the block if it holds one of the largest values so far. `whole` is what it was like.
+    /// Keeps the block if it has one of the largest values so far; `whole` is its summary.
     fn judge(&mut self, whole: &Step) {
         let number = self.blocks_seen;
         self.blocks_seen += 1;
@@ -323,7 +323,7 @@ impl SeriesBuilder {
             period_error.score(|min, max| min.saturating_abs().max(max.saturating_abs())),
             missed.unwrap_or(i64::MIN),
         ];
-        // The first block stays: its first period is only known when the part before is.
+        // The first block stays: its first period is unknown until the previous part is added.
         let always = self.complete || number == 0;
         let is_wanted = |(top, score): (&Top, &i64)| *score != i64::MIN && top.wants(*score);
         if always || self.tops.iter().zip(&scores).any(is_wanted) {
@@ -333,8 +333,8 @@ impl SeriesBuilder {
         self.block.clear();
     }
 
-    /// Lets a kept block be one of the largest by a score; whichever has to go for it is forgotten if nothing else
-    /// keeps it.
+    /// Offers a kept block as one of the largest by a score. The block dropped for it is forgotten unless
+    /// another score keeps it.
     fn offer(&mut self, top: usize, score: i64, number: u64) {
         if self.complete || score == i64::MIN || !self.tops[top].wants(score) {
             return;
@@ -351,7 +351,7 @@ impl SeriesBuilder {
         }
     }
 
-    /// Takes what is not yet part of a step or block.
+    /// Adds the activations that are not yet part of a step or block.
     fn settle_rest(&mut self) {
         if !self.block.is_empty() {
             self.settle();
@@ -362,7 +362,7 @@ impl SeriesBuilder {
         }
     }
 
-    /// Adds the part of the trace that follows this one.
+    /// Adds the next part of the trace.
     pub fn merge(&mut self, mut next: SeriesBuilder) {
         self.settle_rest();
         next.settle_rest();
@@ -381,7 +381,7 @@ impl SeriesBuilder {
         let before = self.blocks_seen;
         self.blocks_seen += next.blocks_seen;
         self.steps.append(&mut next.steps);
-        // Each is held until it was offered for every score: what goes for one may be wanted for the next.
+        // Each is kept until it was offered for every score: one dropped by the first may be wanted by the next.
         for (number, (_, rows)) in next.kept {
             self.kept.insert(before + number, (1 + u32::from(self.complete), rows));
         }
@@ -396,7 +396,7 @@ impl SeriesBuilder {
         self.previous = next.previous.or(self.previous);
     }
 
-    /// Says how far its first period was off, which the part before had to tell.
+    /// Sets the error of its first period, which only the previous part determines.
     fn begin_with(&mut self, error_ns: i64) {
         let extent = Extent::from_values([Some(error_ns)].into_iter());
         if let Some(step) = self.steps.first_mut().filter(|_| !self.sliced) {
@@ -404,7 +404,7 @@ impl SeriesBuilder {
         }
         let Some(row) = self.kept.get_mut(&0).and_then(|(_, rows)| rows.first_mut()) else { return };
         row.values_ns[2] = Some(error_ns);
-        // The block stays, and is offered anew with what it is like now.
+        // The block stays, and is offered again with its new score.
         let mut score = error_ns.saturating_abs();
         let mut was_held = false;
         self.tops[FURTHEST].heap.retain(|Reverse((before, number))| {
@@ -419,7 +419,7 @@ impl SeriesBuilder {
         self.offer(FURTHEST, score, 0);
     }
 
-    /// What was gathered.
+    /// Returns the finished series.
     pub fn finish(mut self) -> Series {
         self.settle_rest();
         let exact = self.kept.into_values().flat_map(|(_, rows)| rows).collect();

@@ -1,4 +1,4 @@
-//! A trace in spans of equal length on the task's grid: what a long run was like over time, in bounded memory.
+//! A trace in spans of equal length on the task's grid: a long run over time, in bounded memory.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde::Serialize;
 
 use super::BlockSketch;
 
-/// What one span's latencies were like.
+/// Latencies of one span.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Span {
     /// Activations that ran.
     pub count: u64,
     /// Due times missed.
     pub missed: u64,
-    /// Sum of the latencies.
+    /// Sum of the latencies, in ns.
     pub sum_ns: i128,
-    /// Smallest latency.
+    /// Smallest latency, in ns.
     pub min_ns: i64,
-    /// Largest latency.
+    /// Largest latency, in ns.
     pub max_ns: i64,
 }
 
@@ -26,7 +26,7 @@ impl Span {
     pub(super) const EMPTY: Span =
         Span { count: 0, missed: 0, sum_ns: 0, min_ns: i64::MAX, max_ns: i64::MIN };
 
-    /// Mean latency.
+    /// Returns the mean latency in ns.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
@@ -40,24 +40,24 @@ impl Span {
     }
 }
 
-/// A trace in at most `limit` spans. The spans' length doubles as the run grows; their edges are multiples of it, so
-/// that any split of the trace gives the same spans.
+/// A trace in at most `limit` spans. The spans' length doubles as the run grows; their edges are multiples of
+/// it, so that any split of the trace gives the same spans.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spans {
     limit: usize,
     shift: u32,
     spans: BTreeMap<u64, Span>,
-    /// The span that is being filled, kept out of the map for speed.
+    /// The span being filled, kept out of the map for speed.
     current: (u64, Span),
 }
 
 impl Spans {
-    /// Nothing seen yet.
+    /// Creates an empty collection.
     pub fn new(limit: usize) -> Self {
         Spans { limit: limit.max(2), shift: 0, spans: BTreeMap::new(), current: (0, Span::EMPTY) }
     }
 
-    /// Sees the next activation: its place on the grid, its latency, and the due times missed after it.
+    /// Takes the next activation: its position on the grid, its latency, and the due times missed after it.
     #[inline]
     pub fn push(&mut self, index: u64, latency_ns: i64, missed: u32) {
         let number = index >> self.shift;
@@ -72,7 +72,7 @@ impl Spans {
         span.max_ns = span.max_ns.max(latency_ns);
     }
 
-    /// Sees the next few activations, as [`Spans::push`] for each.
+    /// Takes the next few activations, as [`Spans::push`] for each.
     pub fn push_few(&mut self, few: &[Activation], glance: &BlockSketch) {
         if [few.first(), few.last()].iter().flatten().all(|a| a.index >> self.shift == self.current.0) {
             self.current.1.merge(&glance.span);
@@ -81,7 +81,7 @@ impl Spans {
         }
     }
 
-    /// Sees a stretch of which only this is known, from this place on the grid on.
+    /// Takes a stretch that is known by this summary only, from a position on the grid on.
     pub fn push_span(&mut self, index: u64, span: &Span) {
         self.begin(index);
         self.current.1.merge(span);
@@ -101,7 +101,7 @@ impl Spans {
         }
     }
 
-    /// Doubles the spans' length until what lies between the first and the last fits the limit.
+    /// Doubles the spans' length until the range from the first to the last fits the limit.
     fn shrink(&mut self) {
         while let (Some((first, _)), Some((last, _))) =
             (self.spans.first_key_value(), self.spans.last_key_value())
@@ -122,7 +122,7 @@ impl Spans {
         (self.spans, self.shift) = (longer, shift);
     }
 
-    /// Sees what another part of the trace has seen.
+    /// Adds the spans of another part of the trace.
     pub fn merge(&mut self, other: &Spans) {
         let mut other = other.clone();
         other.store();
@@ -137,7 +137,7 @@ impl Spans {
         self.current = (u64::MAX, Span::EMPTY);
     }
 
-    /// The spans' length in due times, and all of them from the first to the last; `None` where nothing ran.
+    /// Returns the spans' length in due times, and all of them from the first to the last; `None` where nothing ran.
     pub fn all(&self) -> (u64, Vec<Option<Span>>) {
         let mut whole = self.clone();
         whole.store();
@@ -150,15 +150,15 @@ impl Spans {
         (1 << whole.shift, (first..=last).map(|number| whole.spans.get(&number).copied()).collect())
     }
 
-    /// The spans joined to at least `wanted` and less than twice as many (fewer if there are not that many), without the
-    /// empty and the partly filled ones at the ends: series for tests that need equal lengths.
+    /// Returns the spans joined to at least `wanted` and less than twice as many (fewer if there are not that many),
+    /// without the empty ones and the partly filled ones at the ends: series for tests that need equal lengths.
     pub fn joined(&self, wanted: usize) -> Vec<Span> {
         let (length, all) = self.all();
         self.stretches(length * (all.len() / wanted.max(1)).max(1) as u64)
     }
 
-    /// The spans joined to stretches of so many due times, a multiple of the spans' length, without the empty and the
-    /// partly filled ones.
+    /// Returns the spans joined to stretches of `due_times` due times, a multiple of the spans' length,
+    /// without the empty and the partly filled ones.
     pub fn stretches(&self, due_times: u64) -> Vec<Span> {
         let (length, all) = self.all();
         let joint = (due_times / length).max(1);

@@ -1,4 +1,4 @@
-//! Everything that is gathered of one task in one pass.
+//! Everything gathered about one task in one pass.
 
 use jitterlab_model::{Activation, Gap, TimingStats};
 
@@ -7,17 +7,17 @@ use crate::long_memory;
 use crate::misses::{MissCounter, Misses};
 use crate::predict::{TAIL_SIZE, Tail};
 
-/// How many of the largest latencies are kept with their places.
+/// Number of the largest latencies kept with their positions.
 pub const PEAKS: usize = 4_096;
-/// Spans of a run at most.
+/// Most spans of a run.
 pub(crate) const SPANS: usize = 4_096;
 const PARTS: usize = 512;
 
-/// What one pass over a task's trace gathers, in about 10 MB however long the trace is. Parts of the trace may be scanned
-/// apart and merged in order of time.
+/// Result of one pass over a task's trace, in about 10 MB however long the trace is. Parts of the trace may
+/// be scanned separately and merged in order of time.
 #[derive(Debug, Clone)]
 pub struct TaskScan {
-    /// The standing figures.
+    /// Counts and histograms.
     pub timing: TimingStats,
     misses: MissCounter,
     misses_untold: bool,
@@ -25,22 +25,22 @@ pub struct TaskScan {
     pub peaks: Peaks,
     /// The latency over time.
     pub spans: Spans,
-    /// Whole stretches.
+    /// Complete stretches.
     pub windows: Windows,
-    /// Whether the next run would be the same again, as in virtual time: then it need not be foreseen from this one.
+    /// True if another run would be identical, as in virtual time: no prediction is needed then.
     pub repeats_itself: bool,
-    /// How often the task moved from one processor to another.
+    /// Number of migrations of the task from one processor to another.
     pub migrations: u64,
     /// Histograms over time.
     parts: PartHistograms,
-    /// Whether every activation was seen.
+    /// True if every activation was seen.
     complete: bool,
     places: Option<(u64, u64)>,
     cpus: Option<(u16, u16)>,
 }
 
 impl TaskScan {
-    /// Nothing seen yet of a task of this period, in a run of about `expected` due times.
+    /// Creates an empty scan for a task of this period, in a run of about `expected` due times.
     pub fn new(period_ns: i64, expected: u64) -> Self {
         TaskScan {
             timing: TimingStats::new(period_ns),
@@ -58,7 +58,7 @@ impl TaskScan {
         }
     }
 
-    /// Sees the next activations of the task.
+    /// Takes the next activations of the task.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
         let mut rest = activations;
@@ -82,11 +82,11 @@ impl TaskScan {
         self.cpus = Some((self.cpus.map_or(first.cpu, |c| c.0), last.cpu));
     }
 
-    /// Sees a stretch of the run of which only the standing figures are known, from this place on the grid on.
+    /// Takes a stretch of the run that is known by its counts only, from a position on the grid on.
     pub fn push_figures(&mut self, index: u64, figures: &TimingStats) {
         let latency = figures.latency.moments();
         if latency.count == 0 {
-            // Nothing ran: no stretch, but perhaps due times missed.
+            // Nothing ran: there is no stretch, but due times may have been missed.
             self.timing.merge(figures);
             self.complete = false;
             return;
@@ -106,8 +106,8 @@ impl TaskScan {
         self.see_places(index, index.saturating_add(due_times - 1));
     }
 
-    /// Sees the activations that were kept beside the figures: of these, the ones with a latency of `above_ns` or more are
-    /// all there are.
+    /// Takes the activations kept in addition to the counts: all activations with a latency of at least
+    /// `above_ns` are among them.
     pub fn push_spikes(&mut self, activations: &[Activation], above_ns: i64) {
         let spikes = activations.iter().filter(|a| a.latency_ns() >= above_ns);
         spikes.for_each(|a| self.peaks.push(a.index, a.latency_ns()));
@@ -118,7 +118,7 @@ impl TaskScan {
         self.places = Some((first, last.max(first)));
     }
 
-    /// Adds the part of the trace that follows this one.
+    /// Adds the next part of the trace.
     pub fn merge(&mut self, next: &TaskScan) {
         let Some((first, last)) = next.places else { return };
         let mut parts = next.parts.clone();
@@ -143,53 +143,53 @@ impl TaskScan {
         self.see_places(first, last);
     }
 
-    /// Missed due times by their order; `None` where not every activation was seen, or the source does not tell which were
-    /// missed.
+    /// Returns the missed due times in their order; `None` if not every activation was seen, or if the source
+    /// does not have the missed ones.
     pub fn misses(&self) -> Option<Misses> {
         (self.complete && !self.misses_untold).then(|| self.misses.figures())
     }
 
-    /// Leaves out what the source does not tell, once all is seen.
+    /// Drops the figures that the source does not have, once everything is read.
     pub fn forget(&mut self, unknown: &[Gap]) {
         self.timing.forget(unknown);
         self.misses_untold |= unknown.contains(&Gap::Missed);
     }
 
-    /// Whether every activation was seen. If not, nothing is known of the order of latencies within a part, and of misses
-    /// only their number.
+    /// Returns true if every activation was seen. Otherwise the order of latencies within a part is unknown,
+    /// and only the number of misses is known.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
 
-    /// The length of the run's equal parts in due times, and what they hold, with their numbers in order of time.
+    /// Returns the length of the run's equal parts in due times, and the parts with their numbers in order of time.
     pub fn parts(&self) -> (u64, Vec<(u64, Part)>) {
         self.parts.parts(&self.timing)
     }
 
-    /// The same, of the parts that are at least 90 % full.
+    /// Returns the same for the parts that are at least 90 % full.
     pub fn full_parts(&self) -> (u64, Vec<(u64, Part)>) {
         let (length, mut parts) = self.parts();
         parts.retain(|(_, part)| (part.count + part.missed) * 10 >= length * 9);
         (length, parts)
     }
 
-    /// The grid of the latencies, as far as the windows tell.
+    /// Returns the grid of the latencies, as far as the windows show it.
     pub fn ticks(&self) -> Ticks {
         Ticks::from_values(self.windows.latencies_ns())
     }
 
-    /// The first and the last due time of the trace, as numbers on the task's grid.
+    /// Returns the first and the last due time of the trace, as numbers on the task's grid.
     pub fn places(&self) -> Option<(u64, u64)> {
         self.places
     }
 
-    /// Whether latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]), so that the next run may differ by more
-    /// than this one shows.
+    /// True if latencies have long memory or heavy-tailed regimes ([`crate::long_memory`]), so that the next
+    /// run may differ by more than this one shows.
     pub fn has_long_memory(&self) -> bool {
         !self.repeats_itself && long_memory::is_shown(&self.spans, &self.peaks, self.timing.executed())
     }
 
-    /// What prediction needs; `None` if nothing ran.
+    /// Returns the input of a prediction; `None` if nothing ran.
     pub fn tail(&self) -> Option<Tail> {
         let (first, last) = self.places?;
         let mut peaks = self.peaks.largest();

@@ -1,17 +1,17 @@
-//! The grid of a run's time stamps: some clocks count microseconds.
+//! Grid of a run's time stamps: some clocks count microseconds.
 
 use jitterlab_model::histogram::Bin;
 
-/// The values that a run's latencies can have: multiples of a step, from some offset on.
+/// Possible values of a run's latencies: multiples of a step, from an offset on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ticks {
-    /// The step; 1 ns where no coarser one shows.
+    /// The step; 1 ns if no coarser one is visible.
     pub step_ns: i64,
     offset_ns: i64,
 }
 
 impl Ticks {
-    /// Those of values in whole nanoseconds: the greatest common divisor of their differences.
+    /// Finds the grid of values in whole nanoseconds: the greatest common divisor of their differences.
     pub fn from_values(values_ns: impl IntoIterator<Item = i64>) -> Self {
         let mut values = values_ns.into_iter();
         let offset_ns = values.next().unwrap_or(0);
@@ -25,7 +25,7 @@ impl Ticks {
         Ticks { step_ns: i64::try_from(step.max(1)).unwrap_or(1), offset_ns }
     }
 
-    /// The only value that a bin narrower than a step can hold; `None` for wider bins.
+    /// Returns the only value that a bin narrower than a step can have; `None` for wider bins.
     pub fn within(&self, bin: &Bin) -> Option<f64> {
         if self.step_ns <= bin.high_ns.saturating_sub(bin.low_ns) {
             return None;

@@ -1,5 +1,5 @@
-//! Whole stretches of a trace, activation by activation, spread evenly over it: what spectra and autocorrelations are
-//! computed from.
+//! Complete stretches of a trace, activation by activation, spread evenly over it: input of spectra and
+//! autocorrelations.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use jitterlab_model::Activation;
 
 /// Due times in a window.
 pub const WINDOW: u64 = 4_096;
-/// The most windows that are kept.
+/// The most windows kept.
 const MOST: u64 = 64;
 
-/// Latencies of up to 64 windows of 4096 due times; all of a run of up to 262 144. Missed due times are `NaN`.
+/// Latencies of up to 64 windows of 4096 due times; all of them for a run of up to 262 144. Missed due times are `NaN`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Windows {
-    /// One window in so many is kept.
+    /// One window in every `every` is kept.
     every: u64,
     windows: BTreeMap<u64, Window>,
 }
 
-/// The latencies of one window, each with its place: memory follows the activations, not the due times.
+/// Latencies of one window, each with its position: memory depends on the activations, not on the due times.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Window {
     places: Vec<u16>,
@@ -26,7 +26,7 @@ struct Window {
 }
 
 impl Window {
-    /// A value for each due time.
+    /// Returns a value for each due time.
     fn spread(&self) -> Vec<f64> {
         let mut all = vec![f64::NAN; WINDOW as usize];
         for (place, latency_ns) in self.places.iter().zip(&self.latencies_ns) {
@@ -39,12 +39,12 @@ impl Window {
 }
 
 impl Windows {
-    /// Nothing seen yet of a run of `expected` due times.
+    /// Creates an empty collection for a run of `expected` due times.
     pub fn new(expected: u64) -> Self {
         Windows { every: expected.div_ceil(WINDOW * MOST).max(1), windows: BTreeMap::new() }
     }
 
-    /// Sees the next activations.
+    /// Takes the next activations.
     pub fn push_all(&mut self, activations: &[Activation]) {
         let (Some(first), Some(last)) = (activations.first(), activations.last()) else { return };
         let next_kept = (first.index / WINDOW).next_multiple_of(self.every);
@@ -58,7 +58,7 @@ impl Windows {
         if !number.is_multiple_of(self.every) {
             return;
         }
-        // A run longer than expected leaves out every other window of those kept.
+        // A run longer than expected drops every other window of those kept.
         while !self.windows.contains_key(&number) && self.windows.len() as u64 >= 2 * MOST {
             self.every *= 2;
             let every = self.every;
@@ -71,7 +71,7 @@ impl Windows {
         }
     }
 
-    /// Sees what another part of the trace has seen.
+    /// Adds the windows of another part of the trace.
     pub fn merge(&mut self, other: &Windows) {
         let every = self.every.max(other.every);
         self.every = every;
@@ -83,22 +83,22 @@ impl Windows {
         }
     }
 
-    /// Every latency that is kept.
+    /// Returns every kept latency.
     pub fn latencies_ns(&self) -> impl Iterator<Item = i64> {
         self.windows.values().flat_map(|window| &window.latencies_ns).map(|v| *v as i64)
     }
 
-    /// Whether they hold the whole run.
+    /// True if they have the whole run.
     pub fn are_whole(&self) -> bool {
         self.every == 1
     }
 
-    /// The stretches in order of time, those that touch joined into one, with the empty ends cut off.
+    /// Returns the stretches in order of time, adjacent ones joined, without empty ends.
     pub fn pieces(&self) -> Vec<Vec<f64>> {
         self.stretches().into_iter().map(|(_, values)| values).collect()
     }
 
-    /// The same, each with the place of its first value on the grid.
+    /// Returns the same, each with the position of its first value on the grid.
     pub fn stretches(&self) -> Vec<(u64, Vec<f64>)> {
         let mut pieces: Vec<(u64, Vec<f64>)> = Vec::new();
         let mut next = None;

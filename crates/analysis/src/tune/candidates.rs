@@ -1,4 +1,4 @@
-//! Which knobs are worth the time: remedies of what made the task late, and the usual first steps.
+//! Candidate knobs for tuning: remedies of the causes of late starts, and the usual first steps.
 
 use std::cmp::Ordering;
 
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::causes::TaskWhy;
 
-/// A cause that took less of what delayed the latest starts than this is no reason to try anything.
+/// Smallest share of the latest starts' delay for which a cause is a reason to try a knob.
 const LEAST: f64 = 0.01;
 
-/// Knobs that are tried whatever the causes are: whoever sets up such a machine begins with them.
+/// Knobs tried whatever the causes are: the usual first steps in setting up such a machine.
 pub const USUAL: [Knob; 5] =
     [Knob::OtherThreads, Knob::Interrupts, Knob::Policy, Knob::GroupLimits, Knob::IdleLatency];
 
 /// Causes that a knob remedies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Remedied {
-    /// The largest of the causes that it bears on, its own before others.
+    /// The largest of the causes that it affects, those it remedies first.
     pub cause: Cause,
-    /// How much of what delayed the latest starts all of them took, 0 to 1.
+    /// Share of the latest starts' delay by all of them, 0 to 1.
     pub share: f64,
-    /// Whether the knob ends such causes, rather than may shorten them.
+    /// True if the knob ends such causes; false if it only may shorten them.
     pub own: bool,
 }
 
-/// How a knob bears on a cause.
+/// Effect of a knob on a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Bearing {
-    /// It may shorten what the cause takes.
+    /// It may shorten the delay by the cause.
     May,
     /// It is the remedy of that cause.
     Own,
 }
 
-/// Causes of a task's lateness that a knob remedies; `None` where it remedies nothing of it.
+/// Returns the causes of a task's lateness that a knob affects; `None` if there are none.
 #[must_use]
 pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<Remedied> {
     let of = |bearing: Bearing| {
@@ -48,8 +48,8 @@ pub fn remedies(knob: Knob, why: &TaskWhy) -> Option<Remedied> {
     of(Bearing::Own).or_else(|| of(Bearing::May))
 }
 
-/// Order of knobs for a task that was late for these causes: remedies of the largest ones first, then what may shorten them, then
-/// usual first steps; of equals, what helps most often.
+/// Compares knobs for a task with these causes: remedies of the largest causes first, then knobs that may
+/// shorten them, then usual first steps; of equals, the one that helps most often.
 #[must_use]
 pub fn in_order(a: (Knob, Option<&Remedied>), b: (Knob, Option<&Remedied>)) -> Ordering {
     let weight = |of: Option<&Remedied>| of.map_or((false, 0.0), |of| (of.own, of.share));
@@ -58,15 +58,15 @@ pub fn in_order(a: (Knob, Option<&Remedied>), b: (Knob, Option<&Remedied>)) -> O
     own_b.cmp(&own_a).then(share_b.total_cmp(&share_a)).then(place(a.0).cmp(&place(b.0)))
 }
 
-/// Whether a thread of the kernel with one of these names is the cause.
+/// True if a kernel thread with one of these names is the cause.
 fn is_by(cause: &Cause, names: &[&str]) -> bool {
     cause.who.as_deref().is_some_and(|who| names.iter().any(|name| who.starts_with(name)))
 }
 
-/// How a knob bears on a cause, if it does.
+/// Returns the effect of a knob on a cause, if it has one.
 fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
     let class = cause.class;
-    // What held the timer interrupt may be a program, an interrupt or the kernel's own work.
+    // A program, an interrupt or the kernel's own work may have held off the timer interrupt.
     let open = matches!(class, Class::LateInterrupt | Class::InterruptsOff);
     let threads = matches!(class, Class::Preempted | Class::Shared | Class::NotPreemptible);
     let speed = matches!(class, Class::Usual | Class::OwnWork | Class::SlowReturn | Class::TimerInterrupt);
@@ -83,7 +83,7 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
         Knob::Interrupts => {
             (class == Class::Interrupt, open || matches!(class, Class::Vector | Class::Softirq))
         }
-        // What shares the core takes its share of everything, and is seen in how long everything takes.
+        // Another thread on the core slows everything, and is visible only in how long everything takes.
         Knob::SmtSibling => (false, open || speed),
         Knob::Priority | Knob::KernelThreads => (class == Class::Preempted, class == Class::Shared),
         Knob::NetworkThreads => (class == Class::Softirq, false),
@@ -93,10 +93,10 @@ fn bears(knob: Knob, cause: &Cause) -> Option<Bearing> {
         Knob::GroupLimits => (limited, false),
         Knob::RealTimeThrottling => (class == Class::Throttled, false),
         Knob::IdleLatency | Knob::IdleStates => (class == Class::Idle, false),
-        // The frequency is seen nowhere but in how long everything takes that the kernel and the task do themselves.
+        // The frequency is visible only in how long the kernel and the task take themselves.
         Knob::Governor | Knob::FrequencyFloor | Knob::Turbo => (false, speed),
         Knob::Preemption => (class == Class::NotPreemptible, class == Class::InterruptsOff),
-        // It hides whatever comes every time.
+        // It hides delays that recur every time.
         Knob::WakeEarly => (false, speed || class == Class::Idle),
         Knob::WakeUp => (false, speed || class == Class::OtherTimer),
         Knob::TimerMigration => (class == Class::OtherTimer, open || class == Class::Softirq),

@@ -1,29 +1,30 @@
-//! What each setting does to a figure beside a base, and how sure that is.
+//! Effect of each setting on a figure against a base, with its confidence interval.
 
 use super::LEVEL;
 use crate::long_run::student;
 
-/// Figures of the blocks of one stage: those of its base, and those of each setting tried on it.
+/// Figures of the blocks of one stage: of its base, and of each setting tried on it.
 #[derive(Debug, Clone)]
 pub(super) struct Arms {
     /// The figure in each block of the base.
     pub base: Vec<f64>,
-    /// The same with each setting; empty where it was not tried.
+    /// The figure in each block of each setting; empty if it was not tried.
     pub tried: Vec<Vec<f64>>,
 }
 
-/// Difference of each setting from the base: pooled t.
+/// Difference of each setting from the base, by a pooled t test.
 #[derive(Debug, Clone)]
 pub(super) struct Fit {
-    /// Of each setting: the mean with it less the mean of the base, and its standard error; `None` for what was not tried.
+    /// Difference of each setting's mean from that of the base, and its standard error; `None` for one that
+    /// was not tried.
     pub effects: Vec<Option<(f64, f64)>>,
     /// Degrees of freedom.
     pub degrees: usize,
-    /// Standard deviation from block to block of the same settings.
+    /// Standard deviation between blocks of the same settings.
     pub scatter: f64,
-    /// Of each setting whose blocks all are on one side of all those of the base: the smallest and the largest difference.
+    /// Smallest and largest difference of each setting whose blocks all lie on one side of all those of the base.
     apart: Vec<Option<[f64; 2]>>,
-    /// Chance that blocks which do not differ come apart like this.
+    /// Chance that blocks without a difference are separated like this.
     apart_by_chance: f64,
 }
 
@@ -34,17 +35,18 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Sum of squares around the mean.
+/// Returns the sum of squares around the mean.
 fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 impl Fit {
-    /// From all blocks of a stage. `resolution` is the width within which values are not told apart. `None` where too little
-    /// was measured. A setting whose own blocks scatter more than all do together is judged by its own.
+    /// Fits all blocks of a stage. `resolution` is the width within which values cannot be distinguished.
+    /// `None` if too little was measured. A setting whose own blocks scatter more than all do together is
+    /// judged by its own scatter.
     pub(super) fn new(arms: &Arms, resolution: f64) -> Option<Fit> {
-        // Sheppard: what is told only to a width has at least the variance of a value anywhere in it.
+        // Sheppard: a value known only to a width has at least the variance of a uniform value in it.
         let least = resolution * resolution / 12.0;
         let all = || arms.tried.iter().chain([&arms.base]).filter(|values| values.len() > 1);
         let degrees: usize = all().map(|values| values.len() - 1).sum();
@@ -67,9 +69,10 @@ impl Fit {
         Some(Fit { effects, degrees: degrees_left, scatter: pooled.sqrt(), apart, apart_by_chance })
     }
 
-    /// The interval of a setting's effect that misses with this share of the level: pooled t or, where that cannot tell it from
-    /// none and all its blocks are on one side of all those of the base by more than chance, the differences of these. A cause
-    /// that is gone leaves misses of any number between none and some, whose logarithms no variance describes.
+    /// Returns the interval of a setting's effect that is wrong with this share of the level, by the pooled t
+    /// test. If that includes no effect, and all blocks lie on one side of all those of the base by more than
+    /// chance, it is the range of their differences. A cause that has ended leaves a varying number of
+    /// misses, possibly none, whose logarithms no variance describes.
     pub(super) fn interval(&self, at: usize, share: usize) -> Option<[f64; 2]> {
         let (effect, error) = self.effects[at]?;
         let reach = student(LEVEL / share as f64, self.degrees) * error;
@@ -80,7 +83,7 @@ impl Fit {
     }
 }
 
-/// Smallest and largest difference of values to those of a base, where all are on one side.
+/// Returns the smallest and largest difference of values to those of a base, if all are on one side.
 fn apart(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
     let ends = |of: &[f64]| {
         of.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
@@ -91,12 +94,12 @@ fn apart(values: &[f64], base: &[f64]) -> Option<[f64; 2]> {
     (values.len() == base.len() && (high < least || low > most)).then_some([low - most, high - least])
 }
 
-/// Number of ways to order as many values of two kinds.
+/// Returns the number of ways to order `each` values of each of two kinds.
 fn orders(each: usize) -> f64 {
     (1..=each).map(|n| (each + n) as f64 / n as f64).product()
 }
 
-/// Degrees of freedom that are left where some settings scatter more than others: Satterthwaite's.
+/// Returns the remaining degrees of freedom if some settings scatter more than others (Satterthwaite).
 fn even(squares: &[f64], degrees: usize) -> usize {
     let (sum, of_squares) = squares.iter().fold((0.0, 0.0), |(sum, of), s| (sum + s, of + s * s));
     if of_squares <= 0.0 {

@@ -1,30 +1,30 @@
-//! Settings tried one at a time on the same base: what to measure next, and what is decided so far.
+//! Settings tried one at a time on the same base: the next measurements, and the decisions so far.
 //!
-//! A stage compares every open setting with one base, which is the start at first. What helps joins the base of the next
-//! stage, the remedy of the main cause before others that do as well: settings that remedy the same cause mask one another,
-//! and what a kept one hid shows beside it.
+//! A stage compares every open setting with one base, which is the start at first. A helpful setting joins
+//! the base of the next stage, the remedy of the main cause before others with the same effect. Settings that
+//! remedy the same cause mask one another; the next stage shows the effects that a kept one hid.
 
 use super::effects::{Arms, Fit};
 use super::{BlockFigures, Effect, Figure, Judgement, LOOKS};
 use crate::random::Random;
 
-/// A change of the figure that decides by less than this share does not matter.
+/// Smallest relative change of the deciding figure that matters.
 pub const MATTERS: f64 = 0.05;
-/// Percentiles are told no finer: the width of a histogram's bin.
+/// Resolution of percentiles: the relative width of a histogram's bin.
 pub(super) const RESOLUTION: f64 = 0.008;
-/// Blocks of each setting without which nothing is judged.
+/// Fewest blocks of each setting for a judgement.
 pub const FEWEST_ROUNDS: usize = 3;
 
 /// A block of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Whether each setting is on in it.
+    /// For each setting, true if it is on in this block.
     pub on: Vec<bool>,
     /// The setting that it tries; `None` for a block of the base.
     pub tries: Option<usize>,
 }
 
-/// One block of the base, then one of each setting that is tried on it.
+/// One block of the base, then one of each setting tried on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Round {
     /// The blocks, in the order in which they are measured.
@@ -38,12 +38,12 @@ struct Rounds {
     planned: usize,
     rounds: Vec<(Round, Vec<BlockFigures>)>,
     looked: usize,
-    /// Whether it led to the next one.
+    /// True if it has led to the next one.
     over: bool,
 }
 
 impl Rounds {
-    /// After how many rounds it is looked at.
+    /// Returns the numbers of rounds after which it is judged.
     fn looks(&self) -> [usize; LOOKS] {
         let end = self.planned;
         let least = |rounds: usize| rounds.max(FEWEST_ROUNDS).min(end);
@@ -61,7 +61,8 @@ impl Rounds {
         arms
     }
 
-    /// `None` where too little was measured, and of misses that never came: those have no spread to be held against.
+    /// Fits the blocks of a stage. `None` if too little was measured, or if nothing was ever missed: such
+    /// misses have no spread to compare with.
     fn fit(&self, settings: usize, figure: Figure) -> Option<Fit> {
         let mut blocks = self.rounds.iter().flat_map(|(_, blocks)| blocks);
         if figure == Figure::Missed && blocks.all(|block| block.missed == 0) {
@@ -71,21 +72,21 @@ impl Rounds {
     }
 }
 
-/// What is known of a setting.
+/// Result of a setting so far.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SettingFound {
-    /// What is decided; `None` while it is open.
+    /// The decision; `None` while it is open.
     decided: Option<Judgement>,
-    /// Whether it helped beside an earlier base, which another one joined in its place.
+    /// True if it helped on an earlier base, and another setting joined that base instead.
     helped: bool,
-    /// Its effects beside the base it was compared with last, or at the look that decided it.
+    /// Its effects against the base it was last compared with, or at the look that decided it.
     pub effects: Vec<Effect>,
     /// The settings of that base.
     pub beside: Vec<usize>,
 }
 
 impl SettingFound {
-    /// What the experiment says of it.
+    /// Returns the judgement of the experiment on it.
     #[must_use]
     pub fn judgement(&self) -> Judgement {
         match self.decided {
@@ -95,7 +96,7 @@ impl SettingFound {
     }
 }
 
-/// Rounds of blocks over settings, looked at several times.
+/// Rounds of blocks over settings, judged at several looks.
 #[derive(Debug, Clone)]
 pub struct Experiment {
     random: Random,
@@ -107,7 +108,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Over so many settings in so many blocks at most, the remedy of the main cause first, judged by this figure.
+    /// Creates an experiment over `settings` settings in at most `blocks` blocks, the remedy of the main
+    /// cause first, judged by this figure.
     #[must_use]
     pub fn new(settings: usize, blocks: usize, figure: Figure, seed: u64) -> Self {
         Experiment {
@@ -119,7 +121,7 @@ impl Experiment {
         }
     }
 
-    /// The blocks to measure next; `None` at the end, or when everything is decided.
+    /// Returns the blocks to measure next; `None` at the end, or when everything is decided.
     pub fn next_round(&mut self) -> Option<Round> {
         let goes_on = |stage: &Rounds| !stage.over && stage.rounds.len() < stage.planned;
         let mut open: Vec<usize> =
@@ -134,7 +136,7 @@ impl Experiment {
             }
             Some(stage) if !stage.over => return None,
             _ => {
-                // The first ones bear on most of the lateness: where not all can be judged, these are.
+                // The first ones affect most of the lateness: if not all can be judged, these are.
                 open.truncate((self.left / FEWEST_ROUNDS).saturating_sub(1));
                 if open.is_empty() {
                     return None;
@@ -157,7 +159,7 @@ impl Experiment {
         Some(Round { rows: [None].into_iter().chain(open.into_iter().map(Some)).map(row).collect() })
     }
 
-    /// What the blocks of a round were like, in its order. Looks at what is decided when it is time.
+    /// Takes the figures of a round's blocks, in its order. Judges the settings if a look is due.
     pub fn add(&mut self, round: Round, figures: Vec<BlockFigures>) {
         let Some(stage) = self.stages.last_mut() else { return };
         self.left = self.left.saturating_sub(round.rows.len());
@@ -167,26 +169,27 @@ impl Experiment {
         }
     }
 
-    /// It ends before all blocks: the last look is now, unless there was one.
+    /// Ends the experiment before all blocks: the last look is now, unless it has taken place.
     pub fn conclude(&mut self) {
         if self.stages.last().is_some_and(|stage| stage.looked < stage.rounds.len()) {
             self.look();
         }
     }
 
-    /// Rounds measured so far.
+    /// Returns the number of rounds measured so far.
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.stages.iter().map(|stage| stage.rounds.len()).sum()
     }
 
-    /// Standard deviation of the logarithm of the figure that decides, from block to block; `None` before enough blocks.
+    /// Returns the standard deviation between blocks of the logarithm of the deciding figure; `None` before
+    /// enough blocks.
     #[must_use]
     pub fn scatter(&self) -> Option<f64> {
         self.stages.iter().find_map(|stage| Some(stage.fit(self.settings.len(), self.figure)?.scatter))
     }
 
-    /// The blocks in which any setting was on, or those of the start.
+    /// Returns the blocks with any setting on, or those of the start.
     #[must_use]
     pub fn blocks(&self, set: bool) -> Vec<&BlockFigures> {
         let rounds = self.stages.iter().flat_map(|stage| &stage.rounds);
@@ -194,14 +197,14 @@ impl Experiment {
         rows.filter(|(row, _)| row.on.contains(&true) == set).map(|(_, figures)| figures).collect()
     }
 
-    /// What is known of each setting.
+    /// Returns the result of each setting so far.
     #[must_use]
     pub fn found(&self) -> &[SettingFound] {
         &self.settings
     }
 
-    /// Holm's step-down over the settings that are open (Scandinavian Journal of Statistics 6, 1979), at this look's share of
-    /// the level: the first setting that does nothing is taken for one that does something with at most that chance.
+    /// Applies Holm's step-down to the open settings (Scandinavian Journal of Statistics 6, 1979) at this look's
+    /// share of the level. That share bounds the chance of calling any setting without an effect effective.
     fn look(&mut self) {
         let figure = self.figure;
         let count = self.settings.len();
@@ -222,14 +225,14 @@ impl Experiment {
         for (at, effect, _) in open {
             let Some(interval) = fit.interval(at, LOOKS * left) else { continue };
             let found = effect_between(figure, effect, interval);
-            // What is not decided keeps the level for those behind it.
+            // An undecided setting keeps the level for those behind it.
             left -= usize::from(found.real && left > 1);
             let of = |other: Figure| {
                 let fit = fit_of(other).filter(|_| other != figure)?;
                 Some(effect_between(other, fit.effects[at]?.0, fit.interval(at, 1)?))
             };
             let others: Vec<Effect> = Figure::ALL.into_iter().filter_map(of).collect();
-            // Harm needs less evidence than help: what may make another figure worse is not kept.
+            // Harm needs less evidence than help: a setting that may make another figure worse is not kept.
             let worse = others.iter().any(|effect| effect.real && effect.change > 1.0);
             let setting = &mut self.settings[at];
             setting.decided = match found {
@@ -250,7 +253,7 @@ impl Experiment {
         self.keep_best(&helping);
     }
 
-    /// The first one of those that help joins the base, unless another one helps by more than its interval reaches.
+    /// Adds the first helpful setting to the base, unless another one helps by more than its interval allows.
     fn keep_best(&mut self, helping: &[usize]) {
         let effect = |at: &usize| self.settings[*at].effects[0];
         let Some(best) = helping.iter().map(|at| effect(at).change).min_by(f64::total_cmp) else { return };
@@ -272,7 +275,7 @@ impl Experiment {
     }
 }
 
-/// An effect with its interval, as it is told.
+/// Describes an effect with its interval.
 pub(super) fn effect_between(figure: Figure, effect: f64, [low, high]: [f64; 2]) -> Effect {
     let real = low > 0.0 || high < 0.0;
     Effect { figure, change: effect.exp(), interval: [low.exp(), high.exp()], real }

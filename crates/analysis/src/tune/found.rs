@@ -1,4 +1,4 @@
-//! What an experiment over knobs found.
+//! Results of an experiment over knobs.
 
 use jitterlab_model::{CpuSet, Fitness, Knob, Warning, Watched};
 use serde::{Deserialize, Serialize};
@@ -7,27 +7,28 @@ use super::{Effect, Experiment, Figure, Judgement, Remedied, TunePlan};
 use crate::causes::TaskWhy;
 use crate::verdict::PurposeVerdict;
 
-/// Latencies below this are not told apart: about what reading the clock takes.
+/// Smallest latency compared, in ns: below it, latencies are about the time to read the clock.
 const FLOOR_NS: f64 = 100.0;
 
-/// What one block was like.
+/// Figures of one block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BlockFigures {
-    /// The percentile that decides, of the latency of each due time.
+    /// The deciding percentile of the latency of each due time, in ns.
     pub tail_ns: i64,
-    /// The largest latency.
+    /// The largest latency, in ns.
     pub max_ns: i64,
     /// Due times that passed unserved.
     pub missed: u64,
     /// Due times.
     pub due: u64,
-    /// What it says of the purpose, if one was asked for.
+    /// Verdict on the purpose, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<PurposeVerdict>,
 }
 
 impl BlockFigures {
-    /// A figure as it is compared: its logarithm. Half a due time more was missed than were, so that none has one too.
+    /// Returns a figure for comparison: its logarithm. Half a due time is added to the missed ones, so that 0
+    /// has a logarithm too.
     #[must_use]
     pub fn value(&self, figure: Figure) -> f64 {
         match figure {
@@ -38,7 +39,7 @@ impl BlockFigures {
     }
 }
 
-/// One thing that a knob sets.
+/// One setting that a knob makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "sets", rename_all = "kebab-case")]
 pub enum Step {
@@ -46,44 +47,44 @@ pub enum Step {
     File {
         /// Its path.
         file: String,
-        /// What is written to it.
+        /// The value written to it.
         value: String,
     },
     /// Devices' interrupts go to these CPUs.
     Interrupts {
-        /// Where to.
+        /// The CPUs that get them.
         to: CpuSet,
     },
-    /// Other programs' threads, and the kernel's that can, go to these CPUs.
+    /// Threads of other programs, and movable threads of the kernel, go to these CPUs.
     Threads {
-        /// Where to.
+        /// The CPUs that get them.
         to: CpuSet,
     },
-    /// The same of threads that may run on these CPUs, which share a core with the task's.
+    /// Threads that may run on SMT siblings of the task's CPU go to other CPUs.
     Siblings {
-        /// Where from.
+        /// The siblings to clear.
         off: CpuSet,
-        /// Where to.
+        /// The CPUs that get them.
         to: CpuSet,
     },
-    /// Control groups hold other programs, those that are started later too, on these CPUs.
+    /// Control groups keep other programs, including those started later, on these CPUs.
     Cpuset {
-        /// Where to.
+        /// The CPUs that get them.
         to: CpuSet,
     },
-    /// The kernel's threads of the task's processor with a higher real-time priority get this one.
+    /// Kernel threads on the task's processor with a higher real-time priority get this one.
     KernelThreads {
         /// The priority.
         priority: u8,
     },
-    /// `/dev/cpu_dma_latency` is held at so many microseconds while the task runs.
+    /// `/dev/cpu_dma_latency` is held at this limit while the task runs.
     IdleLatency {
-        /// The limit.
+        /// The limit, in microseconds.
         us: i32,
     },
-    /// The task gets these parts (`policy=fifo:80`).
+    /// The task gets these settings (`policy=fifo:80`).
     Task {
-        /// As in `--task`.
+        /// The settings, as in `--task`.
         parts: String,
     },
 }
@@ -91,32 +92,32 @@ pub enum Step {
 /// A knob that can be tried here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offered {
-    /// Which.
+    /// The knob.
     pub knob: Knob,
-    /// What it sets.
+    /// The settings it makes.
     pub steps: Vec<Step>,
 }
 
-/// What an experiment says of one knob.
+/// Result of an experiment on one knob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnobFound {
-    /// Which, and what it set.
+    /// The knob, with its settings.
     #[serde(flatten)]
     pub offered: Offered,
-    /// What it is a remedy of, among the causes that were found; `None` for a usual first step, and for what was asked for.
+    /// The causes found that it remedies; `None` for a usual first step, and for a knob asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedies: Option<Remedied>,
     /// The judgement.
     pub judgement: Judgement,
-    /// Its effects, the figure that decides first; none of what was never seen to vary.
+    /// Its effects, the deciding figure first; none for figures that never varied.
     pub effects: Vec<Effect>,
-    /// The knobs that were set with it and without: none where it was compared with the start.
+    /// The knobs that were set in both arms of the comparison; none if it was compared with the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Knob>,
 }
 
 impl KnobFound {
-    /// Its effect on a figure.
+    /// Returns its effect on a figure.
     #[must_use]
     pub fn effect(&self, figure: Figure) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.figure == figure)
@@ -126,70 +127,71 @@ impl KnobFound {
 /// A knob that was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnobLeft {
-    /// Which.
+    /// The knob.
     pub knob: Knob,
-    /// Why.
+    /// The reason.
     #[serde(flatten)]
     pub why: LeftOut,
 }
 
-/// Why a knob was not tried.
+/// Reason why a knob was not tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "why", rename_all = "kebab-case")]
 pub enum LeftOut {
-    /// This machine has no such thing.
+    /// This machine does not have it.
     Absent,
     /// The task, as it waits and runs, has no use for it.
     NotOfTask,
-    /// It is set that way already.
+    /// It is set in this way already.
     Already,
     /// The system refuses to set it.
     Refused {
-        /// The file or thing, and the system's words.
+        /// The file or object, and the system's error message.
         error: String,
     },
-    /// The budget does not allow as many.
+    /// The budget does not allow more knobs.
     NoTime,
-    /// It remedies nothing that made the task late, and is no usual first step.
+    /// It remedies no cause of the task's lateness, and is no usual first step.
     NoCause,
-    /// It is set in the program whose thread is watched.
+    /// It must be set in the program whose thread is watched.
     OfProgram,
 }
 
-/// A figure of the start and of what is proposed, in the proof.
+/// A figure of the start and of the proposed settings, in the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// The figure.
     pub figure: Figure,
     /// The median of the blocks of the start, in ns or as a share.
     pub start: f64,
-    /// The same with everything set that helped.
+    /// The median with all helpful settings.
     pub tuned: f64,
-    /// How they differ; `None` where it never varied.
+    /// The effect; `None` if the figure never varied.
     pub effect: Option<Effect>,
 }
 
-/// The smallest set that keeps the gain, against the start: fresh blocks in turns.
+/// Proof of the smallest set that keeps the gain, against the start: new blocks in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proven {
-    /// What was set.
+    /// The knobs set.
     pub knobs: Vec<Knob>,
     /// Pairs of blocks.
     pub pairs: usize,
     /// Each figure.
     pub changes: Vec<Change>,
-    /// Whether the figure that decides is lower, and no other one may be higher.
+    /// True if the deciding figure is lower, and no other one may be higher.
     pub holds: bool,
-    /// What the worst block of the start says of the purpose.
+    /// Verdict of the worst block of the start on the purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_verdict: Option<PurposeVerdict>,
-    /// What the worst block with everything set says of it.
+    /// Verdict of the worst block with everything set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuned_verdict: Option<PurposeVerdict>,
 }
 
 impl Proven {
-    /// From blocks without these knobs and with all of them, in turns; `None` where not a pair of them was measured.
+    /// Creates the proof from blocks without these knobs and with all of them, in turns; `None` if no
+    /// complete pair was measured.
     #[must_use]
     pub fn new(knobs: Vec<Knob>, proof: &Experiment) -> Option<Self> {
         let of_start = median_of(&proof.blocks(false))?;
@@ -216,109 +218,110 @@ impl Proven {
         })
     }
 
-    /// A figure of it.
+    /// Returns the change of a figure.
     #[must_use]
     pub fn change(&self, figure: Figure) -> Option<&Change> {
         self.changes.iter().find(|change| change.figure == figure)
     }
 }
 
-/// Something that holds from a restart on, and is tried by `tune --continue`.
+/// A setting that takes effect at the next boot; `tune --continue` tries it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "restart", rename_all = "kebab-case")]
 pub enum Restart {
-    /// A word for the kernel's command line.
+    /// A parameter of the kernel command line.
     Parameter {
-        /// The word, such as `isolcpus=1`.
+        /// The parameter, such as `isolcpus=1`.
         word: String,
-        /// Whether virtual time, which counts instructions, shows what it does: not where it is about what processors do.
+        /// True if virtual time, which counts instructions, shows its effect; false if the effect is in the
+        /// processor's hardware.
         in_virtual_time: bool,
     },
     /// A kernel with PREEMPT_RT.
     RealTimeKernel,
 }
 
-/// What a reader has to know.
+/// Note for the reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum TuneNote {
-    /// Of the machine and where the task ran on it.
+    /// A warning about the machine or the placement of the task on it.
     Machine {
-        /// What.
+        /// The warning.
         warning: Warning,
     },
-    /// It was interrupted: what was measured until then is judged.
+    /// It was interrupted; the judgement uses the blocks until then.
     Interrupted,
     /// Blocks took longer than planned, so that fewer fitted into the time.
     Slower {
-        /// How long a block was planned to take.
+        /// Planned time of a block, in ns.
         planned_ns: i64,
-        /// How long one took in the mean.
+        /// Mean time of a block, in ns.
         took_ns: i64,
     },
-    /// Something could not be put back.
+    /// A setting could not be restored.
     NotRestored {
-        /// What.
+        /// The setting.
         what: String,
     },
 }
 
-/// What a machine can keep settings with over a restart.
+/// Ways of the machine to keep settings over a reboot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Keeping {
     /// systemd is the first process, and reads its files.
     pub systemd: bool,
-    /// Its kernel and command line are its own, not supplied by a host.
+    /// True if its kernel and command line are its own, not supplied by a host.
     pub command_line: bool,
 }
 
-/// What `tune` found.
+/// Result of `tune`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TuneResult {
-    /// The task, as `--task` takes it; of a thread that is watched its name and period.
+    /// The task as in `--task`; for a watched thread its name and period.
     pub task: String,
-    /// The thread that it is, if one that ran already was watched.
+    /// The watched thread, if the task was running already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
     /// The CPU that it ran on, if it was bound to one.
     pub cpu: Option<u16>,
-    /// The loads beside it.
+    /// The loads during the measurement.
     pub loads: Vec<String>,
-    /// The purpose that was asked for.
+    /// The purpose asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
     /// The percentile of a block that is compared, such as p99.9.
     pub tail: String,
-    /// How the time was to be spent; `None` where nothing could be tried.
+    /// Plan of the time; `None` if nothing could be tried.
     pub plan: Option<TunePlan>,
-    /// Rounds through the knobs that were measured.
+    /// Number of rounds measured through the knobs.
     pub rounds: usize,
-    /// All blocks that were measured.
+    /// Number of blocks measured.
     pub blocks: usize,
-    /// Standard deviation of the logarithm of the figure that decides, from block to block.
+    /// Standard deviation between blocks of the logarithm of the deciding figure.
     pub scatter: Option<f64>,
-    /// What made the task late before anything was set; `None` where that was not found out.
+    /// Causes of lateness before anything was set; `None` if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<TaskWhy>,
-    /// What the start was like: medians of its blocks.
+    /// Figures of the start: medians of its blocks.
     pub start: Option<BlockFigures>,
-    /// The knobs that were tried, the most useful first.
+    /// The knobs tried, the most useful first.
     pub knobs: Vec<KnobFound>,
-    /// Those that were not.
+    /// The knobs not tried.
     pub left: Vec<KnobLeft>,
-    /// What could be tried over restarts.
+    /// Settings to try at the next boot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restart: Vec<Restart>,
-    /// What keeps settings over a restart here.
+    /// Ways to keep settings over a reboot.
     pub keeping: Keeping,
-    /// What helped, together against the start; `None` where nothing did.
+    /// Proof of all helpful knobs together against the start; `None` if there are none.
     pub proven: Option<Proven>,
-    /// What a reader has to know.
+    /// Notes for the reader.
     pub notes: Vec<TuneNote>,
 }
 
 impl TuneResult {
-    /// The knobs that are worth keeping: proven together.
+    /// Returns the knobs worth keeping: proven together.
     pub fn worth(&self) -> impl Iterator<Item = &KnobFound> {
         let proven = self.proven.as_ref().filter(|proven| proven.holds);
         let kept =
@@ -326,13 +329,13 @@ impl TuneResult {
         self.knobs.iter().filter(kept)
     }
 
-    /// The figure that decides: the missed share where the start misses, else the percentile.
+    /// Returns the deciding figure: the missed share if the start misses, else the percentile.
     #[must_use]
     pub fn figure(&self) -> Figure {
         self.plan.map_or(Figure::Tail, |plan| plan.pilot.figure)
     }
 
-    /// How well the purpose is served with what is worth keeping, if one was asked for.
+    /// Returns the fitness for the purpose with the knobs worth keeping, if a purpose was asked for.
     #[must_use]
     pub fn fitness(&self) -> Option<Fitness> {
         self.purpose.as_ref()?;
@@ -346,7 +349,7 @@ impl TuneResult {
     }
 }
 
-/// Medians of blocks, with what they say together of a purpose; `None` without any.
+/// Returns the medians of blocks, with their joint verdict on a purpose; `None` without any.
 #[must_use]
 pub fn median_of(blocks: &[&BlockFigures]) -> Option<BlockFigures> {
     let middle = |of: fn(&BlockFigures) -> i64| {

@@ -1,4 +1,4 @@
-//! What a budget of time allows, before it is spent.
+//! Plan of an experiment within a budget of time.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,43 +7,43 @@ use statrs::distribution::{ChiSquared, ContinuousCDF};
 use super::{BlockFigures, FEWEST_ROUNDS, Figure, LEVEL, LOOKS};
 use crate::long_run::student;
 
-/// Setting the knobs, preparing a block and putting everything back takes about this long, where it was not measured.
+/// Time to set the knobs, prepare a block and restore everything, if it was not measured.
 pub const BLOCK_OVERHEAD_NS: i64 = 500_000_000;
-/// No block is shorter or longer: what blocks differ by from one to the next only more of them average out.
+/// Shortest and longest block: only more blocks, not longer ones, average out the differences between blocks.
 const BLOCK_NS: [i64; 2] = [300_000_000, 3_000_000_000];
-/// A block has at least so many due times.
+/// Fewest due times of a block.
 const FEWEST_DUE: i64 = 500;
-/// Rounds that are wanted: more of them are of shorter blocks, which say less each.
+/// Rounds aimed at: more of them would need shorter blocks with less evidence each.
 const WANTED_ROUNDS: i64 = 8;
-/// A change by this factor is to be decided of every setting that is tried.
+/// Factor of change that should be decided for every setting tried.
 const WANTED_FACTOR: f64 = 3.0;
-/// The part of the time that the proof gets: one in so many.
+/// Inverse of the share of the time for the proof.
 const PROOF: i64 = 3;
-/// Pairs of blocks that a proof needs, and has at most.
+/// Fewest and most pairs of blocks of a proof.
 const PAIRS: [i64; 2] = [4, 60];
-/// Blocks of the start that are measured before anything is planned.
+/// Blocks of the start measured before planning.
 pub const PILOTS: usize = 4;
-/// Due times that a block misses from which on their share decides.
+/// Missed due times in a block from which on their share decides.
 const MANY_MISSED: u64 = 20;
 
-/// Blocks that are wanted of a start of the machine.
+/// Blocks aimed at for a boot of the machine.
 const BLOCKS_OF_START: i64 = 12;
-/// Blocks without which there is no saying what a start of the machine was like.
+/// Fewest blocks that characterise a boot of the machine.
 pub const FEWEST_OF_START: usize = 4;
 
-/// What blocks of the start show before anything is tried.
+/// Result of the blocks of the start before anything is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pilot {
-    /// The figure that decides from here on.
+    /// The deciding figure from here on.
     pub figure: Figure,
-    /// Standard deviation of its logarithm from block to block.
+    /// Standard deviation of its logarithm between blocks.
     pub spread: f64,
-    /// How many blocks there were.
+    /// Number of blocks.
     pub blocks: usize,
 }
 
 impl Pilot {
-    /// From blocks of the start. Where one missed many due times, their share decides.
+    /// Evaluates blocks of the start. If one missed many due times, their share decides.
     #[must_use]
     pub fn from_blocks(blocks: &[BlockFigures]) -> Pilot {
         let missed = blocks.iter().any(|block| block.missed >= MANY_MISSED);
@@ -55,7 +55,7 @@ impl Pilot {
         Pilot { figure, spread, blocks: blocks.len() }
     }
 
-    /// How large the spread may be, as few blocks as it was seen in: a limit that holds with 80 %.
+    /// Returns the upper limit of the spread, with 80 % confidence, given the small number of blocks.
     #[must_use]
     pub fn most(&self) -> f64 {
         let degrees = self.blocks.saturating_sub(1).max(1) as f64;
@@ -64,26 +64,27 @@ impl Pilot {
     }
 }
 
-/// How the time is spent.
+/// Plan of the time of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TunePlan {
-    /// The time that everything may take.
+    /// The time for everything, in ns.
     pub budget_ns: i64,
-    /// Length of a block.
+    /// Length of a block, in ns.
     pub block_ns: i64,
-    /// The knobs that are tried.
+    /// Number of knobs tried.
     pub knobs: usize,
-    /// How many rounds through them there are.
+    /// Number of rounds through them.
     pub rounds: usize,
-    /// How many pairs of blocks prove what helped.
+    /// Number of pairs of blocks for the proof.
     pub pairs: usize,
-    /// What it was planned from.
+    /// Blocks that it was planned from.
     pub pilot: Pilot,
 }
 
 impl TunePlan {
-    /// For so many knobs, each block of which takes `overhead_ns` longer than it measures; of fewer, if the time does not allow
-    /// all of them, or decides no change by a factor of 3 of as many. `None` where it does not allow one.
+    /// Plans for `knobs` knobs, where each block takes `overhead_ns` longer than it measures. It plans for
+    /// fewer if the time does not allow all of them, or cannot decide a change by a factor of 3 for as many.
+    /// `None` if it does not allow one.
     #[must_use]
     pub fn new(
         knobs: usize,
@@ -108,7 +109,7 @@ impl TunePlan {
         let (proof_ns, screen_ns) = (budget_ns / PROOF, budget_ns - budget_ns / PROOF);
         let arms = knobs as i64 + 1;
         let wanted = screen_ns / (arms * WANTED_ROUNDS) - overhead_ns;
-        // A proof of several pairs has to fit as well.
+        // A proof of several pairs must fit as well.
         let fitting = proof_ns / (2 * PAIRS[0]) - overhead_ns;
         let block_ns = wanted.min(fitting).min(BLOCK_NS[1]).max(shortest);
         let pairs = proof_ns / (2 * (block_ns + overhead_ns));
@@ -118,39 +119,40 @@ impl TunePlan {
         fits.then_some(TunePlan { budget_ns, block_ns, knobs, rounds, pairs, pilot })
     }
 
-    /// The shortest block of a task with this period.
+    /// Returns the length of the shortest block of a task with this period, in ns.
     #[must_use]
     pub fn shortest_ns(period_ns: i64) -> i64 {
         BLOCK_NS[0].max(FEWEST_DUE.saturating_mul(period_ns))
     }
 
-    /// The time in which knobs are tried; the rest is for the proof.
+    /// Returns the time for trying knobs, in ns; the rest is for the proof.
     #[must_use]
     pub fn screen_ns(&self) -> i64 {
         self.budget_ns - self.budget_ns / PROOF
     }
 
-    /// Blocks in which knobs are tried.
+    /// Returns the number of blocks for trying knobs.
     #[must_use]
     pub fn blocks(&self) -> usize {
         (self.knobs + 1) * self.rounds
     }
 
-    /// How much a single knob has to change the figure that decides, to be found with 90 %, where blocks scatter by this
-    /// standard deviation of its logarithm: 0.1 is 10 %.
+    /// Returns the relative change of the deciding figure by a single knob that is found with 90 %, if blocks
+    /// scatter by this standard deviation of its logarithm: 0.1 is 10 %.
     #[must_use]
     pub fn shows(&self, scatter: f64) -> f64 {
         decided(scatter, self.rounds, (self.knobs + 1) * (self.rounds - 1), self.knobs)
     }
 
-    /// The same of what is proven together.
+    /// Returns the same for the joint proof.
     #[must_use]
     pub fn proves(&self, scatter: f64) -> f64 {
         decided(scatter, self.pairs, 2 * (self.pairs - 1), 1)
     }
 }
 
-/// How long blocks take on a machine, learned from those that were measured: beside other work it is longer than planned.
+/// Time that blocks take on a machine, estimated from the measured ones: under other load they take longer
+/// than planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
     planned_ns: i64,
@@ -159,44 +161,45 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Before any block was measured, each of which is planned to take so long.
+    /// Creates the pace before any block was measured, from the planned time of a block.
     #[must_use]
     pub fn planned(planned_ns: i64) -> Pace {
         Pace { planned_ns, blocks: 0, spent_ns: 0 }
     }
 
-    /// A block took so long.
+    /// Counts a block that took this time.
     pub fn took(&mut self, ns: i64) {
         self.blocks += 1;
         self.spent_ns += ns;
     }
 
-    /// How many were measured.
+    /// Returns the number of blocks measured.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.blocks
     }
 
-    /// How long a block was planned to take.
+    /// Returns the planned time of a block, in ns.
     #[must_use]
     pub fn planned_ns(&self) -> i64 {
         self.planned_ns
     }
 
-    /// How long one takes in the mean.
+    /// Returns the mean time of a block, in ns.
     #[must_use]
     pub fn each_ns(&self) -> i64 {
         if self.blocks > 0 { self.spent_ns / self.blocks as i64 } else { self.planned_ns }
     }
 
-    /// Whether so many more fit into a time that began with the first one.
+    /// True if this many more blocks end before `until_ns`, counted from the beginning of the first one.
     #[must_use]
     pub fn has_time(&self, blocks: usize, until_ns: i64) -> bool {
         self.spent_ns + self.each_ns() * blocks as i64 <= until_ns
     }
 }
 
-/// The blocks of one start of the machine in so much time: how many, and how long each is. `None` where it allows too few.
+/// Returns the number of blocks of one boot of the machine in this time, and their length in ns. `None` if it
+/// allows too few.
 #[must_use]
 pub fn blocks_of_start(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
     let shortest = TunePlan::shortest_ns(period_ns);
@@ -206,8 +209,8 @@ pub fn blocks_of_start(budget_ns: i64, period_ns: i64) -> Option<(usize, i64)> {
     (count >= FEWEST_OF_START).then_some((count, block_ns))
 }
 
-/// The change, as a share, that so many blocks with and without decide with 90 %, one of
-/// `family` that are judged at once.
+/// Returns the relative change that this many blocks with and without a setting decide with 90 %, one of
+/// `family` settings judged at once.
 fn decided(scatter: f64, blocks: usize, degrees: usize, family: usize) -> f64 {
     let reach = student(LEVEL / (LOOKS * family) as f64, degrees) + student(0.2, degrees);
     (reach * scatter * (2.0 / blocks as f64).sqrt()).exp_m1()

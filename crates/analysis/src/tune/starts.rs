@@ -1,8 +1,8 @@
-//! What needs a restart: two ways to start the machine, compared over its starts.
+//! Settings that need a reboot: two ways to boot the machine, compared over its boots.
 //!
-//! The unit is the start: what differs from one to the next (where things lie in memory, which processor serves what) is in
-//! all blocks of a start alike, so blocks say nothing of it. Starts come in turns, so that a machine that changes over days
-//! cannot pose as an effect; of starts of one way in a row only their mean counts.
+//! The unit is the boot: differences between boots (memory layout, processors of interrupts) are the same in
+//! all blocks of a boot, so blocks show nothing about them. Boots come in turns, so that a machine that
+//! changes over days does not look like an effect; of consecutive boots of one way only the mean counts.
 
 use jitterlab_model::Watched;
 use serde::{Deserialize, Serialize};
@@ -11,25 +11,25 @@ use super::experiment::{RESOLUTION, effect_between};
 use super::{BlockFigures, Effect, Figure, Judgement, LEVEL, median_of};
 use crate::long_run::student;
 
-/// Starts of each way without which nothing is decided.
+/// Fewest boots of each way for a decision.
 pub const FEWEST_STARTS: usize = 3;
-/// Those after which nothing more is: what needs more is not worth a restart.
+/// Boots of each way after which the experiment ends: an effect that needs more is not worth a reboot.
 pub const MOST_STARTS: usize = 8;
 
-/// How a machine was started.
+/// A way to boot the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Way {
     /// Release and version of the kernel.
     pub kernel: String,
     /// The kernel's command line.
     pub command_line: String,
-    /// What a person calls it: firmware settings are seen nowhere.
+    /// Name given by the user: firmware settings cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
 impl Way {
-    /// The words of the command line that another one lacks.
+    /// Returns the parameters of the command line that another one does not have.
     #[must_use]
     pub fn words_beyond(&self, other: &Way) -> Vec<&str> {
         let has = |word: &&str| !other.command_line.split_whitespace().any(|known| known == *word);
@@ -37,63 +37,64 @@ impl Way {
     }
 }
 
-/// A start of the machine, and what was measured in it.
+/// A boot of the machine, with the blocks measured in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Start {
     /// The kernel's number for it (`boot_id`).
     pub boot: String,
-    /// When its first block was measured.
+    /// Time at which its first block was measured.
     pub measured: String,
-    /// How it was started.
+    /// The way it was booted.
     pub way: Way,
     /// The blocks.
     pub blocks: Vec<BlockFigures>,
 }
 
-/// A start as it is told.
+/// Summary of a boot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StartSeen {
-    /// Which of the ways.
+    /// Index of its way.
     pub way: usize,
-    /// When it was measured.
+    /// Time at which it was measured.
     pub measured: String,
-    /// Its blocks.
+    /// Number of its blocks.
     pub blocks: usize,
     /// Medians of them.
     pub figures: BlockFigures,
 }
 
-/// What two ways to start the machine do to a task.
+/// Effect of two ways to boot the machine on a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StartsResult {
-    /// The task, as `--task` takes it; of a thread that is watched its name and period.
+    /// The task as in `--task`; for a watched thread its name and period.
     pub task: String,
-    /// The thread that it is, if one that ran already was watched.
+    /// The watched thread, if the task was running already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
-    /// The loads beside it.
+    /// The loads during the measurement.
     pub loads: Vec<String>,
-    /// The percentile that decides, such as p99.9.
+    /// The deciding percentile, such as p99.9.
     pub tail: String,
-    /// The ways: one, or two, the one that was measured first before the other.
+    /// The ways: one, or two, in the order of their first measurement.
     pub ways: Vec<Way>,
-    /// Every start, in the order they were measured.
+    /// Every boot, in the order of measurement.
     pub starts: Vec<StartSeen>,
-    /// Starts of each way in turns.
+    /// Boots of each way in turns.
     pub pairs: usize,
-    /// How many of these it takes at least.
+    /// Fewest of these for a decision.
     pub fewest: usize,
-    /// And at most.
+    /// Most of these.
     pub most: usize,
-    /// The second way over the first, of the figure that decides; `None` before both were seen. By itself it decides nothing.
+    /// Ratio of the deciding figure of the second way to that of the first; `None` before both were measured.
+    /// It decides nothing by itself.
     pub seen: Option<f64>,
-    /// Of each figure, once there are enough starts: at the look that decided, else at the last one.
+    /// Effect on each figure, once there are enough boots: at the look that decided, else at the last one.
     pub effects: Vec<Effect>,
-    /// What is decided.
+    /// The decision.
     pub judgement: Judgement,
 }
 
-/// Starts of one way in a row, as one value of each figure.
+/// Consecutive boots of one way, as one value of each figure.
 #[derive(Debug, Clone, Copy)]
 struct StartsInRow {
     way: usize,
@@ -102,7 +103,7 @@ struct StartsInRow {
 }
 
 impl StartsResult {
-    /// What these starts of one or two ways say.
+    /// Compares boots of one or two ways.
     #[must_use]
     pub fn new(task: String, loads: Vec<String>, tail: String, starts: &[Start]) -> StartsResult {
         let mut ways: Vec<Way> = Vec::new();
@@ -139,7 +140,7 @@ impl StartsResult {
         }
     }
 
-    /// The way that is to be started next: the other one. `None` where it is decided, or no more can be.
+    /// Returns the way to boot next: the other one. `None` if it is decided, or if there can be no more boots.
     #[must_use]
     pub fn next_way(&self) -> Option<usize> {
         let open = self.judgement == Judgement::Undecided && self.pairs < self.most;
@@ -147,7 +148,7 @@ impl StartsResult {
     }
 }
 
-/// The mean of each figure over the blocks of a start, as it is compared.
+/// Returns the mean of each figure over the blocks of a boot, for comparison.
 fn values(blocks: &[BlockFigures]) -> [f64; 3] {
     Figure::ALL.map(|figure| {
         blocks.iter().map(|block| block.value(figure)).sum::<f64>() / blocks.len().max(1) as f64
@@ -170,8 +171,8 @@ fn mean(of: &[[f64; 3]], figure: usize) -> f64 {
     of.iter().map(|values| values[figure]).sum::<f64>() / of.len().max(1) as f64
 }
 
-/// Looks at the first three starts of each, the first four, and so on; each look has half the chance of the one before, so that
-/// all of them together stay within the level however many there are. `None` before the first look.
+/// Looks at the first three boots of each, the first four, and so on. Each look has half the chance of the previous
+/// one, so that all of them together stay within the level, however many there are. `None` before the first look.
 fn decide(first: &[[f64; 3]], second: &[[f64; 3]]) -> Option<(Judgement, Vec<Effect>)> {
     let pairs = first.len().min(second.len()).min(MOST_STARTS);
     let mut told = None;
@@ -198,7 +199,7 @@ fn look(first: &[[f64; 3]], second: &[[f64; 3]], level: f64) -> (Judgement, Vec<
         let variance = (squares(first) + squares(second)) / degrees as f64 + RESOLUTION * RESOLUTION / 12.0;
         let error = (variance * (1.0 / first.len() as f64 + 1.0 / second.len() as f64)).sqrt();
         let effect = mean(second, at) - mean(first, at);
-        // What never varied, such as misses that never came, is no effect.
+        // A figure that never varied, such as misses that never occurred, has no effect.
         if variance > RESOLUTION * RESOLUTION / 12.0 {
             let reach = student(level, degrees) * error;
             effects.push(effect_between(figure, effect, [effect - reach, effect + reach]));
@@ -230,7 +231,7 @@ mod tests {
         StartsResult::new("task".into(), Vec::new(), "p99".into(), starts)
     }
 
-    /// Starts of two ways in turns, with this much beside the usual 50 us, and 5 % from start to start.
+    /// Boots of two ways in turns, the second with these factors on 50 us and 90 us, and 5 % variation between boots.
     fn in_turns(count: usize, tail: f64, max: f64, random: &mut Random) -> Vec<Start> {
         let mut of = |n: usize| {
             let noise = (0.05 * random.normal()).exp();

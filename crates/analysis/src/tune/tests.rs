@@ -1,4 +1,4 @@
-//! Machines whose truth is known. Those whose blocks depend on each other are in the calibration.
+//! Machines of known truth. Machines with dependent blocks are in the calibration.
 
 use super::*;
 use crate::random::Random;
@@ -7,7 +7,7 @@ fn block(tail: f64, max: f64, missed: u64) -> BlockFigures {
     BlockFigures { tail_ns: tail as i64, max_ns: max as i64, missed, due: 5_000, verdict: None }
 }
 
-/// An experiment over settings on a machine whose blocks are made by this.
+/// Runs an experiment over settings on a machine whose blocks come from this function.
 fn played(
     mut experiment: Experiment,
     seed: u64,

@@ -1,4 +1,4 @@
-//! System calls that a watched loop makes in its activations, and how long it is in them.
+//! System calls of a watched loop in its activations, and the time spent in them.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ const NAMED: usize = 12;
 /// The calls of one thread.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// The call that has not come back, and since when.
+    /// The call that has not returned: its number and time.
     open: Option<(i64, i64)>,
-    /// Calls since the last wait of the loop: how often each was made, and for how long it lasted.
+    /// Calls since the last wait of the loop, by number: how many, and their total time in ns.
     since: BTreeMap<i64, (u64, i64)>,
     calls: BTreeMap<i64, Costs>,
 }
@@ -50,7 +50,7 @@ impl Audit {
         self.since.clear();
     }
 
-    /// The loop has waited for its next activation: the wait, made by this call, is none of its work.
+    /// Notes that the loop has waited for its next activation: the wait, made by this call, does not count as its work.
     pub fn waited(&mut self, wait: &Pass, number: i64) {
         let since = std::mem::take(&mut self.since);
         for (call, (times, ns)) in since {
@@ -68,7 +68,7 @@ impl Audit {
         }
     }
 
-    /// The calls, those that took longest at worst first; `name` knows their names.
+    /// Returns the calls, the one with the longest single call first; `name` returns a call's name.
     pub fn calls(&self, name: impl Fn(i64) -> String) -> Vec<CallCount> {
         let count = |(number, costs): (&i64, &Costs)| CallCount {
             number: *number,

@@ -1,4 +1,4 @@
-//! Which of a thread's waits come back periodically.
+//! Search for the periodic wait of a thread.
 
 use std::collections::BTreeMap;
 
@@ -11,60 +11,60 @@ use super::pass::{Pass, WaitKey};
 pub struct Found {
     /// The wait that begins each activation.
     pub key: WaitKey,
-    /// How it waits, mostly.
+    /// Its most frequent way to wait.
     pub waits: Waits,
-    /// T.
+    /// The period T, in ns.
     pub period_ns: f64,
-    /// Where due times come from.
+    /// Source of the due times.
     pub due: DueTimes,
-    /// A due time of the grid; of no meaning where due times come from a timer.
+    /// A due time of the grid; meaningless if due times come from a timer.
     pub origin_ns: f64,
-    /// The share of its intervals that are close to whole periods.
+    /// Share of its intervals that are close to whole periods.
     pub regular: f64,
-    /// Passes that it rests on.
+    /// Number of passes behind it.
     pub passes: usize,
 }
 
-/// Why a thread has no periodic loop.
+/// Reason why a thread has no periodic loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Irregular {
-    /// So few waits show no period.
+    /// There are too few waits to show a period: this many.
     Few(usize),
-    /// Its waits end at no even distances: others wake it, or its work varies.
+    /// Its waits end at irregular distances: others wake it, or its work varies.
     Uneven(usize),
     /// It asks for times at several distances, without having missed any between.
     Several {
-        /// One in twenty is no longer than this.
+        /// The 5th percentile of the distances, in ns.
         shortest_ns: i64,
-        /// One in twenty is longer than this.
+        /// The 95th percentile of the distances, in ns.
         longest_ns: i64,
     },
 }
 
-/// Fewer passes show no period.
+/// Fewest passes that show a period.
 const LEAST_PASSES: usize = 8;
-/// This share of the intervals has to be close to a whole number of periods.
+/// Least share of the intervals that must be close to a whole number of periods.
 const LEAST_REGULAR: f64 = 0.8;
-/// Of more than this share of the waits, due times were left out that had not passed: they are none.
+/// Share of the waits above which due times left out before they had passed do not belong to the grid.
 const MOST_LEFT_OUT: f64 = 0.05;
-/// Close is within this part of a period.
+/// Largest distance that counts as close, as a part of a period.
 const CLOSE: f64 = 0.25;
-/// Where among the intervals a period is looked for, in percent: first in the middle.
+/// Quantiles of the intervals at which a period is looked for, in percent: the median first.
 const QUANTILES: [usize; 4] = [50, 25, 10, 3];
-/// Shorter and longer periods are none of a control loop.
+/// Shortest and longest period of a control loop, in ns.
 const PERIODS_NS: (f64, f64) = (10_000.0, 10e9);
 
-/// The wait of a thread that begins its activations, if one comes back periodically.
+/// Finds the wait of a thread that begins its activations, if one is periodic.
 ///
 /// # Errors
-/// None does.
+/// Returns an error if no wait is periodic.
 pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
     let mut groups: BTreeMap<WaitKey, Vec<&Pass>> = BTreeMap::new();
     for pass in passes {
         groups.entry(pass.key).or_default().push(pass);
     }
     let found = groups.iter().filter_map(|(key, passes)| of_one(*key, passes));
-    // The thread's own timer tells most; then whichever wait is the more regular, and the more frequent.
+    // The thread's own timer is the strongest evidence; next comes the more regular wait, then the more frequent one.
     let found = found.max_by(|a, b| {
         let rank =
             |found: &Found| (found.due == DueTimes::OwnTimer, (found.regular * 20.0) as u32, found.passes);
@@ -82,7 +82,7 @@ pub fn find(passes: &[Pass]) -> Result<Found, Irregular> {
     }
 }
 
-/// The distances of the times that a thread asks for, where it leaves out times of its grid that had not passed.
+/// Returns the distances of the times that a thread asks for, if it leaves out times of its grid that had not passed.
 fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
     if found.due != DueTimes::OwnTimer || found.waits == Waits::NanosleepRelative {
         return None;
@@ -102,8 +102,8 @@ fn several(passes: &[&Pass], found: &Found) -> Option<Irregular> {
     Some(Irregular::Several { shortest_ns: at(5), longest_ns: at(95) })
 }
 
-/// How many times of a grid between two due times had not passed when the thread asked for the second: it left them out on
-/// purpose, or they are none.
+/// Returns the number of grid times between two due times that had not passed when the thread asked for the
+/// second. It left them out on purpose, or they are not due times.
 pub(super) fn left_out(before_ns: i64, due_ns: i64, asked_ns: i64, period_ns: f64) -> u64 {
     let between = (((due_ns - before_ns) as f64 / period_ns).round() as i64 - 1).max(0);
     let passed = ((asked_ns - before_ns) as f64 / period_ns).floor() as i64;
@@ -114,7 +114,7 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
     let of = |pass: &&Pass| pass.due_ns.map(|due_ns| (due_ns, due_ns > pass.began_ns));
     let due: Vec<(i64, bool)> = passes.iter().filter_map(of).collect();
     let timed = due.len() * 2 > passes.len();
-    // A thread that catches up may ask for no time at all, which is none of its grid.
+    // A thread that catches up may ask for no time at all, which is not on its grid.
     let ahead: Vec<i64> = due.iter().filter(|(_, ahead)| *ahead).map(|(due_ns, _)| *due_ns).collect();
     let asked: Vec<i64> = due.iter().map(|(ns, _)| *ns).collect();
     let times = match timed {
@@ -122,14 +122,14 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
         false => vec![passes.iter().map(|pass| pass.ended_ns).collect()],
     };
     let tried = times.iter().filter_map(|times| Grid::from_times(times));
-    // One that asks for times that passed asks for all of its grid, where others show every few periods only.
+    // A thread that asks for past times asks for all of its grid, where others show only every few periods.
     let grid =
         tried.reduce(
             |ahead, asked| if asked.is_exact() && asked.rough_ns < ahead.rough_ns { asked } else { ahead },
         )?;
     let Grid { times, rough_ns, regular, .. } = &grid;
     let (period_ns, origin_ns) = fit(times, *rough_ns);
-    // A timer's times are exact where they follow a grid.
+    // A timer's times are exact if they follow a grid.
     let exact = timed && grid.is_exact();
     let waits = most_common(passes.iter().map(|pass| pass.waits));
     let earliest = |origin: f64| {
@@ -150,15 +150,15 @@ fn of_one(key: WaitKey, passes: &[&Pass]) -> Option<Found> {
     })
 }
 
-/// Times that are whole periods apart, most of them.
+/// Times of which most are whole periods apart.
 struct Grid<'a> {
     times: &'a [i64],
-    /// About the period. The longest of several that are possible: a thread that often skips due times has longer intervals
-    /// in the middle.
+    /// Approximate period: the longest of several possible ones. A thread that often skips due times has
+    /// longer intervals in the middle.
     rough_ns: f64,
-    /// The share of the intervals that is close to whole periods.
+    /// Share of the intervals that are close to whole periods.
     regular: f64,
-    /// What most intervals divided by their periods are, and how many of them.
+    /// The most frequent quotient of an interval by its number of periods, and its frequency.
     part: (i64, usize),
     intervals: usize,
 }
@@ -190,14 +190,14 @@ impl<'a> Grid<'a> {
         Some(Grid { times, rough_ns, regular, part: most_frequent(&parts), intervals: intervals.len() })
     }
 
-    /// Whether most intervals are whole multiples of one time to the nanosecond.
+    /// True if most intervals are whole multiples of one time to the nanosecond.
     fn is_exact(&self) -> bool {
         self.part.1 * 2 > self.intervals
     }
 }
 
-/// The line through times that are whole periods apart: period and a point of it, by least squares without those that
-/// were much later than most.
+/// Fits the line through times that are whole periods apart: its period and a point on it, by least squares
+/// without the times that were much later than most.
 fn fit(times: &[i64], rough_ns: f64) -> (f64, f64) {
     let first = times.first().copied().unwrap_or(0);
     let mut points: Vec<(f64, f64)> = vec![(0.0, 0.0)];
@@ -221,7 +221,7 @@ fn fit(times: &[i64], rough_ns: f64) -> (f64, f64) {
     }
 }
 
-/// The value that comes most often among sorted ones, and how often.
+/// Returns the most frequent of sorted values, and its frequency.
 fn most_frequent(sorted: &[i64]) -> (i64, usize) {
     let groups = sorted.chunk_by(|a, b| a == b).map(|group| (group[0], group.len()));
     groups.max_by_key(|(_, times)| *times).unwrap_or((0, 0))

@@ -1,4 +1,4 @@
-//! The activations of a loop that was found, from its waits.
+//! Activations of a found loop, from its waits.
 
 use jitterlab_model::Activation;
 use jitterlab_model::watched::{DueTimes, Waits};
@@ -6,43 +6,44 @@ use jitterlab_model::watched::{DueTimes, Waits};
 use super::find::{Found, left_out};
 use super::pass::Pass;
 
-/// A time of the grid is within this part of a period.
+/// Largest distance of a time from the grid, as a part of a period.
 const ON_GRID: f64 = 0.01;
 
-/// Makes activations of the passes of one loop.
+/// Converts the passes of one loop into activations.
 #[derive(Debug)]
 pub struct Follower {
     found: Found,
-    /// How long after its return from the kernel a start counts.
+    /// Time from its return from the kernel to its start, in ns.
     return_ns: i64,
-    /// The activation that runs; its end is when it returned.
+    /// The current activation; until it ends, its end is the time of its return.
     running: Option<Activation>,
-    /// The last one before events were lost: of it and of what came up to the next pass nothing is known.
+    /// The last activation before events were lost: its end, and everything up to the next pass, is unknown.
     before_gap: Option<Activation>,
-    /// Due times that fell into such gaps.
+    /// Number of due times in such gaps.
     pub unknown: u64,
-    /// Starts after their due times since the grid was fitted last: how many, and the least.
+    /// Starts after their due times since the last fit of the grid: their number, and the smallest latency.
     since_fitted: (u32, i64),
-    /// Of the last waits, how many left out due times that had not passed, less those that did not.
+    /// Recent waits that left out due times that had not passed, less those that did not.
     left_out: u32,
 }
 
-/// After so many waits for times at other distances the thread has another period, or none.
+/// Number of waits for times at other distances after which the thread has another period, or none.
 const OTHER_PERIOD: u32 = 8;
 
-/// A fitted grid follows the earliest of so many starts, and its period this part of how far they are from it: nobody
-/// else's clock runs at our rate.
+/// Number of starts whose earliest one corrects a fitted grid, and the part of the difference that corrects
+/// its period: another clock has a slightly different rate.
 const FOLLOWED: u32 = 256;
 const GAIN: f64 = 0.25;
 
 impl Follower {
-    /// Follows a loop.
+    /// Creates a follower of a loop.
     #[must_use]
     pub fn new(found: Found) -> Self {
         Self::reading_after(found, 0)
     }
 
-    /// Follows a loop whose thread can read a clock so long after its return from the kernel: its starts count then.
+    /// Creates a follower of a loop whose thread can read a clock `return_ns` after its return from the
+    /// kernel, where its starts count.
     #[must_use]
     pub fn reading_after(mut found: Found, return_ns: i64) -> Self {
         if found.due == DueTimes::FittedGrid {
@@ -59,21 +60,22 @@ impl Follower {
         }
     }
 
-    /// Whether the thread asks for times at other distances than those of its period: what comes is none of its activations.
+    /// True if the thread asks for times at other distances than its period: further waits are no activations
+    /// of this loop.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.left_out >= OTHER_PERIOD
     }
 
-    /// The loop.
+    /// Returns the loop.
     #[must_use]
     pub fn found(&self) -> &Found {
         &self.found
     }
 
-    /// Takes the thread's next pass; the answer is an activation of which all is known.
+    /// Takes the thread's next pass, and returns an activation that is complete.
     ///
-    /// An activation ends where its thread waits for the next one. What it missed shows when that begins.
+    /// An activation ends when its thread waits for the next one. Missed due times are known when that begins.
     pub fn pass(&mut self, pass: &Pass) -> Option<Activation> {
         if pass.key != self.found.key || self.has_changed() {
             return None;
@@ -88,7 +90,7 @@ impl Follower {
             let left_out = self.left_out(running.due_ns, due_ns, pass.began_ns);
             self.left_out = if left_out > 0 { self.left_out + 1 } else { self.left_out.saturating_sub(1) };
             let missed = u32::try_from(periods - 1 - left_out.min(periods - 1)).unwrap_or(u32::MAX);
-            // One that waits again before it could have read a clock began somewhere in between.
+            // A thread that waits again before it could have read a clock began somewhere in between.
             let start_ns = match running.start_ns <= pass.began_ns {
                 true => running.start_ns,
                 false => running.end_ns + (pass.began_ns - running.end_ns).max(0) / 2,
@@ -115,20 +117,20 @@ impl Follower {
         complete.map(|(before, _)| before)
     }
 
-    /// Events were lost: the end of what runs will not be known, nor what comes up to the next pass.
+    /// Notes that events were lost: the end of the current activation and everything up to the next pass is unknown.
     pub fn lost(&mut self) {
         self.before_gap = self.running.take().or(self.before_gap);
     }
 
-    /// What runs ended then, and what comes up to the next pass is not known: the answer is what ran.
+    /// Ends the current activation and returns it; everything up to the next pass is unknown.
     pub fn ended(&mut self, end_ns: i64) -> Option<Activation> {
         let running = self.running.take()?;
         self.before_gap = Some(running);
         Some(Activation { end_ns: end_ns.max(running.start_ns), ..running })
     }
 
-    /// The due time of a pass of a thread with a timer of its own. One that is late may ask for the time that has passed,
-    /// which is on its grid, or for none at all: then the next one of its grid is meant.
+    /// Returns the due time of a pass of a thread with its own timer. A late thread may ask for a past time,
+    /// which is on its grid, or for no time at all: then the next time of its grid is meant.
     fn own_due(&self, pass: &Pass) -> Option<i64> {
         let asked_ns = pass.due_ns?;
         let Some(before) = self.running.filter(|_| asked_ns <= pass.began_ns) else { return Some(asked_ns) };
@@ -138,7 +140,7 @@ impl Follower {
         Some(if on_grid { asked_ns } else { next_ns.min(asked_ns) })
     }
 
-    /// The due time of a start on the fitted grid, which follows.
+    /// Returns the due time of a start on the fitted grid, and corrects the grid.
     fn fitted_due(&mut self, start_ns: i64) -> i64 {
         let due_ns = self.grid_at(start_ns);
         let (starts, least_ns) = self.since_fitted;
@@ -152,15 +154,15 @@ impl Follower {
         due_ns
     }
 
-    /// The due time of the grid that a start belongs to.
+    /// Returns the grid's due time that a start belongs to.
     fn grid_at(&self, start_ns: i64) -> i64 {
         let Found { period_ns, origin_ns, .. } = self.found;
-        // A little before the grid is rather early than a whole period late.
+        // A start slightly before the grid is early rather than late by a whole period.
         let k = ((start_ns as f64 - origin_ns) / period_ns + 0.25).floor();
         (origin_ns + k * period_ns) as i64
     }
 
-    /// Times of the grid that the thread left out on purpose. One that sleeps for lengths of time has no others.
+    /// Returns the number of grid times that the thread left out on purpose; 0 for one that sleeps for lengths of time.
     fn left_out(&self, before_ns: i64, due_ns: i64, asked_ns: i64) -> u64 {
         match (self.found.due, self.found.waits) {
             (DueTimes::FittedGrid, _) => 0,

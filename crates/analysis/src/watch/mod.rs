@@ -1,7 +1,7 @@
-//! Periodic loops in programs that run anyway: events of the kernel in, activations out.
+//! Periodic loops in running programs: kernel events in, activations out.
 //!
-//! [`Passes`](pass::Passes) follows one thread from wait to wait; [`find`] tells which of its waits come back
-//! periodically; [`Follower`] makes an activation of each. How: `docs/evidence/causes.md`.
+//! [`Passes`](pass::Passes) tracks one thread from wait to wait; [`find`] finds the periodic wait;
+//! [`Follower`] makes an activation of each pass. Method: `docs/evidence/causes.md`.
 
 mod audit;
 mod find;

@@ -1,4 +1,4 @@
-//! A thread from wait to wait.
+//! Waits of a thread, one after the other.
 
 use std::collections::HashMap;
 
@@ -6,33 +6,33 @@ use jitterlab_model::watched::Waits;
 
 use crate::causes::{Call, Event, EventKind, HandlerKind, Leaves, Name, Names, same_clock};
 
-/// Waits that belong together: the same call for the same thing.
+/// Identity of a wait: the same call for the same object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WaitKey {
     /// The system call.
     pub call: Call,
-    /// What it waits for: a file's number, a futex's address; 0 where it is a time only.
+    /// The object it waits for: a file's number, a futex's address; 0 if it is only a time.
     pub object: u64,
 }
 
 /// One wait of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pass {
-    /// Which of its waits it was.
+    /// Identity of the wait.
     pub key: WaitKey,
-    /// When it called the kernel.
+    /// Time at which it called the kernel, in ns.
     pub began_ns: i64,
-    /// When it came back.
+    /// Time at which it returned, in ns.
     pub ended_ns: i64,
-    /// The processor it came back on.
+    /// The processor it returned on.
     pub cpu: u16,
-    /// How it waited, as far as this once shows.
+    /// Its way to wait, as far as this pass shows it.
     pub waits: Waits,
-    /// The time of the own timer that ended it, on CLOCK_MONOTONIC.
+    /// Expiry of the own timer that ended it, on CLOCK_MONOTONIC.
     pub due_ns: Option<i64>,
 }
 
-/// Functions of timers that end waits.
+/// Callbacks of timers that end waits.
 #[derive(Debug, Clone, Copy)]
 struct Functions {
     sleep: Name,
@@ -41,7 +41,7 @@ struct Functions {
     budget: Name,
 }
 
-/// What ended a wait.
+/// Source of the end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Timer,
@@ -50,7 +50,7 @@ enum Ended {
     Interrupt,
 }
 
-/// A call of the kernel that has not come back.
+/// A system call that has not returned.
 #[derive(Debug, Clone, Copy)]
 struct Open {
     call: Call,
@@ -66,23 +66,24 @@ struct Timer {
     function: Name,
 }
 
-/// Follows one thread.
+/// Tracks one thread.
 #[derive(Debug)]
 pub struct Passes {
     pid: i32,
     functions: Functions,
-    /// What is added to times of CLOCK_REALTIME to make them those of CLOCK_MONOTONIC.
+    /// Offset from CLOCK_REALTIME to CLOCK_MONOTONIC, in ns.
     to_monotonic_ns: i64,
     open: Option<Open>,
-    /// Timers that are set; of one that is set anew in the call that takes its expiry, that expiry in its place.
+    /// Timers that are set. If a timer is set again in the call that takes its expiry, that expiry is kept
+    /// here instead.
     timers: HashMap<u64, Timer>,
     taken: Option<Timer>,
-    /// How deep in handlers each processor is, innermost last.
+    /// Nested handlers of each processor, innermost last.
     nest: HashMap<u16, Vec<HandlerKind>>,
 }
 
 impl Passes {
-    /// Follows the thread of this number.
+    /// Tracks the thread of this number.
     pub fn new(pid: i32, names: &mut Names, to_monotonic_ns: i64) -> Self {
         let mut name = |name: &str| names.number(name);
         let functions = Functions {
@@ -102,14 +103,14 @@ impl Passes {
         }
     }
 
-    /// Events were left out: what was open is not known any more.
+    /// Notes that events were left out: open calls are unknown from here on.
     pub fn restart(&mut self) {
         (self.open, self.taken) = (None, None);
         self.timers.clear();
         self.nest.clear();
     }
 
-    /// Takes the next event of any processor; the answer is a wait that it ends.
+    /// Takes the next event of any processor, and returns the wait that it ends.
     pub fn event(&mut self, event: &Event) -> Option<Pass> {
         match &event.what {
             EventKind::Enter(handler) => self.nest.entry(event.cpu).or_default().push(handler.kind),
@@ -171,7 +172,7 @@ impl Passes {
         }
         let is_monotonic = same_clock(soft_ns, now_ns);
         let soft_ns = if is_monotonic { soft_ns } else { soft_ns.saturating_add(self.to_monotonic_ns) };
-        // A periodic timer is set anew when its expiry is taken: the wait that takes it was for the time before.
+        // A periodic timer is set again when its expiry is taken: the wait that takes it was for the previous time.
         let before = self.timers.insert(timer, Timer { soft_ns, function });
         if let Some(before) = before.filter(|before| before.soft_ns <= now_ns && self.open.is_some()) {
             self.taken = Some(before);
@@ -183,7 +184,7 @@ impl Passes {
         if matches!(open.call, Call::Other(_) | Call::Lock { .. }) {
             return None;
         }
-        // What has expired ends the wait, whether it slept for it or found it gone by; the last of several.
+        // An expired timer ends the wait, whether the thread slept for it or found it past; the last of several.
         let expired = self.timers.values().filter(|timer| timer.soft_ns <= event.t_ns);
         let timer = expired.copied().chain(self.taken.take()).max_by_key(|timer| timer.soft_ns);
         // Timers of sleeps live no longer than their call.
@@ -220,11 +221,11 @@ impl Passes {
     }
 }
 
-/// What a call waits for, where waits for different things are told apart by it.
+/// Returns the object of a call, where different objects make different waits.
 fn object(call: Call, arguments: &[u64; 3]) -> u64 {
     match call {
         Call::Read | Call::Poll => arguments[0],
-        // A condition variable takes turns with two neighbouring words.
+        // A condition variable alternates between two neighbouring words.
         Call::Futex => arguments[0] & !7,
         _ => 0,
     }

@@ -10,7 +10,7 @@ const THREAD: i32 = 7;
 const PERIOD_NS: i64 = 1_000_000;
 const MONOTONIC_LESS_REALTIME: i64 = -1_700_000_000_000_000_000;
 
-/// What a thread does in a cycle, and the events of it.
+/// A thread's actions in a cycle, with their events.
 struct Script {
     names: Names,
     passes: Passes,
@@ -86,7 +86,7 @@ fn switch(from: i32, leaves: Leaves, to: i32) -> EventKind {
     }
 }
 
-/// How late the k-th wake-up is.
+/// Latency of the k-th wake-up, in ns.
 fn late(k: i64) -> i64 {
     2_000 + k * 37 % 500 + if k == 30 { 400_000 } else { 0 }
 }
@@ -189,7 +189,7 @@ fn due_times_that_passed_are_missed_or_served_late() {
         script.timer(due - 899_000, 1, "hrtimer_wakeup", due);
         script.sleep(due - 898_000, due + 2_000, Some(HandlerKind::Timer));
         script.back(due + 5_000);
-        // Activation 20 lasts 2.5 periods, and the thread goes on with the next due time to come.
+        // Activation 20 lasts 2.5 periods, and the thread continues with the next future due time.
         next = if k == 20 { 24 } else { k + 1 };
     }
     let rows = script.activations();

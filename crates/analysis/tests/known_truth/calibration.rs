@@ -1,4 +1,4 @@
-//! A quick look at the tables of `docs/evidence/calibration.md`: no rate leaves its bound. The full tables:
+//! Short version of the tables of `docs/evidence/calibration.md`: no rate leaves its bound. The full tables:
 //! `cargo bench -p jitterlab-analysis --bench calibration`.
 
 use crate::tables::comparison;
@@ -97,7 +97,7 @@ fn a_tenth_is_found_among_ten_settings_and_harm_is_never_taken_for_help() {
     for (seed, blocks) in (11..).zip(settings::BLOCKS) {
         let found = settings::tenths(blocks, 48, 60, seed);
         assert_eq!(found.swapped, 0, "{}: {found:?}", blocks.name());
-        // What bursts, outliers or a machine that wanders hide takes longer.
+        // Effects hidden by bursts, outliers or a wandering machine take longer to find.
         let easy = matches!(blocks, Blocks::White | Blocks::Coarse);
         assert!(
             !easy || found.better.min(found.worse) * 10 >= found.repeats * 8,

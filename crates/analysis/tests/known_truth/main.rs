@@ -1,4 +1,4 @@
-//! Statistics on series whose truth is known.
+//! Statistics on series of known truth.
 
 mod calibration;
 mod patterns_found;

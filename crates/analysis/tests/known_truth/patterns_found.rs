@@ -59,7 +59,7 @@ fn white_traces_show_no_pattern() {
         let other = scope.spawn(|| count(halves.1));
         (count(halves.0), other.join().unwrap())
     });
-    // Below 1 % is stated; 11 of 500 would come by chance once in a hundred such tests.
+    // Stated is below 1 %; 11 of 500 would occur by chance once in a hundred such tests.
     assert!(a + b <= 11, "{} of 500", a + b);
 }
 

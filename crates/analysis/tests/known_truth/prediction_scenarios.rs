@@ -1,7 +1,7 @@
-//! What prediction is worth, on machines whose truth is known: two minutes at 1 kHz are measured, a day is predicted (720
-//! times the run). S1 to S3 must be bounded, S4, S6 and S8 refused; S5 and S7, where the run usually cannot know better,
-//! must be wrong in the documented way, with the caveat said. Each is predicted a second time as if it were known of every
-//! activation what delayed it: S9 is the kind of machine where that helps.
+//! Reliability of predictions on machines of known truth: two minutes at 1 kHz are measured, a day is predicted
+//! (720 times the run). S1 to S3 must be bounded, S4, S6 and S8 refused. S5 and S7, where the run usually cannot
+//! know better, must be wrong in the documented way, with the caveat reported. Each is predicted a second time
+//! as if the cause of every activation's delay were known: S9 is the kind of machine where that helps.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -139,8 +139,8 @@ fn s8(random: &mut Random) -> (Vec<(f64, u8)>, f64) {
     (run, 5.0 + largest_exponential(random, 6.0, DAY * 0.01))
 }
 
-/// A cause of bounded length that comes often hides one without a bound that comes a third as often: the largest of the
-/// run are those of the first, the largest of the day those of the second.
+/// A frequent cause of bounded length hides an unbounded one that occurs a third as often: the largest
+/// latencies of the run are those of the first, the largest of the day those of the second.
 fn s9(random: &mut Random) -> (Vec<(f64, u8)>, f64) {
     let run = (0..RUN).map(|_| match random.uniform() {
         u if u < 0.986 => (5.0 + random.exponential(1.0), 0),
@@ -198,7 +198,7 @@ impl Outcome {
     }
 }
 
-/// What `run --why` would keep of the causes of a run: the largest latencies of each.
+/// Causes of a run as `run --why` would keep them: the largest latencies of each.
 fn causes(latencies_us: &[(f64, u8)]) -> TaskCauses {
     let mut largest: BTreeMap<u8, Peaks> = BTreeMap::new();
     for (k, (us, cause)) in latencies_us.iter().enumerate() {
@@ -213,7 +213,7 @@ fn causes(latencies_us: &[(f64, u8)]) -> TaskCauses {
     TaskCauses { causes: largest.into_iter().map(sum).collect(), ..TaskCauses::default() }
 }
 
-/// What became of predictions from the whole run, and of those that know its causes.
+/// Outcomes of predictions from the whole run, and of those that know its causes.
 fn play(number: u64, scenario: Scenario, horizon: f64) -> [Outcome; 2] {
     let [mut outcome, mut by_cause] = [(); 2].map(|()| Outcome::default());
     for repetition in 0..REPETITIONS {
@@ -259,7 +259,7 @@ fn bounds_hold_where_they_can_and_are_refused_where_they_cannot() {
                 assert!(o.pass_rate() >= 0.90, "S{n}: {}", o.pass_rate());
             }
             4 | 6 | 8 => assert!(o.pass_rate() <= 0.05, "S{n}: {}", o.pass_rate()),
-            // Wrong of the whole, right where causes are known.
+            // Wrong for the whole, right if the causes are known.
             9 => {
                 assert!(o.passed == 0 || o.coverage() <= 0.5, "S{n}: {o:?}");
                 assert!(by_cause.pass_rate() >= 0.5 && by_cause.coverage() >= 0.9, "S{n}: {by_cause:?}");

@@ -1,4 +1,4 @@
-//! Where the clocks come from and what is held in reset (data sheet, 2.14 to 2.18 and 4.7.2). Oscillators and loops are steady at once.
+//! Clock sources and resets (data sheet, 2.14 to 2.18 and 4.7.2). Oscillators and PLLs are stable at once.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,20 @@ const TICK: u32 = 0x4005_802c;
 /// A frequency as a fraction, in Hz.
 type Hz = Option<(u64, u64)>;
 
-/// The registers of clocks, resets, oscillators, loops, and of the watchdog's tick.
+/// Registers of clocks, resets, oscillators, PLLs, and of the watchdog's tick.
 #[derive(Debug, Clone)]
 pub struct Clocks {
-    /// The processor's clock, as everything is counted.
+    /// The processor's clock in Hz, in which all cycles are counted.
     pub hz: u32,
-    /// Code was fetched from flash.
+    /// True if code was fetched from flash.
     pub runs_from_flash: bool,
     registers: BTreeMap<u32, u32>,
 }
 
 impl Clocks {
     pub fn new(hz: u32) -> Self {
-        // As the ROM leaves it: all in reset but the flash's pins, the loops off, the tick enabled without a length.
+        // State in which the ROM leaves it: all in reset but the flash's pins, the PLLs off, the tick enabled
+        // without a length.
         let at_reset = [
             (RESET, 0x01ff_fdbf),
             (REF_DIV, 0x100),
@@ -52,7 +53,7 @@ impl Clocks {
         self.registers.get(&address).copied().unwrap_or_default()
     }
 
-    /// Whether writes to a peripheral are lost.
+    /// True if a peripheral is in reset, so that writes to it are lost.
     pub fn holds_in_reset(&self, base: u32) -> bool {
         let bit = match base {
             0x4001_4000 => 5,
@@ -71,12 +72,12 @@ impl Clocks {
     pub fn read(&self, address: u32) -> u32 {
         match address {
             0x4000_c008 => !self.get(RESET) & 0x01ff_ffff,
-            // Which source is selected: one bit, at once.
+            // The selected source: one bit, at once.
             0x4000_8038 => 1 << (self.get(REF_CTRL) & 3),
             0x4000_8044 => 1 << (self.get(SYS_CTRL) & 1),
             0x4000_8008 | 0x4000_8014 | 0x4000_8020 | 0x4000_802c | 0x4000_8050 | 0x4000_805c
             | 0x4000_8068 | 0x4000_8074 => 1,
-            // The counter of frequencies: done.
+            // Frequency counter: done.
             0x4000_8098 => 1 << 4,
             // Crystal and ring oscillator: enabled and stable.
             0x4002_4004 | 0x4006_0018 => 1 << 31 | 1 << 12,
@@ -98,7 +99,7 @@ impl Clocks {
         runs.then(|| (CRYSTAL * u64::from(self.get(base + 8) & 0xfff), divisor))
     }
 
-    /// The reference clock; `None` from the ring oscillator, whose frequency nobody knows.
+    /// Returns the reference clock; `None` for the ring oscillator, whose frequency is unknown.
     fn reference(&self) -> Hz {
         let source = match self.get(REF_CTRL) & 0x63 {
             0x01 => self.pll(PLL_USB),
@@ -123,14 +124,14 @@ impl Clocks {
         source.map(|(over, under)| (over * 256, under * divisor))
     }
 
-    /// The processor's clock as the firmware has set it, rounded.
+    /// Returns the processor's clock as set by the firmware, rounded.
     pub fn sys_hz(&self) -> Option<u32> {
         self.system()
             .and_then(|(over, under)| u32::try_from((over + under / 2) / under).ok())
             .filter(|hz| *hz > 0)
     }
 
-    /// The clock of serial ports; the processor's where it is not known.
+    /// Returns the clock of serial ports in Hz; the processor's if it is unknown.
     pub fn peripheral_hz(&self) -> u64 {
         let from = match self.get(PERI_CTRL) >> 5 & 7 {
             1 => self.pll(PLL_SYS),
@@ -141,8 +142,8 @@ impl Clocks {
         from.map_or(u64::from(self.hz), |(over, under)| over / under)
     }
 
-    /// How long a tick of the timer takes: so many cycles of the processor, as a fraction; none while it stands. From the ring oscillator it is
-    /// taken to be right.
+    /// Returns the length of a tick of the timer in processor cycles, as a fraction; `None` while it is
+    /// stopped. With the ring oscillator the tick is assumed to be right.
     pub fn tick(&self) -> Option<(u64, u64)> {
         let tick = self.get(TICK);
         let cycles = u64::from(tick & 0x1ff);
@@ -155,7 +156,7 @@ impl Clocks {
         }
     }
 
-    /// What a person has to know about the time that was counted.
+    /// Reports warnings about the counted time.
     pub fn warn(&self, log: &mut Log) {
         if self.runs_from_flash {
             log.find(Finding::FlashAssumedFast);

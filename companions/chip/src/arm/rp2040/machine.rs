@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 
 use super::peripherals::Write;
 
-/// Memory, flags and pins that the machines of a block share.
+/// Memory, flags and pins shared by the machines of a block.
 #[derive(Debug, Clone, Default)]
 pub struct Around {
     pub memory: [u16; 32],
-    /// The eight flags of interrupts.
+    /// The eight interrupt flags.
     pub flags: u8,
-    /// Levels that are given out, pins that are driven, and levels that are seen.
+    /// Output levels, driven pins, and input levels.
     pub out: u32,
     pub enabled: u32,
     pub input: u32,
@@ -21,7 +21,7 @@ pub struct Around {
 pub struct Machine {
     number: u32,
     on: bool,
-    /// Cycles of a step, in 256ths; the steps since a cycle.
+    /// Cycles of a step, in 256ths; the number of steps since the cycle `since`.
     divider: u64,
     since: u64,
     steps: u64,
@@ -31,16 +31,16 @@ pub struct Machine {
     pc: u32,
     x: u32,
     y: u32,
-    /// The shift registers, each with how many bits were shifted in, or out.
+    /// The shift registers, each with its number of bits shifted in or out.
     input: (u32, u32),
     output: (u32, u32),
-    /// Steps of a delay that are left.
+    /// Remaining steps of a delay.
     delay: u32,
-    /// It waits for something to send: nothing happens before that is written.
+    /// True while it waits for data to send: nothing happens before that is written.
     idle: bool,
-    /// An instruction that comes before that at the program counter.
+    /// An instruction to execute before that at the program counter.
     forced: Option<u16>,
-    /// It waits for a flag that it set itself to be cleared.
+    /// True while it waits for the clearing of a flag that it set itself.
     waits_for: Option<u8>,
     pub to_send: VecDeque<u32>,
     pub received: VecDeque<u32>,
@@ -51,9 +51,9 @@ enum Went {
     On,
     /// It jumped, and the program counter is set.
     Jumped,
-    /// The next instruction is this one, without a delay before.
+    /// The next instruction is this one, without a delay before it.
     Executes(u16),
-    /// It is tried again in the next step.
+    /// The instruction is retried in the next step.
     Stalled,
 }
 
@@ -86,20 +86,20 @@ impl Machine {
         self.on
     }
 
-    /// SM_RESTART: what is in its registers stays.
+    /// SM_RESTART: keeps the contents of its registers.
     pub fn restart(&mut self) {
         (self.input.1, self.output.1, self.delay) = (0, 32, 0);
         (self.forced, self.waits_for) = (None, None);
     }
 
-    /// Something is written to it at a cycle: it goes on with the first step from there.
+    /// Resumes after a write at a cycle: it goes on with the first step from there.
     pub fn wake(&mut self, cycle: u64) {
         if std::mem::take(&mut self.idle) {
             self.steps = (cycle.saturating_sub(self.since) * 256).div_ceil(self.divider);
         }
     }
 
-    /// CLKDIV_RESTART, or another divider: steps count from here.
+    /// CLKDIV_RESTART, or a new divider: steps count from this cycle.
     pub fn restart_clock(&mut self, cycle: u64) {
         (self.since, self.steps) = (cycle, 0);
     }
@@ -111,12 +111,12 @@ impl Machine {
         self.on = on;
     }
 
-    /// The cycle of its next step.
+    /// Returns the cycle of its next step.
     pub fn next(&self) -> u64 {
         if self.on && !self.idle { self.since + self.steps * self.divider / 256 } else { u64::MAX }
     }
 
-    /// Both directions of the FIFO can be joined.
+    /// Returns the words that fit into the FIFO; its two directions can be joined.
     pub fn send_room(&self) -> usize {
         [4, 8, 0, 0][(self.shift >> 30 & 3) as usize]
     }
@@ -158,7 +158,7 @@ impl Machine {
                 }
                 self.shift = value;
             }
-            // An instruction is executed at once.
+            // Executes an instruction at once.
             0x10 => {
                 self.delay = 0;
                 self.instruct(value as u16, true, around);
@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// One step.
+    /// Executes one step.
     pub fn work(&mut self, around: &mut Around) {
         self.steps += 1;
         if self.delay > 0 {
@@ -182,7 +182,7 @@ impl Machine {
         self.instruct(word, forced, around);
     }
 
-    /// An instruction of the program, or one that comes in between.
+    /// Executes an instruction of the program, or an inserted one.
     fn instruct(&mut self, word: u16, forced: bool, around: &mut Around) {
         let delay = self.side_set(u32::from(word), around);
         let (went, is_out) = (self.perform(u32::from(word), around), word >> 13 == 3);
@@ -204,13 +204,13 @@ impl Machine {
         }
         match went {
             Went::Executes(next) => self.forced = Some(next),
-            // With autopull something may happen in a delay.
+            // With autopull, a delay may contain a transfer.
             _ if self.shift & 1 << 17 == 0 && self.on => self.steps += u64::from(delay),
             _ => self.delay = delay,
         }
     }
 
-    /// Sets the pins beside the instruction, and tells its delay: both share five bits.
+    /// Sets the side-set pins of an instruction, and returns its delay: both share five bits.
     fn side_set(&self, word: u32, around: &mut Around) -> u32 {
         let count = self.pins >> 29;
         let field = word >> 8 & 31;
@@ -225,7 +225,7 @@ impl Machine {
         delay
     }
 
-    /// With autopull, an output register that is empty is filled beside every instruction but OUT (3.5.4).
+    /// With autopull, refills an empty output register during every instruction but OUT (3.5.4).
     fn refill(&mut self, word: u16) {
         let is_pull = word & 0xe080 == 0x8080;
         if self.shift & 1 << 17 != 0
@@ -245,12 +245,12 @@ impl Machine {
         threshold(self.shift >> 20)
     }
 
-    /// The levels that it sees, from its first pin on.
+    /// Returns its input levels, from its first pin on.
     fn pin_levels(&self, around: &Around) -> u32 {
         around.input.rotate_right(self.pins >> 15 & 31)
     }
 
-    /// A flag by its index, which may count from the machine's number.
+    /// Returns a flag by its index, which may be relative to the machine's number.
     fn flag(&self, index: u32) -> u8 {
         let low = index & 3;
         let of = if index & 16 != 0 { (low + self.number) & 3 | index & 4 } else { index & 7 };
@@ -327,7 +327,7 @@ impl Machine {
         let pushes = self.shift & 1 << 16 != 0;
         let is_full = |machine: &Self| machine.received.len() >= machine.receive_room();
         if pushes && self.input.1 >= self.push_threshold() {
-            // It was full and could not be pushed.
+            // It was full, and the push did not succeed.
             if is_full(self) {
                 return Went::Stalled;
             }
@@ -399,7 +399,7 @@ impl Machine {
         Went::On
     }
 
-    /// PUSH and PULL.
+    /// Executes PUSH or PULL.
     fn queue(&mut self, word: u32) -> Went {
         let (pulls, conditional, blocks) = (word & 0x80 != 0, word & 0x40 != 0, word & 0x20 != 0);
         if pulls {
@@ -425,7 +425,7 @@ impl Machine {
         Went::On
     }
 
-    /// MOV.
+    /// Executes MOV.
     fn copy(&mut self, word: u32, around: &mut Around) -> Went {
         let value = match word & 7 {
             0 => self.pin_levels(around),
@@ -461,7 +461,7 @@ impl Machine {
         Went::On
     }
 
-    /// IRQ.
+    /// Executes IRQ.
     fn raise(&mut self, word: u32, around: &mut Around) -> Went {
         let flag = self.flag(word & 31);
         if word & 0x40 != 0 {
@@ -480,7 +480,7 @@ impl Machine {
     }
 }
 
-/// A count of bits, where 0 stands for 32.
+/// Returns a number of bits, where 0 means 32.
 const fn bits(field: u32) -> u32 {
     if field & 31 == 0 { 32 } else { field & 31 }
 }
@@ -493,7 +493,7 @@ fn ones(count: u32) -> u32 {
     u32::MAX >> (32 - count)
 }
 
-/// Puts the low bits of a value onto as many pins, from the first on, around the end of the 32.
+/// Puts the low bits of a value onto as many pins, from the first on, wrapping around after 32.
 fn place(target: &mut u32, value: u32, first: u32, count: u32) {
     if count > 0 {
         let mask = ones(count.min(32)).rotate_left(first);

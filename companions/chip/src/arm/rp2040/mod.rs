@@ -1,9 +1,10 @@
-//! The RP2040 of the Raspberry Pi Pico: its first core with memory, timer, pins, pulse widths, state machines, clocks and serial
-//! ports.
+//! The RP2040 of the Raspberry Pi Pico: its first core with memory, timer, pins, PWM, state machines, clocks
+//! and serial ports.
 //!
-//! Source: "RP2040 Datasheet" (Raspberry Pi Ltd); each file names its sections. The data phase of an access takes one cycle in memory
-//! and at peripherals on AHB-Lite, none at SIO (2.3.1), and behind the APB bridge 3 for a read and 4 for a write (2.1.3). What is fetched
-//! from flash comes at once, as if the cache (2.6.3) held it: that is said of every firmware that runs there.
+//! Source: "RP2040 Datasheet" (Raspberry Pi Ltd); each file names its sections. The data phase of an access
+//! takes one cycle in memory and at peripherals on AHB-Lite, and none at SIO (2.3.1). Behind the APB bridge
+//! it takes 3 for a read and 4 for a write (2.1.3). Fetches from flash take no extra time, as if the cache
+//! (2.6.3) held everything: this is reported for every firmware that runs there.
 
 mod clocks;
 mod machine;
@@ -34,23 +35,23 @@ use uart::Uart;
 
 /// Its name.
 pub const NAME: &str = "rp2040";
-/// The clock of its processors after a usual start.
+/// The processors' clock after a usual start, in Hz.
 pub const CLOCK_HZ: u32 = 125_000_000;
-/// The largest flash it can read.
+/// Size of the largest flash, in bytes.
 pub const FLASH: u32 = 16 << 20;
 
 const FLASH_START: u32 = 0x1000_0000;
 const RAM_START: u32 = 0x2000_0000;
 const RAM: u32 = 0x4_2000;
 
-/// FUNCSEL of those that drive pins by themselves.
+/// FUNCSEL of the functions that drive pins by themselves.
 const PWM_FUNCTION: u32 = 4;
 const PIO_FUNCTIONS: [u32; 2] = [6, 7];
 
-/// How long a firmware has to set its clock, in cycles: where it does not say so, that is what is looked for.
+/// Time in cycles for a firmware to set its clock, when its clock is determined by running it.
 const START_UP: u64 = 2_500_000;
 
-/// What is around the first core.
+/// Parts of the chip around the first core.
 #[derive(Debug, Clone)]
 struct Rp2040 {
     ram: Vec<u8>,
@@ -61,22 +62,22 @@ struct Rp2040 {
     sio: Sio,
     pwm: Pwm,
     pios: [Pio; 2],
-    /// The cycle up to which state machines have worked.
+    /// Cycle up to which the state machines have worked.
     worked: u64,
     uarts: [Uart; 2],
-    /// Registers that only hold what is written.
+    /// Registers that only store the written value.
     plain: BTreeMap<u32, u32>,
     stimuli: Vec<Stimulus>,
     lines: u32,
     log: Log,
 }
 
-/// Whether it has a pin.
+/// True if it has this pin.
 pub fn has(pin: Pin) -> bool {
     pin.port == Pin::GPIO && pin.bit < 30
 }
 
-/// Whether an image lies in its memories.
+/// True if an image fits into its memories.
 pub fn holds(image: &Image) -> bool {
     let inside = |at: u32, size: u32, start: u32, length: u32| at >= start && at - start + size <= length;
     !image.flash.is_empty()
@@ -86,7 +87,7 @@ pub fn holds(image: &Image) -> bool {
         })
 }
 
-/// The name of an exception or interrupt, by its number.
+/// Returns the name of an exception or interrupt, by its number.
 pub fn vector_name(number: u8) -> Option<String> {
     let name = match number {
         2 => "NMI",
@@ -100,7 +101,7 @@ pub fn vector_name(number: u8) -> Option<String> {
     Some(name.into())
 }
 
-/// Lets a firmware run until something ends it, and tells what happened.
+/// Runs a firmware until something ends it, and returns the log.
 pub fn run(setup: &Setup) -> Log {
     let (bus, start) = begin(setup);
     let (mut log, _, _, mut bus) = Core::new(bus, start, setup).run();
@@ -109,15 +110,15 @@ pub fn run(setup: &Setup) -> Log {
     log
 }
 
-/// The same, with what is then in R0 to R15, xPSR, and the memory from 0x20000000 on.
+/// Runs a firmware, and also returns the final R0 to R15, xPSR, and the memory from 0x20000000 on.
 pub fn run_and_look(setup: &Setup) -> (Log, [u32; 16], u32, Vec<u8>) {
     let (bus, start) = begin(setup);
     let (log, registers, status, bus) = Core::new(bus, start, setup).run();
     (log, registers, status, bus.ram)
 }
 
-/// The clock that a firmware sets while it starts: from the crystal of 12 MHz that all boards have; `None` if it leaves the processor on the
-/// ring oscillator.
+/// Returns the clock that a firmware sets at its start, with the crystal of 12 MHz of all boards; `None` if
+/// it leaves the processor on the ring oscillator.
 pub fn clock_of(image: &Image) -> Option<u32> {
     let setup = Setup { clock_hz: CLOCK_HZ, cycles: START_UP, ..Setup::from_image(image.clone()) };
     let (bus, start) = begin(&setup);
@@ -168,8 +169,8 @@ fn begin(setup: &Setup) -> (Rp2040, Start) {
 }
 
 impl Rp2040 {
-    /// As the chip's ROM starts a firmware (2.8.1): one in flash behind its second stage of 256 bytes, by its vectors; one in memory at
-    /// its entry.
+    /// Returns the initial state as the chip's ROM starts a firmware (2.8.1): one in flash behind its second
+    /// stage of 256 bytes, by its vectors; one in memory at its entry.
     fn start(&self, image: &Image, lowest: u32) -> Start {
         if self.flash.is_empty() {
             return Start { vectors: 0, sp: RAM_START + RAM, pc: image.entry.unwrap_or(lowest) };
@@ -200,7 +201,7 @@ impl Rp2040 {
         self.lines = lines;
     }
 
-    /// Lets the counters of pulse widths count until a cycle.
+    /// Advances the PWM counters to a cycle.
     fn settle_pwm(&mut self, cycle: u64) {
         loop {
             let at = self.pwm.next().min(cycle);
@@ -213,12 +214,12 @@ impl Rp2040 {
     }
 
     fn show_pwm(&mut self, cycle: u64) {
-        // Pins 0 and 16 are of the same slice.
+        // Pins 0 and 16 belong to the same slice.
         let out = self.pwm.outputs();
         self.pins.set_function(PWM_FUNCTION, (out | out << 16, u32::MAX), cycle, &mut self.log);
     }
 
-    /// Lets state machines work until a cycle.
+    /// Advances the state machines to a cycle.
     fn settle_pios(&mut self, cycle: u64) {
         loop {
             let at = self.pios.iter().map(Pio::next).min().unwrap_or(u64::MAX);
@@ -235,9 +236,9 @@ impl Rp2040 {
         }
     }
 
-    /// When they have to be let work at the latest: where they may interrupt, with each step.
+    /// Returns the latest cycle at which they must be advanced: at each step if they may interrupt.
     fn next_of_pios(&self) -> u64 {
-        /// Else in parcels of as many cycles.
+        /// Otherwise in batches of this many cycles.
         const PARCEL: u64 = 4_096;
         let next =
             |pio: &Pio| if pio.may_interrupt() { pio.next() } else { pio.next().max(self.worked + PARCEL) };
@@ -245,7 +246,7 @@ impl Rp2040 {
     }
 }
 
-/// A number that lies in memory.
+/// Reads a little-endian number from memory.
 fn little(memory: &[u8], offset: u32, width: Width) -> Option<u32> {
     let at = offset as usize;
     let bytes = memory.get(at..at + width.bytes() as usize)?;
@@ -274,7 +275,7 @@ impl Bus for Rp2040 {
         }
         match address >> 24 {
             0 => rom::read(address, width).map(|value| (value, 1)),
-            // Erased behind the firmware.
+            // Erased flash behind the firmware.
             0x10..=0x13 => Some((little(&self.flash, address & 0xff_ffff, width).unwrap_or(u32::MAX), 1)),
             0x14 | 0x15 | 0x18 | 0x40 | 0x50 | 0xd0 => {
                 let (value, cycles) = self.read_register(address & !3, now);
@@ -297,7 +298,7 @@ impl Bus for Rp2040 {
             bytes.copy_from_slice(&value.to_le_bytes()[..size]);
             return Some(1);
         }
-        // A narrow write reaches all lanes (2.1.4).
+        // A narrow write reaches all byte lanes (2.1.4).
         let value = match width {
             Width::Byte => (value & 0xff) * 0x0101_0101,
             Width::Half => (value & 0xffff) * 0x1_0001,
@@ -343,7 +344,7 @@ impl Bus for Rp2040 {
     }
 }
 
-/// The lines of interrupts (2.3.2).
+/// Names of the interrupt lines (2.3.2).
 const LINES: [&str; 26] = [
     "TIMER_IRQ_0",
     "TIMER_IRQ_1",

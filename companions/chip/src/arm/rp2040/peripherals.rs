@@ -1,4 +1,4 @@
-//! Where the registers of the peripherals are (data sheet, 2.2), and what is not simulated.
+//! Addresses of the peripherals' registers (data sheet, 2.2), and the parts that are not simulated.
 
 use jitterlab_model::firmware::Part;
 
@@ -8,7 +8,7 @@ use super::{Now, Rp2040};
 const READ: u64 = 3;
 const WRITE: u64 = 4;
 
-/// How a register is written: by its address and its aliases (2.1.2).
+/// Kind of a register write: by its address and its aliases (2.1.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Write {
     Plain,
@@ -18,7 +18,7 @@ pub(super) enum Write {
 }
 
 impl Write {
-    /// What is in a register of plain bits afterwards.
+    /// Returns the new value of a register of plain bits.
     pub fn onto(self, old: u32, value: u32) -> u32 {
         match self {
             Write::Plain => value,
@@ -30,7 +30,7 @@ impl Write {
 }
 
 impl Rp2040 {
-    /// What is read of a register, and the cycles of its data phase.
+    /// Reads a register; also returns the cycles of its data phase.
     pub(super) fn read_register(&mut self, address: u32, now: Now) -> (u32, u64) {
         if address >> 24 == 0xd0 {
             return (self.read_sio(address & 0xfff, now), 0);
@@ -63,7 +63,7 @@ impl Rp2040 {
             0x4005_4000 => self.timer.read(register, now.cycle),
             0x4005_8000 if register == 0x2c => self.clocks.read(plain),
             0x4006_c000 => u32::from(register == 0),
-            // The serial interface of the flash: nothing to send, nothing received, not busy.
+            // The flash's serial interface: nothing to send, nothing received, not busy.
             0x1800_0000 if register == 0x28 => 6,
             _ => {
                 self.warn_of(address, now);
@@ -73,7 +73,7 @@ impl Rp2040 {
         (value, if address >> 24 == 0x40 { READ } else { 1 })
     }
 
-    /// Writes a register; the cycles of its data phase.
+    /// Writes a register; returns the cycles of its data phase.
     pub(super) fn write_register(&mut self, address: u32, value: u32, now: Now) -> u64 {
         if address >> 24 == 0xd0 {
             self.write_sio(address & 0xfff, value, now);
@@ -143,7 +143,7 @@ impl Rp2040 {
         if address >> 24 == 0x40 { WRITE } else { 1 }
     }
 
-    /// A serial port sends; what else it can, it does not here.
+    /// Writes a register of a serial port, which only sends here.
     fn write_uart(&mut self, number: usize, register: u32, how: Write, value: u32, now: Now) {
         let peripheral_hz = self.clocks.peripheral_hz();
         let hz = self.clocks.hz;
@@ -154,7 +154,7 @@ impl Rp2040 {
         }
     }
 
-    /// What is put into reset is as it was at the beginning.
+    /// Restores the initial state of parts that are put into reset.
     fn after_reset(&mut self) {
         if self.clocks.holds_in_reset(0x4005_4000) {
             self.timer = super::Timer::default();
@@ -174,7 +174,7 @@ impl Rp2040 {
         }
     }
 
-    /// Parts that are not simulated.
+    /// Reports parts that are not simulated.
     fn warn_of(&mut self, address: u32, now: Now) {
         let part = match address & !0x3fff {
             0x4003_c000 | 0x4004_0000 => Part::Spi,
@@ -183,7 +183,7 @@ impl Rp2040 {
             0x4005_c000 => Part::RealTimeClock,
             0x1800_0000 => Part::WritingFlash,
             base if base >> 16 == 0x5000 => Part::Dma,
-            // Its controller is turned on; to turn its pins off is usual.
+            // Its controller is turned on; turning its pins off is usual.
             0x5011_0000 if address & 0xfff == 0x40 => Part::Usb,
             _ => return,
         };
@@ -191,7 +191,7 @@ impl Rp2040 {
     }
 }
 
-/// The block of state machines at an address.
+/// Returns the index of the block of state machines at an address.
 const fn pio_of(address: u32) -> usize {
     if address >> 20 == 0x502 { 0 } else { 1 }
 }

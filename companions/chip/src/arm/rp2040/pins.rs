@@ -1,4 +1,4 @@
-//! Pins: who drives them, what they show, and their interrupts (data sheet, 2.19: IO_BANK0 and PADS_BANK0).
+//! Pins: their drivers, levels and interrupts (data sheet, 2.19: IO_BANK0 and PADS_BANK0).
 
 use super::peripherals::Write;
 use crate::{Edge, Log, Pin};
@@ -13,7 +13,7 @@ const OUTPUT_DISABLE: u32 = 1 << 7;
 const PULL_UP: u32 = 1 << 3;
 /// At reset: inputs on, 4 mA, pull-down, Schmitt trigger.
 const PAD: u32 = 0x56;
-/// Cycles that a level takes through the two stages of the synchroniser (2.19).
+/// Cycles of a level through the two stages of the synchroniser (2.19).
 const SYNCHRONISER: u64 = 2;
 
 /// The pins of bank 0.
@@ -21,17 +21,17 @@ const SYNCHRONISER: u64 = 2;
 pub struct Pins {
     control: [u32; PINS as usize],
     pads: [u32; PINS as usize],
-    /// What SIO gives out, and where.
+    /// Output levels of SIO, and the pins that it drives.
     out: u32,
     enabled: u32,
-    /// The same of the other functions, by FUNCSEL.
+    /// The same for the other functions, by FUNCSEL.
     functions: [(u32, u32); 8],
     driven: u32,
     outside: u32,
     level: u32,
     before: u32,
     changed_at: u64,
-    /// Edges seen, four bits a pin as the registers have them, and the masks of the first core.
+    /// Edges seen, four bits per pin as in the registers, and the masks of the first core.
     edges: [u32; 4],
     masks: [u32; 4],
     forced: [u32; 4],
@@ -64,7 +64,7 @@ impl Pins {
         }
     }
 
-    /// GPIO_OUT and GPIO_OE.
+    /// Returns GPIO_OUT.
     pub fn out(&self) -> u32 {
         self.out
     }
@@ -73,7 +73,7 @@ impl Pins {
         self.enabled
     }
 
-    /// GPIO_IN: what was there two cycles before.
+    /// Returns GPIO_IN: the levels two cycles before.
     pub fn read(&self, now: u64) -> u32 {
         if now >= self.changed_at + SYNCHRONISER { self.level } else { self.before }
     }
@@ -88,7 +88,7 @@ impl Pins {
         self.resolve(now, log);
     }
 
-    /// Takes the levels of a function, and the pins that it drives.
+    /// Sets the levels of a function, and the pins that it drives.
     pub fn set_function(&mut self, function: u32, given: (u32, u32), now: u64, log: &mut Log) {
         let held = &mut self.functions[(function & 7) as usize];
         if *held != given {
@@ -97,7 +97,7 @@ impl Pins {
         }
     }
 
-    /// The level that the selected function of a pin gives out, and whether it drives it.
+    /// Returns the level that the selected function of a pin outputs, and true if it drives the pin.
     fn given(&self, bit: u32) -> (bool, bool) {
         let (out, enabled) = match self.control[bit as usize] & 0x1f {
             SIO => (self.out, self.enabled),
@@ -107,7 +107,7 @@ impl Pins {
         (out >> bit & 1 != 0, enabled >> bit & 1 != 0)
     }
 
-    /// A level comes from outside.
+    /// Sets a level from outside.
     pub fn drive(&mut self, bit: u8, high: bool, now: u64, log: &mut Log) {
         let mask = 1 << bit;
         self.driven |= mask;
@@ -115,7 +115,8 @@ impl Pins {
         self.resolve(now, log);
     }
 
-    /// An output shows its value; an input what comes from outside, else high with a pull-up, else low.
+    /// Computes the levels: an output has its value; an input the level from outside, else high with a
+    /// pull-up, else low.
     fn resolve(&mut self, now: u64, log: &mut Log) {
         let mut level = 0;
         for (bit, (control, pad)) in (0..PINS).zip(self.control.iter().zip(&self.pads)) {
@@ -145,7 +146,7 @@ impl Pins {
         }
     }
 
-    /// INTR: edges that were seen, and levels as they are.
+    /// Returns INTR: edges that were seen, and current levels.
     fn raw(&self, register: usize) -> u32 {
         let levels = (0..8).map(|n| {
             let bit = register as u32 * 8 + n;
@@ -159,7 +160,7 @@ impl Pins {
         self.raw(register) & self.masks[register] | self.forced[register]
     }
 
-    /// Whether the bank asks for an interrupt of the first core.
+    /// True if the bank requests an interrupt of the first core.
     pub fn interrupts(&self) -> bool {
         (0..4)
             .any(|register| (self.masks[register] | self.forced[register]) != 0 && self.status(register) != 0)
@@ -215,7 +216,7 @@ impl Pins {
     }
 }
 
-/// A signal as two bits of the control register override it: as it is, inverted, low, high.
+/// Applies an override of two bits in the control register to a signal: unchanged, inverted, low, high.
 const fn over(bits: u32, signal: bool) -> bool {
     match bits & 3 {
         0 => signal,

@@ -1,6 +1,6 @@
 //! A block of programmable input and output: four state machines over one memory of 32 instructions (data sheet, 3.2 to 3.7).
 //!
-//! A machine's instruction changes its pins in the cycle in which it begins.
+//! An instruction of a machine changes its pins in the cycle in which it begins.
 
 use super::machine::{Around, Machine};
 use super::peripherals::Write;
@@ -26,33 +26,33 @@ impl Pio {
         }
     }
 
-    /// Levels that its machines give out, and the pins that they drive.
+    /// Returns the output levels of its machines, and the pins that they drive.
     pub const fn outputs(&self) -> (u32, u32) {
         (self.around.out, self.around.enabled)
     }
 
-    /// Whether a machine works.
+    /// True if a machine is on.
     pub fn is_on(&self) -> bool {
         self.machines.iter().any(|machine| machine.is_on())
     }
 
-    /// Its two lines of interrupts.
+    /// Returns its two interrupt lines.
     pub fn interrupts(&self) -> [bool; 2] {
         let raw = self.raw();
         [0, 1].map(|line| raw & self.enabled[line] | self.forced[line] != 0)
     }
 
-    /// Whether the processor may be interrupted.
+    /// True if it can interrupt the processor.
     pub fn may_interrupt(&self) -> bool {
         self.enabled != [0; 2]
     }
 
-    /// When the next machine works: a cycle.
+    /// Returns the cycle of the next step of a machine.
     pub fn next(&self) -> u64 {
         self.machines.iter().map(Machine::next).min().unwrap_or(u64::MAX)
     }
 
-    /// Lets all machines work that do so in a cycle, with the levels of the pins as they see them.
+    /// Advances all machines with a step in this cycle, with the input levels of the pins.
     pub fn work(&mut self, cycle: u64, input: u32) {
         self.around.input = input;
         for machine in &mut self.machines {
@@ -169,7 +169,8 @@ const fn line_of(register: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// Levels of pin 0 of a program that machine 0 runs with pin 0 for SET, OUT and side-set, with these registers before.
+    /// Returns the levels of pin 0 of a program that machine 0 runs after these writes, with pin 0 for SET,
+    /// OUT and side-set.
     fn changes(program: &[u16], registers: &[(u32, u32)], cycles: u64) -> Vec<(u64, bool)> {
         let mut pio = Pio::new();
         for (at, word) in (0x48..).step_by(4).zip(program) {
@@ -206,14 +207,14 @@ mod tests {
         );
     }
 
-    /// `pull block`, `mov x, osr`, `set pins, 1`, `jmp x--, 3`, `set pins, 0`: a pulse as long as the number says, once.
+    /// `pull block`, `mov x, osr`, `set pins, 1`, `jmp x--, 3`, `set pins, 0`: one pulse of the sent length.
     #[test]
     fn a_pulse_is_as_long_as_what_was_sent() {
         let program = [0x80a0, 0xa027, 0xe001, 0x0043, 0xe000];
         assert_eq!(changes(&program, &[(0x10, 5)], 1_000), [(2, true), (9, false)]);
     }
 
-    /// `out pins, 1` with autopull: one bit a cycle, and the machine waits where none is left.
+    /// `out pins, 1` with autopull: one bit a cycle; the machine waits when none is left.
     #[test]
     fn bits_are_shifted_out_until_none_is_left() {
         let registers = [(0xd0, 1 << 17 | 1 << 19 | 4 << 25), (0x10, 0b0101), (0x10, 0b0010)];

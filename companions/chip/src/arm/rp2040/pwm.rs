@@ -1,6 +1,6 @@
 //! Pulse width modulation: eight slices, each a counter with two outputs (data sheet, 4.5).
 //!
-//! Simulated is the free-running counter, of both slopes. Counting what comes to a pin (DIVMODE) is not.
+//! The free-running counter is simulated, with both slopes. Counting a pin's input (DIVMODE) is not.
 
 use super::peripherals::Write;
 
@@ -15,12 +15,12 @@ struct Slice {
     control: u32,
     /// Cycles of a count, in sixteenths.
     divider: u32,
-    /// Values that the firmware wrote, and those that the counter has taken over.
+    /// Values written by the firmware, and those that the counter has taken over.
     compare: u32,
     compare_taken: u32,
     top: u32,
     top_taken: u32,
-    /// Counts of its lap that it had made at a cycle, and sixteenths of a cycle that had passed of the next.
+    /// Counts within the lap at a cycle, and the elapsed sixteenths of a cycle of the next count.
     counts: u64,
     since: u64,
     passed: u64,
@@ -50,18 +50,18 @@ impl Slice {
         u64::from(if self.divider < 16 { self.divider + 256 * 16 } else { self.divider })
     }
 
-    /// Counts of a lap: up, or up and down (4.5.2.6).
+    /// Returns the counts of a lap: up, or up and down (4.5.2.6).
     fn lap(&self) -> u64 {
         (u64::from(self.top_taken) + 1) * if self.control & PHASE_CORRECT != 0 { 2 } else { 1 }
     }
 
-    /// The counter's value after as many counts of a lap.
+    /// Returns the counter's value at its position in the lap.
     fn value(&self) -> u32 {
         let top = u64::from(self.top_taken);
         (if self.counts <= top { self.counts } else { 2 * top + 1 - self.counts.min(2 * top + 1) }) as u32
     }
 
-    /// Counts of a lap until something changes: an output, or the lap.
+    /// Returns the counts until an output changes or the lap ends.
     fn to_event(self) -> u64 {
         let lap = self.lap();
         let compares = [self.compare_taken & 0xffff, self.compare_taken >> 16].map(u64::from);
@@ -70,12 +70,12 @@ impl Slice {
         next.saturating_sub(self.counts).max(1)
     }
 
-    /// The cycle in which it has counted this many more.
+    /// Returns the cycle in which it has made this many more counts.
     fn cycle_after(&self, counts: u64) -> u64 {
         self.since + (counts * self.sixteenths()).saturating_sub(self.passed).div_ceil(16)
     }
 
-    /// Counts until a cycle; true where a lap ended.
+    /// Counts until a cycle; returns true if a lap ended.
     fn count_until(&mut self, cycle: u64) -> bool {
         let passed = self.passed + (cycle - self.since) * 16;
         let counts = passed / self.sixteenths();
@@ -89,7 +89,7 @@ impl Slice {
         wraps
     }
 
-    /// Whether an output is high.
+    /// True if an output is high.
     fn output(&self, channel: usize) -> bool {
         let compare = self.compare_taken >> (16 * channel) & 0xffff;
         (self.value() < compare) != (self.control & INVERTED[channel] != 0)
@@ -110,12 +110,12 @@ impl Pwm {
         Pwm { slices: [Slice::new(); 8], raised: 0, enabled: 0, forced: 0 }
     }
 
-    /// Whether its line of interrupts is high.
+    /// True if its interrupt line is high.
     pub const fn interrupts(&self) -> bool {
         self.raised & self.enabled | self.forced != 0
     }
 
-    /// Levels of its outputs: two bits a slice.
+    /// Returns the levels of its outputs: two bits per slice.
     pub fn outputs(&self) -> u32 {
         let bits = |(number, slice): (u32, &Slice)| {
             u32::from(slice.output(0)) << (2 * number) | u32::from(slice.output(1)) << (2 * number + 1)
@@ -123,7 +123,7 @@ impl Pwm {
         (0..).zip(&self.slices).map(bits).sum()
     }
 
-    /// When an output changes, or a lap ends.
+    /// Returns the cycle at which an output changes or a lap ends next.
     pub fn next(&self) -> u64 {
         let on = self.slices.iter().filter(|slice| slice.is_on());
         on.map(|slice| slice.cycle_after(slice.to_event())).min().unwrap_or(u64::MAX)
@@ -158,13 +158,13 @@ impl Pwm {
         }
     }
 
-    /// Writes a register at a cycle to which it has been settled; false for what is not simulated.
+    /// Writes a register at a cycle to which it has been settled; returns false if the setting is not simulated.
     pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64) -> bool {
         if let Some(slice) = self.slices.get_mut((register / 0x14) as usize) {
             let was_on = slice.is_on();
             let onto = |old: &mut u32, mask: u32| *old = how.onto(*old, value) & mask;
             match register % 0x14 {
-                // PH_RET and PH_ADV hold nothing.
+                // PH_RET and PH_ADV store nothing.
                 0x00 => onto(&mut slice.control, 0x3f),
                 0x04 => onto(&mut slice.divider, 0xfff),
                 0x08 => slice.counts = u64::from(how.onto(slice.value(), value) & 0xffff),
@@ -195,7 +195,8 @@ impl Pwm {
 }
 
 impl Slice {
-    /// After a write: while it stands, registers take effect at once; it counts from where it is turned on.
+    /// Handles a write: while it is stopped, registers take effect at once; it counts from the cycle at which
+    /// it is turned on.
     fn begun(&mut self, was_on: bool, cycle: u64) {
         if !was_on {
             (self.compare_taken, self.top_taken) = (self.compare, self.top);
@@ -208,7 +209,7 @@ impl Slice {
 mod tests {
     use super::*;
 
-    /// Levels of output A of slice 0, each with its cycle.
+    /// Returns the levels of output A of slice 0, each with its cycle.
     fn changes(pwm: &mut Pwm, until: u64) -> Vec<(u64, bool)> {
         let (mut level, mut changes) = (false, Vec::new());
         loop {
@@ -232,7 +233,7 @@ mod tests {
         pwm
     }
 
-    /// The period is (TOP + 1) (1 + phase correct) divider cycles (4.5.2.6), and high for as many counts as CC says.
+    /// The period is (TOP + 1) (1 + phase correct) divider cycles (4.5.2.6); the output is high for CC counts.
     #[test]
     fn a_lap_takes_what_the_data_sheet_says() {
         let mut plain = written(&[(0x04, 2 << 4), (0x0c, 3), (0x10, 9), (0x00, 1)]);
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(both.read(0xa4), 1);
     }
 
-    /// None and all of a lap are constant (4.5.2.2).
+    /// A compare value of 0 or of a whole lap gives a constant level (4.5.2.2).
     #[test]
     fn the_ends_of_the_range_are_constant() {
         for (compare, high) in [(0, false), (10, true)] {

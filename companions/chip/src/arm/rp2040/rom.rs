@@ -1,14 +1,14 @@
-//! The functions that firmware asks the ROM for (data sheet, 2.8.3): found by two letters, and written anew here in the plainest way. They
-//! take longer than the chip's own, which are not told.
+//! ROM functions for firmware (data sheet, 2.8.3): looked up by two letters, and rewritten here in the
+//! simplest way. They take longer than the chip's own, whose cycles are not published.
 //!
-//! Of floating point there is nothing: such a firmware reaches what is no code.
+//! Floating-point functions are missing: a firmware that calls them jumps to an address without code.
 
 use super::{Width, little};
 
-/// From address 0x10 on: a mark, the addresses of the two tables and of what searches them.
+/// From address 0x10 on: a mark, the addresses of the two tables and of the search function.
 const HEAD: [u16; 6] = [0x754d, 0x0301, 0x0040, 0x0070, 0x0101, 0];
 
-/// From 0x40 on: two letters and an address each, and an end.
+/// From 0x40 on: two letters and an address for each function, and an end mark.
 const FUNCTIONS: [u16; 18] = [
     letters(b"P3"),
     POPCOUNT,
@@ -47,7 +47,7 @@ const CODE: [u16; 60] = [
     0x2100, 0x2220, 0x1849, 0x0840, 0xd300, 0x3101, 0x3a01, 0xd1f9, 0xe00d, // Leading zeros.
     0x2120, 0x2800, 0xd00a, 0x3901, 0x0840, 0xe7fa, // Trailing zeros.
     0x2120, 0x2800, 0xd004, 0x2100, 0x0840, 0xd201, 0x3101, 0xe7fb,
-    // The end of these: R1 is the answer.
+    // End of these: R1 is the result.
     0x0008, 0x4770, // Setting memory.
     0x1882, 0x0003, 0x4293, 0xd202, 0x7019, 0x3301, 0xe7fa, 0x4770, // Copying memory.
     0xb510, 0x2300, 0x4293, 0xd203, 0x5ccc, 0x54c4, 0x3301, 0xe7f9, 0xbd10,
@@ -57,7 +57,7 @@ const fn letters(pair: &[u8; 2]) -> u16 {
     u16::from_le_bytes(*pair)
 }
 
-/// What is read of the ROM's 16 KiB.
+/// Reads the ROM's 16 KiB.
 pub fn read(address: u32, width: Width) -> Option<u32> {
     const SIZE: u32 = 0x4000;
     let half = |at: u32| {

@@ -4,7 +4,7 @@ use jitterlab_model::firmware::Part;
 
 use super::{Now, Rp2040};
 
-/// How long a division takes (2.3.1.5).
+/// Cycles of a division (2.3.1.5).
 const DIVIDES: u64 = 8;
 
 /// The divider and the spin locks.
@@ -43,7 +43,7 @@ impl Rp2040 {
         match register {
             0x000 => 0, // the first core
             0x004 => self.pins.read(now.cycle),
-            // The pins of the flash: nothing is read there.
+            // The flash's pins: always read as 0.
             0x008 => 0,
             0x010..0x020 => self.pins.out(),
             0x020..0x030 => self.pins.enabled(),

@@ -1,6 +1,7 @@
 //! The timer: 64 bits of microseconds, and four alarms on the lower 32 (data sheet, 4.6). It counts the watchdog's ticks (4.7.2).
 //!
-//! An alarm matches when the counter becomes equal to it, or is equal when it is written (the data sheet tells the first alone).
+//! An alarm matches when the counter becomes equal to it, or is equal at the write (the data sheet states
+//! only the first).
 
 use super::Now;
 use super::clocks::Clocks;
@@ -10,34 +11,34 @@ use crate::log::{Finding, Log};
 /// The timer.
 #[derive(Debug, Clone, Default)]
 pub struct Timer {
-    /// What it counted at a cycle.
+    /// Its count at the cycle `since`.
     base: u64,
     since: u64,
-    /// Cycles of a tick, as a fraction; none while it stands.
+    /// Cycles of a tick, as a fraction; `None` while it is stopped.
     tick: Option<(u64, u64)>,
     paused: bool,
     alarms: [u32; 4],
-    /// The counts at which those that are armed come.
+    /// Counts at which the armed alarms match.
     due: [u64; 4],
     armed: u32,
     interrupts: u32,
     enabled: u32,
     forced: u32,
-    /// Of alarms that were set to a time that had passed: when, by which instruction, and by how many ticks.
+    /// Alarms set to a past time: cycle, instruction, and ticks since that time.
     passed: [Option<(Now, u32)>; 4],
     latched_high: u32,
     to_write_low: u32,
 }
 
 impl Timer {
-    /// The count at a cycle.
+    /// Returns the count at a cycle.
     fn count(&self, now: u64) -> u64 {
         let Some((over, under)) = self.tick else { return self.base };
         let ticks = u128::from(now.saturating_sub(self.since)) * u128::from(under) / u128::from(over.max(1));
         self.base.wrapping_add(ticks as u64)
     }
 
-    /// The cycle at which it reaches a count that lies ahead.
+    /// Returns the cycle at which it reaches a future count.
     fn cycle_of(&self, count: u64) -> u64 {
         let Some((over, under)) = self.tick else { return u64::MAX };
         let cycles =
@@ -45,7 +46,7 @@ impl Timer {
         u64::try_from(cycles).unwrap_or(u64::MAX).saturating_add(self.since)
     }
 
-    /// Ticks are as long as the clocks say from now on; one that has begun begins again.
+    /// Takes over the length of a tick from the clocks; a tick in progress begins again.
     pub fn rebase(&mut self, now: u64, clocks: &Clocks) {
         let tick = clocks.tick().filter(|_| !self.paused);
         if tick != self.tick {
@@ -53,7 +54,7 @@ impl Timer {
         }
     }
 
-    /// The next count whose lower half is an alarm's: this one, too.
+    /// Arms an alarm for the next count with its value in the lower half, including the current one.
     fn arm(&mut self, alarm: usize, now: u64) {
         let count = self.count(now);
         self.due[alarm] = count.wrapping_add(u64::from(self.alarms[alarm].wrapping_sub(count as u32)));
@@ -65,7 +66,7 @@ impl Timer {
         (0..4).filter(move |alarm| armed & 1 << alarm != 0)
     }
 
-    /// Alarms that have come by a cycle.
+    /// Handles the alarms that match by a cycle.
     pub fn settle(&mut self, now: u64) {
         for alarm in self.armed() {
             if self.cycle_of(self.due[alarm]) <= now {
@@ -75,19 +76,19 @@ impl Timer {
         }
     }
 
-    /// When an alarm comes next.
+    /// Returns the cycle of the next alarm.
     pub fn next(&self) -> u64 {
         self.armed().map(|alarm| self.cycle_of(self.due[alarm])).min().unwrap_or(u64::MAX)
     }
 
-    /// The lines of its four interrupts.
+    /// Returns its four interrupt lines.
     pub fn lines(&self) -> u32 {
         self.interrupts & self.enabled | self.forced
     }
 
-    /// An alarm that was set to a time that had passed, and was left so for a while.
+    /// Reports an alarm that was set to a past time and not disarmed for a while.
     fn tell_passed(&mut self, alarm: usize, now: u64, log: &mut Log) {
-        /// Who finds out that it is too late does so within as many ticks.
+        /// Ticks within which a firmware that checks for a missed alarm disarms it.
         const SOON: u64 = 100;
         if let Some((at, late)) = self.passed[alarm].take()
             && self.count(now).saturating_sub(self.count(at.cycle)) > SOON
@@ -97,7 +98,7 @@ impl Timer {
         }
     }
 
-    /// The simulation ends.
+    /// Ends the simulation.
     pub fn finish(&mut self, now: u64, log: &mut Log) {
         (0..4).for_each(|alarm| self.tell_passed(alarm, now, log));
     }
@@ -143,7 +144,7 @@ impl Timer {
                 let late = (self.count(now) as u32).wrapping_sub(self.alarms[alarm]);
                 self.passed[alarm] = (late > 0 && late < 1 << 31).then_some((at, late));
             }
-            // Ones disarm: who looks whether the time has passed does so.
+            // Ones disarm: a firmware that checks whether the time has passed does this.
             0x20 => {
                 self.armed &= !value;
                 (0..4).filter(|alarm| value & 1 << alarm != 0).for_each(|alarm| self.passed[alarm] = None);
@@ -152,7 +153,7 @@ impl Timer {
                 self.paused = how.onto(u32::from(self.paused), value) & 1 != 0;
                 self.rebase(now, clocks);
             }
-            // Ones clear, by the aliases too.
+            // Ones clear, also by the aliases.
             0x34 if how != Write::Flip => self.interrupts &= !value,
             0x38 => self.enabled = how.onto(self.enabled, value) & 15,
             0x3c => self.forced = how.onto(self.forced, value) & 15,

@@ -1,4 +1,4 @@
-//! The serial ports, sending (data sheet, 4.2). What is sent is written down; the pin does not move.
+//! The serial ports, sending only (data sheet, 4.2). Sent data is recorded; the pin does not move.
 
 use super::peripherals::Write;
 
@@ -16,13 +16,13 @@ pub struct Uart {
     line: u32,
     control: u32,
     mask: u32,
-    /// When all that was written is sent, and what a frame takes, in cycles.
+    /// Cycle at which all written data is sent, and cycles of a frame.
     busy_until: u64,
     frame: u64,
 }
 
 impl Uart {
-    /// Frames that are not sent, the one that is being sent included.
+    /// Returns the number of frames not yet sent, including the current one.
     fn waiting(&self, now: u64) -> u64 {
         self.busy_until.saturating_sub(now).div_ceil(self.frame.max(1))
     }
@@ -31,14 +31,14 @@ impl Uart {
         if self.line & 0x10 != 0 { 32 } else { 1 }
     }
 
-    /// Whether interrupts are wanted of it.
+    /// True if its interrupts are enabled.
     pub fn interrupts(&self) -> bool {
         self.mask & 0x7ff != 0
     }
 
     pub fn read(&self, register: u32, now: u64) -> u32 {
         match register {
-            // Nothing was received; sending: full, empty, busy.
+            // Nothing was received; for sending: full, empty, busy.
             0x18 => {
                 let waiting = self.waiting(now);
                 let bit = |on: bool, at: u32| u32::from(on) << at;
@@ -56,7 +56,7 @@ impl Uart {
         }
     }
 
-    /// A register is written, with the processor's clock and its own in Hz: what is sent by that.
+    /// Writes a register, with the processor's clock and its own in Hz; returns the byte that this sends.
     pub fn write(
         &mut self,
         register: u32,
@@ -68,7 +68,8 @@ impl Uart {
         let onto = |old: &mut u32| *old = how.onto(*old, value);
         match register {
             0x00 if self.control & 0x101 == 0x101 && self.waiting(now) <= self.room() => {
-                // A start bit, as many bits as there are, parity, one or two stop bits; a bit is 16 periods of the divided clock.
+                // A frame has a start bit, the data bits, parity, and one or two stop bits; a bit is 16
+                // periods of the divided clock.
                 let bits = 1
                     + 5
                     + u64::from(self.line >> 5 & 3)

@@ -1,4 +1,4 @@
-//! The chips, one file each. What lies where in their registers is in `map`; a test holds all of it against avr-libc.
+//! The chips, one file each. The layout of their registers is in `map`; a test compares all of it with avr-libc.
 
 mod atmega128;
 mod atmega1284p;
@@ -8,7 +8,7 @@ mod atmega32u4;
 
 use crate::Pin;
 
-/// Which chips have their registers at the same addresses.
+/// Group of chips with their registers at the same addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// From the ATmega48 on.
@@ -22,7 +22,7 @@ pub enum Family {
 pub struct Chip {
     /// Its name, as avr-gcc has it.
     pub name: &'static str,
-    /// Where its registers are.
+    /// Layout of its registers.
     pub family: Family,
     /// Bytes of flash.
     pub flash: u32,
@@ -36,11 +36,11 @@ pub struct Chip {
     pub ports: &'static str,
     /// Numbers and names of its interrupt vectors, as avr-libc has them.
     pub vectors: &'static [(u8, &'static str)],
-    /// What its pins can be besides ports.
+    /// Functions of its pins besides ports.
     pub pins: &'static [(&'static str, &'static str)],
     /// Its timers' bits in PRR, or PRR0 and PRR1: timer, register's address, bit.
     pub power_reduction: &'static [(u8, u16, u8)],
-    /// Whether it has USB, and with it a timer 4 of its own kind.
+    /// True if it has USB, and with it a different timer 4.
     pub has_usb: bool,
 }
 
@@ -66,33 +66,33 @@ pub const CHIPS: [&Chip; 17] = [
 ];
 
 impl Chip {
-    /// The chip of that name.
+    /// Returns the chip of that name.
     pub fn named(name: &str) -> Option<&'static Chip> {
         CHIPS.into_iter().find(|chip| chip.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether addresses of code take three bytes.
+    /// True if addresses of code take three bytes.
     pub fn wide_pc(&self) -> bool {
         self.flash > 128 << 10
     }
 
-    /// The pin of a function, such as OC1A.
+    /// Returns the pin of a function, such as OC1A.
     pub fn pin(&self, function: &str) -> Option<Pin> {
         self.pins.iter().find(|(name, _)| *name == function).and_then(|(_, pin)| pin.parse().ok())
     }
 
-    /// Whether it has a pin.
+    /// True if it has this pin.
     pub fn has(&self, pin: Pin) -> bool {
         pin.bit < 8 && self.ports.contains(char::from(b'A' + pin.port))
     }
 
-    /// The numbers of its timers.
+    /// Returns the numbers of its timers.
     pub fn timers(&self) -> impl Iterator<Item = u8> + '_ {
         let known = |n: &u8| self.vectors.iter().any(|(_, name)| *name == format!("TIMER{n}_OVF"));
         (0..6).filter(known).filter(|n| !(self.has_usb && *n == 4))
     }
 
-    /// The numbers of its serial ports.
+    /// Returns the numbers of its serial ports.
     pub fn usarts(&self) -> impl Iterator<Item = u8> + '_ {
         let named = |n: &u8| format!("USART{n}_RX");
         (0..4).filter(move |n| {

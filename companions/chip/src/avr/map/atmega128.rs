@@ -8,7 +8,7 @@ use crate::avr::sources::Bit;
 use crate::avr::{timer, usart};
 
 impl Map {
-    /// Whatever these chips have lies here.
+    /// Lays out the registers of these chips.
     pub(super) fn atmega128(&mut self, chip: &Chip) {
         self.core();
         for (name, first) in [('E', 0x21), ('D', 0x30), ('C', 0x33), ('B', 0x36), ('A', 0x39), ('G', 0x63)] {
@@ -87,7 +87,7 @@ impl Map {
     }
 }
 
-/// Flag, enable, and whether entering the handler clears the flag.
+/// Returns the flag, the enable bit, and true if entering the handler clears the flag.
 pub(super) fn bits(name: &str) -> Option<(Bit, Bit, bool)> {
     let bit = Bit::new;
     if let Some((n, rest)) = numbered(name, "USART") {

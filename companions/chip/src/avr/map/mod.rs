@@ -1,4 +1,4 @@
-//! What lies at each address of the registers, and the parts of a chip with their interrupts and pins.
+//! Layout of the registers by address, and the parts of a chip with their interrupts and pins.
 
 mod atmega128;
 mod newer;
@@ -12,15 +12,15 @@ use super::sources::{Bit, Id, Source, Sources};
 use super::{eeprom, spi, timer, usart};
 use crate::Pin;
 
-/// What lies at an address.
+/// Function of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A byte that keeps what is written, and does nothing else here.
+    /// A byte that stores the written value, and has no effect here.
     Plain,
     Pin(u8),
     Direction(u8),
     Out(u8),
-    /// The index of the timer among the chip's.
+    /// Index of the timer among the chip's.
     Timer(u8, timer::Reg),
     Usart(u8, usart::Reg),
     Eeprom(eeprom::Reg),
@@ -32,7 +32,7 @@ pub enum Unit {
     Flags,
     /// Enables of interrupts.
     Enables,
-    /// How pins interrupt.
+    /// Sense bits of pin interrupts.
     Senses,
     Prescaler,
     Asynchronous,
@@ -42,13 +42,13 @@ pub enum Unit {
     Status,
     StackLow,
     StackHigh,
-    /// The chip has something there that is not simulated.
+    /// A register of the chip that is not simulated.
     Missing(Part),
 }
 
-/// What a chip is made of.
+/// Registers and interrupts of a chip.
 pub struct Parts {
-    /// By address.
+    /// Registers, by address.
     pub units: Vec<Unit>,
     /// All interrupts.
     pub sources: Vec<Source>,
@@ -117,7 +117,7 @@ impl Map {
         }
     }
 
-    /// TCCRnA, TCCRnB, TCNTn, OCRnA, OCRnB.
+    /// Takes the addresses of TCCRnA, TCCRnB, TCNTn, OCRnA, OCRnB.
     fn narrow_timer(&mut self, index: u8, addresses: [u16; 5]) {
         let regs = [
             timer::Reg::ControlA,
@@ -148,14 +148,14 @@ impl Map {
     }
 }
 
-/// The number in a name such as `TIMER1_OVF`, and what follows it.
+/// Returns the number in a name such as `TIMER1_OVF`, and the rest of the name.
 fn numbered<'a>(name: &'a str, prefix: &str) -> Option<(u8, &'a str)> {
     let rest = name.strip_prefix(prefix)?;
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     Some((rest[..digits].parse().unwrap_or(0), &rest[digits..]))
 }
 
-/// Its register's flag is upside down, so both bits are kept where nobody looks (see `eeprom.rs`).
+/// The flag in its register is inverted, so both bits are kept at unused addresses (see `eeprom.rs`).
 const EE_READY: (Bit, Bit, bool) = (Bit::new(0, 0), Bit::new(1, 3), false);
 
 fn serial_bit(name: &str) -> Option<(u8, bool)> {
@@ -167,7 +167,7 @@ fn serial_bit(name: &str) -> Option<(u8, bool)> {
     }
 }
 
-/// A timer of the chip, by its number.
+/// Returns a timer of the chip, by its number.
 pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
     let id = |what: &str| sources.named(&format!("TIMER{number}_{what}"));
     let pin = |text: String| chip.pin(&text);
@@ -193,7 +193,7 @@ pub fn timer(chip: &Chip, number: u8, sources: &Sources) -> timer::Spec {
     }
 }
 
-/// A serial port of the chip, by its number.
+/// Returns a serial port of the chip, by its number.
 pub fn usart(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
     let name = if chip.vectors.iter().any(|(_, n)| *n == "USART_RX") {
         "USART".into()
@@ -221,7 +221,7 @@ pub fn usart(chip: &Chip, number: u8, io: &Io) -> usart::Spec {
     }
 }
 
-/// The interrupts of pins.
+/// Returns the interrupts of pins.
 pub fn external(chip: &Chip, sources: &Sources) -> External {
     let newer = chip.family == Family::Newer;
     let ints = (0..8).filter_map(|n| {
@@ -232,7 +232,7 @@ pub fn external(chip: &Chip, sources: &Sources) -> External {
             (false, false) => 0x5a,
             _ => 0x6a,
         };
-        // Of the chips with more than three, INT3 to 0 do (ATmega2560, section 15.1; ATmega128, "External Interrupts").
+        // On chips with more than three, INT3 to 0 do (ATmega2560, section 15.1; ATmega128, "External Interrupts").
         let asynchronous = n < 4 && chip.pin("INT3").is_some();
         Some(Int { id: sources.named(&name), pin, asynchronous, sense: (register, n % 4 * 2) })
     });

@@ -8,7 +8,7 @@ use crate::avr::sources::Bit;
 use crate::avr::usart;
 
 impl Map {
-    /// Whatever these chips have lies here.
+    /// Lays out the registers of these chips.
     pub(super) fn newer(&mut self, chip: &Chip) {
         self.core();
         for name in chip.ports.chars() {
@@ -91,7 +91,7 @@ impl Map {
     }
 }
 
-/// Flag, enable, and whether entering the handler clears the flag.
+/// Returns the flag, the enable bit, and true if entering the handler clears the flag.
 pub(super) fn bits(name: &str) -> Option<(Bit, Bit, bool)> {
     let bit = Bit::new;
     if let Some((n, rest)) = numbered(name, "TIMER") {

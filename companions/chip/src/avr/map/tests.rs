@@ -1,11 +1,11 @@
-//! Held against the headers of avr-libc.
+//! Comparison with the headers of avr-libc.
 
 use super::super::chips::CHIPS;
 use super::*;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
-/// The macros of avr-libc's header for a chip; `None` where it is not installed.
+/// Returns the macros of avr-libc's header for a chip; `None` if it is not installed.
 fn macros(mcu: &str) -> Option<BTreeMap<String, String>> {
     let arguments = [&format!("-mmcu={mcu}"), "-include", "avr/io.h", "-E", "-dM", "-xc", "-"];
     let output = Command::new("avr-gcc").args(arguments).stdin(Stdio::null()).output().ok();
@@ -28,7 +28,7 @@ fn address(text: &str) -> Option<u16> {
     Some(number + if kind.starts_with("IO") { 0x20 } else { 0 })
 }
 
-/// What avr-libc calls the registers of a unit.
+/// Names of a unit's registers in avr-libc.
 fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     let letter = |port: u8| char::from(b'A' + port);
     let unit_letter = |n: u8| ["A", "B", "C"][usize::from(n)];
@@ -90,7 +90,7 @@ fn names(unit: Unit, timers: &[u8], usarts: &[u8]) -> Vec<String> {
     }
 }
 
-/// Every register of avr-libc's headers lies where it is here, every vector has its number, and nothing is left out.
+/// Every register of avr-libc's headers has the same address here, every vector has its number, and nothing is missing.
 #[test]
 fn registers_and_vectors_are_where_avr_libc_has_them() {
     for chip in CHIPS {
@@ -146,7 +146,7 @@ fn registers_and_vectors_are_where_avr_libc_has_them() {
     }
 }
 
-/// Each source's flag and enable are bits of the names that avr-libc gives them.
+/// Each source's flag and enable are the bits that avr-libc names for it.
 #[test]
 fn flags_and_enables_are_the_bits_avr_libc_names() {
     for chip in CHIPS {

@@ -9,7 +9,7 @@ use jitterlab_mcu::{Board, Pin, Program, Setup, Strategy, is_missing, simulate};
 use super::{bench, skip, test_source};
 use model::Model;
 
-/// All edges of ports B and D, and what was sent.
+/// All edges of ports B and D, and the sent bytes.
 fn compare(elf: &Path, mcu: &str, pins: &[&str], cycles: u64) -> (usize, usize) {
     let pins: Vec<Pin> = pins.iter().map(|pin| pin.parse().unwrap()).collect();
     let setup = Setup { pins: pins.clone(), clock_hz: Some(16_000_000), ..Setup::new(elf, cycles) };

@@ -1,5 +1,6 @@
-//! The ATmega328P's and ATmega2560's manuals once more, as plainly as can be: the program as binutils disassemble it, and one clock cycle after
-//! the other. It shares nothing with `jitterlab-chip`, is a hundred times slower, and knows only what the firmwares here use.
+//! A second model from the ATmega328P's and ATmega2560's manuals, as simple as possible: the program as
+//! disassembled by binutils, one clock cycle after the other. It shares nothing with `jitterlab-chip`, is a
+//! hundred times slower, and has only the parts that the firmwares here use.
 
 mod instructions;
 
@@ -49,7 +50,7 @@ pub struct Model {
     sending: Option<u64>,
     waiting: Option<u8>,
     baud_written: u64,
-    /// What port B and D showed.
+    /// Changes of ports B and D.
     pub edges: Vec<(u64, char, u8, bool)>,
     pub sent: Vec<u8>,
 }
@@ -116,7 +117,7 @@ impl Model {
         }
     }
 
-    /// Runs for so many cycles, or until it sleeps with interrupts off.
+    /// Runs for this many cycles, or until it sleeps with interrupts off.
     pub fn run(&mut self, cycles: u64) {
         while self.cycle < cycles && !(self.asleep && !self.flag('I') && self.sending.is_none()) {
             if self.busy == 0 {
@@ -193,7 +194,7 @@ impl Model {
         }
     }
 
-    /// What happens with a rising edge of the clock besides instructions.
+    /// Performs the actions of peripherals at a rising edge of the clock.
     fn peripherals(&mut self) {
         for index in 0..self.timers.len() {
             let control = self.memory[self.timers[index].at[1]] & 7;

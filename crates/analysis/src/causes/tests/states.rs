@@ -1,4 +1,5 @@
-//! What the task itself did is asked first: stopped, frozen, waiting for a lock, out of budget. Made-up events of each kind.
+//! The task's own state is considered first: stopped, frozen, waiting for a lock, out of budget. Synthetic
+//! events of each kind.
 
 use super::*;
 
@@ -16,7 +17,7 @@ impl Scene {
         let (start_ns, end_ns) = (due_ns + start, due_ns + start + 100);
         let activation = Activation { index, due_ns, start_ns, end_ns, cpu: CPU, ..Activation::default() };
         self.explainer.activations(0, &[activation]);
-        // What was due meanwhile is missed.
+        // Due times that pass meanwhile are missed.
         self.k += start as u64 / PERIOD_NS as u64;
         let from = start + 2_000 - start / PERIOD_NS * PERIOD_NS;
         self.sleep(from, PERIOD_NS);
@@ -77,7 +78,7 @@ fn stopped(scene: &mut Scene, leaves: Leaves, signal: EventKind) -> Vec<(i64, i3
         (-298_000, TASK, THREAD, stops),
         (2_000_000, OTHER, THREAD, wakes),
         (2_001_000, OTHER, THREAD, back),
-        // The sleep is begun again: its time has passed.
+        // The sleep is restarted: its time has passed.
         (2_002_000, TASK, THREAD, sets),
     ];
     events.extend(scene.timer(2_003_000, TASK));
@@ -127,7 +128,7 @@ fn a_frozen_task_is_frozen() {
     assert_eq!((class, who, sure), (Class::Frozen, Some("other"), Certainty::Proven));
     assert!(ns >= 1_999_000, "{ns}");
 
-    // Where it sleeps: its timer expires, and wakes nobody.
+    // While it sleeps: its timer expires, and wakes nobody.
     let mut scene = Scene::new();
     let function = scene.name("hrtimer_wakeup");
     let back = scene.switch(OTHER, TASK);
@@ -215,7 +216,7 @@ fn real_time_threads_that_are_held_off_are_not_held_by_who_runs_meanwhile() {
         for idle in [false, true] {
             let mut scene = Scene::on(Machine { limits, ..TOLD });
             let other = if idle { 0 } else { OTHER };
-            // A hog has the processor before, and has to go although it wants to go on.
+            // Another thread occupies the processor before, and is displaced although it is ready to run.
             let (to_hog, gone) = (scene.switch(OTHER, HOG), scene.switch(HOG, other));
             let (to_hog_again, back) = (scene.switch(other, HOG), scene.leaving(HOG, Leaves::Sleeps, TASK));
             let mut events = vec![(-600_000, OTHER, THREAD, to_hog)];

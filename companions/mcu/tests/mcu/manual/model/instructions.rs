@@ -1,9 +1,9 @@
-//! What each instruction does, and how many cycles it takes.
+//! Instructions and their cycles.
 
 use super::{Line, Model};
 
 impl Model {
-    /// `X+`, `-Y`, `Z+5`: the address, with what happens to the pointer.
+    /// Returns the address of `X+`, `-Y` or `Z+5`, and changes the pointer.
     fn pointed(&mut self, text: &str) -> usize {
         let name = text.trim_start_matches('-');
         let low = register(&name[..1]);
@@ -26,7 +26,7 @@ impl Model {
         self.busy = self.execute(at, &line);
     }
 
-    /// Does it all at once, and tells how many cycles it takes.
+    /// Executes an instruction at once, and returns its cycles.
     fn execute(&mut self, at: u32, line: &Line) -> u32 {
         let operand = |n: usize| line.operands.get(n).map_or("", String::as_str);
         let number = |text: &str| -> i32 {
