@@ -43,12 +43,10 @@ impl Present for RunWhy {
     }
 
     fn sections(&self) -> Vec<Section> {
-        // Of a task by itself the head says it.
-        let is_answered = |of: &TaskWhy| self.tasks.len() == 1 && of.explained > 0;
         let of_task = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
             false => {
-                let sentences = if is_answered(of) { gaps(of) } else { head(of, &self.run) };
+                let sentences = if is_answered(of, self) { gaps(of) } else { head(of, &self.run) };
                 sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
             }
         };
@@ -79,17 +77,20 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
 /// The causes of a task's late starts, the latest of them, what helps, and folded behind that everything else.
 pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
-    let mut details = vec![Piece::text(task_line(&why.run, task))];
+    let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
+    let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
+    let starts: Vec<Piece> = latest.into_iter().chain(remedies).collect();
+    // Of several tasks, one screen holds the starts of the one that the answer is about.
+    let (shown, mut details) = if is_answered(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
+    details.push(Piece::text(task_line(&why.run, task)));
     details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
     details.extend(usual(of).into_iter().chain(interruptions(of)).map(Piece::text));
     details.extend(of.events.iter().take(LATEST).flat_map(|late| event(late, first_due_ns, &why.run, true)));
     details.push(Piece::text(tracer(&why.tracer)));
-    let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
-    let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
     let audit = audit::pieces(of, task, &why.run);
-    piece(of).into_iter().chain(latest).chain(remedies).chain(audit).chain([folded]).collect()
+    piece(of).into_iter().chain(shown).chain(audit).chain([folded]).collect()
 }
 
 /// One activation in full.
@@ -112,23 +113,30 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     sentences.chain(piece(of)).chain(audit).collect()
 }
 
+/// The task that the answer is about: the one that started latest, of those that something unusual delayed if there are any.
+fn answered(why: &RunWhy) -> Option<&TaskWhy> {
+    let tasks = why.tasks.iter().filter(|task| !why.one_event && task.explained > 0);
+    tasks.max_by_key(|task| (task.main_cause().is_some(), task.max_ns))
+}
+
+fn is_answered(of: &TaskWhy, why: &RunWhy) -> bool {
+    answered(why).is_some_and(|answered| std::ptr::eq(answered, of))
+}
+
 /// The three lines: what delayed the task most that started latest. Of a single activation there are none.
 pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
-    let tasks = || why.tasks.iter().filter(|task| !why.one_event && task.explained > 0);
-    let found =
-        tasks().filter_map(|task| Some((task, task.main_cause()?))).max_by_key(|(task, _)| task.max_ns);
-    let Some((task, main)) = found else {
-        let Some(latest) = tasks().max_by_key(|task| task.max_ns) else {
-            return clues::head(&why.run).filter(|_| why.tasks.is_empty());
-        };
+    let Some(task) = answered(why) else {
+        return clues::head(&why.run).filter(|_| why.tasks.is_empty());
+    };
+    let Some(main) = task.main_cause() else {
         return Some(Head {
             fitness: Fitness::Good,
             asked: false,
             verdict: "NOTHING UNUSUAL delayed any start.".into(),
             number: format!(
                 "The latest of {} was {} late, all of it the usual way.",
-                plural(latest.explained, "activation"),
-                time(latest.max_ns as f64)
+                plural(task.explained, "activation"),
+                time(task.max_ns as f64)
             ),
             next: "jitterlab predict (how much worse it can get), or a longer run".into(),
         });
