@@ -10,7 +10,7 @@ use jitterlab_motion::servo::{Job, Late, Replay};
 const PERIOD: f64 = 108.0;
 const SHOWN: i64 = 6;
 const LEFT: f64 = 92.0;
-/// How long jobs work in thousandths of a period: the second is late.
+/// Execution times in thousandths of a period; the second job is late.
 const WORKS: [i64; 7] = [500, 1_350, 800, 500, 600, 400, 500];
 
 fn x(time: i64) -> f64 {

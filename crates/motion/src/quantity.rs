@@ -1,6 +1,6 @@
 //! Physical quantities as data sheets write them: `1.2 N m`, `269 oz-in`, `0.86 mH`, `300 g cm2`.
 
-/// What a quantity measures; decides the units it may have.
+/// Dimension of a quantity; decides the units it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// Torque; SI unit N m.
@@ -77,7 +77,7 @@ pub enum QuantityError {
     NotANumber {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
         /// A unit it could have.
         unit: &'static str,
@@ -87,7 +87,7 @@ pub enum QuantityError {
     NoUnit {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
         /// A unit it could have.
         unit: &'static str,
@@ -99,7 +99,7 @@ pub enum QuantityError {
     Implausible {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
     },
     /// A unit of something else.
@@ -107,7 +107,7 @@ pub enum QuantityError {
     WrongUnit {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The unit found.
         unit: String,

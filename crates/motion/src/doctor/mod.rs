@@ -1,4 +1,4 @@
-//! Whether a computer is fit for what it is to drive: what `doctor` found in all its steps, and what to do about it.
+//! Fitness of a computer for a job: the findings of all steps of `doctor`, and advice.
 
 mod advice;
 mod earlier;
@@ -28,15 +28,15 @@ use crate::stepper::StepperResult;
 pub enum DoctorStep {
     /// The machine's settings are read.
     Check,
-    /// Its tasks are measured beside a load.
+    /// The tasks are measured under load.
     Measure,
     /// The kernel's events are recorded, to say why they are late.
     Why,
-    /// What that does to a motor or a loop.
+    /// The effect of that timing on a motor or a loop is computed.
     Judge,
     /// Settings are tried in turns.
     Tune,
-    /// What helped is set, and all is measured again.
+    /// Settings that helped are applied, and everything is measured again.
     Prove,
     /// The page is written.
     Page,
@@ -98,45 +98,46 @@ pub struct PurposeFound {
 }
 
 impl PurposeFound {
-    /// What is known last.
+    /// The latest verdict: after the changes if there is one, else before them.
     #[must_use]
     pub fn last(&self) -> &PurposeVerdict {
         self.after.as_ref().unwrap_or(&self.before)
     }
 }
 
-/// What was asked of `doctor`.
+/// Question that `doctor` answers.
 #[derive(Debug, Clone, Copy)]
 pub struct DoctorAsked {
-    /// What the computer is to drive.
+    /// Job that the computer is to drive.
     pub job: &'static Job,
     /// How.
     pub way: &'static Way,
-    /// How the time is divided.
+    /// Time of each step.
     pub plan: DoctorPlan,
-    /// Whether it may do what only root may.
+    /// True if root's rights are available.
     pub privileged: bool,
 }
 
-/// What the steps brought.
+/// Results of the steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorFindings {
-    /// What became of each step.
+    /// Each step: done, or why it was left out.
     pub steps: Vec<StepTaken>,
-    /// What `check` says.
+    /// Result of `check`.
     pub check: CheckReport,
     /// The tasks next to a load, as the computer was.
     pub before: MeasuredRun,
     /// The same with the kernel's events recorded, where that was possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<MeasuredRun>,
-    /// What the timing does to a stepper axis: as the computer was, then with what helped.
+    /// Effect of the timing on a stepper axis: with the computer as it was, then with the settings that
+    /// helped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stepper: Vec<StepperResult>,
     /// The same to a control loop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servo: Vec<ServoResult>,
-    /// Which settings help.
+    /// Settings that help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned: Option<TuneResult>,
     /// The tasks measured again with what helped.
@@ -144,35 +145,35 @@ pub struct DoctorFindings {
     pub after: Option<MeasuredRun>,
 }
 
-/// What `doctor` found.
+/// Result of `doctor`.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
-    /// What the computer is to drive.
+    /// Name of the job that the computer is to drive.
     pub job: String,
     /// How.
     pub way: String,
-    /// Whether one of the purposes is enough.
+    /// True if one of the purposes is enough.
     pub any: bool,
-    /// How the time was divided.
+    /// Time of each step.
     pub plan: DoctorPlan,
-    /// Whether it might do what only root may.
+    /// True if root's rights were available.
     pub privileged: bool,
-    /// How well the job is served: with what was proven to help, where anything was.
+    /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
     pub purposes: Vec<PurposeFound>,
-    /// What to do next, the most useful first.
+    /// Next steps for the user, the most useful first.
     pub advice: Vec<Advice>,
-    /// What changed since the examination that this one goes on from.
+    /// Changes since the examination that this one continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
-    /// What the steps brought.
+    /// Results of the steps.
     #[serde(flatten)]
     pub found: DoctorFindings,
 }
 
 impl DoctorResult {
-    /// The same beside an earlier examination; `boot` is the kernel's number of this start.
+    /// Adds the comparison with an earlier examination; `boot` is the kernel's identifier of this boot.
     #[must_use]
     pub fn since(mut self, earlier: Option<&Earlier>, boot: Option<&String>) -> Self {
         self.since = earlier.map(|earlier| Since::new(earlier, &self, boot));
@@ -183,7 +184,7 @@ impl DoctorResult {
     #[must_use]
     pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
-        // Without the right to a real-time priority even what came far too late says nothing of the computer.
+        // Without the right to a real-time priority, even a very late start says nothing about the computer.
         let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
         let is_ordinary =
             !asked.privileged && granted.into_iter().any(|granted| !granted.policy.is_real_time());
@@ -219,7 +220,7 @@ impl DoctorResult {
     }
 }
 
-/// A purpose of which nothing can be told, since a real-time priority was refused.
+/// Changes a verdict to "cannot tell", because a real-time priority was refused.
 fn untested_policy(found: PurposeVerdict) -> PurposeVerdict {
     PurposeVerdict { fitness: Fitness::CannotTell, untested: Some(Untested::Policy), ..found }
 }

@@ -82,7 +82,7 @@ fn advice_is_for_the_machine_at_hand() {
     assert_eq!(unfit.first(), Some(&Advice::StepCard));
     assert!(unfit.iter().any(|a| matches!(a, Advice::KernelParameters { .. })), "{unfit:?}");
     assert!(unfit.contains(&Advice::OtherComputer) && !unfit.contains(&Advice::RealMachine));
-    // What this kernel would do better is hidden behind a host.
+    // Behind a host, this kernel's own improvements would not show.
     let virtual_one = advice("software", 900_000, FIFO, true, true);
     assert_eq!(virtual_one.first(), Some(&Advice::RealMachine));
     assert!(

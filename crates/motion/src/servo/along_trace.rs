@@ -22,14 +22,14 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether a value lies in it.
+    /// True if the value lies in the interval, both ends included.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
-/// What the trace cost.
+/// Cost along a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlongTrace {
@@ -60,7 +60,7 @@ impl AlongTrace {
     }
 }
 
-/// Which interval a controller that differentiates uses.
+/// Interval that a controller with a derivative or integral part uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeBase {
     /// The nominal period.
@@ -79,7 +79,7 @@ pub struct CovarianceAlongTrace {
     size: usize,
     scratch: Vec<f64>,
     now: Option<i64>,
-    /// When each controller sampled last.
+    /// Time of each controller's last sample, in ns.
     sampled: Vec<Option<i64>>,
     cost: f64,
     time_ns: i64,

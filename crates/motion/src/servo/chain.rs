@@ -14,7 +14,7 @@ use super::krylov;
 use super::numeric::{balance, smallest_eigenvalue};
 use super::symmetric::{add_congruence, length, matrix, unit, vector};
 
-/// Most durations told apart for the rate; of more, the nearest two become one.
+/// Largest number of different durations for the rate; beyond it the two nearest become one.
 const MOST_DURATIONS: usize = 96;
 
 /// Stretches drawn from one distribution: their mean maps. Shares need not be normalised.
@@ -143,7 +143,7 @@ impl Stretches {
         }
     }
 
-    /// What they do to the second moment on average.
+    /// Average effect on the second moment.
     pub(super) fn mean_map(&self) -> DMatrix<f64> {
         self.normalised().map(0.0)
     }
@@ -181,9 +181,9 @@ pub struct Edge {
     pub from: usize,
     /// State it ends in.
     pub to: usize,
-    /// Which stretches it consists of.
+    /// Index of the stretches it consists of.
     pub stretches: usize,
-    /// What their shares are to be multiplied with, so that those of all edges from one state add up to one.
+    /// Factor on their shares, which makes the shares of all edges from one state add up to one.
     pub factor: f64,
 }
 
@@ -219,12 +219,12 @@ pub struct Stationary {
 }
 
 impl Stationary {
-    /// Whether the covariance stays bounded.
+    /// True if the covariance stays bounded.
     pub fn is_stable(&self) -> bool {
         self.cost.is_finite()
     }
 
-    /// A loop of which nothing is known.
+    /// A loop without any known rates (all NaN).
     pub(super) fn unknown() -> Stationary {
         Stationary::unstable(f64::NAN, f64::NAN, f64::NAN)
     }
@@ -283,12 +283,13 @@ impl Chain {
         Chain::new(classes.len(), classes, edges, period_ns)
     }
 
-    /// A chain of so many states by its edges; those of one state and one kind of stretches stand together.
+    /// Makes a chain of `states` states from its edges. Edges with the same state and the same stretches
+    /// follow each other.
     pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
         Chain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
     }
 
-    /// How probable an edge is in the state it begins in.
+    /// Probability of an edge in the state where it begins.
     fn probability(&self, edge: &Edge) -> f64 {
         edge.factor * self.stretches[edge.stretches].weight
     }
@@ -358,7 +359,8 @@ impl Chain {
         Stationary { spectral_radius, radius_per_period, interval_periods, ..Stationary::unknown() }
     }
 
-    /// Whether the loop of these rates is stable; where the radius is nearly one, by the sharper way as far as that is soon done.
+    /// True if the loop with these rates is stable. If the radius is nearly one and the chain is small, the
+    /// exact solution decides.
     pub(super) fn is_stable(&self, rates: &Stationary) -> bool {
         let size = self.states * self.stretches.first().map_or(0, |s| s.cost.len());
         let is_near = (rates.spectral_radius - 1.0).abs() <= MARGINAL && size <= SOON_SOLVED;
@@ -381,7 +383,7 @@ impl Chain {
     }
 }
 
-/// Smallest share of a state that is told from nothing.
+/// Smallest share of a state that counts as nonzero.
 const RAREST: f64 = 1e-15;
 
 /// A chain in balanced coordinates: those of the loop, and of each state by the root of its probability, without which rare

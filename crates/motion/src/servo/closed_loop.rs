@@ -7,7 +7,7 @@ use super::flow::{Flow, FlowTable};
 use super::plant::Plant;
 use super::row_updates::{Fold, Rows};
 
-/// What a task does to the loop at an instant.
+/// Action of a task on the loop at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Act {
     /// It reads its sensors.
@@ -16,7 +16,7 @@ pub enum Act {
     Finish,
     /// It computes from its last sample and commits its states; the output is written later.
     Compute,
-    /// What it computed last is written.
+    /// It writes the output that it computed last.
     Write,
     /// Its output is set to zero.
     Zero,
@@ -29,7 +29,7 @@ pub enum Act {
 pub struct Event {
     /// The number of the task's controller.
     pub by: u8,
-    /// What it does.
+    /// The action.
     pub act: Act,
 }
 
@@ -65,14 +65,14 @@ impl Closing {
         }
     }
 
-    /// How many values a sample holds.
+    /// Number of values in a sample.
     fn sampled(&self, plant: &Plant) -> usize {
         let seen = if self.controller.reads_states { plant.sizes().0 } else { self.reads.len() };
         seen + self.follows.len()
     }
 }
 
-/// What an act does: these rows of the state become `gain` times the state, with noise of this covariance.
+/// Effect of an act: `rows` of the state become `gain` times the state, plus noise of this covariance.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Jump {
     pub rows: Vec<usize>,
@@ -80,7 +80,7 @@ pub(super) struct Jump {
     pub noise: DMatrix<f64>,
 }
 
-/// Where the parts of a controller lie in the state.
+/// Positions of a controller's parts in the state.
 #[derive(Debug, Clone, PartialEq)]
 struct StateLayout {
     states: usize,
@@ -180,12 +180,12 @@ impl Loop {
         self.places.iter().map(|p| p.sampled).min().unwrap_or(self.moving().1)
     }
 
-    /// Whether outputs can be written later than computed.
+    /// True if outputs can be written later than they are computed.
     pub fn defers(&self) -> bool {
         self.defers
     }
 
-    /// Whether each controller can do this.
+    /// True if every controller supports this act.
     pub fn can(&self, act: Act) -> bool {
         self.jumps.iter().all(|jumps| jumps[act as usize].is_some())
     }
@@ -196,7 +196,7 @@ impl Loop {
         outer.flat_map(|closing| closing.reads.iter().copied()).collect()
     }
 
-    /// What an event does; outputs come before states in its rows.
+    /// Effect of an event; outputs come before states in its rows.
     pub(super) fn jump(&self, event: Event) -> Option<&Jump> {
         self.jumps.get(usize::from(event.by)).and_then(|jumps| jumps[event.act as usize].as_ref())
     }
@@ -296,8 +296,8 @@ impl Loop {
         Some(jump)
     }
 
-    /// What a stretch of time with these events (at times from its begin in ns, ascending) does to the lasting part of the
-    /// state. Samples are taken before they are used.
+    /// Effect of a stretch of time with these events (times from its begin in ns, ascending) on the lasting
+    /// part of the state. Samples must be taken within the stretch before they are used.
     pub fn passage(&mut self, events: &[(f64, Event)], length_ns: f64) -> Flow {
         let mut fold = Fold::new(self.order(), self.lasting(), self.moving());
         let mut now = 0.0;

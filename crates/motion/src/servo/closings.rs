@@ -1,4 +1,4 @@
-//! Which task closes which loop.
+//! Assignment of tasks to the loops they close.
 
 use super::design::Design;
 use super::overrun::OverrunAction;
@@ -15,7 +15,7 @@ pub struct TaskThere {
     pub name: String,
     /// Its period.
     pub period_ns: i64,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
 }
 

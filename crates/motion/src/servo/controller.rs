@@ -87,21 +87,22 @@ const LONGEST_PERIOD_NS: i64 = 86_400_000_000_000;
 /// xc+ = A xc + B y + B_r r, v = C xc + D y + D_r r, run once at each sample; r is the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Controller {
-    /// How its states go on.
+    /// A: from its states to its next states.
     pub a: DMatrix<f64>,
-    /// How a measurement enters its states.
+    /// B: from a measurement to its next states.
     pub b: DMatrix<f64>,
-    /// How a reference enters its states.
+    /// B_r: from a reference to its next states.
     pub b_reference: DMatrix<f64>,
-    /// How its states make the output.
+    /// C: from its states to the output.
     pub c: DMatrix<f64>,
-    /// How a measurement goes through to the output.
+    /// D: from a measurement straight to the output.
     pub d: DMatrix<f64>,
-    /// How a reference goes through to the output.
+    /// D_r: from a reference straight to the output.
     pub d_reference: DMatrix<f64>,
     /// It reads the plant's states, not its outputs.
     pub reads_states: bool,
-    /// How its states go on without a measurement, and what they then make the output; `None` without an estimator.
+    /// Matrices for a period without a measurement: to the next states, and from these to the output; `None`
+    /// without an estimator.
     pub prediction: Option<(DMatrix<f64>, DMatrix<f64>)>,
     /// K, 1/Ti and Td of each loop of a PD or PID, which can also use a measured interval.
     difference: Option<Vec<(f64, f64, f64)>>,
@@ -147,7 +148,7 @@ impl Controller {
         controller
     }
 
-    /// Whether it differentiates or integrates with a known interval, so that a measured one can be used instead.
+    /// True if it differentiates or integrates over a known interval, which a measured one can replace.
     pub fn can_measure_interval(&self) -> bool {
         self.difference.is_some()
     }

@@ -1,7 +1,8 @@
-//! A run as cycles: from a time at which every task is due and none is at work to the next such, with everything that happens between.
+//! A run as cycles. A cycle lasts from one time at which every task is due and none is at work to the next
+//! such time, with all events between.
 //!
-//! Where waits and works are independent of each other, cycles are so too. A job that overruns is one cycle with the due times it
-//! misses; a burst that catches up is one cycle of many jobs.
+//! If waits and execution times are independent, so are the cycles. A job that overruns is one cycle together
+//! with the due times it misses; a burst that catches up is one cycle of many jobs.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,8 @@ use super::overrun::Without;
 use super::timing::{Job, Moment, done};
 use super::weakly_hard::Step;
 
-/// Of each class so many cycles are kept one by one; of more each second one, which then counts twice, and so on.
+/// Cycles of each class that are kept one by one; beyond it only each second one, which then counts twice,
+/// and so on.
 const KEPT: usize = 8_192;
 /// The same for what each action would do to a run.
 pub(super) const FEW_KEPT: usize = 1_024;
@@ -23,9 +25,10 @@ const MOST_EVENTS: usize = 1 << 18;
 const LONGEST: usize = 1 << 16;
 /// Most classes of cycles.
 const MOST_CLASSES: usize = 64;
-/// Of each class about so many cycles, evenly from all of the run, are gone through for what is proved of any sequence.
+/// Approximate number of cycles of each class, evenly spread over the run, that enter the proof for any
+/// sequence.
 const SHOWN: usize = 256;
-/// Parts of a period by which the time of the last output is told apart.
+/// Parts of a period to which the time of the last output is rounded when cycles are classified.
 const PARTS: f64 = 4.0;
 
 /// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
@@ -44,7 +47,7 @@ impl Owed {
         let periods = (length_ns / period_ns).round().max(1.0) as usize;
         let mut outputs = vec![vec![0; self.outputs.len()]; periods];
         for (time, event) in events.iter().filter(|(_, event)| is_output(*event)) {
-            // What comes with the end of the cycle belongs to it.
+            // An event at the very end of the cycle belongs to the cycle.
             let place = ((time / period_ns).floor().max(0.0) as usize).min(periods - 1);
             if let Some(written) = outputs[place].get_mut(usize::from(event.by)) {
                 *written += 1;
@@ -79,13 +82,14 @@ impl Cycle {
         self.events.iter().filter(|(_, event)| event.act == Act::Sample).count()
     }
 
-    /// When the first job sampled.
+    /// Time of the first sample, in ns from the begin of the cycle.
     pub fn first_latency(&self) -> Option<f64> {
         self.events.iter().find(|(_, event)| event.act == Act::Sample).map(|(time, _)| *time)
     }
 }
 
-/// Whether it was in time, its periods, those of them that were missed, and the part of a period in which its last output came.
+/// In time or not, number of periods, number of missed ones, and the part of a period in which the last
+/// output came.
 type Kind = (bool, usize, usize, usize);
 
 /// Cycles that are alike: as long, with as many misses and their last output in the same part of a period.
@@ -116,7 +120,7 @@ impl Class {
         self.seen += 1;
     }
 
-    /// How many cycles each kept one stands for.
+    /// Number of cycles that each kept one represents.
     fn weight(&self) -> f64 {
         self.seen as f64 / self.kept.len().max(1) as f64
     }
@@ -170,7 +174,7 @@ impl Cycles {
         }
     }
 
-    /// The same with so many cycles of a class kept.
+    /// Sets the number of cycles kept of each class.
     #[must_use]
     pub fn keeping(self, most: usize) -> Cycles {
         Cycles { most, ..self }
@@ -276,7 +280,7 @@ impl Cycles {
         self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
     }
 
-    /// Cycles evenly from all, as steps of sequences with so many misses.
+    /// Cycles, evenly spread over all, as steps of sequences with misses.
     pub fn steps(&self, closed: &mut Loop) -> Vec<Step> {
         let shown = |class: &Class| {
             let each = class.kept.len().div_ceil(SHOWN).max(1);
@@ -304,7 +308,7 @@ impl Cycles {
 
     /// The loop under these cycles in random order, and under those in time; and whether it is stable as they follow each other.
     pub fn judged(&self, closed: &mut Loop) -> JudgedCycles {
-        // What happens at marks is in the cycles already.
+        // Events at marks are part of the cycles already.
         let stretches = self.stretches(closed, Without::Zero);
         let all = |wanted: fn(&Class) -> bool| {
             let of = self.classes.iter().zip(&stretches).filter(|(class, _)| wanted(class));
@@ -321,18 +325,19 @@ impl Cycles {
         }
     }
 
-    /// Whether the loop is stable as its cycles follow each other, and its rates; at each mark its output does this.
+    /// Stability of the loop under its cycles in their recorded order, and its rates; `without` is the
+    /// output's action at each mark.
     pub fn stability(&self, closed: &mut Loop, without: Without) -> (Stability, Stationary) {
         let (stability, rates, _) = self.rows.stability(&self.stretches(closed, without), self.period_ns);
         (stability, rates)
     }
 }
 
-/// What cycles do to a loop.
+/// Loop under its cycles.
 pub(super) struct JudgedCycles {
     /// All of them in random order; `None` where there are none.
     pub independent: Option<Stationary>,
-    /// Those in time.
+    /// Only the cycles in time; `None` where there are none.
     pub in_time: Option<Stationary>,
     /// As they follow each other.
     pub stability: Stability,
@@ -342,7 +347,7 @@ pub(super) struct JudgedCycles {
     pub memory: usize,
 }
 
-/// Cycles in random order, each as often as its weight says.
+/// Cycles in random order, with their weights as frequencies.
 pub(super) fn under<'a>(closed: &mut Loop, cycles: impl Iterator<Item = (&'a Cycle, f64)>) -> Stretches {
     let mut all = Stretches::new(closed.lasting());
     for (cycle, weight) in cycles {

@@ -1,4 +1,4 @@
-//! What a loop stands by its design: phase, delay and jitter margins.
+//! Margins of a loop by its design: phase, delay and jitter margins.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct JitterAt {
     pub jitter_ns: f64,
 }
 
-/// How much more delay and jitter a loop stands.
+/// Margins of a loop against further delay and jitter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
@@ -99,7 +99,7 @@ impl Margins {
         all.map(|(name, m)| (name, m.peak, m.peak_rad_per_s)).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Whether its design alone leaves too little: a disturbance is amplified more than 2.5 times.
+    /// True if the design alone leaves too little margin: it amplifies a disturbance by more than 2.5.
     pub fn design_is_poor(&self) -> bool {
         self.peak().is_some_and(|(_, peak, _)| peak > POOR_PEAK)
     }

@@ -8,7 +8,7 @@ use super::numeric::{exponential, is_finite};
 const MOST_ROOTS: u32 = 60;
 /// Most steps of one square root; it converges quadratically.
 const MOST_STEPS: usize = 60;
-/// So near to one the series of the logarithm needs few terms.
+/// Distance from one at which the series of the logarithm needs few terms.
 const NEAR: f64 = 0.1;
 /// A logarithm whose exponential differs by more is none.
 const AGREES: f64 = 1e-8;
@@ -73,7 +73,7 @@ fn square_root(matrix: &DMatrix<f64>) -> Option<DMatrix<f64>> {
             return Some(root);
         }
     }
-    // What the rounding leaves undecided, the exponential judges.
+    // Rounding prevents convergence: the exponential shows how good the root is.
     Some(root)
 }
 

@@ -12,7 +12,7 @@ use super::description::{Description, Period, Root, StateSpace, TransferFunction
 use crate::catalog::LARGEST_BYTES;
 use crate::error::MotionError;
 
-/// What a JSON file may hold; other keys are left alone.
+/// Keys of a JSON file that are read; others are ignored.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Json {
@@ -64,7 +64,7 @@ fn of_json(path: &Path) -> Result<Description, MotionError> {
     let system = match json {
         Json { a: Some(a), b: Some(b), c: Some(c), d, .. } => {
             let a = rows(&name, "A", &a, None)?;
-            // A column or row that was written as a flat list is told by the number of states.
+            // The number of states decides if a flat list is a column or a row.
             let b = rows(&name, "B", &b, Some((a.len(), None)))?;
             let c = rows(&name, "C", &c, Some((0, Some(a.len()))))?;
             let inputs = b.first().map_or(0, Vec::len);
@@ -136,8 +136,8 @@ fn roots(name: &str, value: &Value) -> Result<Vec<Root>, MotionError> {
     read.ok_or_else(|| PlantFault::Roots.for_plant(name))
 }
 
-/// A matrix. MATLAB writes a row, a column and a single number without their brackets: which it was is told by the number of rows
-/// or columns there have to be.
+/// A matrix. MATLAB writes a row, a column and a single number without their brackets; the required number of
+/// rows or columns decides which of these it is.
 fn rows(
     name: &str,
     what: &str,

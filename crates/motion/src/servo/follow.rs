@@ -51,7 +51,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// So that the worst event falls into a step's rise, or into a quarter of two cycles.
+    /// Places the worst event in the rise of a step, or a quarter into two cycles of a sine.
     pub fn new(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
         let rise_s = 1.0 / crossover_rad_per_s;
         let (before_s, length_s) = match reference {

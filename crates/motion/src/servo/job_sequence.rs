@@ -35,7 +35,7 @@ impl Stream<'_> {
     }
 }
 
-/// What comes first of what happens at one time: ends, then due times, then starts.
+/// Order of moments at the same time: ends, then due times, then starts.
 fn rank(moment: Moment) -> (i64, u8) {
     match moment {
         Moment::At(time, event) => match event.act {
@@ -137,7 +137,8 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Whether the slowest task's turn at this time is one of the common multiple's, with no other task at work.
+    /// True if the slowest task's turn at this time falls on the common multiple and no other task is at
+    /// work.
     fn are_together(&self, time: i64, lead: usize, origin: i64) -> bool {
         let period_ns = self.streams[lead].period_ns;
         let number = (time - origin + period_ns / 2).div_euclid(period_ns);

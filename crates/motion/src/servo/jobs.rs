@@ -1,8 +1,9 @@
-//! A task whose execution times are given: each job samples when it starts, works, writes, and what becomes of the due times it
-//! overruns is the overrun action's.
+//! A task with given execution times: each job samples when it starts, works and writes; the overrun action
+//! decides about the due times that it overruns.
 //!
-//! Where what a job does depends on no job before but through the kind of its time, the loop's equation is exact. A task that
-//! catches up carries its backlog from job to job: there a sequence is drawn, and the loop is followed along it.
+//! If jobs depend on each other only through the kind of their execution time, the loop's equation is exact.
+//! A task that catches up carries its backlog from job to job: then a sequence is drawn, and the loop is
+//! followed along it.
 
 use jitterlab_analysis::random::Random;
 
@@ -27,13 +28,13 @@ use crate::error::MotionError;
 pub struct GivenTask {
     /// Its period.
     pub period_ns: i64,
-    /// How long it works.
+    /// Its execution times.
     pub execution: Execution,
-    /// How long it waits to start once it is due; always the same.
+    /// Time from the due time to the start, in ns; always the same.
     pub wait_ns: f64,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub action: OverrunAction,
-    /// Where in the task sampling and actuation happen.
+    /// Points in the task at which it samples and writes.
     pub timing: TaskTiming,
 }
 
@@ -105,8 +106,8 @@ impl GivenTask {
         (stationary, judged.stability, interval)
     }
 
-    /// The jobs as steps of sequences with so many misses; of a range of execution times, some all over it. `None` for a task
-    /// that can fall behind: what a job does then depends on the jobs before.
+    /// The jobs as steps of sequences with misses; a range of execution times gives several, spread over it.
+    /// `None` for a task that can fall behind: its jobs depend on the jobs before.
     pub fn steps(&self, closed: &mut Loop) -> Option<Vec<Step>> {
         const OF_RANGE: u32 = 8;
         if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
@@ -139,7 +140,8 @@ impl GivenTask {
         stretches
     }
 
-    /// What a job that works so long does to the lasting part of the state, until the next that is served is due.
+    /// Effect of a job with this execution time on the lasting part of the state, until the next served job
+    /// is due.
     pub fn passage(&self, closed: &mut Loop, execution_ns: f64) -> Flow {
         let (events, length) = self.course(execution_ns, false);
         closed.passage(&events, length)
@@ -154,8 +156,9 @@ impl GivenTask {
         job
     }
 
-    /// What happens from when a job that works so long is due to when the next one that is served is, between others of its kind;
-    /// of a task that catches up, or whose output waits for the next start, from its start to the next.
+    /// Events of a job with this execution time between others of its kind, from its due time to that of the
+    /// next served job. For a task that catches up, or whose output waits for the next start, they go from
+    /// its start to the next.
     fn course(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
         let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(Act::Zero);
         let mut replay = Replay::new(self.action.late, self.period_ns);

@@ -30,7 +30,7 @@ impl Basis {
                     next.axpy(-more, vector, 1.0);
                 }
                 let before = std::mem::replace(&mut rest, next.norm());
-                // What little is left has the rounding of what was taken away: once more.
+                // If little is left, rounding of the removed part dominates it: once more.
                 if rest.is_nan() || rest > 0.1 * before || rest <= size * 1e-15 {
                     break;
                 }

@@ -14,7 +14,7 @@ use super::question::Question;
 use super::response::Reference;
 use crate::error::MotionError;
 
-/// What runs a task that closes a loop.
+/// Bench that runs a task which closes a loop.
 pub trait LiveBench {
     /// Why a task could not be run.
     type Error: From<MotionError> + fmt::Display;
@@ -28,19 +28,19 @@ pub trait LiveBench {
     /// Keeps a way that has been run, for a later call.
     fn keep(&mut self, way: &LiveWay);
 
-    /// Whether somebody wants an end.
+    /// True if the user asked to stop.
     fn is_interrupted(&self) -> bool;
 
-    /// Refuses a task that cannot be run here beside these loads.
+    /// Refuses a task that cannot run here under these loads.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason of the refusal.
     fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Self::Error>;
 
-    /// Runs a task with this work, beside these loads.
+    /// Runs a task with this work under these loads.
     ///
     /// # Errors
-    /// Why it could not be run.
+    /// The reason why it could not run.
     fn run(
         &mut self,
         task: &TaskSpec,
@@ -49,20 +49,20 @@ pub trait LiveBench {
     ) -> Result<MeasuredRun, Self::Error>;
 }
 
-/// What is tried.
+/// Trial of a loop in real time.
 #[derive(Debug, Clone)]
 pub struct LiveTrial<'a> {
     /// The loop.
     pub question: &'a Question,
-    /// What its outputs are to follow.
+    /// References of its outputs.
     pub references: &'a [Reference],
     /// The task that closes it, in each way to wait.
     pub ways: &'a [TaskSpec],
-    /// Whether these ways were asked for one by one: then one that cannot be had is an error.
+    /// True if the user named these ways; one that is not available is then an error.
     pub asked: bool,
     /// Loads to try besides none, and how they were written.
     pub loads: (&'a [LoadSpec], &'a [String]),
-    /// How long each way is run.
+    /// Duration of each way to wait, in ns.
     pub each_ns: i64,
 }
 

@@ -1,4 +1,4 @@
-//! How much more delay and jitter a loop stands: phase margin, delay margin, jitter margin.
+//! Margins of a loop against further delay and jitter: phase margin, delay margin, jitter margin.
 
 use std::f64::consts::PI;
 
@@ -132,8 +132,8 @@ fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) 
     Some(margin_ns as i64)
 }
 
-/// How many whole periods of delay turn one of the loop's characteristic loci into -1: a delay of d periods turns each
-/// by d theta and leaves its size. Infinite when no locus is as large as one.
+/// Number of periods of delay that turn one of the loop's characteristic loci into -1: a delay of d periods
+/// turns each by d theta and keeps its size. Infinite if no locus has a size of one or more.
 fn periods_to_turn(sampled: &SampledLoop) -> f64 {
     let from_one = |l: &Complex<f64>| (l.norm() - 1.0).abs();
     let turn = |theta: f64, l: &Complex<f64>| (-l).arg().rem_euclid(2.0 * PI) / theta;

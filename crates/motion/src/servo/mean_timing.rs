@@ -18,7 +18,7 @@ pub struct MeanTiming {
     pub missed: u64,
     /// Longest row of such periods.
     pub longest_missed: u64,
-    /// The most of them in so many periods in a row.
+    /// Largest number of misses in windows of consecutive periods.
     pub misses: Vec<AtMost>,
     /// Mean of start - due.
     pub latency_ns: f64,

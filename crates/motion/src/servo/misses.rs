@@ -9,12 +9,12 @@ use super::ServoError;
 use super::timing::Job;
 use crate::error::MotionError;
 
-/// At most this many misses in any so many periods in a row.
+/// Weakly hard requirement (m, K): at most m misses in any K consecutive periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AtMost {
     /// m: the most misses.
     pub misses: u32,
-    /// K: in so many periods in a row.
+    /// K: the number of consecutive periods.
     pub of: u32,
 }
 
@@ -32,7 +32,7 @@ impl FromStr for AtMost {
     }
 }
 
-/// How long the windows are that are looked at.
+/// Lengths of the windows, in periods.
 const WINDOWS: [u32; 8] = [2, 3, 5, 10, 20, 50, 100, 1_000];
 
 /// The misses of a task: periods of its grid in which no output came. Constant memory.
@@ -124,7 +124,7 @@ impl Misses {
         self.longest
     }
 
-    /// What was seen, for windows no longer than the run.
+    /// Most misses in each window that is no longer than the run.
     pub fn seen(&self) -> Vec<AtMost> {
         let fits = |window: &&u32| u64::from(**window) <= self.periods;
         WINDOWS.iter().filter(fits).zip(self.most).map(|(of, misses)| AtMost { misses, of: *of }).collect()

@@ -5,14 +5,14 @@ use nalgebra::{Complex, DMatrix, DVector, Schur, SymmetricEigen, linalg::balanci
 /// Most iterations of an eigenvalue method; matrices of this room need some dozens.
 const MOST_ITERATIONS: usize = 10_000;
 
-/// Largest norm of an exponent (weights and noises are in it beside rates): beyond it e^A overflows, or its
-/// squarings leave no digit.
+/// Largest norm of an exponent, which holds weights and noises as well as rates: beyond it e^A overflows, or
+/// its squarings leave no digit.
 const LARGEST_EXPONENT: f64 = 1e30;
 
 /// Largest element of a matrix that is balanced.
 const LARGEST_BALANCED: f64 = 1e100;
 
-/// Whether every element is a number.
+/// True if every element is finite.
 pub(super) fn is_finite(m: &DMatrix<f64>) -> bool {
     m.iter().all(|v| v.is_finite())
 }

@@ -1,4 +1,4 @@
-//! What happens to a job that is not done when its task is due again.
+//! Actions for a job that is not finished when its task is due again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::ServoError;
 use crate::error::MotionError;
 
-/// What becomes of the job and of the due times that pass.
+/// Action for the late job and the due times that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
@@ -23,7 +23,7 @@ pub enum Late {
     Kill,
 }
 
-/// What the output does at a due time that is missed, or whose job is killed.
+/// Output at a due time that is missed, or whose job is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Without {
@@ -41,9 +41,9 @@ pub enum Without {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct OverrunAction {
-    /// What becomes of the job.
+    /// Action for the job.
     pub late: Late,
-    /// What the output does meanwhile.
+    /// Output in the meantime.
     pub without: Without,
 }
 

@@ -17,9 +17,9 @@ use crate::error::MotionError;
 /// x' = A x + B u + w, y = C x, with the cost rate y'Qy + u'Ru and measurements y + e.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plant {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
     /// States x states.
     pub a: DMatrix<f64>,
@@ -52,7 +52,7 @@ struct PlantFile {
     transfer_function: Option<TransferFunction>,
     zpk: Option<Zpk>,
     state_space: Option<StateSpace>,
-    /// What another program wrote, beside this file.
+    /// File of another program, relative to this one.
     file: Option<PathBuf>,
     outputs: Option<Vec<String>>,
     #[serde(default)]
@@ -85,13 +85,13 @@ struct Cost {
 /// A plant as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// How many states it has.
+    /// Number of states.
     pub states: usize,
-    /// How many inputs.
+    /// Number of inputs.
     pub inputs: usize,
     /// Names of its outputs.
     pub outputs: Vec<String>,

@@ -1,6 +1,6 @@
-//! What can be wrong with a plant or its controller.
+//! Faults of a plant or its controller.
 
-/// What is wrong with a plant or its controller.
+/// Fault of a plant or its controller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlantFault {
@@ -62,7 +62,7 @@ pub enum PlantFault {
          \"dt\": 0.001"
     )]
     NoSamplePeriod,
-    /// What is no JSON.
+    /// Content that is not JSON.
     #[error("this is no JSON of a system: {0}")]
     NotJson(String),
     /// A file without a system.
@@ -234,13 +234,13 @@ pub enum PlantFault {
     /// Two loops of one name.
     #[error("two loops are called {0:?}: give each a name of its own")]
     TwiceNamed(String),
-    /// What two loops write.
+    /// A signal that two loops write.
     #[error("two loops write {0:?}: each input and each reference has one loop that writes it")]
     TwiceWritten(String),
     /// An output that there is not.
     #[error("a loop reads {text:?}, which is no output: take one of {known}")]
     NoSuchOutput {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The outputs.
         known: String,
@@ -250,7 +250,7 @@ pub enum PlantFault {
         "a loop writes {text:?}: write \"input\" (of {inputs}, else \"input 2\"), or the name of another loop whose reference it makes"
     )]
     NoSuchSignal {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// Inputs of the plant.
         inputs: usize,

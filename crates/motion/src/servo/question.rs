@@ -19,9 +19,9 @@ pub struct Question {
     pub plant: Plant,
     /// The period the controller is designed for: the task's.
     pub period_ns: i64,
-    /// Where in the task sampling and actuation happen.
+    /// Points in the task at which it samples and writes.
     pub timing: TaskTiming,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// Constant delay the controller's design takes into account.
     pub design_delay_ns: i64,

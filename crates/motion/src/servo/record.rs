@@ -16,7 +16,7 @@ pub trait Record {
     /// They cannot be read.
     fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError>;
 
-    /// Those at these places.
+    /// Reads the activations with these numbers.
     ///
     /// # Errors
     /// They cannot be read.

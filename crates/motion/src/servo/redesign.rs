@@ -27,12 +27,12 @@ use crate::error::MotionError;
 pub enum RedesignKind {
     /// The same design, for the mean delay from sampling to the output.
     MeanDelay {
-        /// That delay.
+        /// The mean delay, in ns.
         delay_ns: i64,
     },
     /// Linear-quadratic, for the mean delay.
     LinearQuadratic {
-        /// That delay.
+        /// The mean delay, in ns.
         delay_ns: i64,
     },
     /// Gains and times searched for the least cost that keeps the margins.
@@ -42,9 +42,9 @@ pub enum RedesignKind {
 /// A controller designed anew.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Redesign {
-    /// How it was designed.
+    /// Design method.
     pub redesign: RedesignKind,
-    /// What it is: `pd`, `pid`, `state-feedback` or `lqg`.
+    /// Type of the controller: `pd`, `pid`, `state-feedback` or `lqg`.
     pub controller: String,
     /// The cost it would leave along the run.
     #[serde(with = "crate::Infinite")]
@@ -52,7 +52,8 @@ pub struct Redesign {
     /// The cost along the run now.
     #[serde(with = "crate::Infinite")]
     pub instead_of: f64,
-    /// Where the share of the cost lies that it would recover; `None` where the run is too short to say.
+    /// Confidence interval of the share of the cost that it would recover; `None` if the run is too short for
+    /// one.
     pub recovered: Option<Interval>,
     /// The longest constant delay it would stand.
     pub delay: DelayMargin,
@@ -166,7 +167,8 @@ fn designed(question: &Question, found: &Evaluated) -> Vec<(RedesignKind, Design
     all
 }
 
-/// Where the share lies that one cost along a run is smaller than another along the same run: by the same parts of both.
+/// Confidence interval of the share by which one cost along a run is below another along the same run, from
+/// the same parts of both.
 fn recovered(new: &AlongTrace, old: &AlongTrace) -> Option<Interval> {
     let saved: Vec<f64> =
         parts_of(old)?.iter().zip(parts_of(new)?).map(|(old_part, new_part)| old_part - new_part).collect();
@@ -194,10 +196,10 @@ fn retuned(question: &Question, few: &[(Cycle, f64)], now: &Evaluation) -> Optio
     };
     let peak = |controller: &Controller| largest_peak(plant, controller, period_ns);
     let first = of(&logs)?;
-    // What the loop has now is enough where it has less.
+    // A larger delay margin than the loop has now is not required.
     let wanted_ns = longest(&first).min(now.timing.worst_response_ns.max(period_ns));
     let allowed_peak = peak(&first).max(PEAK);
-    // What an integral is there for, a load that stays, is not in the cost: it is not given up.
+    // An integral part is there for a constant load, which the cost does not contain: it is kept.
     let integral = begin.integral_gains();
     let keeps = |logs: &[f64]| {
         let found = begin.with_logarithms(logs).map_or(Vec::new(), |design| design.integral_gains());

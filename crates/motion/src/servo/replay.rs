@@ -1,4 +1,5 @@
-//! What a sequence of jobs would have been under another overrun action: the same waits and execution times, one after the other.
+//! Replay of a sequence of jobs under another overrun action: the same waits and execution times, one after
+//! the other.
 
 use super::overrun::Late;
 use super::timing::Job;
@@ -24,7 +25,7 @@ impl Replay {
         Replay { late, period_ns, due_ns, free_ns: i64::MIN, begun: false }
     }
 
-    /// When the next job is due.
+    /// Due time of the next job, in ns.
     pub fn due_ns(&self) -> i64 {
         self.due_ns
     }

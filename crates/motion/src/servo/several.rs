@@ -1,8 +1,9 @@
 //! Several loops of one run: a plant for each task, or one plant that tasks of several rates close together (a cascade).
 //!
-//! The unit is the common multiple of all periods: from one time at which every task is due and none is at work to the next such.
-//! What happens between, of all tasks jointly, is one cycle, whose map is exact; no times are rounded. Loops on plants of their own
-//! feel each other through the timing alone; tasks of one plant through the plant, too.
+//! The unit is the common multiple of all periods: one cycle lasts from a time at which every task is due and
+//! none is at work to the next such time. The joint events of all tasks in between give one map, which is
+//! exact: no times are rounded. Loops on plants of their own affect each other through the timing alone;
+//! tasks of one plant also through the plant.
 
 use super::ServoError;
 use super::cascade::closings;
@@ -28,13 +29,13 @@ pub struct LoopTask {
     pub name: String,
     /// Its period.
     pub period_ns: i64,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// The loops of the plant that it closes, by number; none where it closes all of it by the plant's one controller.
     pub loops: Vec<usize>,
 }
 
-/// A plant and the tasks that close it, among other tasks that run beside them.
+/// A plant and the tasks that close it, among other tasks that run at the same time.
 #[derive(Debug, Clone)]
 pub struct Several {
     /// The plant.
@@ -43,7 +44,7 @@ pub struct Several {
     pub tasks: Vec<LoopTask>,
     /// Tasks of other plants: they only decide when all are idle together.
     pub others: Vec<LoopTask>,
-    /// Where in each task sampling and actuation happen.
+    /// Points in each task at which it samples and writes.
     pub timing: TaskTiming,
     /// Constant delay that the design of the plant's one controller takes into account.
     pub design_delay_ns: i64,
@@ -155,7 +156,8 @@ impl Several {
         Moments::new(self.timing, task.period_ns, early_ns).without(marks)
     }
 
-    /// A moment of this plant's course; at a missed due time the output does this, or what its task's action says.
+    /// Adds a moment to this plant's course; at a missed due time the output follows `without`, else its
+    /// task's action.
     pub(super) fn pass(
         &self,
         moment: Result<Moment, Together>,
@@ -239,8 +241,8 @@ impl Several {
         Err(ServoError::Unstable { plant, period_ns: self.period_ns(), radius }.into())
     }
 
-    /// What each task's loops stand: the longest constant delay of its outputs with all others punctual, and for every shorter one
-    /// too; `None` up to its whole period.
+    /// Longest constant delay of each task's outputs with which the plant is stable, as it is for every
+    /// shorter one, with all other tasks punctual; `None` if its whole period is.
     ///
     /// # Errors
     /// As [`Several::constant`].

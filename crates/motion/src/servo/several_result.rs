@@ -1,4 +1,4 @@
-//! What `servo` answers of several loops.
+//! Result of `servo` for several loops.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use super::several::Several;
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
-/// What a plant of several loops stands.
+/// Margins of a plant of several loops.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantOfLoops {
     /// The plant's name.
@@ -28,7 +28,7 @@ pub struct PlantOfLoops {
     pub under: Option<PlantUnderRun>,
 }
 
-/// What several loops stand, and what a run does to them.
+/// Margins of several loops, and the effect of a run on them.
 #[derive(Debug, Clone, Serialize)]
 pub struct ServoLoops {
     /// The run, as its first task shows it; `None` without one.
@@ -67,7 +67,7 @@ impl PlantOfLoops {
         Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
-    /// What a plant stands, without a run.
+    /// Computes the margins of a plant, without a run.
     ///
     /// # Errors
     /// As [`Several::ideal`].

@@ -1,4 +1,5 @@
-//! Where the jobs of a task come from: a record, a record under another overrun action, or given times put through a schedule.
+//! Sources of a task's jobs: a record, a record under another overrun action, or given times put through a
+//! schedule.
 
 use std::collections::VecDeque;
 
@@ -24,7 +25,7 @@ pub(super) trait Source {
         Ok(())
     }
 
-    /// How long before its due time the earliest of them starts.
+    /// Largest time by which a job starts before its due time, in ns.
     fn early_ns(&self) -> i64;
 }
 

@@ -4,7 +4,7 @@ use super::StepperError;
 use super::{Axis, AxisOptions, Drive, Motor};
 use crate::{MotionError, catalog};
 
-/// What is known of an axis; what is not is the data sheet's, or assumed.
+/// Known facts of an axis; unknown ones come from the data sheet, or are assumed.
 #[derive(Debug, Clone, Default)]
 pub struct AxisAsked {
     /// The motor's data sheet: a name, or a TOML file.

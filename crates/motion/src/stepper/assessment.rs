@@ -31,9 +31,9 @@ pub struct StepTiming {
 }
 
 impl StepTiming {
-    /// The timing of a run's task; `None` where nothing ran, or its source does not tell the largest latency.
+    /// Timing of a run's task; `None` if nothing ran, or its source does not report the largest latency.
     ///
-    /// Where only period errors are known, the largest of these stands for the jitter, as LinuxCNC takes it.
+    /// If only period errors are known, the largest of these is taken as the jitter, as in LinuxCNC.
     pub fn from_stats(stats: &TimingStats) -> Option<StepTiming> {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let magnitude = errors.min_ns().zip(errors.max_ns());
@@ -41,7 +41,7 @@ impl StepTiming {
         let longest_ns = errors.max_ns().map(|longest| longest as f64);
         let only_errors = latency.count() == 0;
         let jitter_ns = if only_errors { magnitude? } else { latency.peak_to_peak_ns()? };
-        // Where the mean is not known either, against the earliest.
+        // If the mean is unknown too, lateness is taken against the earliest.
         let mean_ns = || latency.mean_ns().or(latency.min_ns().map(|earliest| earliest as f64));
         Some(StepTiming {
             jitter_ns,
@@ -103,7 +103,7 @@ pub struct SpeedRow {
     pub exact_share: f64,
     /// Lost time that costs steps here, in s; `None` where the motor cannot carry the load.
     pub step_loss_s: Option<f64>,
-    /// What the base period alone does to the pulses.
+    /// Effect of the base period alone on the pulses.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub quantisation: Quantisation,
     /// NIST's share for the quantisation error alone.
@@ -206,7 +206,7 @@ impl AxisAssessment {
         })
     }
 
-    /// How step pulses are made.
+    /// Step mode: the way step pulses are made.
     pub fn mode(&self) -> StepMode {
         self.stepconf.mode
     }

@@ -1,4 +1,4 @@
-//! What is taken where a user says nothing of an axis.
+//! Defaults for facts of an axis that a user does not give.
 
 use serde::{Deserialize, Serialize};
 
@@ -60,7 +60,7 @@ pub enum Assumed {
     },
     /// Microsteps of a full step, a common setting.
     Microsteps {
-        /// How many.
+        /// Microsteps of a full step.
         microsteps: u32,
     },
     /// The load torque: half of the holding torque, as in NIST's table 1.

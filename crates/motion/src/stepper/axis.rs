@@ -13,7 +13,7 @@ use super::step_loss::critical_jump;
 use super::torque::jitter_torque;
 use crate::error::{Bound, MotionError};
 
-/// What a user says of an axis; everything left out is assumed and listed.
+/// Facts of an axis that a user gives; everything left out is assumed and listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisOptions {
     /// The motor, as far as it is known.
@@ -89,7 +89,7 @@ pub struct Axis {
     pub friction: f64,
     /// Travel of one revolution in mm, if a lead screw or belt was named.
     pub lead_mm: Option<f64>,
-    /// What was not given, and what was taken instead.
+    /// Defaults taken for facts that were not given.
     pub assumed: Vec<Assumed>,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Chopper {
     winding_rate: f64,
 }
 
-/// How far a stretch of time lets the current loop settle.
+/// Settling of the current loop in a stretch of time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     time_s: f64,
@@ -54,7 +54,7 @@ impl Chopper {
         }
     }
 
-    /// What the loop would apply.
+    /// Voltage that the loop asks for, without the limit of the supply.
     #[inline(always)]
     fn voltage(&self, current: f64, wanted: f64, emf: f64) -> f64 {
         self.resistance * current + emf + self.gain * (wanted - current)
@@ -70,7 +70,7 @@ impl Chopper {
 
     /// The current after a time in part of which the supply is too low.
     fn limited(&self, time_s: f64, current: f64, wanted: f64, emf: f64) -> f64 {
-        // Where the loop asks for just a limit, and the current at that limit.
+        // The current at which the loop asks for exactly the limit, and the final current at that limit.
         let corner_of = |limit: f64| (emf + self.gain * wanted - limit) * self.steepness;
         let end_of = |limit: f64| (limit - emf) * self.conductance;
         let at_limit = |limit: f64, from: f64, time_s: f64| {

@@ -2,7 +2,7 @@
 
 use jitterlab_model::units::{Exact, Human};
 
-/// What can be wrong with a question about a stepper motor. Every message says what to write instead.
+/// Errors in questions about a stepper motor. Every message says what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepperError {
@@ -19,7 +19,7 @@ pub enum StepperError {
         key: &'static str,
         /// A value that would be accepted.
         example: &'static str,
-        /// What it is needed for.
+        /// Computation that needs it.
         purpose: &'static str,
     },
     /// No motor was named.

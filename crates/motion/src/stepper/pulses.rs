@@ -23,7 +23,7 @@ pub struct PulseTrain<I> {
     pulse_tick: u64,
     pulse_ticks: StepTicks,
     busy_until_ns: i64,
-    /// How far the grid was moved (policy re-phase).
+    /// Total shift of the grid in ns (policy re-phase).
     shift_ns: i64,
 }
 

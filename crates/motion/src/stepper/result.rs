@@ -1,4 +1,4 @@
-//! What `stepper` answers: an axis, what a run's timing means for it, and the motor driven by that timing.
+//! Result of `stepper`: an axis, the effect of a run's timing on it, and the motor driven by that timing.
 
 use jitterlab_model::{Activation, Error, Overrun, TimingStats};
 use jitterlab_runs::OneTask;
@@ -18,7 +18,7 @@ use crate::catalog::{self, Devices};
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
-/// What is asked of an axis.
+/// Question about an axis.
 #[derive(Debug, Clone)]
 pub struct StepperQuestion {
     axis: Axis,
@@ -26,26 +26,26 @@ pub struct StepperQuestion {
     speeds: Vec<f64>,
 }
 
-/// What a run's timing, or an assumed jitter, means for an axis.
+/// Effect of a run's timing, or of an assumed jitter, on an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperResult {
-    /// Whether software may make the step pulses, and how fast.
+    /// Verdict on step pulses by software, with the fastest good rate.
     pub verdict: StepperVerdict,
     /// The motor in its machine, with what was assumed of it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub axis: Axis,
     /// The run; `None` for an assumed jitter.
     pub run: Option<JudgedRun>,
-    /// What was found.
+    /// Assessment of the axis.
     pub assessment: AxisAssessment,
     /// The motor driven by the recorded timing.
     pub simulations: Option<Simulations>,
-    /// What speaks against the figures beside the run's own caveats.
+    /// Reasons to doubt the figures, in addition to the run's own caveats.
     pub caveats: Vec<StepperCaveat>,
 }
 
-/// What speaks against the figures of an axis.
+/// Reason to doubt the figures of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
@@ -68,7 +68,7 @@ pub enum StepperCaveat {
     },
 }
 
-/// Which ticks a simulation plays.
+/// Ticks that a simulation plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -85,17 +85,17 @@ pub enum Ticks {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulated {
-    /// What is played.
+    /// Ticks that are played.
     pub ticks: Ticks,
     /// The overrun policy; `None` for punctual ticks, which it does not concern.
     pub policy: Option<Overrun>,
-    /// What the motor did.
+    /// Response of the motor.
     pub response: RotorResponse,
     /// The slowest of the table's speeds at which it lost steps, in full steps per second.
     pub loses_from_steps_per_s: Option<f64>,
 }
 
-/// What was simulated.
+/// Simulations of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulations {
@@ -128,10 +128,10 @@ const LATEST_PLAYED_NS: i64 = 10_000_000_000;
 /// About a swing of a rotor.
 const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
 
-/// Whether so short a simulation shows anything.
+/// Returns the simulated time in ns if it is long enough to show anything.
 ///
 /// # Errors
-/// It does not.
+/// A time that is too short.
 pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, MotionError> {
     let enough = simulate_ns >= SHORTEST_SIMULATION_NS;
     Ok(enough
@@ -202,9 +202,10 @@ impl StepperQuestion {
 }
 
 impl StepperResult {
-    /// Drives the motor with what was recorded around the worst latency, so long in all, under each policy and at each speed
-    /// of the table; where that cannot be, such as for a run that keeps only a histogram, a caveat says why. `begun` hears of
-    /// each run before it is played: its name, the time to play and the number of speeds.
+    /// Drives the motor with the activations recorded around the worst latency, `simulate_ns` in all, under
+    /// each policy and at each speed of the table. If that is impossible, as for a run that keeps only a
+    /// histogram, a caveat gives the reason. `begun` is called before each run with its name, the time to
+    /// play and the number of speeds.
     pub fn simulate(
         &mut self,
         run: &OneTask,
@@ -218,7 +219,7 @@ impl StepperResult {
         }
     }
 
-    /// Whether latencies of one period are taken for those of another.
+    /// Adds a caveat if latencies of one period are taken for those of another.
     fn mind_period(&mut self, period_ns: i64, beside: bool) {
         let base_period_ns = self.assessment.base_period_ns;
         if period_ns != base_period_ns {

@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::two_phase::TwoPhase;
 use crate::error::MotionError;
 
-/// How a simulation is watched.
+/// Observation of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Watch {
     /// Time left out of the figures at the start, for the transient of starting at speed.
@@ -18,7 +18,7 @@ pub struct Watch {
     pub interval_s: f64,
 }
 
-/// What the load angle did in one interval: no spike is lost however long the interval is.
+/// Range of the load angle in one interval: no spike is lost however long the interval is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AngleRange {
     /// Begin, in s.
@@ -29,7 +29,7 @@ pub struct AngleRange {
     pub max_steps: f64,
 }
 
-/// What the motor did.
+/// Response of the motor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RotorResponse {
@@ -47,7 +47,7 @@ pub struct RotorResponse {
     pub reserve_nm: f64,
     /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
     pub lost_steps: i64,
-    /// When the first cycle was lost for good, in s.
+    /// Time at which the first cycle was lost for good, in s.
     pub lost_at_s: Option<f64>,
     /// The load angle over time.
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -55,7 +55,7 @@ pub struct RotorResponse {
 }
 
 impl RotorResponse {
-    /// Whether the motor kept every step.
+    /// True if the motor kept every step.
     pub fn kept_steps(&self) -> bool {
         self.lost_steps == 0 && self.lost_at_s.is_none()
     }

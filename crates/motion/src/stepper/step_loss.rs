@@ -1,4 +1,4 @@
-//! When a jump of the commanded angle loses steps: the equal-area criterion of the swing equation.
+//! Smallest jump of the commanded angle that loses steps: the equal-area criterion of the swing equation.
 //!
 //! With the electrical load angle d, J/Nr d'' = T_L - h sin d (undamped). After a sudden jump of the command the
 //! rotor swings; it falls back to the same step if its energy stays below the next unstable equilibrium at

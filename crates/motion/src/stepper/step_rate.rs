@@ -1,4 +1,4 @@
-//! How fast a software step generator may run: LinuxCNC StepConf's formulas, and the probability of breaking a
+//! Fastest rate of a software step generator: LinuxCNC StepConf's formulas, and the probability of breaking a
 //! drive's timing.
 
 use jitterlab_model::distribution::Beyond;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::drive::Drive;
 
-/// How step pulses are made.
+/// Way to make step pulses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -41,10 +41,10 @@ impl StepMode {
     }
 }
 
-/// What StepConf computes from one jitter figure.
+/// StepConf's results for one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
-    /// How steps are made. It chooses double step when the step time is at most 5 us.
+    /// Step mode. StepConf chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
     /// Shortest base period.
     pub min_period_ns: i64,
@@ -89,7 +89,7 @@ impl StepConf {
     }
 }
 
-/// How much the intervals between the activations of a real run deviated from its period.
+/// Deviations of the intervals between a real run's activations from its period.
 #[derive(Debug, Clone, Copy)]
 pub enum IntervalErrors<'a> {
     /// Measured: the run's period errors.
@@ -103,7 +103,7 @@ pub enum IntervalErrors<'a> {
 }
 
 impl<'a> IntervalErrors<'a> {
-    /// What a run knows of its intervals.
+    /// Takes the intervals of a run, as far as they are known.
     pub fn from_stats(stats: &'a TimingStats) -> Self {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let a_period_late = latency.peak_to_peak_ns().is_some_and(|range| range >= stats.period_ns());
@@ -159,7 +159,8 @@ impl<'a> IntervalErrors<'a> {
     }
 }
 
-/// How many values may be below a limit; `None` where only bounds of most of them are known, on both sides of it.
+/// Largest possible number of values below a limit; `None` if most of them are known only by bounds on both
+/// sides of it.
 fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let min = distribution.min_ns().unwrap_or(0);
     let bins: u64 = distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum();
@@ -170,7 +171,7 @@ fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     }
 }
 
-/// How many values are below a limit for certain; `None` as for [`counted_below`].
+/// Number of values that are certainly below a limit; `None` as for [`counted_below`].
 fn counted_surely_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let max = distribution.max_ns().unwrap_or(i64::MAX);
     let bins: u64 = distribution.bins().take_while(|b| b.high_ns.min(max) < limit_ns).map(|b| b.count).sum();
@@ -185,7 +186,7 @@ fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
     beyond.count == 0 || beyond.count > distribution.count() / 2
 }
 
-/// How often a generator with a base period breaks a drive's step timing.
+/// Frequency with which a generator with a base period breaks a drive's step timing.
 ///
 /// Two successive ticks come T + e apart, where e is the run's period error; the drive's step time or space is
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
@@ -205,8 +206,8 @@ pub struct TimingRisk {
 }
 
 impl TimingRisk {
-    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, or of which only bounds of these are known,
-    /// or a period that is not positive.
+    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, for one with only bounds of
+    /// them, or if the period is not positive.
     pub fn new(
         errors: IntervalErrors,
         drive: &Drive,
@@ -261,16 +262,16 @@ impl TimingRisk {
     }
 }
 
-/// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
-/// between that and the next step.
+/// Cost of a change of direction at a base period: whole ticks between the last step and the new direction,
+/// and between that and the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reversal {
     /// Ticks the direction is held after a step, as stepgen rounds them up.
     pub hold_ticks: i64,
     /// Ticks the direction is set before the next step.
     pub setup_ticks: i64,
-    /// What those ticks leave above the drive's needs, the smaller of the two, in ns: two ticks may come closer by
-    /// this much.
+    /// Smaller of the two times that those ticks leave above the drive's needs, in ns: two ticks may come
+    /// closer by this much.
     pub spare_ns: i64,
     /// Two ticks of the run come closer than that: this jitter has to be added to both times.
     pub broken_by_jitter: bool,

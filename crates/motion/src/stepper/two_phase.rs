@@ -132,7 +132,7 @@ impl TwoPhase {
         }
     }
 
-    /// One step of `h` seconds, of which `half` is a half.
+    /// One step of `h` seconds; `half` is the settling in half of it.
     #[inline(always)]
     fn step(&mut self, reference: (f64, f64), h: f64, half: Stretch) {
         let x = self.state;

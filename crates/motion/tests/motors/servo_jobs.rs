@@ -177,7 +177,7 @@ fn the_same_run_gives_the_same_figures_each_time() {
     let period_ns = 1_000_000;
     let mut random = 1u64;
     let mut free_ns = 0;
-    // So many execution times that they are told apart more coarsely on the way.
+    // Has too many different execution times: they are rounded on the way.
     let run: Vec<Activation> = (0..20_000)
         .filter_map(|index| {
             random = random * 16_807 % 2_147_483_647;

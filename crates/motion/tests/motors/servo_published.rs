@@ -109,8 +109,8 @@ fn doyle_and_stein_s_gains_and_margins() {
     assert!((margin_s / outputs.delay_s() - 1.0).abs() < 1e-3, "{margin_s} {outputs:?}");
 }
 
-/// JitterTime's example lqg_dcmotor.m: a comment in it says 1.4583 of the continuous loop; it is 1.0381858551, the
-/// limit of the sampled loop for short periods.
+/// JitterTime's example lqg_dcmotor.m: a comment in it gives 1.4583 for the continuous loop; it is
+/// 1.0381858551, the limit of the sampled loop for short periods.
 #[test]
 fn the_dc_motor_of_jittertime_under_lqg() {
     let cost = |h: i64| {

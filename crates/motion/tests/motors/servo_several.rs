@@ -354,7 +354,7 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
     near(random[0].evaluation.independent.cost, 65.611_723_57, 0.01);
     near(random[1].evaluation.independent.cost, 243.335_992_19, 0.03);
     assert!(random[1].evaluation.cost_interval.unwrap().holds(243.335_992_19), "{:?}", random[1].evaluation);
-    // What another action would cost is what it costs where the tasks take it.
+    // The cost computed for another action equals the cost of a run in which the tasks take it.
     let killed = judged("1ms:0.5,2.5ms:0.5", "kill/zero");
     near(action(&killed[1], "kill/zero"), killed[1].evaluation.clustered.cost, 1e-5);
     // Of the second's periods some have no output, of the first's none; each response follows its step.

@@ -112,8 +112,9 @@ fn a_beat_at_the_resonance_more_than_doubles_the_ripple() {
     }
 }
 
-/// The same axis by the textbook: Runge and Kutta's fourth order in steps of 1 us on all five equations at once, with the
-/// voltage that the current loop asks for cut to the supply. Whether the rotor ends beside another step.
+/// The same axis by the textbook: the fourth-order Runge-Kutta method in steps of 1 us on all five equations
+/// at once, with the voltage of the current loop limited to the supply. True if the rotor ends at the
+/// commanded step.
 fn keeps_steps_by_the_textbook(full_steps_per_s: f64, pulses_ns: &[i64]) -> bool {
     const CURRENT_LOOP_S: f64 = 25e-6;
     let axis = axis();

@@ -13,7 +13,7 @@ use super::graph::{Arc, Graph};
 use super::norms::{Factors, by_joins, descend, growth_bound, largest_singular};
 use crate::servo::krylov::radius;
 
-/// What proves an upper bound: checked by [`Certificate::holds`] from nothing but the steps.
+/// Certificate of an upper bound: [`Certificate::holds`] checks it from the steps alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Certificate {
     /// L_v of each node's norm |L_v z|.
@@ -33,7 +33,7 @@ pub struct Growth {
     pub upper: f64,
     /// The arcs of the closed walk that grows most.
     pub word: Vec<usize>,
-    /// What proves the upper bound.
+    /// Certificate of the upper bound.
     pub certificate: Certificate,
 }
 
@@ -42,7 +42,7 @@ pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
 /// A sequence grows that grows more than this: less may be rounding.
 pub(super) const GROWS: f64 = 1.0 + 1e-9;
 
-/// What is known of the stability under any allowed sequence.
+/// Stability under any allowed sequence, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Guarantee {
@@ -57,7 +57,7 @@ pub enum Guarantee {
 }
 
 impl Guarantee {
-    /// What bounds of the growth prove; without an upper one only what grows is shown.
+    /// Guarantee by bounds of the growth; without an upper bound only growth is shown.
     pub(super) fn new(lower: f64, upper: Option<f64>) -> Guarantee {
         match upper {
             _ if lower > GROWS => Guarantee::Unstable,
@@ -69,18 +69,18 @@ impl Guarantee {
 }
 
 impl Growth {
-    /// What the bounds prove.
+    /// Guarantee by the bounds.
     pub fn guarantee(&self) -> Guarantee {
         Guarantee::new(self.lower, Some(self.upper))
     }
 }
 
-/// When to stop.
+/// Stopping rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aim {
-    /// As soon as it is known whether all sequences die out.
+    /// Stop as soon as it is known if all sequences die out.
     Decide,
-    /// When the bounds are as near to each other, and both are on the same side of one.
+    /// Stop when the bounds differ by at most this, and both are on the same side of one.
     Gap(f64),
 }
 

@@ -98,7 +98,7 @@ const MOST_PRODUCTS: usize = 100_000_000;
 pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
     let mut best = growth_bound(graph, &kept);
-    // How often a bound may be computed: what is not reached soon is not reached.
+    // Limit on the computations of a bound: one that is not reached soon is not reached.
     let cost = graph.arcs.len() * kept.first().map_or(1, DMatrix::nrows).pow(3);
     let mut tries = MOST_PRODUCTS / cost.max(1);
     for power in [2u32, 4, 8, 16, 32, 64, 128] {

@@ -9,15 +9,15 @@ use super::norms::growth_bound;
 use crate::servo::chain::balanced_scale;
 use crate::servo::misses::AtMost;
 
-/// Which missed jobs a guarantee is about.
+/// Missed jobs that a guarantee covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissedJobs {
-    /// Those given or seen, which end as they did.
+    /// The given or recorded ones, which end as they did.
     AsSeen,
     /// Any that is killed when its task is due again.
     Killed,
-    /// Any that ends late, at so many places of each period it may end in, both edges among them.
+    /// Any job that ends late, at this number of places of each period, both edges among them.
     EndingAt {
         /// The places.
         places: u32,
@@ -26,8 +26,8 @@ pub enum MissedJobs {
     None,
 }
 
-/// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
-/// between theirs are not among them.
+/// Stability of a loop under a weakly hard requirement, proved for any sequence of its given or recorded
+/// jobs. Execution times between theirs are not covered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderMisses {
     /// The requirement.
@@ -35,7 +35,7 @@ pub struct UnderMisses {
     pub at_most: AtMost,
     /// The missed jobs that it is proved of.
     pub missed: MissedJobs,
-    /// What is proved.
+    /// The guarantee.
     pub guarantee: Guarantee,
     /// A sequence of the loop's jobs grows like this in each period.
     pub lower: f64,
@@ -83,12 +83,12 @@ impl Steps {
         Steps { all, shown }
     }
 
-    /// Whether any period is ever missed.
+    /// True if any step misses a period.
     pub fn misses(&self) -> bool {
         self.all.iter().any(|step| step.missed.contains(&true))
     }
 
-    /// What is proved of all sequences in which at most so many periods are missed.
+    /// Proves stability for all sequences that keep the requirement `at_most`.
     pub fn under(&self, at_most: AtMost, aim: Aim) -> UnderMisses {
         self.under_missed(at_most, aim, MissedJobs::AsSeen)
     }
@@ -120,7 +120,7 @@ impl Steps {
         UnderMisses { at_most, missed, guarantee, lower: known.growth, upper, word }
     }
 
-    /// What no sequence exceeds, where all shrink.
+    /// Upper bound of the growth, if it proves that all sequences shrink.
     fn shrinking(&self, at_most: AtMost) -> Option<f64> {
         let (_, upper) = self.bounds(at_most, &self.shown(at_most)?, Aim::Decide);
         upper.filter(|upper| *upper < SHRINKS)

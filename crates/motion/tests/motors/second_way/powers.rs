@@ -53,7 +53,7 @@ impl Powers {
         log.exp()
     }
 
-    /// What is nearest to x with x = map x + begin.
+    /// Least-squares solution of x = map x + begin.
     fn fixed(&self) -> Option<DVector<f64>> {
         let k = self.map.ncols();
         let triangle = (DMatrix::<f64>::identity(k + 1, k) - &self.map).qr();
