@@ -1,4 +1,5 @@
-//! A run held against a witness, such as the capture of a pin: which pulse is of which activation, and how far the two differ.
+//! Alignment of a run with a witness, such as the capture of a pin: the pulse of each activation, and the
+//! difference of the two.
 
 use jitterlab_analysis::align::{Alignment, Ambiguous, ChannelAligned, Found, Matched, RunAligned, Spread};
 use jitterlab_model::Fitness;
@@ -83,7 +84,7 @@ fn open_head(aligned: &RunAligned) -> Head {
     Head { fitness: Fitness::CannotTell, asked: true, verdict, number, next }
 }
 
-/// Which shifts explain the pulses about as well as the best one.
+/// Names the shifts that explain the pulses about as well as the best one.
 fn beside(ambiguous: &Ambiguous) -> String {
     let mut nearest = ambiguous.shifts.clone();
     nearest.sort_by_key(|shift| (shift.abs(), *shift));

@@ -1,8 +1,8 @@
-//! What a command answers, as one tree: the head, then sections. Terminal, page, JSON and Python render this and know no
-//! kind of result.
+//! Answer of a command, as one tree: the head, then sections. Terminal, page, JSON and Python render this
+//! tree and know no kind of result.
 //!
-//! A result is a type beside its computation, in the room that computes it. To show a new kind of result: implement
-//! [`Present`] for it in a file of words beside this one.
+//! A result is a type next to its computation, in the crate that computes it. To show a new kind of result:
+//! implement [`Present`] for it in a file of words in this crate.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub trait Present: Serialize {
     /// The answer in three lines; `None` for a result that judges nothing.
     fn head(&self) -> Option<Head>;
 
-    /// What the answer rests on, the most important first.
+    /// Evidence for the answer, the most important first.
     fn sections(&self) -> Vec<Section>;
 
     /// The words below the head on a terminal, for a result that does not show its sections there.
@@ -48,7 +48,7 @@ pub struct Document {
     /// The answer in three lines, where the result judges something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Head>,
-    /// What it rests on.
+    /// Evidence for the answer.
     pub sections: Vec<Section>,
 }
 
@@ -57,7 +57,7 @@ fn not_a_result(cause: serde_json::Error) -> Error {
 }
 
 impl Document {
-    /// What a result answers.
+    /// Makes the document of a result.
     #[must_use]
     pub fn new<R: Present>(result: &R) -> Self {
         Document {

@@ -1,4 +1,4 @@
-//! What a firmware did on its chip besides its activations: interrupts, locks, stack, findings.
+//! Behaviour of a firmware on its chip apart from activations: interrupts, locks, stack, findings.
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
@@ -65,7 +65,7 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     pieces
 }
 
-/// The head of a firmware of which nothing was required: its period, how regular it is, and what disturbs it.
+/// The head of a firmware without requirements: its period, how regular it is, and what disturbs it.
 pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<Head> {
     let tasks = measured.run.tasks.iter().zip(measured.summaries());
     let of_pins = tasks.filter_map(|(task, of)| {
@@ -151,7 +151,7 @@ fn precise(ns: f64) -> String {
     format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// What makes starts late most of all.
+/// Names the largest source of late starts.
 fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     let Some(first) = pin.disturbed.first() else {
         return match pin.late {
@@ -190,7 +190,7 @@ fn drift(pin: &PinReport, result: &TaskResult) -> String {
     }
 }
 
-/// How long the pin is as it is after a start.
+/// Describes the duration of the pin's pulses.
 fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     /// The shortest step pulses that drivers of stepper motors take, in ns: data sheets of Allegro and Texas Instruments.
     const DRIVERS: [(&str, f64); 2] = [("an A4988", 1_000.0), ("a DRV8825", 1_900.0)];
@@ -232,7 +232,7 @@ fn processor(report: &FirmwareReport) -> String {
     }
 }
 
-/// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
+/// Output of a firmware on its serial port, each line set off; empty if it sent nothing.
 fn sent(text: &str) -> String {
     let lines: String = text.lines().map(|line| format!("  > {}\n", printable(line))).collect();
     if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }

@@ -1,4 +1,4 @@
-//! What one number is good for, in words.
+//! Verdict on a single number, in words.
 
 use jitterlab_model::Fitness;
 use jitterlab_motion::judged_number::{JudgedNumber, TRAVEL_MM};

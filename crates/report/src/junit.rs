@@ -6,10 +6,10 @@ use jitterlab_model::Fitness;
 
 /// One verdict.
 pub(crate) struct Case {
-    /// What was judged: a run, a pin.
+    /// Object of the verdict: a run, a pin.
     pub class: String,
     pub name: String,
-    /// The verdict: failed where it is unfit, skipped where that cannot be told.
+    /// The verdict: failed if it is unfit, skipped if that cannot be decided.
     pub fitness: Fitness,
     /// Why.
     pub said: String,

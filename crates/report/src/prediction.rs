@@ -1,4 +1,4 @@
-//! Words for what a run says about the time after it: limits that were counted, and a bound where one may be given.
+//! Words for predictions from a run: limits of the counted shares, and a bound if the data allow one.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{
@@ -32,7 +32,7 @@ impl Present for Outlook {
             let pieces = if many.is_some() { &mut each } else { &mut pieces };
             let is_asked = task.reliability.is_some() || !task.requirements.is_empty();
             match &task.prediction {
-                // Of a single task the head says it, unless that is about a requirement.
+                // For a single task the head shows this, unless it is about a requirement.
                 Some(found) => pieces.extend(of_task(&task.task, found, !is_single || is_asked)),
                 None if !is_asked => pieces.push(Piece::text(format!(
                     "{}: no prediction; that takes latencies of a periodic task, their number and its period (--period)",
@@ -226,7 +226,7 @@ fn with_method(gate: &Gate) -> String {
     condition(gate) + &method
 }
 
-/// What a condition looked at and found, as a clause in plain words.
+/// Value and result of a condition, as a clause in plain words.
 fn condition(gate: &Gate) -> String {
     let whole = |number: f64| count(number as u64);
     let statistic = gate.statistic.unwrap_or(f64::NAN);
@@ -344,7 +344,7 @@ fn of_cause(bound: &Bound) -> String {
     })
 }
 
-/// How predictions from the windows of a run turned out.
+/// Reliability of predictions from the windows of a run.
 fn reliability(task: &str, found: &Reliability) -> Piece {
     let held = found.held_limits.map_or("-".into(), |[low, high]| {
         let held = found.held as f64 / found.bounded as f64;

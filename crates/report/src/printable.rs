@@ -6,8 +6,8 @@ use std::borrow::Cow;
 /// The backgrounds of tables, from good to bad (256-colour palette).
 pub(crate) const SHADES: [u8; 5] = [78, 148, 220, 208, 203];
 
-/// Whether a character does something instead of being seen: it moves the cursor, rings, clears, or turns the direction
-/// of what follows.
+/// True if a character acts on the terminal instead of being visible: it moves the cursor, rings, clears, or
+/// changes the direction of the text after it.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

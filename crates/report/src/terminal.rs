@@ -8,7 +8,7 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::table::{fact, fitted};
 use crate::wrap::{self, width, wrap};
 
-/// How much of a result is shown on the terminal.
+/// Amount of detail of a result on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
     /// The head alone.
@@ -20,7 +20,7 @@ pub enum Extent {
     Details,
 }
 
-/// So many remarks are shown before somebody asks for all of them.
+/// Number of remarks that are shown by default.
 const NOTES: usize = 3;
 
 /// The colour of a verdict.
@@ -37,7 +37,7 @@ pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal)
     let show = Show { extent, terminal };
     let all: Vec<&Piece> = sections.iter().flat_map(|section| &section.pieces).collect();
     let is_text = |piece: &&&Piece| matches!(piece, Piece::Text { .. });
-    // Where more is to be had stands below the remarks.
+    // The texts at the end, which point to further output, come after the remarks.
     let (all, last) = all.split_at(all.len() - all.iter().rev().take_while(is_text).count());
     let (notes, others): (Vec<&Piece>, Vec<&Piece>) =
         all.iter().partition(|piece| matches!(piece, Piece::Note { .. }));
@@ -129,7 +129,7 @@ impl Show {
         if self.terminal.colour { format!("\x1b[2m{line}\x1b[0m\n") } else { format!("{line}\n") }
     }
 
-    /// Whether it is shown with everything else only.
+    /// True if it is shown only with all details.
     fn is_folded(&self, piece: &Piece) -> bool {
         match piece {
             Piece::Figure(chart) => chart.height > Chart::GLANCE,

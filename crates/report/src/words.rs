@@ -1,7 +1,7 @@
-//! How quantities are written for people: one way each for shares, counts and times, wherever they are shown.
+//! Notation of quantities for people: one form each for shares, counts and times, wherever they are shown.
 //!
-//! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); everything read rather than
-//! typed goes through here.
+//! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); all others,
+//! which are only read, by this module.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::Known;
@@ -151,7 +151,7 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
-/// From so many tasks on they are sorted, and what they have in common is said once.
+/// Number of tasks from which on they are sorted, and their common facts are given once.
 pub(crate) const MANY: usize = 4;
 
 /// The same, of more than four only three by their names.

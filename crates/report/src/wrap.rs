@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// Where lines are broken unless something else was asked for.
+/// Default width of lines.
 const USUAL: usize = 80;
 /// Longer lines are no joy to read, however wide the terminal is.
 const WIDEST: usize = 120;
@@ -23,7 +23,7 @@ pub fn at<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// How wide lines may be.
+/// Width of lines, in columns.
 pub fn columns() -> usize {
     COLUMNS.get()
 }
@@ -91,7 +91,8 @@ fn belongs_to_number(word: &str) -> bool {
         )
 }
 
-/// Words in lines of at most so many columns; a longer word has its own. A number stays with its unit.
+/// Breaks words into lines of at most `columns` columns; a longer word has its own. A number stays with its
+/// unit.
 pub fn lines(text: &str, columns: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];

@@ -21,7 +21,7 @@ fn columns<const N: usize>(rows: &[[f64; N]]) -> Vec<Vec<f64>> {
 }
 
 impl Shape {
-    /// Whether there is nothing of it to draw.
+    /// True if it has nothing to draw.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Shape::Line { points, .. } | Shape::Points(points) => points.is_empty(),

@@ -188,7 +188,7 @@ fn copied(command: &str) -> String {
     lines(command, COPIED).join(" \\\n    ") + "\n"
 }
 
-/// How kernel parameters are set.
+/// Describes how to set kernel parameters.
 pub(crate) fn how_to_set_parameters(place: CommandLinePlace) -> &'static str {
     match place {
         CommandLinePlace::CmdlineTxt => {

@@ -25,7 +25,7 @@ fn words(id: &str) -> Option<&'static Words> {
     TOPICS.iter().flat_map(|topic| topic.iter()).find(|words| words.id == id)
 }
 
-/// What a check looks at.
+/// Title of a check.
 #[must_use]
 pub fn title(check: &Check) -> &str {
     words(&check.id).map_or(&check.id, |words| words.title)
@@ -50,7 +50,7 @@ pub fn found(check: &Check) -> String {
     }
 }
 
-/// What to do.
+/// Command or advice of a remedy.
 #[must_use]
 pub fn remedy(check: &Check, remedy: &Remedy) -> String {
     match &remedy.action {
@@ -65,7 +65,7 @@ pub fn remedy(check: &Check, remedy: &Remedy) -> String {
     }
 }
 
-/// What kind of thing a remedy is.
+/// Scope of a remedy in words.
 #[must_use]
 pub fn remedy_kind(kind: RemedyKind) -> &'static str {
     match kind {

@@ -15,7 +15,7 @@ fn relative(difference: &Difference) -> Option<[f64; 3]> {
 }
 
 pub(super) fn build(task: &str, comparison: &Comparison) -> Option<Chart> {
-    // What is no latency stands in the table.
+    // The table shows the other figures, which are no latencies.
     let of_latency = |s: &&Statistic| !matches!(s, Statistic::MissedShare | Statistic::MedianExecution);
     let shown = || Statistic::ALL.iter().filter(of_latency);
     let names: Vec<&str> = shown().map(|s| s.name()).collect();

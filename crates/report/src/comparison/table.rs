@@ -123,12 +123,12 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     Some(Table::new(caption, &header, cells))
 }
 
-/// Whether a difference is one beyond what the bins of histograms leave open.
+/// True if a difference is larger than the uncertainty from the bins of histograms.
 pub(super) fn is_notable(of: &Difference) -> bool {
     of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins)
 }
 
-/// What letters and brackets mean, and what intervals rest on.
+/// Legend for letters and brackets, and the assumption behind intervals.
 fn legend(compared: &Comparison, long: bool) -> String {
     let runs = &compared.runs;
     let mut legend = String::new();
@@ -166,7 +166,7 @@ fn difference(compared: &Comparison, n: usize, statistic: Statistic) -> Option<&
     against.differences.iter().find(|of| of.statistic == statistic)
 }
 
-/// How large the largest real difference of a figure is, as a factor in either direction; 0 where none is shown.
+/// Size of the largest real difference of a figure, as the logarithm of its ratio; 0 if none is shown.
 fn effect(compared: &Comparison, statistic: Statistic) -> f64 {
     let of = (1..compared.runs.len()).filter_map(|n| difference(compared, n, statistic));
     of.filter(|of| of.real).map(size).fold(0.0, f64::max)

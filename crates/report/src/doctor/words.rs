@@ -11,13 +11,13 @@ use crate::wrap::wrap;
 /// A question to a person.
 #[derive(Debug, Clone, Copy)]
 pub enum Question {
-    /// What the computer drives.
+    /// Job that the computer drives.
     Job,
-    /// How it does that.
+    /// Way to do this job.
     Way(&'static Job),
-    /// Whether other programs run meanwhile.
+    /// Do other programs run at the same time?
     Busy,
-    /// How long it may take.
+    /// Time that the examination may take.
     Time,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
-    /// Those of each of these tasks, as far as their histograms are known.
+    /// Collects the latencies of each of these tasks, as far as their histograms are known.
     pub(super) fn new(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
         // The warnings of the run go with what was exported.
         let (stats, _) = run.timing()?.into_parts();

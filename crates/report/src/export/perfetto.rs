@@ -91,7 +91,7 @@ impl Events<'_> {
     }
 }
 
-/// An event of the format, with what is told about it.
+/// An event of the format, with its arguments.
 #[derive(Debug, Serialize)]
 struct Event<'a, A = Value> {
     ph: &'static str,
@@ -102,7 +102,7 @@ struct Event<'a, A = Value> {
     ts: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<f64>,
-    /// How far a moment's line reaches: over its track.
+    /// Extent of a moment's line: over its track.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,7 +146,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// What is told about an activation beside its times, as far as it is known.
+/// Data of an activation other than its times, as far as they are known.
 #[derive(Serialize)]
 struct About {
     index: u64,
@@ -164,7 +164,7 @@ struct Point {
     ns: i64,
 }
 
-/// When it was due, how late it began, and how long it ran, as far as that is told.
+/// Writes due time, latency and duration of an activation, as far as they are known.
 fn activation(
     events: &mut Events<'_>,
     task: usize,
@@ -202,7 +202,7 @@ fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) 
         for late in &of.latest {
             for span in &late.spans {
                 let name = of.names.get(span.name).map_or("", String::as_str);
-                // What is around two activations is there twice.
+                // A span around two activations occurs twice.
                 spans.insert((late.cpu, span.lane, late.due_ns + span.at_ns, span.ns, name));
             }
         }

@@ -5,7 +5,7 @@ use jitterlab_runs::{Columns, Run};
 
 use super::{Exported, Loss};
 
-/// What is not among the kept activations of these tasks.
+/// Reports activations of these tasks that the run does not keep.
 pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     let mut exported = Exported::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();

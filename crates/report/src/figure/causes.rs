@@ -14,7 +14,7 @@ use crate::words::{count, time};
 /// Causes that are named: all others are one, and starts that nothing delayed another.
 const OWN: usize = 4;
 
-/// The causes of each run of which they are known.
+/// Causes of late starts, for each run that has them.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let of_run = |run: &PageRun| run.why.as_ref().map(|why| pieces(run, why, runs.len() > 1));
     let pieces: Vec<Piece> = runs.iter().filter_map(of_run).flatten().collect();

@@ -1,5 +1,5 @@
-//! Text as outlines: letters side by side, closer where the fount says so. Scripts that need more than that have no letters in
-//! it anyway, and show as empty boxes.
+//! Text as outlines: letters side by side, closer where the fount kerns them. Scripts that need more than
+//! that have no letters in it and show as empty boxes.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ impl Fount {
         Ok(Fount(face.map_err(no_png)?))
     }
 
-    /// How wide a text is at this size.
+    /// Width of a text at this size.
     pub(super) fn width(&self, text: &str, size: f32) -> f32 {
         self.placed(text).last().map_or(0.0, |(_, _, end)| end) * self.scale(size)
     }
@@ -58,7 +58,7 @@ impl Fount {
         })
     }
 
-    /// How much further two letters stand from each other than others, usually less than nothing.
+    /// Kerning of two letters, usually negative.
     fn closer(&self, left: GlyphId, right: GlyphId) -> i16 {
         let lookups = self.0.tables().gpos.map(|gpos| gpos.lookups);
         let tables = lookups.into_iter().flatten().flat_map(|lookup| lookup.subtables.into_iter());

@@ -1,4 +1,5 @@
-//! What ran on the processor around a late start, as lanes: the latency in parts above, the task itself below.
+//! Activity of the processor around a late start, as lanes: the latency in parts above, the task itself
+//! below.
 
 use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::causes::{Cause, CauseClass, Lane};
@@ -13,7 +14,8 @@ pub(super) const MOST: usize = 32;
 /// Of what ran around one, the longest.
 const SPANS: usize = 150;
 
-/// The lanes of the latest starts of which it is known what ran; `x` is where each stands in the chart of all.
+/// Makes the lanes of the latest starts with known activity; `x` gives the position of each in the chart of
+/// all.
 pub(super) fn build(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
     let known = events.iter().filter(|late| !late.ran.is_empty()).take(MOST);
     known

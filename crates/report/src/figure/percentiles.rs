@@ -18,7 +18,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     choice(words, |quantity| charts(quantity, runs).pop())
 }
 
-/// Places across that can be told apart.
+/// Number of distinguishable positions across.
 const PLACES: f64 = 1_500.0;
 
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
@@ -70,7 +70,8 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
     })
 }
 
-/// Steps that can be told apart: of those closer together only the highest value is kept, at the place of the first.
+/// Thins steps that are too close to distinguish: of these only the highest value is kept, at the position of
+/// the first.
 fn thinned(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> {
     let apart = (count as f64).log10() / PLACES;
     let mut kept: Vec<[f64; 2]> = Vec::new();

@@ -94,7 +94,7 @@ fn draw(element: Node<'_, '_>, fount: &Fount, scale: Transform, on: &mut Pixmap)
     Ok(())
 }
 
-/// The colour that an element is filled or outlined with, if it is: what is closed is filled unless it says otherwise.
+/// The colour that an element is filled or outlined with, if any: closed shapes are filled by default.
 fn paint(element: Node<'_, '_>, what: &str) -> Result<Option<Paint<'static>>, Error> {
     let Some(colour) = element.attribute(what).filter(|colour| *colour != "none") else { return Ok(None) };
     let digits = colour.strip_prefix('#').filter(|digits| digits.len() == 6);

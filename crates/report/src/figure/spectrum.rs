@@ -1,5 +1,4 @@
-//! What comes back at even distances: the spectrum of the latencies with its lines named, and the spikes that have a
-//! period.
+//! Periodic parts: the spectrum of the latencies with its lines named, and the spikes that have a period.
 
 use crate::words::count;
 use jitterlab_analysis::lines::Line;

@@ -1,4 +1,4 @@
-//! The tasks that a figure shows, and what it says of them: n, duration, load, wake-up, overrun policy, missed.
+//! The tasks that a figure shows, and their captions: n, duration, load, wake-up, overrun policy, missed.
 
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::{PurposeVerdict, Verdict};
@@ -67,7 +67,7 @@ pub(super) fn choice(
 }
 
 impl Task<'_> {
-    /// What a caption says of its values.
+    /// Caption of its values.
     pub fn of(&self, quantity: Quantity, values: &Distribution) -> String {
         let how = self.conditions().join(", ");
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
@@ -116,7 +116,7 @@ impl Task<'_> {
         limits
     }
 
-    /// How long and how it was measured.
+    /// Duration and conditions of its measurement.
     pub fn conditions(&self) -> [String; 5] {
         let (info, summary) = (&self.run.info, &self.task.measured.summary);
         let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);

@@ -15,7 +15,7 @@ pub(crate) fn build(outlook: &Outlook) -> Option<Head> {
     Some(Head { next: super::after_keeping(head.next, &outlook.file), ..head })
 }
 
-/// Whether the requirements are met: what the worst of them says.
+/// Decision on the requirements: that of the worst.
 pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
     let all: Vec<(&TaskOutlook, &Judgement)> = each.collect();
@@ -52,7 +52,7 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     Some(Head { fitness: worst, asked: true, verdict, number, next })
 }
 
-/// How much worse it can get: of the latest task without a bound, else of the one with the largest.
+/// Prediction: of the latest task without a bound, else of the one with the largest.
 fn foretold(outlook: &Outlook) -> Option<Head> {
     let foretold = || outlook.tasks.iter().filter_map(|task| Some((&task.task, task.prediction.as_ref()?)));
     let bound = |of: &Prediction| of.bound.as_ref().map(|bound| bound.bound_ns);
@@ -107,7 +107,7 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
     Some(Head { fitness, asked: false, verdict, number, next })
 }
 
-/// How long to measure, where only the length of the run stands against a bound.
+/// Time to measure, if the length of the run alone prevents a bound.
 fn longer(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
     let mut failed = found.gates.iter().filter(|gate| !gate.passed);
     let size = failed.next().filter(|gate| matches!(gate.condition, Condition::Size { clustered: None }))?;

@@ -17,7 +17,7 @@ use crate::wrap::wrap;
 const ALIKE: f64 = 0.01;
 /// Columns of a terminal.
 const WIDTH: usize = 80;
-/// What the columns of the tables are.
+/// Explanation of the columns of the tables.
 const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
@@ -108,7 +108,7 @@ fn by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveWay])> {
     })
 }
 
-/// What did not go as asked for, and what the latencies mean for this loop.
+/// Ways that did not run as asked for, and a note if the latencies are too small for this loop to feel.
 fn notes(live: &ServoLive) -> Vec<String> {
     let trouble = |way: &LiveWay| {
         let why = match way.trouble.as_ref()? {
@@ -126,7 +126,7 @@ fn notes(live: &ServoLive) -> Vec<String> {
     live.ways.iter().filter_map(trouble).chain(small).collect()
 }
 
-/// What speaks against all ways, and what else against the worst.
+/// Caveats of all ways, then those of the worst way alone.
 fn caveats(live: &ServoLive) -> Vec<String> {
     let (all, own) = live.caveats();
     let worst = live.ranked().last().map_or(String::new(), |w| format!("{} under load {}", w.name(), w.load));
@@ -165,8 +165,8 @@ pub fn section(live: &ServoLive) -> Section {
     }
 }
 
-/// The ways under one load beside punctual activations: in one table, or where that is too wide in one of the latencies
-/// and one of each output.
+/// The ways under one load next to punctual activations: in one table, or, if that is too wide, in one of the
+/// latencies and one of each output.
 fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
     let shown = |latencies, outputs: &[usize]| {
         let (header, rows) = table(live, ways, latencies, outputs);

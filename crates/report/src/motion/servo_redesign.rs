@@ -29,7 +29,7 @@ fn way(redesign: &Redesign) -> String {
     }
 }
 
-/// What each would recover, and the numbers of those that fit one line.
+/// Gain from each redesign, and the numbers of those that fit one line.
 pub(super) fn text(all: &[Redesign]) -> String {
     if all.is_empty() {
         return wrap(

@@ -48,7 +48,7 @@ pub fn answer(head: &Head, next: Option<&String>) -> Html {
     )
 }
 
-/// Where a reader finds the sections.
+/// Links to the sections.
 pub fn links(sections: &[&Section]) -> Html {
     let link =
         |section: &&Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);
@@ -156,16 +156,16 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
     )
 }
 
-/// Where the figures of a piece stand. The script puts the charts there.
+/// Place for the figures of a piece. The script puts the charts there.
 struct FigureSlot<'a> {
     id: String,
     title: &'a str,
-    /// What there is to choose, and its names.
+    /// Label and names of the choice.
     label: &'a str,
     options: &'a [&'a str],
     /// The charts that are seen first.
     charts: &'a [Chart],
-    /// Whether it is a series, which can be looked at more closely.
+    /// True for a series, which can be zoomed.
     series: bool,
 }
 

@@ -38,7 +38,7 @@ struct Tile<'a> {
     value: String,
     /// Words behind the value.
     unit: &'a str,
-    /// Where value, good and usable limit lie on a scale, from 0 to 1.
+    /// Positions of value, good and usable limit on a scale from 0 to 1.
     gauge: Option<[f64; 3]>,
     limit: String,
     result: Option<(Fitness, String)>,

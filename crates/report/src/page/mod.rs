@@ -48,7 +48,7 @@ const FOLDED: [&str; 7] =
 /// Sections that the top of the page leads to.
 const LINKS: usize = 3;
 
-/// What a section's name begins with that is the answer itself, and stands before all others.
+/// Prefix of the names of sections that are the answer itself and come before all others.
 const FIRST: &str = "doctor-";
 
 fn not_written(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
@@ -166,7 +166,7 @@ fn machine(runs: &[PageRun]) -> Html {
     runs.iter().enumerate().filter_map(checks).chain([facts, none]).collect()
 }
 
-/// What the page may do: run its own script, and nothing from anywhere else. Styles are not code.
+/// Content security policy of the page: its own script, and nothing from anywhere else. Styles are not code.
 fn policy(script: &str) -> String {
     let hash = BASE64.encode(Sha256::digest(script));
     format!(

@@ -14,7 +14,7 @@ pub const NONE: i64 = -(1 << 52);
 /// The script computes in doubles; values beyond 26 days of nanoseconds are damage, not time.
 const LIMIT: i64 = 1 << 51;
 
-/// Where a column lies in the packed bytes.
+/// Position of a column in the packed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// First byte.
@@ -80,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Read as _;
 
-    /// What the page's script does, in Rust.
+    /// The same decoding as in the page's script.
     fn unpack(bytes: &[u8], column: Column) -> Vec<Option<i64>> {
         let (mut rest, mut previous, mut slope) = (&bytes[column.at..], 0i64, 0i64);
         let values = (0..column.count).map(|_| {

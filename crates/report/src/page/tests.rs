@@ -18,7 +18,7 @@ fn run(label: &str) -> PageRun {
     late_once(label, 2_000)
 }
 
-/// A run of which one start is this late.
+/// A run with one start this late.
 fn late_once(label: &str, worst_ns: i64) -> PageRun {
     let spec = TaskSpec { name: HOSTILE.into(), period_ns: 1_000_000, ..TaskSpec::default() };
     let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);

@@ -52,7 +52,7 @@ fn described(result: &StartsResult, at: usize) -> String {
     }
 }
 
-/// A way, told apart from the other one.
+/// One of the two configurations, with its name and description.
 fn way(result: &StartsResult, at: usize) -> String {
     format!("{} ({})", NAMES[at.min(1)], described(result, at))
 }

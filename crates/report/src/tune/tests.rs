@@ -84,7 +84,7 @@ fn the_answer_comes_first_and_the_table_fits() {
             && text.contains("not decided"),
         "{text}"
     );
-    // What can be taken along is in the report itself.
+    // The report itself contains the files to take along.
     assert!(
         text.contains("/etc/systemd/system.conf.d/jitterlab.conf") && text.contains("CPUAffinity=0"),
         "{text}"

@@ -22,7 +22,7 @@ pub(crate) use words::{cause, remedy};
 
 /// Activations that are shown one by one.
 const LATEST: usize = 10;
-/// The latest of them, as lanes of so many letters.
+/// Number of the latest that are shown as lanes, and letters of a lane.
 const LANES: usize = 3;
 const LANE: i64 = 20;
 /// Causes in the first table, and in the detailed one.
@@ -43,7 +43,7 @@ impl Present for RunWhy {
     }
 
     fn sections(&self) -> Vec<Section> {
-        // Of a task by itself the head says it.
+        // For a single task the head shows this.
         let is_answered = |of: &TaskWhy| self.tasks.len() == 1 && of.explained > 0;
         let of_task = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
@@ -165,8 +165,8 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     })
 }
 
-/// What a cause took at worst; how late the latest start was, and how late it would have been without that cause and all of
-/// its kind, or without the kind that made it late.
+/// Largest delay by a cause; the latest start, and the same without that cause and all of its kind, or
+/// without the kind that made it late.
 fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
     let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
@@ -189,7 +189,7 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     format!("{delayed}The latest start was {latest} late{less}.")
 }
 
-/// How many activations are known in part only, what was not kept, and what a quota did.
+/// Share of activations whose events are complete, events that were lost, and the effect of a quota.
 fn gaps(of: &TaskWhy) -> Vec<String> {
     let whole = of.explained.saturating_sub(of.gaps);
     let lost = (of.gaps > 0).then(|| {
@@ -216,7 +216,7 @@ fn gaps(of: &TaskWhy) -> Vec<String> {
     lost.into_iter().chain(left_out).chain(quota).collect()
 }
 
-/// What to know first of a task, and what to do next.
+/// Main facts about a task, and the next step.
 pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
         let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
@@ -246,7 +246,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps(of)).collect()
 }
 
-/// How sure a cause is, all its delays together.
+/// Certainty of a cause, over all its delays.
 pub(crate) fn sureness(row: &CauseRow) -> String {
     let kinds =
         [(row.proven, "proven"), (row.likely, "likely"), (1.0 - row.proven - row.likely, "undecided")];
@@ -372,7 +372,7 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     )
 }
 
-/// What helps against each large cause.
+/// Remedies for each large cause.
 fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     let mut remedies: Vec<String> = Vec::new();
     let mut sentences = Vec::new();
@@ -399,7 +399,7 @@ fn usual(of: &TaskWhy) -> Option<String> {
 }
 
 fn interruptions(of: &TaskWhy) -> Option<String> {
-    // Those of unknown length are listed too.
+    // Interruptions of unknown length are listed, too.
     let (timed, untimed): (Vec<_>, Vec<_>) = of.interruptions.iter().partition(|sum| sum.max_ns > 0);
     let listed = timed.into_iter().take(INTERRUPTIONS).chain(untimed).map(|sum| {
         let times = if sum.times == 1 { "once".into() } else { format!("{} times", count(sum.times)) };
