@@ -25,7 +25,7 @@ impl EndsWithParent for Command {
         let parent = getpid();
         let tell_the_kernel = move || {
             set_pdeathsig(signal)?;
-            // Who ended before the kernel was told sends nothing any more.
+            // A parent that ended before prctl() took effect sends no signal any more.
             if getppid() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
         };
         // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
@@ -87,7 +87,7 @@ pub fn family(first: u32) -> Vec<u32> {
     family
 }
 
-/// What comes from a process and has not ended.
+/// Descendants of a process that have not ended.
 fn living_descendants(of: u32) -> Vec<u32> {
     family(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
 }
@@ -123,7 +123,7 @@ pub fn kill_descendants(of: u32) {
     }
 }
 
-/// Whether it has ended and only its parent has not asked how.
+/// True for a process that has ended and waits for its parent to read its status.
 fn is_zombie(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))

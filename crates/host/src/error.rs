@@ -24,7 +24,7 @@ pub enum MatrixError {
     NoIndex {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the JSON parser.
         error: serde_json::Error,
     },
     /// An index of another version.
@@ -63,7 +63,7 @@ impl From<MatrixError> for Error {
     }
 }
 
-/// Why a session of measurements came to nothing. The message says what to do.
+/// Error of a session of measurements. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -73,9 +73,9 @@ pub enum SessionError {
     /// A way to wait that is not written as one.
     #[error("--way {parts}: {error}")]
     NotAWay {
-        /// What was given.
+        /// The text as written.
         parts: String,
-        /// What is wrong with it.
+        /// Error in it.
         error: Error,
     },
     /// Somebody asked for an end too early.
@@ -85,7 +85,7 @@ pub enum SessionError {
     #[error("with compensate={compensate}: {overload}")]
     Stopped {
         compensate: Compensation,
-        /// What was seen.
+        /// The overload.
         overload: Overload,
     },
     /// Less than one period.
@@ -111,7 +111,7 @@ impl From<SessionError> for Error {
     }
 }
 
-/// What is noted of a limit that was asked for and refused.
+/// Refusal to note for a limit that was asked for.
 pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {
     Refusal {
         what: format!("cpu_dma_latency {wanted}"),

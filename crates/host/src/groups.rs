@@ -111,7 +111,7 @@ fn limited(mounts: &str, groups: &str) -> Option<PathBuf> {
     of("cgroup2", "").or_else(|| of("cgroup", "cpu"))
 }
 
-/// What `cpu.stat` of version 1 or 2 counts.
+/// Counters of `cpu.stat`, version 1 or 2.
 fn counted(counters: &Path) -> QuotaCount {
     read(&fs::read_to_string(counters).unwrap_or_default())
 }

@@ -24,7 +24,7 @@ use super::prepare::{self, Moved};
 use super::pulse::{self, EdgeTimes};
 use super::why::{self, Why};
 
-/// What to measure.
+/// Request for a measurement.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// The tasks; at least one. What they leave open is chosen.
@@ -35,16 +35,16 @@ pub struct Request {
     pub count: Option<u64>,
     /// Latency from which on the run ends, if there is one.
     pub stop_above_ns: Option<i64>,
-    /// What the recorder will keep; only noted here.
+    /// Rows that the recorder will keep; only noted here.
     pub keep: Keep,
-    /// What to do with `/dev/cpu_dma_latency`.
+    /// Request to `/dev/cpu_dma_latency`.
     pub dma_latency: DmaLatency,
-    /// What runs beside the tasks on purpose, from the first activation to the last.
+    /// Loads that run from the first activation to the last.
     pub loads: Vec<LoadSpec>,
     /// The CPUs to keep everything else off, if any.
     pub isolate: Option<CpuSet>,
-    /// Whether the kernel's events are recorded, to say why activations are late. They are, too, where a latency ends the
-    /// run.
+    /// True to record the kernel's events, which show why activations are late. They are also recorded if a
+    /// latency ends the run.
     pub why: bool,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// These tasks and nothing else: every activation kept, no load beside them, until somebody ends it.
+    /// These tasks and nothing else: every activation kept, no load, until the user ends it.
     #[must_use]
     pub fn for_tasks(tasks: Vec<TaskSpec>) -> Self {
         Request {
@@ -97,7 +97,7 @@ pub struct Above {
 pub struct Finished {
     /// The complete description of the run.
     pub info: RunInfo,
-    /// What ended it, if that was a latency that reached the limit.
+    /// Activation that ended the run, if its latency reached the limit.
     pub above: Option<Above>,
     /// Why activations were late, where that was found out.
     pub causes: Option<RunCauses>,
@@ -122,7 +122,7 @@ pub struct Measurement {
     stop: Arc<AtomicBool>,
     loads: Loads,
     isolation: Option<Isolation>,
-    /// What the pulses of each task take.
+    /// Durations of the pulse edges of each task.
     pulses: Vec<Option<Arc<EdgeTimes>>>,
     _moved: Moved,
     _latency: Option<Held>,
@@ -255,7 +255,7 @@ impl Measurement {
         })
     }
 
-    /// Whether the kernel's events are recorded.
+    /// True if the kernel's events are recorded.
     #[must_use]
     pub fn explains(&self) -> bool {
         self.why.is_some()
@@ -434,7 +434,7 @@ impl<'a> Collector<'a> {
         self.causes.iter().for_each(|causes| self.sink.causes(causes));
     }
 
-    /// Hands on at most one batch of a task and says how many records that were.
+    /// Hands on at most one batch of a task, and returns the number of its records.
     fn collect(&mut self, task: usize) -> usize {
         self.rows.clear();
         let taken = self.drains[task].pop_into(&mut self.rows, Self::BATCH);

@@ -1,6 +1,6 @@
-//! Folders for what is needed only while a command runs: under names that nobody can foresee, for this user alone, and
-//! gone afterwards. What a killed process leaves is taken away by the next folder that is made beside it, or by
-//! [`sweep_usual_places`].
+//! Folders that are needed only while a command runs: with unpredictable names, for this user alone, and
+//! removed afterwards. Remains of a killed process are removed when the next folder is made next to them, or
+//! by [`sweep_usual_places`].
 
 use std::env;
 use std::fs::{self, File};
@@ -50,26 +50,26 @@ impl Scratch {
         Self::below(&env::temp_dir())
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Where companions keep packages of Debian: `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
+/// Folder of companions' Debian packages: `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
 pub fn package_cache() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
     Some(above?.join("jitterlab/debian"))
 }
 
-/// Takes away the folders that killed processes of this user left where such folders usually are; says which.
+/// Removes the folders that killed processes of this user left in the usual places; returns their paths.
 pub fn sweep_usual_places() -> Vec<PathBuf> {
     let places = [Some(env::temp_dir()), Some(PathBuf::from(".")), package_cache()];
     places.iter().flatten().flat_map(|parent| sweep(parent)).collect()
 }
 
-/// Takes away the folders below `parent` that nobody uses any more; says which.
+/// Removes the folders below `parent` that nobody uses any more; returns their paths.
 fn sweep(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let scratches = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));

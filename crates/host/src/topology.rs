@@ -1,4 +1,4 @@
-//! Which CPU each task should run on, and which are left to everything else.
+//! Choice of a CPU for each task, and of the CPUs for everything else.
 
 use std::cmp::Reverse;
 
@@ -36,7 +36,7 @@ impl CpuChoice {
     }
 }
 
-/// Whether a task can be bound to a CPU.
+/// Checks that a task can be bound to a CPU.
 ///
 /// # Errors
 /// The CPU is not online, or not among those this process may use.
@@ -74,7 +74,7 @@ pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
     CpuChoice { cpus, housekeeping, because }
 }
 
-/// What speaks against a CPU, most serious first: the smallest is the best.
+/// Drawbacks of a CPU, most serious first: the smallest value is the best.
 type Drawbacks = (bool, bool, bool, bool, bool, Reverse<u32>, Sharing, Reverse<u16>);
 
 fn drawbacks(facts: &SystemFacts, cpu: u16, taken: &[u16]) -> Drawbacks {
@@ -142,7 +142,7 @@ fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuS
         .unwrap_or_else(|| usable.clone())
 }
 
-/// What speaks for these CPUs.
+/// Reasons for these CPUs.
 fn because(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuSet) -> Vec<Because> {
     let Some(first) = measured.first() else { return Vec::new() };
     if facts.cpus.is_empty() {

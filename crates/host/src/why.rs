@@ -14,10 +14,11 @@ use super::trace_events::{Detail, TraceEvents};
 /// nanoseconds of an instruction.
 pub const VIRTUAL_TIME: &str = "jitterlab.virtual_time";
 
-/// What is known is kept in the file not more often than this, and after a tenth more of the run.
+/// Shortest time between two writes of the causes to the file; later a tenth of the time so far, if that is
+/// longer.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
 
-/// When what is known was kept last.
+/// Time at which the causes were written last.
 pub(super) struct Kept {
     begun: Instant,
     at: Duration,
@@ -30,7 +31,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Whether it is time to keep it again.
+    /// True if it is time to write them again.
     pub(super) fn is_due(&mut self) -> bool {
         let elapsed = self.begun.elapsed();
         let due = elapsed >= self.at + KEEP_EVERY.max(self.at / 10);
@@ -43,7 +44,7 @@ impl Kept {
 
 /// The kernel's events of the tasks' processors, and what they say.
 pub(super) struct Why {
-    /// Whether each task is one of Linux: events of Linux say nothing of the others.
+    /// True for each task that runs under Linux's scheduler: events of Linux say nothing about the others.
     of_linux: Vec<bool>,
     events: TraceEvents,
     explainer: Explainer,
@@ -72,7 +73,7 @@ impl Why {
         Ok(Why { of_linux, events, explainer, groups, kept: Kept::default() })
     }
 
-    /// Reads what has happened, and says up to when all is known.
+    /// Reads new events, and returns the time in ns up to which all are known.
     pub(super) fn read(&mut self) -> i64 {
         let (events, complete_ns) = self.events.read(self.explainer.names());
         events.iter().for_each(|event| self.explainer.event(event));
@@ -101,7 +102,7 @@ impl Why {
     }
 }
 
-/// What the machine is like, as far as it matters for causes.
+/// Properties of the machine that matter for causes.
 pub(super) fn machine(facts: &SystemFacts) -> Machine {
     let option = |name: &str| facts.kernel.options.get(name).map(|value| value == "y");
     let virtual_time = facts.kernel.parameter(VIRTUAL_TIME);
@@ -122,13 +123,13 @@ pub(super) fn machine(facts: &SystemFacts) -> Machine {
     Machine { below, handlers_apart: option("IRQ_TIME_ACCOUNTING") != Some(false), limits }
 }
 
-/// Whether a kernel of this release has the fair server, which came with Linux 6.12.
+/// True if a kernel of this release has the fair server, which came with Linux 6.12.
 fn has_fair_server(release: &str) -> Option<bool> {
     let mut numbers = release.split(['.', '-']).map(|number| number.parse::<u32>().ok());
     Some((numbers.next()??, numbers.next()??) >= (6, 12))
 }
 
-/// What a reader of the figures has to know of the recording beside them.
+/// Warnings about the recording, for readers of the figures.
 pub(super) fn warnings(causes: &RunCauses) -> Vec<Warning> {
     let sums = causes.tasks.iter().flat_map(|task| &task.causes);
     let tracer = sums.filter(|sum| sum.cause.class == CauseClass::Tracer);

@@ -30,7 +30,7 @@ const TOPICS: &[(&str, &[Rule])] = &[
     ("surroundings", surroundings::RULES),
 ];
 
-/// What the checks are about: a machine, and the CPUs on it that real-time tasks would run on.
+/// Object of the checks: a machine, and the CPUs on it that real-time tasks would run on.
 struct Subject<'a> {
     facts: &'a SystemFacts,
     cpus: &'a CpuSet,
@@ -78,7 +78,7 @@ struct Rule {
     ruling: fn(&Subject<'_>) -> Ruling,
 }
 
-/// How a rule came out: ids of words, and the quantities they are about.
+/// Outcome of a rule: ids of words, and the quantities in them.
 struct Ruling {
     status: Status,
     found: &'static str,

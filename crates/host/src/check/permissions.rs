@@ -1,4 +1,4 @@
-//! What this process may do.
+//! Checks of this process's permissions.
 
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting};
 use jitterlab_model::facts::{GroupLimit, Limit};

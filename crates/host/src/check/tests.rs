@@ -279,7 +279,7 @@ fn what_fails_leads_and_what_costs_most_here_comes_first() {
         faults.iter().filter(|check| check.status == status).map(|check| check.id.as_str()).collect()
     };
     assert_eq!(ids(Fail), ["rtprio", "preemption"], "{faults:#?}");
-    // The group says itself how long it stops a program: here 80 ms.
+    // The group's limit shows how long it stops a program: here 80 ms.
     let warned = ids(Warn);
     assert_eq!(warned[..2], ["group-limits", "preempt-rt"], "{warned:?}");
     assert!(warned[2..].contains(&"governor"), "{warned:?}");

@@ -80,7 +80,8 @@ impl Block {
 /// From the last preparation of a block to its first due time.
 const LEAD_NS: i64 = 2_000_000;
 const WATCH_EVERY: Duration = Duration::from_millis(10);
-/// A block's records stay in the ring until it is over, so that nothing runs beside it.
+/// Largest number of a block's records. They stay in the ring until the block is over, so that no collector
+/// runs next to it.
 const MOST_ACTIVATIONS: u64 = 1 << 20;
 
 impl<'e, 'a> TaskBench<'e, 'a> {
@@ -207,10 +208,10 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         Ok(blocks)
     }
 
-    /// Whether a task may be measured here at all; the error says why not.
+    /// Checks that a task may be measured here; the error gives the reason.
     ///
     /// # Errors
-    /// A description that contradicts itself, and polling that would leave the machine no processor.
+    /// A description that contradicts itself, or polling that would leave the machine no processor.
     pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;

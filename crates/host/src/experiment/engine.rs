@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 pub struct Progress {
     /// The step that is measured.
     pub step: TrialStep,
-    /// Whether it begins now.
+    /// True if it begins now.
     pub begins: bool,
     /// About how long the rest of the experiment takes, in ns, where that was planned.
     pub left_ns: Option<i64>,
@@ -58,18 +58,18 @@ impl<'a> Experiment<'a> {
         self.interrupted
     }
 
-    /// Whether parts can be kept.
+    /// True if parts can be kept.
     pub fn is_kept(&self) -> bool {
         self.kept.parts.path().is_some()
     }
 
-    /// Whether an end was asked for.
+    /// True if the user asked to stop.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// The next part: kept by an earlier call, or else measured now and kept. `None` if it was interrupted: what was
-    /// measured of that part, an error included, counts for nothing.
+    /// Returns the next part: one kept by an earlier call, or else one that is measured now and kept. `None`
+    /// if it was interrupted: the result of that part, an error included, is dropped.
     ///
     /// # Errors
     /// Those of `measure`.
@@ -81,7 +81,7 @@ impl<'a> Experiment<'a> {
         Ok(part.map(|(part, _)| part))
     }
 
-    /// The same for a part to which activations belong.
+    /// The same for a part with activations.
     ///
     /// # Errors
     /// Those of `measure`.
@@ -103,7 +103,7 @@ impl<'a> Experiment<'a> {
         Ok(Some((part, rows)))
     }
 
-    /// Keeps the parts from here on in another file, of which the name takes what is known only now.
+    /// Keeps the parts from here on in another file, whose name depends on results so far.
     pub fn go_on_in(&mut self, parts: Parts) {
         self.kept.done.push(std::mem::replace(&mut self.kept.parts, parts));
     }
@@ -119,14 +119,15 @@ impl<'a> Experiment<'a> {
 #[derive(Default)]
 pub struct KeptParts {
     parts: Parts,
-    /// Those of earlier files.
+    /// The parts in earlier files.
     done: Vec<Parts>,
     /// Why no more are kept.
     failure: Option<Error>,
 }
 
 impl KeptParts {
-    /// Once all is measured and shown the kept parts go, else says how many stay.
+    /// Removes the kept parts if everything was measured and shown (`complete`), else returns the number of
+    /// parts that stay.
     ///
     /// # Errors
     /// The kept parts cannot be removed, or not all could be kept.

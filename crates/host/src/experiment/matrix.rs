@@ -100,7 +100,7 @@ pub struct MatrixRequest {
     pub isolate: Option<CpuSet>,
     /// The CPUs to choose from; `None` for all, or as many as the time allows.
     pub cpus: Option<CpuSet>,
-    /// How often each cell is measured.
+    /// Number of measurements of each cell.
     pub rounds: u32,
     /// Length of each cell.
     pub duration_ns: i64,
@@ -187,7 +187,7 @@ fn measure(
         index.tasks.iter().zip(&cell.cpus).map(|(task, cpu)| TaskSpec { cpu: Some(*cpu), ..task.clone() });
     let file = file_name(number);
     let path = folder.join(&file);
-    // What an interrupted cell left is of no use.
+    // Files of an interrupted cell are of no use.
     for left in [path.clone(), folder.join(format!("{file}.part"))] {
         let _ = fs::remove_file(left);
     }

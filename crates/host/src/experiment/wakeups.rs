@@ -64,7 +64,7 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
     let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
     let trouble = refused.or(overload.map(|overload| WayTrouble::Stopped { overload }));
     let views = Block::views(period_ns, blocks);
-    // What ran with another method in its place is no measurement of this one.
+    // A run with another method in its place is no measurement of this one.
     let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::from_blocks(&views));
     WayToWait { name, figures, trouble }
 }

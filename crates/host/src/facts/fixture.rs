@@ -16,7 +16,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Every machine that is described beside this crate's tests, by name.
+    /// Names of all machines that this crate's tests describe.
     pub(crate) const ALL: &[&str] =
         &["cnc-rt", "laptop", "vm", "container", "arm-board", "server", "hostile"];
 
@@ -49,7 +49,7 @@ impl Machine {
         fs::remove_file(self.folder.path().join(name)).unwrap();
     }
 
-    /// Where it is.
+    /// Root of the machine's tree.
     pub(crate) fn root(&self) -> Root {
         Root::at(self.folder.path())
     }

@@ -11,7 +11,7 @@ use nix::sys::time::TimeValLike as _;
 
 use super::{Root, field};
 
-/// Where the preemption model can be chosen while the kernel runs.
+/// File that shows and sets the preemption model while the kernel runs.
 const PREEMPTION_SWITCH: &str = "sys/kernel/debug/sched/preempt";
 
 /// The options of the kernel's configuration that matter for timing.

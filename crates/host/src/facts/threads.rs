@@ -15,7 +15,7 @@ const MANY_PROCESSES: usize = 200;
 pub(super) struct ThreadLine {
     /// Its process.
     pid: u32,
-    /// Whether it is the first of its process, which has the program's name.
+    /// True for the first thread of its process, which has the program's name.
     first: bool,
     name: String,
     kernel: bool,
@@ -63,7 +63,7 @@ fn parse(stat: &str) -> Option<ThreadLine> {
     })
 }
 
-/// Whether a program runs; `None` where other processes are hidden (a container, `hidepid`).
+/// True if a program runs; `None` if other processes are hidden (a container, `hidepid`).
 pub(super) fn runs(threads: &[ThreadLine], name: &str) -> Option<bool> {
     let all_seen = threads.iter().any(|t| t.kernel && t.name == "kthreadd");
     let found = threads.iter().any(|t| t.first && t.name == name);

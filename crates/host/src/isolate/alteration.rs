@@ -122,7 +122,7 @@ impl Alteration {
         Ok(Isolated { cpus: self.cpus.clone(), ..Isolated::default() })
     }
 
-    /// Puts everything back, and says what could not be.
+    /// Puts everything back, and returns the failures.
     pub(crate) fn end(mut self) -> Vec<String> {
         self.journal.undo()
     }

@@ -38,7 +38,7 @@ pub(super) fn confine(
     }
 }
 
-/// Whether it is done program by program: else whole groups are limited.
+/// True if programs are moved one by one (version 1); otherwise whole groups are limited.
 pub(super) fn moves_single_programs(root: &Root) -> bool {
     root.exists(&format!("{V1}/cpuset.cpus"))
 }
@@ -80,7 +80,7 @@ fn group_of(pid: u32) -> Option<String> {
     })
 }
 
-/// Version 2: a group of our own beside the others, and a limit on each of these.
+/// Version 2: a group of our own next to the others, and a limit on each of these.
 fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let root = journal.root().clone();
     let enabled = root.text(&format!("{V2}/cgroup.subtree_control")).unwrap_or_default();

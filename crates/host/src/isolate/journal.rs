@@ -1,4 +1,4 @@
-//! What was changed, noted before it is changed, so that it can be undone by whoever comes later.
+//! Journal of changes, written before each change, so that a later process can undo them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ enum Change {
 }
 
 impl Change {
-    /// Whether both change the same thing of the machine.
+    /// True if both change the same thing of the machine.
     fn is_of_the_same(&self, other: &Change) -> bool {
         match (self, other) {
             (Change::Value { file, .. }, Change::Value { file: other, .. }) => file == other,
@@ -75,7 +75,7 @@ fn living(root: &Root) -> Vec<OtherJournal> {
     alive.map(|(process, cpus, changes)| OtherJournal { process, cpus, changes }).collect()
 }
 
-/// Those of other processes.
+/// Journals of other processes that live.
 pub(super) fn living_others(root: &Root) -> Vec<OtherJournal> {
     let own = Thread::own();
     living(root).into_iter().filter(|one| one.process != own).collect()
@@ -148,7 +148,7 @@ impl Journal {
         self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
     }
 
-    /// What a file of the kernel held before any isolation.
+    /// Content of a file of the kernel before any isolation.
     pub(super) fn at_first(&self, name: &str) -> Option<String> {
         let file = self.root.path(name);
         match self.made_before(&Change::Value { file: file.clone(), before: String::new() }) {
@@ -165,7 +165,7 @@ impl Journal {
         }
     }
 
-    /// Writes to a file of the kernel; says whether that changed anything.
+    /// Writes to a file of the kernel; returns true if that changed anything.
     pub(super) fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let file = self.root.path(name);
         let now = chosen(fs::read_to_string(&file)?.trim()).to_owned();
@@ -201,7 +201,7 @@ impl Journal {
         let (folder, above) =
             (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
         self.make(Change::Group { folder: folder.clone(), above }, || match fs::create_dir(&folder) {
-            // Our own, of which somebody who ended kept the kernel from removing it.
+            // Our own group, which the kernel could not remove while an earlier process kept it busy.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         })?;
@@ -267,7 +267,7 @@ fn undo_all(changes: Vec<Change>, others: &[OtherJournal]) -> Vec<String> {
 fn undo(change: Change) -> Result<(), String> {
     match change {
         Change::Owner { .. } | Change::Refused => Ok(()),
-        // What belonged to a device or a group that is gone needs nothing undone either.
+        // A value of a device or a group that is gone needs nothing undone either.
         Change::Value { file, .. } if !file.exists() => Ok(()),
         Change::Value { file, before } => write(&file, &before)
             .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
@@ -309,8 +309,8 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment, which is long
-    // where others keep it from its processor.
+    // Processes started in it meanwhile go to the group above. A process that just ends is busy for a moment,
+    // which is long if others keep it from its processor.
     let mut result = Ok(());
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -327,14 +327,14 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     result
 }
 
-/// What was put back after a crash.
+/// Result of undoing a dead process's changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The process that had changed it.
     pub process: u32,
     /// The number of changes undone.
     pub changes: usize,
-    /// What could not be undone.
+    /// Changes that could not be undone.
     pub problems: Vec<String>,
 }
 
@@ -373,7 +373,7 @@ pub(super) fn restore_in(turn: &ChangeLock, root: &Root) -> Vec<Restored> {
     restored
 }
 
-/// Whether no jitterlab of this number lives that keeps a control group.
+/// True if no living jitterlab has this number and could own a control group.
 fn is_gone(root: &Root, process: u32) -> bool {
     let lives = || Thread::find(process).is_some_and(|thread| thread.name.starts_with("jitterlab"));
     process != std::process::id() && !lives() && living(root).iter().all(|one| one.process.id != process)

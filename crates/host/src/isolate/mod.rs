@@ -54,7 +54,7 @@ impl Isolation {
             return nothing_left();
         }
         let (turn, journal) = opened(root, cpus, wanted)?;
-        // What others keep free is no place for the rest, and what belongs to them stays where it is.
+        // CPUs that others keep free are not available, and their threads stay where they are.
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
         let others = usable.without(cpus).without(&taken);
@@ -74,12 +74,12 @@ impl Isolation {
         Ok(isolation)
     }
 
-    /// What was done and what was not.
+    /// Report of successful and failed changes.
     pub fn report(&self) -> &Isolated {
         &self.report
     }
 
-    /// Undoes everything and says what could not be undone.
+    /// Undoes everything, and returns the failures.
     pub fn end(mut self) -> Vec<String> {
         self.journal.undo()
     }

@@ -12,7 +12,7 @@ use jitterlab_model::CpuSet;
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
 
-/// Where journals and the turn are: gone after a restart, as what they tell of is.
+/// Folder of the journals and the lock file: it vanishes at a restart, as the changes do.
 const FOLDER: &str = "run/jitterlab";
 const TURN: &str = "turn";
 /// Nobody needs the turn for as long.
@@ -54,7 +54,7 @@ impl ChangeLock {
         }
     }
 
-    /// Whether anybody has taken it, and left something.
+    /// True if the folder of journals exists, so that somebody has held the lock and left something.
     pub(super) fn has_a_place(root: &Root) -> bool {
         root.path(FOLDER).exists()
     }
@@ -143,7 +143,7 @@ fn bound_to(process: u32) -> CpuSet {
     threads(process).iter().filter_map(bound).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
 }
 
-/// Whether a process is one of these, or was started by one of them.
+/// True if a process is one of these, or was started by one of them.
 pub(super) fn descends(process: u32, from: &[u32]) -> bool {
     /// No chain of parents is as long; where it seems so, it has changed while it was followed.
     const LONGEST: usize = 64;

@@ -4,8 +4,8 @@ use super::{Offer, Scene};
 
 const CLASS: &str = "sys/class/net";
 
-/// How long packets may wait for others, and in how many polls no packet has to come before the card interrupts again: as the
-/// kernel's document on NAPI has them for software that may wait a little.
+/// Time that packets may wait for others, in ns, and number of polls without a packet before the card
+/// interrupts again: the values of the kernel's document on NAPI for software that may wait a little.
 const WAIT_NS: &str = "200000";
 const EMPTY_POLLS: &str = "2";
 

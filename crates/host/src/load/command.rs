@@ -47,7 +47,7 @@ pub(super) const EXEC: Kind = Kind {
     begin: |told| Ok(Box::new(Running::new(told)?)),
 };
 
-/// How long a program may take to end when it is asked to.
+/// Time that a program has to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// A command line, and its process once it began.
@@ -55,7 +55,7 @@ struct Running {
     command: Command,
     complaints: File,
     child: Option<Child>,
-    /// What it may use on the disk; taken away when it has ended.
+    /// Its folder on the disk, removed when it has ended.
     scratch: Option<Scratch>,
 }
 

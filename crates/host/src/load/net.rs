@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const STREAM_BLOCK: usize = 64 << 10;
-/// What fits into an Ethernet frame.
+/// Payload of a datagram that fits into an Ethernet frame.
 const DATAGRAM: usize = 1_472;
 
 struct Network {

@@ -4,7 +4,7 @@ use super::error::not_a_number;
 use jitterlab_model::Error;
 use jitterlab_model::load::{LoadSpec, Placement};
 
-/// Loads that go by one name; the report says where each comes from.
+/// Loads under one name; the report has the origin of each.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     pub name: &'static str,

@@ -12,7 +12,7 @@ use super::error::Ended;
 use super::worker::{Report, WORKER};
 use crate::child::kill_descendants;
 
-/// How long a worker may take to end before it is killed.
+/// Time that a worker has to end before it is killed.
 const PATIENCE: Duration = Duration::from_millis(900);
 
 /// A worker's process. Killed when dropped.
@@ -95,7 +95,7 @@ impl WorkerProcess {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) if asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
                 Ok(None) => {
-                    // What it has started is its own to end: without it nobody would.
+                    // Only the worker itself would end the processes that it has started.
                     kill_descendants(self.child.id());
                     let _ = self.child.kill();
                     return self.child.wait().map_err(|e| e.to_string());

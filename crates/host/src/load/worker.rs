@@ -1,7 +1,7 @@
-//! A worker's side: what the process that makes the load does.
+//! Worker: the process that makes a load.
 //!
-//! It is told on standard input to begin (`go MILLISECONDS`) and to stop (`stop`, or the end of the input when
-//! whoever started it is gone), and says on standard output that it is ready and at the end what it did.
+//! It begins on `go MILLISECONDS` on standard input, and stops on `stop`, or at the end of the input when its
+//! parent is gone. On standard output it reports that it is ready, and its results at the end.
 
 use std::io::{self, BufRead, Write};
 use std::process::{ExitCode, exit};
@@ -23,10 +23,10 @@ use jitterlab_model::CpuSet;
 /// The first argument of a worker: `jitterlab jitterlab-load KIND CPUS TOLD`.
 pub const WORKER: &str = "jitterlab-load";
 
-/// How long a step may go on after the stop, before the process ends in the middle of it.
+/// Time that a step may continue after the stop, before the process ends in the middle of it.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What a worker did.
+/// Results of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Report {
     pub(super) active_ns: i64,

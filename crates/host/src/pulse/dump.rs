@@ -12,7 +12,7 @@ use super::error::Remedies;
 /// Longest line of a dump: sign, digits, value and line feeds.
 const LINE: usize = 32;
 
-/// What a dump of ours begins with, and what follows.
+/// Begin of a dump of ours, and the lines that follow.
 const OURS: &[u8] = b"$version jitterlab --pulse $end\n";
 const HEAD: [&str; 7] = [
     "$timescale 1 ns $end",

@@ -16,14 +16,14 @@ use jitterlab_rt::Workload;
 
 /// Something that is high or low. Low again once it is dropped.
 trait Level: Send {
-    /// Makes it high or low at a time of the task's clock: without allocation, by one system call.
+    /// Makes it high or low at a time of the task's clock, without allocation and by one system call.
     ///
     /// # Errors
-    /// What the system answered.
+    /// Error of the system call.
     fn set(&mut self, high: bool, now_ns: i64) -> io::Result<()>;
 }
 
-/// What edges took, for another thread to read at the end.
+/// Durations of edges, for another thread to read at the end.
 #[derive(Debug)]
 pub(super) struct EdgeTimes {
     edges: AtomicU64,
@@ -55,7 +55,7 @@ impl EdgeTimes {
         }
     }
 
-    /// What the reader of the run has to know of it; `None` where no edge was tried.
+    /// Warning for the run's reader; `None` if no edge was tried.
     pub(super) fn warning(&self, task: &str, pulse: Pulse) -> Option<Warning> {
         let [edges, refused] = [&self.edges, &self.refused].map(|counter| counter.load(Ordering::Relaxed));
         let mean_ns = i64::try_from(edges)
@@ -95,7 +95,7 @@ pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<
     Ok((Some(Box::new(pulsing)), Some(times)))
 }
 
-/// What a task does between its edges.
+/// Work of a task between its edges.
 enum Work {
     Described(Workload),
     Own(Box<dyn OwnWork>),
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what it is told.
+    /// Records its calls.
     struct Noted(Arc<Mutex<Vec<(bool, i64)>>>);
 
     impl Level for Noted {
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// The edges of activations at these times, each of which is due when it starts.
+    /// The edges of activations at these times, with each start at its due time.
     fn edges_of(
         at: PulseAt,
         steps: Option<StepsDue>,

@@ -16,7 +16,7 @@ pub(super) struct Field {
     offset: usize,
     size: usize,
     signed: bool,
-    /// Its value says where the content lies.
+    /// True if its value is the position of the content.
     elsewhere: bool,
 }
 
@@ -88,7 +88,7 @@ impl Field {
         (self.offset, self.size)
     }
 
-    /// What lies in a record from here on.
+    /// The rest of a record from this field on.
     pub(super) fn rest(self, record: &[u8]) -> &[u8] {
         record.get(self.offset..).unwrap_or_default()
     }

@@ -115,7 +115,7 @@ impl Instance {
     }
 }
 
-/// The buffers of these processors, each of which keeps the instance from being taken away.
+/// Opens the buffers of these processors; an open buffer keeps the instance from being removed.
 fn open_pipes(folder: &Path, cpus: &CpuSet) -> Result<Vec<Pipe>, (io::Error, PathBuf)> {
     let mut pipes = Vec::new();
     for cpu in cpus.iter() {
@@ -165,8 +165,8 @@ fn remove_stale(fs: &Path) -> usize {
     ours.filter(|entry| fs::remove_dir(entry.path()).is_ok()).count()
 }
 
-/// Takes away what killed processes left recording, and says how many instances that were. Those in use stay: the kernel
-/// does not take away what somebody reads.
+/// Removes trace instances that killed processes left recording, and returns their number. Instances in use
+/// stay: the kernel does not remove one while it is read.
 pub fn sweep() -> usize {
     TraceFs::find().map_or(0, |fs| remove_stale(fs.path()))
 }

@@ -1,4 +1,4 @@
-//! Where tracefs is: mounted by the system, or mounted here, where nobody else sees it.
+//! Location of tracefs: mounted by the system, or mounted here, where no other process sees it.
 #![expect(unsafe_code, reason = "the system calls of detached mounts have no wrappers")]
 
 use std::ffi::CStr;

@@ -19,13 +19,13 @@ use super::instance::{Instance, Pipe};
 use super::page::PageLayout;
 use super::place::TraceFs;
 
-/// What is recorded of processors.
+/// Detail of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// All that has or interrupts them: what causes need.
     Everything,
-    /// What the followed threads do: when they run, wait and are woken, and their page faults. Of what is recorded anyway, only
-    /// what was lost there.
+    /// Activity of the followed threads: when they run, wait and are woken, and their page faults. Events
+    /// that `Everything` records too fill in only what was lost there.
     Threads,
     /// The system calls of the followed threads.
     Calls,
@@ -49,10 +49,10 @@ const USEFUL: [&str; 13] = [
     "irq/softirq_entry",
     "irq/softirq_exit",
 ];
-/// What the processor idles in matters where it has a choice.
+/// The idle state matters if the processor has a choice of states.
 const IDLE: &str = "power/cpu_idle";
 const IDLE_STATES: &str = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
-/// What a followed thread did, which stays known where other events were lost.
+/// Events of a followed thread that stay known if other events are lost.
 const OF_THREADS: [&str; 5] = [
     "sched/sched_switch",
     "sched/sched_waking",
@@ -162,13 +162,13 @@ impl TraceEvents {
             }
             instance.enable(name, true)?;
         }
-        // What an idle processor does is in no stack.
+        // An idle processor has no stack worth recording.
         let timer = [
             ("irq_vectors/local_timer_entry", "stacktrace if common_pid != 0".to_owned()),
             ("irq/irq_handler_entry", format!("stacktrace if name == \"{TIMER_DEVICE}\" && common_pid != 0")),
         ];
         if let Some((event, trigger)) = timer.iter().find(|(event, _)| self.sources.contains_key(*event)) {
-            // Without it less can be told, but all that is told stays true.
+            // Without the trigger less is known, but all of it stays true.
             let _ = instance.set(&format!("events/{event}/trigger"), trigger);
         }
         instance.set("tracing_on", "1")?;
@@ -276,7 +276,7 @@ impl TraceEvents {
         (events, complete_ns)
     }
 
-    /// What tracing was like until now.
+    /// State of tracing until now: its cost, and lost events.
     pub fn tracer(&self) -> Tracer {
         let buffers = self.instances.iter().flat_map(|(_, instance)| {
             instance.pipes.iter().map(|pipe| instance.text(&format!("per_cpu/cpu{}/stats", pipe.cpu)))
@@ -312,7 +312,7 @@ fn vectors(events: &Path) -> Vec<String> {
     found
 }
 
-/// What an event takes: system calls, timed without and with an event for each.
+/// Cost of an event in ns: system calls are timed without and with an event for each.
 fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
     const CALL: &str = "raw_syscalls/sys_enter";
     let here: CpuSet = sched::cpus().ok()?.into_iter().collect();

@@ -49,7 +49,7 @@ impl Symbols {
             let text = self.text.get(*at as usize..)?;
             text.split_once('\n').map(|(name, _)| name)
         });
-        // Without names a function is still told apart from others by its address.
+        // Without names the address still distinguishes functions.
         let name = match text {
             Some(text) => names.number(text),
             None => names.number(&format!("{address:#x}")),

@@ -69,7 +69,7 @@ fn wake_method(waits: Waits) -> WakeMethod {
     }
 }
 
-/// Whether a process has locked memory: as much as it has, or nearly.
+/// True if a process has locked half of its resident memory or more.
 fn locks_memory(process: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let kib = |key: &str| -> Option<u64> {
@@ -88,7 +88,7 @@ pub(super) fn without_waits(tasks: &[TaskRun]) -> Option<Warning> {
     (!tasks.is_empty()).then_some(Warning::NoWaitSeen { tasks })
 }
 
-/// What a thread has used.
+/// Resources that a thread has used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Used {
     cpu_time_ns: Option<i64>,

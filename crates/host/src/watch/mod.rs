@@ -30,14 +30,14 @@ use threads::ThreadOf;
 
 pub use target::Target;
 
-/// What to watch.
+/// Request to watch threads.
 #[derive(Debug, Clone)]
 pub struct WatchRequest {
     /// Whose threads.
     pub target: Target,
-    /// How long periodic threads are looked for.
+    /// Time in which periodic threads are looked for, in ns.
     pub find_ns: i64,
-    /// How long they are watched then; until they end, if this is not given.
+    /// Time for which they are then watched, in ns; without it until they end.
     pub duration_ns: Option<i64>,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
@@ -47,7 +47,7 @@ pub struct WatchRequest {
 const READ_EVERY: Duration = Duration::from_millis(100);
 /// While looking for threads, new ones are looked for so often.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Everything is recorded of so many processors at most: more of them are seldom used by a few threads.
+/// Largest number of processors on which everything is recorded: a few threads seldom use more.
 const MOST_CPUS: usize = 16;
 /// Threads without a period that are named where there is none with one.
 const TOLD: usize = 3;
@@ -66,7 +66,7 @@ struct Loop {
     audit: Audit,
     /// The number of the call it made last.
     call: i64,
-    /// How often it was moved to another processor.
+    /// Number of moves to another processor.
     moves: u64,
 }
 
@@ -162,7 +162,7 @@ impl Watch {
             cpus = cpus.or(&if allowed.len() <= MOST_CPUS { allowed } else { seen.cpus.clone() });
         }
         let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
-        // What the threads do is recorded everywhere already, and stays known where other events are lost.
+        // The threads' own events are recorded everywhere already, and stay known if other events are lost.
         events.record_everything(&cpus, rate_hz)?;
         let moved = Moved::to(&facts.usable().without(&cpus));
 
@@ -203,7 +203,7 @@ impl Watch {
     ) -> Finished {
         let begun = Instant::now();
         let mut kept = why::Kept::default();
-        // What happened while everything was not recorded yet explains nothing.
+        // Events from before the recording was complete explain nothing.
         let _ = self.events.read(self.explainer.names());
         for of in &mut self.loops {
             of.before = found::Used::from_thread(&of.thread);
@@ -290,7 +290,7 @@ impl Loop {
         }
         let activation = self.follower.pass(&pass);
         let result = &mut self.result;
-        // What became of them is not known; they count as records that were lost.
+        // Their fate is unknown; they count as lost records.
         result.executed += self.follower.unknown - result.dropped;
         result.dropped = self.follower.unknown;
         let activation = activation?;
@@ -309,7 +309,7 @@ impl Loop {
     }
 }
 
-/// What was seen while looking.
+/// Observations during the search.
 struct Observations {
     threads: BTreeMap<i32, SeenThread>,
     /// Processors that waits came back on.

@@ -28,11 +28,12 @@ impl Target {
         let (program, arguments) = words
             .split_first()
             .ok_or_else(|| Error::bad_use("no command to start").remedy("write it after --"))?;
-        // What it prints stays out of the result, which has standard output for itself.
+        // Its output goes to standard error: standard output is for the result.
         let (nothing, notes) = (Stdio::null(), Stdio::from(io::stderr()));
         let mut command = Command::new(program);
         command.args(arguments).stdin(nothing).stdout(notes).ends_with_us(Signal::SIGTERM);
-        // What it starts is found, and ended, also where its own parent has ended.
+        // As a subreaper, this process finds and ends the command's descendants even if their own parent has
+        // ended.
         let _ = set_child_subreaper(true);
         command
             .spawn()
@@ -138,7 +139,7 @@ fn number_of_container(name: &str) -> Option<String> {
     })
 }
 
-/// Where a thread's figures are.
+/// Folder of a thread's files in `/proc`.
 pub(super) fn folder(process: i32, thread: i32) -> PathBuf {
     PathBuf::from(format!("/proc/{process}/task/{thread}"))
 }

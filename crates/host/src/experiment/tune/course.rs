@@ -26,7 +26,7 @@ pub(super) struct Course {
     /// Seed of the order of the blocks.
     seed: u64,
     pace: Pace,
-    /// Whether less was measured than planned, since the time was over.
+    /// True if less was measured than planned, because the time was over.
     cut: bool,
 }
 
@@ -59,7 +59,7 @@ impl Course {
         (self.cut && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
     }
 
-    /// Rounds over so many knobs.
+    /// Runs the screening rounds over `knobs` knobs.
     pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, TuneError> {
         let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, Figure::Tail, self.seed)) };
         let mut screening = Judged::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
@@ -141,8 +141,9 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    /// What came of it on a machine where a block takes so much longer than it measures, as a function of how many were
-    /// measured; the first knob halves latencies. The blocks' time, the longest block, and the course.
+    /// Plays a plan on a machine where a block takes longer than its measurement by `overhead_ns`, a function
+    /// of the number of blocks so far; the first knob halves latencies. Returns the blocks' time, the longest
+    /// block, the course, the screening and the proof.
     fn played(
         plan: TunePlan,
         measured_ns: i64,
@@ -181,7 +182,7 @@ mod tests {
             assert!(clock_ns <= budget_ns + longest_ns, "{clock_ns} {course:?}");
             assert_eq!(course.slower().is_some(), slower, "{course:?}");
         }
-        // What was seen of a block beforehand makes a plan that can be kept to: fewer knobs, but of these something is told.
+        // A pilot block makes a plan that can be kept to: fewer blocks, but with a result.
         let slow = TunePlan::new(3, budget_ns, 1_000_000, 4 * S, pilot).unwrap();
         assert!(slow.rounds < quick.rounds, "{slow:?}");
         let (clock_ns, _, course, screening, proof) = played(slow, 4 * S, |_| 4 * S);

@@ -20,7 +20,7 @@ pub struct Kept {
     pub task: String,
     /// The thread that is watched in its place.
     pub watch: Option<String>,
-    /// The loads beside it.
+    /// Loads that run next to it.
     pub loads: Vec<String>,
     /// The time for each start.
     pub budget_ns: i64,
@@ -41,7 +41,7 @@ impl Kept {
         }
     }
 
-    /// Whether the request measures the same.
+    /// True if the request measures the same.
     #[must_use]
     pub fn is_of(&self, request: &TuneRequest) -> bool {
         Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
@@ -77,7 +77,8 @@ impl ThisStart {
         Ok(ThisStart { boot, way })
     }
 
-    /// Whether it was begun before; an error where it does not fit the starts so far, of two ways at most.
+    /// True if this start was begun before; an error if it does not fit the starts so far, which may have two
+    /// ways at most.
     fn fits(&self, starts: &[Start]) -> Result<bool, TuneError> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             let same = known.way == self.way;
