@@ -36,7 +36,7 @@ pub const REPRODUCE: Companion = Companion { command: "reproduce", program: "jit
 
 const ALL: [&Companion; 3] = [&KERNEL, &MCU, &REPRODUCE];
 
-/// Where packages put companions.
+/// Folder in which packages install companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";
 
 /// What a companion is called with.

@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
 
-/// Where the second column begins.
+/// Column at which the second column begins.
 const INDENT: usize = 19;
 /// As wide as lines of help become on a wide terminal.
 pub const WIDEST: usize = 100;

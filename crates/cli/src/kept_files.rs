@@ -10,7 +10,7 @@ use jitterlab_trace::place;
 
 use crate::output;
 
-/// Whether a file is there, and is ours.
+/// True if a file exists and is ours, false if it is not ours; `None` without a file.
 fn is_ours(path: &Path) -> io::Result<Option<bool>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(Some(fs::read(path)?.starts_with(MARK.as_bytes()))),
@@ -29,7 +29,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     }
 }
 
-/// Writes the files below a folder, each in one step, and says what is left to do.
+/// Writes the files below a folder, each in one step, and prints the steps that are left to do.
 pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     if files.is_empty() {
         output::note(words::NOTHING_TO_KEEP);

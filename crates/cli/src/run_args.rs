@@ -76,7 +76,7 @@ impl RunArgs {
         }
     }
 
-    /// What the user says of another tool's output.
+    /// Hints of the user about another tool's output.
     pub fn hints(&self) -> Hints {
         let unit_ns = self.unit.map(|unit| match unit {
             Unit::Ns => 1,

@@ -1,4 +1,4 @@
-//! How far a command is, in one line of standard error.
+//! Progress of a command, in one line of standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -36,7 +36,7 @@ impl StatusLine {
         StatusLine { texts: writer.is_some().then_some(sender), writer, is_redrawn }
     }
 
-    /// Whether each text replaces the one before.
+    /// True if each text replaces the one before.
     pub fn is_redrawn(&self) -> bool {
         self.is_redrawn
     }

@@ -126,7 +126,7 @@ pub fn execute(args: &Args) -> Ending {
         }
         Ok(Some(MatrixResult::new(index, Some(&facts))))
     };
-    // What is measured is kept by the index.
+    // The index keeps the measured cells.
     conduct(Parts::nowhere, false, measure, |result: MatrixResult| {
         if let Some(path) = &args.figure {
             output::write_figure(path, &words::svg(&result)?)?;

@@ -30,14 +30,14 @@ pub struct Args {
     run: RunArgs,
 }
 
-/// What other programs open.
+/// Export formats for other programs.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Export {
     /// JSON trace events: ui.perfetto.dev, chrome://tracing.
     Perfetto,
 }
 
-/// Activations that are told one by one.
+/// Activations that are listed one by one.
 const LATEST: usize = 10;
 
 /// Says it.

@@ -1,6 +1,6 @@
-//! Causes that are put there are found by their names. Each makes activations late in one way, and the time that its maker
-//! took is told apart by what it was taken for: the table is printed (`--nocapture`), as docs/evidence/causes.md shows it.
-//! No time is asserted, only shares of it and how often.
+//! Injected causes are found by their names. Each makes activations late in one way, and the table shows how
+//! the time that it took was classified. It is printed (`--nocapture`) as in docs/evidence/causes.md. Times
+//! are not asserted, only shares of them and counts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -77,7 +77,7 @@ fn on_cpu_0() {
     sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
 }
 
-/// What the causes of the first task say.
+/// Causes found for the first task.
 fn measured(tasks: &[&str]) -> Value {
     let folder = TempDir::new().unwrap();
     let mut run = vec!["run", "--why", "-q", "-d", "2s", "-o", "run.parquet"];
@@ -86,7 +86,7 @@ fn measured(tasks: &[&str]) -> Value {
     why(folder.path(), "run.parquet")["tasks"][0].clone()
 }
 
-/// What the causes of a thread that runs already say. Beside other work it may be anything but periodic for a while.
+/// Causes found for a thread that runs already. With other work running, it may not be periodic for a while.
 fn watched(thread: &str) -> Value {
     let folder = TempDir::new().unwrap();
     let watch = ["watch", "-q", "-d", "2s", "--find", "1s", "-o", "run.parquet", "--thread", thread];
@@ -221,7 +221,7 @@ fn spin(time: Duration) {
     }
 }
 
-/// How often a watched task's work was interrupted by this.
+/// Number of interruptions of a watched task by this cause.
 fn interrupted(task: &Value, class: &str, who: Option<&str>) -> u64 {
     let rows = task["interruptions"].as_array().unwrap().iter();
     let here = rows.filter(|row| row["cause"]["class"] == class && row["cause"]["who"].as_str() == who);

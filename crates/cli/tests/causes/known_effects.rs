@@ -24,7 +24,7 @@ fn trials() -> usize {
     std::env::var("JITTERLAB_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// A program beside the trial, ended with it and with all that it has started.
+/// A program next to the trial, ended with it and with all its descendants.
 struct Beside(Child);
 
 impl Beside {
@@ -44,17 +44,17 @@ impl Drop for Beside {
 
 const HOG: &str = "while :; do :; done";
 
-/// How often a trial is gone on with that another jitterlab was in the way of.
+/// Number of times that a trial is continued after another jitterlab blocked it.
 const TRIES: usize = 40;
 
-/// What a trial is of: the knob among two that do nothing here, and what else is asked for.
+/// Setup of a trial: the knob to find among two without effect here, and further options.
 struct Trial<'a> {
     knob: &'a str,
     more: &'a str,
     within: Option<&'a Path>,
 }
 
-/// What came of a trial.
+/// Outcome of a trial.
 struct Outcome {
     first: bool,
     proven: bool,
@@ -169,7 +169,7 @@ fn storm_itself() {
     }
 }
 
-/// What the clock of the timers shows.
+/// Time of the timers' clock.
 fn now() -> TimeSpec {
     clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap()
 }

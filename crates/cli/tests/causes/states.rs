@@ -1,6 +1,7 @@
-//! Causes that are put on the task itself: it is stopped, frozen, held off by the scheduler, out of its quota, or its memory is not
-//! there. The largest cause is the right one or undecided, and no other is proven. The table is printed (`--nocapture`), as
-//! docs/evidence/causes.md shows it; `JITTERLAB_TRIALS` says how often each is tried.
+//! Causes in the task itself: it is stopped, frozen, held off by the scheduler, out of its quota, or its
+//! memory is swapped out. The largest cause is the right one or undecided, and no other is proven. The table
+//! is printed (`--nocapture`) as in docs/evidence/causes.md; `JITTERLAB_TRIALS` is the number of trials of
+//! each.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -38,7 +39,7 @@ impl Victim {
         self.child.id().to_string()
     }
 
-    /// What the causes say of the task after it was watched.
+    /// Causes found for the task after it was watched.
     fn watched(&self) -> Value {
         let pid = self.pid();
         let watch = ["watch", "-q", "-d", "3s", "--find", "1s", "--pid", &pid, "-o", "run.parquet"];

@@ -17,7 +17,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// What some settings are kept in.
+/// Values of some files that hold settings.
 fn state() -> BTreeMap<&'static str, Option<String>> {
     let files = [
         "/proc/sys/kernel/timer_migration",

@@ -1,4 +1,5 @@
-//! Disturbances of known kind beside a task, and what `tune` makes of them: by hand, since each trial takes minutes.
+//! Disturbances of a known kind, and the settings that `tune` finds against them: run by hand, since each
+//! trial takes minutes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -23,7 +24,7 @@ struct Disturbance {
     name: &'static str,
     remedies: &'static [&'static str],
     begin: fn() -> Box<dyn Any>,
-    /// Whether the task itself is put into it.
+    /// Control group that the task is put into, if any.
     group: Option<&'static str>,
     /// Policy of the task.
     policy: &'static str,
@@ -112,7 +113,7 @@ const DISTURBANCES: [Disturbance; 3] = [
     },
 ];
 
-/// What one call of `tune` made of it.
+/// Outcome of one call of `tune`.
 struct Trial {
     kept: Vec<String>,
     holds: bool,

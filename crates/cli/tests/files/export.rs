@@ -68,7 +68,7 @@ fn python(packages: &str) -> Option<String> {
     has(&python, &["-c", &format!("import {packages}")]).then_some(python)
 }
 
-/// What a program in Python says of the exports in a folder.
+/// Output of a Python program about the exports in a folder.
 #[track_caller]
 fn read_by(python: &str, program: &str, folder: &Path) -> Value {
     let output = Command::new(python).args(["-c", program]).current_dir(folder).output().unwrap();
@@ -161,7 +161,7 @@ fn gnuplot_draws_the_histogram_by_cyclictests_script() {
     assert_eq!(counted, 15_000);
 }
 
-/// What the readers of Python's packages find, as JSON.
+/// Program that prints the results of the readers in Python's packages, as JSON.
 const READERS: &str = r#"
 import json, sys
 from hdrh.histogram import HdrHistogram
@@ -300,7 +300,7 @@ fn a_histogram_of_whole_microseconds_comes_back_as_it_was() {
         lines.map(String::from).collect()
     };
     assert_eq!(bins(&again), bins(&told));
-    // How long that took is not told, and is no 0 without a word.
+    // The duration is unknown, and is not replaced by 0 without a word.
     assert!(exported(folder, "hdr", "told.txt").contains("does not tell how long it lasted"));
     assert!(!exported(folder, "openmetrics", "told.txt").is_empty());
 }
@@ -499,7 +499,7 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
         3,
         &["does not say under which policy base ran"],
     );
-    // What is too late for steps by software may do for a servo thread.
+    // A period error too large for steps by software may be good enough for a servo thread.
     again(Bench::Host, 150_000, Policy::Fifo(90));
     let text = answered(folder, &export);
     assert!(

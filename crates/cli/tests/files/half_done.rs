@@ -1,6 +1,6 @@
-//! What today's program leaves when it is killed, and a run that it measured, are opened by the programs to come, or they say why
-//! not. `half_done` holds what version 0.1.0 left: a matrix of three cells, killed in the second; a `tune` that had found the causes
-//! and measured two of its blocks; a run with its causes.
+//! Remains of a killed program of today, and a run that it measured, can be opened by later programs, or they
+//! give a reason. `half_done` holds the remains of version 0.1.0: a matrix of three cells, killed in the
+//! second; a `tune` that had found the causes and measured two of its blocks; a run with its causes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 

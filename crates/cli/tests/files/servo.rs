@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 const H: i64 = 6_000_000;
 
-/// What is said of a loop, and how it ended: 3 where the run is too short to tell.
+/// Result for a loop, after a check of the exit status: 3 if the run is too short for a verdict.
 fn json(folder: &Path, args: &[&str]) -> Value {
     let output = jitterlab(folder, &[&["servo", "--json"], args].concat());
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -190,7 +190,7 @@ fn a_published_loop_with_a_given_gain_is_answered() {
     );
     let delayed = ["servo", "--plant", file, "--period", "1s", "--design-delay", "100ms"];
     refused(folder.path(), &delayed, 2, &["given by its numbers", "lqg"]);
-    // What it cannot be designed for is not proposed either.
+    // A design for the delay is impossible here, so it is not proposed either.
     let run =
         known::run(folder.path(), "late.parquet", 1_000_000_000, 50, |k| 100_000_000 + k * 7_919 % 1_000);
     let output = jitterlab(folder.path(), &["servo", "--plant", file, run.to_str().unwrap()]);

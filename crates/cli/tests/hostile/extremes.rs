@@ -42,7 +42,7 @@ fn limited(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder).output().unwrap()
 }
 
-/// What is wrong with how a command ended, if anything is.
+/// Fault in a command's exit status or output, if there is one.
 fn fault(output: &Output) -> Option<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let ended = matches!(output.status.code(), Some(0..=3)) && !said.contains("panicked");
@@ -50,7 +50,7 @@ fn fault(output: &Output) -> Option<String> {
     (!ended).then(|| format!("{}: {last}", output.status))
 }
 
-/// Runs one of so many commands on a file, and says what went wrong.
+/// Runs each `every`-th command on a file, and returns the faults.
 fn faults(folder: &Path, file: &str, every: usize) -> Vec<String> {
     let mut faults = Vec::new();
     for command in COMMANDS.iter().step_by(every) {

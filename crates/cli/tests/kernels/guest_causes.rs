@@ -95,7 +95,7 @@ fn a_watched_program_starts_when_it_says_itself_in_virtual_time() {
     );
 }
 
-/// What the causes of the one task say after a run on a kernel.
+/// Causes found for the only task after a run on a kernel.
 fn measured(folder: &Path, kernel: &str, options: &[&str]) -> Value {
     let run = ["kernel", "run", "-q", "--why", "--timeout", "30m", "-o", "runs", "--kernel", kernel];
     answered(folder, &[&run[..], options].concat());

@@ -24,7 +24,7 @@ const ACTIVATIONS: usize = 101;
 const GPIO_CHIP: &[u8] =
     b"\x10\x32\\_SB_\x5b\x82\x2aGPT0\x08_HID\x0dAMDF030\x00\x08_CRS\x11\x11\x0a\x0e\x86\x09\x00\x01\
     \x00\x00\xd8\xfe\x00\x10\x00\x00\x79\x00";
-/// How the emulator notes a write to the chip's output register.
+/// Message of the emulator for a write to the chip's output register.
 const GPIO_WRITE: &str = "Invalid write at addr 0xFED80008";
 /// A step at D5 while D3 is held for the direction: values that no driver writes to find the port.
 const STEP: &str = "parallel_ioport_write write [SW] addr 0x00 val 0x28";
@@ -42,7 +42,7 @@ fn emulator(folder: &Path) {
     executable::script(&folder.join("qemu-with-pins"), script);
 }
 
-/// What the measured run said, and the kernel's events; `None` where a kernel or the emulator cannot be had.
+/// Output of the measured run, and the kernel's events; `None` if a kernel or the emulator is not available.
 fn measured(folder: &Path) -> Option<String> {
     let count = ACTIVATIONS.to_string();
     let words = [
@@ -88,7 +88,8 @@ fn events(said: &str, task: &str, ends: &str) -> Vec<i64> {
         .collect()
 }
 
-/// How long after the time stamp each event came: at least and, since the kernel cuts its microseconds off, less than 1 µs more.
+/// Smallest and largest delay of the events after their time stamps. The true ones are up to 1 µs longer,
+/// since the kernel cuts its microseconds off.
 fn after(starts: &[i64], events: &[i64]) -> (i64, i64) {
     assert_eq!(starts.len(), events.len());
     let delays: Vec<i64> = starts.iter().zip(events).map(|(start, event)| event * 1_000 - start).collect();

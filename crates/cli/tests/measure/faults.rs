@@ -28,7 +28,8 @@ const CALLS: [(&str, &str); 13] = [
     ("pread64", "EIO"),
     ("statx,newfstatat", "EACCES"),
 ];
-/// The last of these are made by the hundred for what the system says of itself: where files are named, only theirs fail.
+/// Number of the last calls, which are made by the hundred to read facts about the system: if files are
+/// named, only calls on these fail.
 const OF_FILES: usize = 4;
 /// Few commands make more calls of a kind.
 const MOST: u32 = 60;
@@ -50,7 +51,7 @@ fn with_fault(folder: &Path, call: (&str, &str), n: u32, files: &[&Path], args: 
     injected.then_some(output)
 }
 
-/// Whether calls can be made to fail here.
+/// True if calls can be made to fail here.
 fn possible() -> bool {
     let try_out = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     let possible = try_out.is_ok_and(|output| output.status.success());
@@ -124,7 +125,7 @@ fn a_run_keeps_what_it_measured_whatever_fails() {
                 recover(&journal).unwrap_or_else(|error| panic!("{what}: the journal is lost: {error}"));
             }
             if !file.exists() {
-                // It never began, says so if it has the memory for that, and left nothing.
+                // The run never began, reports that if it has the memory for it, and left nothing.
                 let said = output.status.code() == Some(3) || what.starts_with("mmap");
                 assert!(said && output.stdout.is_empty(), "{what}: no file");
                 assert_eq!(names(folder), [""; 0], "{what}");

@@ -28,7 +28,7 @@ fn json(output: &Output) -> Value {
     document["result"].clone()
 }
 
-/// `analyze` says all that `run` does of each task, and more.
+/// Checks that `analyze` has all figures of `run` for each task.
 fn same_figures(run: &Value, again: &Value) {
     let tasks = |of: &Value| of["tasks"].as_array().unwrap().clone();
     assert_eq!(tasks(run).len(), tasks(again).len());

@@ -29,7 +29,7 @@ struct OnTerminal {
     terminal: File,
 }
 
-/// The size of a terminal that says none, and of one.
+/// Sizes of a terminal: none reported, and a usual one.
 const NO_SIZE: [&str; 4] = ["rows", "0", "cols", "0"];
 const LARGE: [&str; 4] = ["rows", "24", "cols", "80"];
 
@@ -67,7 +67,7 @@ impl OnTerminal {
         OnTerminal { run, screen: OwnedFd::from(screen).into(), terminal: end() }
     }
 
-    /// What it shows, from now to its end, with what is left to be read.
+    /// Output on the screen from now to the end, unread text included.
     fn shown(&self) -> JoinHandle<String> {
         let mut screen = self.screen.try_clone().unwrap();
         spawn(move || {
@@ -226,7 +226,7 @@ fn every_ending_clears_the_line_and_leaves_the_answer() {
         // Two Ctrl-C wait for no answer.
         let answer = seen.rfind("Next: ");
         assert!(answer > seen.rfind("^C ends") || keys.len() == 2, "{seen:?}");
-        // What is printed next begins in the line's place.
+        // The next output begins in place of the line.
         let after = seen.rsplit("^C ends").next().unwrap_or_default();
         assert!(after.contains("\r\x1b[K") || keys.len() == 2, "{seen:?}");
     }

@@ -21,7 +21,7 @@ fn alone() -> (TempDir, PathBuf) {
     (folder, program)
 }
 
-/// A companion that does what a script says.
+/// A companion that is a shell script.
 fn companion(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("jitterlab-mcu");
     executable::script(&path, &format!("#!/bin/sh\n{script}\n"));

@@ -15,7 +15,8 @@ fn packaging() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging")
 }
 
-/// Whether the programs that the test needs are here: skipped without them, unless everything is required.
+/// True if the programs that the test needs are here. The test is skipped without them, unless everything is
+/// required.
 fn has(programs: &[&str]) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_here = |program: &&&str| env::split_paths(&path).any(|folder| folder.join(program).exists());
@@ -49,7 +50,7 @@ fn bare_debian() -> PathBuf {
     tarball
 }
 
-/// What happens on the bare system, in mount and process namespaces of its own.
+/// Script for the bare system, in mount and process namespaces of its own.
 const ON_THE_BARE_SYSTEM: &str = r#"set -eu
 all() { find / -xdev \( -path /var/lib/dpkg -o -path /var/log -o -path /var/cache -o -path /home -o -path /tmp \) -prune -o -print | sort; }
 useradd --create-home member

@@ -79,7 +79,7 @@ fn in_a_virtual_machine(info: &mut RunInfo) {
     facts.virtualisation.hypervisor = Some("KVM".into());
 }
 
-/// What the program prints, whatever it says of the machine by its status.
+/// Output of the program, for any verdict in its exit status.
 fn said(folder: &Path, args: &[&str]) -> String {
     let output =
         Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(args).current_dir(folder).output().unwrap();

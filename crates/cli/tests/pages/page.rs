@@ -16,7 +16,8 @@ use jitterlab_trace::{RunFileWriter, RunWriter};
 use serde_json::{Value, json};
 
 const PERIOD_NS: i64 = 100_000;
-/// What the bars are about; without optimisation a tenth of it, which takes long enough.
+/// Number of activations that the time limits refer to; without optimisation a tenth of it, which takes long
+/// enough.
 const ACTIVATIONS: u64 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
 
 /// Held by the test that runs, since two browsers at once would print times of a busy machine.

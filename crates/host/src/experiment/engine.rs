@@ -72,7 +72,7 @@ impl<'a> Experiment<'a> {
     /// if it was interrupted: the result of that part, an error included, is dropped.
     ///
     /// # Errors
-    /// Those of `measure`.
+    /// The errors of `measure`.
     pub fn part<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<T, E>,
@@ -84,7 +84,7 @@ impl<'a> Experiment<'a> {
     /// The same for a part with activations.
     ///
     /// # Errors
-    /// Those of `measure`.
+    /// The errors of `measure`.
     pub fn part_with_rows<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<(T, Vec<Activation>), E>,

@@ -95,7 +95,7 @@ impl<'a> Examination<'a> {
         self.steps.sort_by_key(|taken| taken.step);
     }
 
-    /// What a step that may be left out brought.
+    /// Notes the outcome of a step that may be left out, and returns its result.
     pub(super) fn taken<T>(
         &mut self,
         step: DoctorStep,

@@ -120,7 +120,7 @@ impl Examination<'_> {
         };
         let (measured, kept) =
             experiment::measured(parts, Countdown::for_people(), self.interrupted, measure);
-        // That it goes on from there is said of the whole examination.
+        // The examination as a whole prints that it will continue from there.
         kept_parts::close(measured.is_ok(), |complete| kept.close(complete).map(|_| 0));
         measured
     }

@@ -82,7 +82,7 @@ pub fn execute(args: &Args) -> Ending {
     Ok(Status::from_fitness(args.output.show(&result)?))
 }
 
-/// What a run does to an axis, with a second one beside it if there is one.
+/// Computes the effect of a run on an axis, and of a second one for comparison if there is one.
 pub fn under_run(
     question: StepperQuestion,
     open: &dyn Fn(&Path) -> Result<OneTask, Error>,
