@@ -30,7 +30,7 @@ impl Archive {
         Self::default()
     }
 
-    /// Whether something was put at this path.
+    /// True if something was put at this path.
     pub fn contains(&self, path: &str) -> bool {
         self.present.contains(path.trim_start_matches('/'))
     }
@@ -107,12 +107,12 @@ pub struct File {
     pub path: String,
     /// Its type and permission bits, as in stat(2).
     pub mode: u32,
-    /// What it holds; a symbolic link's target.
+    /// Content; for a symbolic link, its target.
     pub content: Vec<u8>,
 }
 
 impl File {
-    /// Whether it is a regular file.
+    /// True for a regular file.
     pub fn is_regular(&self) -> bool {
         self.mode & 0o170_000 == REGULAR
     }

@@ -1,4 +1,5 @@
-//! What a program needs to run: its interpreter and its shared libraries, read from the ELF files themselves.
+//! Files that a program needs to run: its interpreter and its shared libraries, read from the ELF files
+//! themselves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -84,7 +85,7 @@ impl Included {
     }
 }
 
-/// Where the libraries of a guest's programs are.
+/// Folders of the libraries of a guest's programs.
 #[derive(Debug, Clone)]
 pub struct LibraryPath {
     /// The directories that the dynamic linker of this machine looks into.
@@ -107,10 +108,10 @@ impl LibraryPath {
         LibraryPath { directories, trees: Vec::new() }
     }
 
-    /// Those for programs of this kind of processor: this machine's, or else of Debian's packages.
+    /// The libraries for programs of this kind of processor: this machine's, or else of Debian's packages.
     ///
     /// # Errors
-    /// A package that cannot be had.
+    /// A package that is not available.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
@@ -133,7 +134,8 @@ impl LibraryPath {
         }
     }
 
-    /// Where a library of that name for processor type `machine` is; `first` is looked at before all others.
+    /// Finds a library of that name for processor type `machine`; `first` is searched before all other
+    /// folders.
     fn find(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<Included> {
         if name.contains('/') {
             return Some(self.at(Path::new(name))).filter(|found| found.here.exists());
@@ -148,7 +150,8 @@ impl LibraryPath {
         here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.here))
     }
 
-    /// What a guest finds at this path, such as a program's interpreter: of a package, or else this machine's.
+    /// The file that a guest finds at this path, such as a program's interpreter: of a package, or else this
+    /// machine's.
     fn at(&self, there: &Path) -> Included {
         // Packages that keep everything below /usr count on the links that a file system has for that.
         let usr = Path::new("/usr").join(there.strip_prefix("/").unwrap_or(there));
@@ -157,7 +160,7 @@ impl LibraryPath {
         found.into_iter().find(|found| found.here.exists()).unwrap_or_else(|| Included::at(there.into()))
     }
 
-    /// Where a library of that name is, whatever its processor type.
+    /// Path of a library of that name, whatever its processor type.
     pub fn library(&self, name: &str) -> Option<PathBuf> {
         self.find(name, None, &[]).map(|found| found.here)
     }
@@ -278,7 +281,7 @@ mod tests {
     fn the_files_found_are_those_the_dynamic_linker_maps() {
         let found = closure(&[this_program()], &LibraryPath::of_this_machine()).unwrap();
         let names: BTreeSet<_> = found.iter().filter_map(|file| file.there.file_name()).collect();
-        // What the linker mapped into this very process (files only, not the test's data).
+        // Libraries that the linker mapped into this very process (files only, not the test's data).
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let mapped: BTreeSet<&str> =
             maps.lines().filter_map(|l| l.split_whitespace().nth(5)).filter(|p| p.contains(".so")).collect();

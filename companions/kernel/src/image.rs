@@ -1,4 +1,4 @@
-//! Which kernel is booted: an image file, or one of Debian's by name.
+//! Choice of the kernel to boot: an image file, or one of Debian's by name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -90,19 +90,19 @@ pub struct Image {
 }
 
 impl Image {
-    /// Whether a real-time core (Cobalt, EVL) can take this kernel's interrupts before it: kernels with the Dovetail
-    /// interrupt pipeline say so in their version line.
+    /// True if a real-time core (Cobalt, EVL) can take this kernel's interrupts before it: the version line
+    /// of kernels with the Dovetail interrupt pipeline names it.
     pub fn pipelines_interrupts(&self) -> bool {
         self.version.split_whitespace().any(|word| matches!(word, "IRQPIPE" | "IRQ_PIPELINE"))
     }
 }
 
 impl KernelChoice {
-    /// Gets hold of the image, fetching Debian's package if the cache does not have it. `note` is told what
-    /// takes time.
+    /// Returns the image, fetching Debian's package if the cache does not have it. `note` is called before
+    /// work that takes time.
     ///
     /// # Errors
-    /// A file that is no kernel image, or a package that cannot be had.
+    /// A file that is no kernel image, or a package that is not available.
     pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),

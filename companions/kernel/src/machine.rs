@@ -11,7 +11,7 @@ use super::job::{INIT, INIT_WORD};
 use jitterlab_host::why::VIRTUAL_TIME;
 use jitterlab_model::Error;
 
-/// How the guest's time passes. Text: `icount:SHIFT` or `real`.
+/// Time base of the guest. Text: `icount:SHIFT` or `real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuestTime {
     /// 2^shift nanoseconds for every instruction, and idle time passes at once: repeatable.
@@ -65,7 +65,7 @@ impl GuestTime {
 /// The emulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// What it is: the kernel's.
+    /// Architecture, that of the kernel.
     pub architecture: &'static Architecture,
     /// The emulator, by its path or found in PATH; `None`: the usual one for the processor.
     pub qemu: Option<PathBuf>,
@@ -73,11 +73,11 @@ pub struct Machine {
     pub cpus: u16,
     /// Memory in MiB.
     pub memory_mib: u32,
-    /// How its time passes.
+    /// Its time base.
     pub time: GuestTime,
     /// Further words for the kernel's command line.
     pub parameters: Vec<String>,
-    /// How long the emulation may take, in this machine's time.
+    /// Longest time of the emulation, in this machine's time.
     pub timeout: Duration,
 }
 
@@ -116,7 +116,8 @@ impl Machine {
         self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
     }
 
-    /// Whether its processors take turns of [`TURN_NS`]: several whose time is counted in instructions.
+    /// True if its processors take turns of [`TURN_NS`]: with several processors, and time counted in
+    /// instructions.
     pub fn takes_turns(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Real
     }
@@ -139,8 +140,9 @@ impl Machine {
         add(&[&format!("filter-buffer,id={TURNS},netdev=nowhere,interval={interval}")]);
     }
 
-    /// Tells the kernel to trust the processor's time stamp counter, unless it is told otherwise. Sleeps hang in a virtual
-    /// machine without that where a real-time core takes the interrupts first, also those of ordinary tasks.
+    /// Makes the kernel trust the processor's time stamp counter, unless a `tsc=` parameter was given.
+    /// Without that, sleeps hang in a virtual machine if a real-time core takes the interrupts first, also
+    /// those of ordinary tasks.
     pub fn trust_time_stamp_counter(&mut self) {
         if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
             self.parameters.push("tsc=reliable".into());
@@ -173,7 +175,7 @@ impl Machine {
         words.join(" ")
     }
 
-    /// What QEMU is called with.
+    /// Arguments of QEMU.
     pub(super) fn arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));

@@ -106,7 +106,7 @@ fn uncompressed(path: &Path) -> io::Result<Vec<u8>> {
     Ok(answer.stdout)
 }
 
-/// The modules that a module says it depends on; `None` if it is no module.
+/// The modules that a module depends on, from its `.modinfo`; `None` if the file is no module.
 fn dependencies(content: &[u8]) -> Option<Vec<String>> {
     let file = object::File::parse(content).ok()?;
     let information = file.section_by_name(".modinfo")?.data().ok()?;

@@ -17,9 +17,9 @@ pub enum Event {
     Reset,
     /// The guest's clock, in whole seconds since some beginning.
     Clock(i64),
-    /// Whether every processor has halted with its interrupts off, from which nothing wakes it.
+    /// State of the processors.
     Processors {
-        /// Whether that is so.
+        /// True if every processor has halted with its interrupts off, from which nothing wakes it.
         dead: bool,
     },
 }
@@ -28,7 +28,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Monitor {
     stream: UnixStream,
-    /// Where in the machine's memory its clock is.
+    /// Address of the clock in the machine's memory.
     clock: Option<&'static str>,
     received: Vec<u8>,
 }
@@ -70,12 +70,12 @@ impl Monitor {
         self.say(&json!({"execute": "object-del", "arguments": {"id": TURNS}}));
     }
 
-    /// What is not taken is not worth waiting for: a QEMU that has gone is noticed by its exit.
+    /// Sends a command, without an error if it fails: a QEMU that has gone is noticed by its exit.
     fn say(&mut self, command: &Value) {
         let _ = self.stream.write_all(format!("{command}\n").as_bytes());
     }
 
-    /// What QEMU said since the last call.
+    /// Events from QEMU since the last call.
     pub fn events(&mut self) -> Vec<Event> {
         let mut chunk = [0; 4096];
         loop {
@@ -111,7 +111,8 @@ fn event(line: &[u8]) -> Option<Event> {
     }
 }
 
-/// Whether all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off.
+/// True if all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off;
+/// `None` without registers.
 fn dead(registers: &str) -> Option<bool> {
     const INTERRUPTS: u64 = 1 << 9;
     let mut flags = 0;

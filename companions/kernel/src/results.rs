@@ -13,7 +13,7 @@ pub struct KernelRun {
     pub ns_per_instruction: Option<u32>,
     /// Each kernel on which it could be measured.
     pub kernels: Vec<RunOnKernel>,
-    /// What was run in the guests after the measurement, in order; also where that failed.
+    /// Further commands that ran in the guests after the measurement, in order, failed ones included.
     pub also: Vec<AlsoRan>,
     /// The files that these commands left, brought out of the guests.
     pub files: Vec<PathBuf>,
@@ -22,9 +22,9 @@ pub struct KernelRun {
 /// Why kernels are not ranked: what is not the same on one of them, by its number, as on the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelMismatch {
-    /// What was asked for: tasks, load, length.
+    /// The request: tasks, load, length.
     Asked(usize),
-    /// What the tasks were given: policy, locked memory.
+    /// Resources of the tasks: policy, locked memory.
     Granted(usize),
     /// A load failed there.
     Load(usize),
@@ -48,12 +48,12 @@ pub enum BestKernels {
     All,
     /// On some fewer due times are missed, on others the latest start is earlier.
     Split {
-        /// Where the fewest are missed.
+        /// Kernels with the fewest missed.
         least_missed: Vec<usize>,
-        /// Where the latest start is earliest.
+        /// Kernels with the earliest latest start.
         least_late: Vec<usize>,
     },
-    /// How late it started at worst, or what it missed, is not known on all of them.
+    /// The latest start or the number of missed due times is unknown on some kernel.
     Unknown,
 }
 
@@ -127,7 +127,7 @@ impl KernelRun {
     }
 }
 
-/// What was measured on one kernel.
+/// Measurement on one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOnKernel {
     /// The kernel, as the user named it.
@@ -148,9 +148,9 @@ pub struct AlsoRan {
     pub command: String,
     /// Its exit status.
     pub status: Option<i32>,
-    /// What it wrote to standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
     /// Why it did not come to its end.
     pub failure: Option<String>,

@@ -37,12 +37,13 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Runs the loop on the calling thread, its due times whole seconds after those of the run in the file `beside` (as long as
-/// the seconds hold whole periods), and writes its latencies as jitterdebugger does: processor, time and latency of each
-/// activation.
+/// Runs the loop on the calling thread, its due times whole seconds after those of the run in the file
+/// `beside` (as long as the seconds hold whole periods). Writes its latencies as jitterdebugger does:
+/// processor, time and latency of each activation.
 ///
 /// # Errors
-/// What the system refused: a thread set up otherwise is no limit. That run cannot be read.
+/// A setting that the system refused, since a thread set up otherwise is no limit; or that run cannot be
+/// read.
 fn run(task: &PeerTask, file: &str, beside: &str) -> io::Result<()> {
     let beside = RunReader::open(beside).map_err(io::Error::other)?;
     let held = beside.info().tasks.first().and_then(|task| task.result.as_ref());

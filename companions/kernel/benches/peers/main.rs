@@ -1,5 +1,6 @@
-//! Other tools that measure wake-up latency beside jitterlab, one after the other in one boot: the same kernel, processor, period and
-//! priority, in virtual time. A loop as bare as can be is the limit of what a tool can measure.
+//! Comparison of jitterlab with other tools that measure wake-up latency, one after the other in one boot:
+//! the same kernel, processor, period and priority, in virtual time. A loop as bare as can be is the limit of
+//! what a tool can measure.
 //!
 //! `cargo build --release && cargo bench -p jitterlab-kernel --bench peers -- [KERNEL...]`, by default of `debian:rt`. Tools that are not
 //! installed are taken from Debian's packages, which are fetched and not installed.
@@ -28,7 +29,7 @@ struct PeerTask {
     priority: u8,
     /// Its processor.
     cpu: u16,
-    /// How many activations.
+    /// Number of activations.
     count: u64,
 }
 
@@ -68,7 +69,7 @@ const PEERS: [Peer; 4] = [
     Peer {
         name: "cyclictest",
         packaged: Some(("cyclictest", "rt-tests")),
-        // It holds /dev/cpu_dma_latency and changes the system's limits unless told to leave the system alone.
+        // By default cyclictest holds /dev/cpu_dma_latency and changes the system's limits.
         command: |task| {
             words(&format!(
                 "cyclictest -q -m -N -t1 -a {} -p {} -i {} -l {} -h {CYCLICTEST_BINS} --default-system --histfile=/dev/null --json=cyclictest.json",
@@ -84,7 +85,7 @@ const PEERS: [Peer; 4] = [
     Peer {
         name: "jitterdebugger",
         packaged: Some(("jitterdebugger", "jitterdebugger")),
-        // Its figures are in ns with -N, its interval in us all the same, whatever its help says.
+        // With -N its figures are in ns, yet its interval stays in us, whatever its help says.
         command: |task| {
             words(&format!(
                 "jitterdebugger -N -s -o jitterdebugger -a {} -p {} -i {} -l {}",
@@ -129,7 +130,7 @@ impl Peer {
     /// Its figures in a guest.
     ///
     /// # Errors
-    /// A sentence that says why there is nothing.
+    /// A sentence with the reason why there are none.
     fn figures(&self, task: &PeerTask, answer: &Answer) -> Result<TimingStats, String> {
         let step = answer.steps.get(self.name).cloned().unwrap_or_default();
         let said = |error: Error| {

@@ -57,11 +57,12 @@ pub struct Architecture {
     pub(super) cpu: &'static str,
     /// The serial line of the console, and the one that the answer comes through.
     pub(super) console: &'static str,
-    /// What the kernel calls the line that the answer comes through.
+    /// Device name in the kernel of the serial line for the answer.
     pub(super) answer: &'static str,
     /// The device of that line; `serial` is a further one of the machine's own.
     pub(super) answer_device: &'static [&'static str],
-    /// Where the seconds of the machine's clock can be read in its memory; `None`: it is a property of the machine.
+    /// Address in the machine's memory of the clock's seconds; `None`: the clock is a property of the
+    /// machine.
     pub(super) clock: Option<&'static str>,
     /// QEMU's device for a further processor, where several can take turns.
     pub(super) turns: Option<&'static str>,
@@ -104,8 +105,8 @@ impl Architecture {
     }
 }
 
-/// What follows `Linux version ` in an image that is not compressed, without the compiler: release, who built it, and the
-/// rest from `#1` on, as x86's images tell it. Where it stands twice, the first is a pattern without the number.
+/// The text after `Linux version ` in an uncompressed image, without the compiler: release, builder, and the
+/// rest from `#1` on, as in x86's images. If there are two, the first is a pattern without the number.
 fn banner(image: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"Linux version ";
     // Most bytes of an image are no `L`.

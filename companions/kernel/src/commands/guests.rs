@@ -38,7 +38,7 @@ pub fn boot<T: Send>(
     answers.into_iter().map(|answer| answer?).collect()
 }
 
-/// How a command ends of which some kernels failed: by the user's mistake where each did.
+/// Ending of a command with failures on some kernels: bad use if each of them is, else "not measured".
 pub fn ending(failures: &[Error]) -> Ending {
     if failures.is_empty() {
         return Ok(Status::Fine);
@@ -54,7 +54,7 @@ pub fn run(path: &Path) -> Result<Run, Error> {
     Run::open(path, &Hints::default())
 }
 
-/// What a guest measured, described as what it is; its run file is not kept.
+/// Figures that a guest measured, with a description of the guest; its run file is not kept.
 pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun, Error> {
     let file = guest.run_file(RUN_STEP)?;
     let run = run(file.path())?;

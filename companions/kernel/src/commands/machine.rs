@@ -42,7 +42,7 @@ pub struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// How the guest's time passes.
+    /// Time base of the guest.
     pub fn time(&self) -> GuestTime {
         self.time
     }
