@@ -1,5 +1,5 @@
-//! The Athlon report: a servo and a base thread on every pair of CPUs, idle, beside CPU hogs, and while somebody reads
-//! the kernel's figures; and on four emulated processors.
+//! The Athlon report: a servo and a base thread on every pair of CPUs, idle, with CPU hogs, and while a
+//! program reads the kernel's figures; and on four emulated processors.
 
 use std::path::Path;
 
@@ -84,7 +84,7 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         ));
     }
     let proposal = propose(facts, &usable, 2, PAIRS);
-    // Where the report's hogs ran: on the CPUs that the system may use, two of them.
+    // CPUs of the report's hogs: two of those that the system may use.
     let open = Some(usable.without(&facts.isolation.isolated.clone().unwrap_or_default()))
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);

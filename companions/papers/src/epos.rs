@@ -72,7 +72,7 @@ fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid
     Ok(ServicesSaid { strategy, period_us, events, said })
 }
 
-/// What is to be measured for table 1's columns.
+/// Cells to measure for table 1's columns.
 fn cells() -> Vec<Cell> {
     let measured = epos::VARIANTS.into_iter().filter_map(|variant| match variant {
         Variant::Printed(_) => None,

@@ -30,9 +30,9 @@ use jitterlab_trace::place;
 /// The file in its directory that a repetition ends with.
 pub const RESULT: &str = "result.json";
 
-/// Where and how a document is repeated.
+/// Place and settings for the repetition of a document.
 pub struct Workplace<'a> {
-    /// Where run files, figures and results go.
+    /// Folder of run files, figures and results.
     pub directory: &'a Path,
     /// Length of each measurement.
     pub duration_ns: i64,
@@ -54,7 +54,7 @@ impl Workplace<'_> {
         fs::create_dir_all(path).map_err(Error::file("make", path))
     }
 
-    /// Where a run file is.
+    /// Path of a run file.
     fn run_file(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{name}.parquet"))
     }

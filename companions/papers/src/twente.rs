@@ -1,5 +1,5 @@
-//! Twente: a loop of 1 ms, ordinary and real-time, without load, beside `stress -c 4 -m 2` and beside
-//! `stress -c 4 -m 6`.
+//! Twente: a loop of 1 ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c
+//! 4 -m 6`.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ struct Repeated {
 }
 
 impl Repeated {
-    /// Draws the figures, makes a page of all, and gives what the report says of it.
+    /// Draws the figures, makes a page of all, and returns the reproduction.
     fn shown(
         mut self,
         at: &Workplace<'_>,
@@ -115,8 +115,8 @@ fn add(stretches: &mut LoopStretches, file: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// How long the numbers of divisions take that the report weighs; with the ordinary policy, since the most of them may take
-/// longer than the period.
+/// Durations of the numbers of divisions that the report considers; with the ordinary policy, since the
+/// largest may take longer than the period.
 fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in DIVISIONS {

@@ -1,5 +1,5 @@
-//! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): what it prints in table 1 and figure 7, beside
-//! what is measured on a simulated microcontroller, and where it does not agree with itself.
+//! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): the numbers of its table 1 and
+//! figure 7 with those of a simulated microcontroller, and its contradictions.
 
 use jitterlab_mcu::{
     AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, Strategy, ThreadFigures,
@@ -93,7 +93,7 @@ pub struct Row {
     pub errors_us: [Option<f64>; 7],
 }
 
-/// What the paper prints of the led thread's period in figure 7.
+/// Numbers that the paper prints for the led thread's period in figure 7.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PrintedThread {
     /// Mean period in microseconds.
@@ -139,9 +139,9 @@ fn interruption_cycles(standard_deviation_us: f64, mean_us: f64, every_us: f64) 
 /// The led thread under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedThread {
-    /// What was measured.
+    /// Measured figures.
     pub figures: ThreadFigures,
-    /// What the paper prints; `None` for a strategy it does not have.
+    /// Printed numbers; `None` for a strategy that the paper does not have.
     pub printed: Option<PrintedThread>,
     /// Length of each round, in order.
     pub rounds_ns: Vec<i64>,
@@ -160,11 +160,11 @@ pub struct EposReproduction {
     pub table_1: Vec<AlarmFigures>,
     /// Figure 7.
     pub led_thread: Vec<LedThread>,
-    /// What one event every 20 ms costs.
+    /// Costs of one event every 20 ms.
     pub costs: Vec<CostFigures>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
-    /// Where the paper is inconsistent.
+    /// Contradictions of the paper.
     pub inconsistent: Vec<Inconsistency>,
 }
 
@@ -226,7 +226,7 @@ fn mean_error_us(
     Some(found.mean_error_us())
 }
 
-/// Where the paper does not agree with itself or with its table.
+/// A contradiction within the paper, or between it and its table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Inconsistency {
@@ -287,7 +287,7 @@ pub enum Inconsistency {
     TicksOfAnInterval,
 }
 
-/// Those of the paper; `measured` is table 1 as it was measured.
+/// Contradictions of the paper; `measured` is table 1 as it was measured.
 fn inconsistencies(measured: &[AlarmFigures]) -> Vec<Inconsistency> {
     let shot = LED_SINGLE_SHOT;
     let by_percent_us = shot.standard_deviation_by_percent_us();

@@ -10,13 +10,13 @@ pub mod twente;
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a statement of a document holds here.
+/// Verdict on a statement of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     Holds,
     DoesNotHold,
-    /// What was measured does not decide it.
+    /// The measurement does not decide it.
     CannotBeTold,
 }
 
@@ -36,7 +36,7 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
     pub statement: S,
-    /// Whether it holds.
+    /// Verdict on it.
     pub standing: Standing,
 }
 
@@ -55,18 +55,18 @@ impl<S> Tested<S> {
 /// One measurement of a document, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderLoad<T> {
-    /// What tables and files call the condition.
+    /// Name of the condition in tables and files.
     pub condition: String,
-    /// The load beside the task, as `--load` takes it.
+    /// The load of the measurement, as `--load` takes it.
     pub load: String,
-    /// What was found; `None` where nothing was measured.
+    /// Result; `None` if nothing was measured.
     pub found: Option<T>,
 }
 
 /// A system under the loads of a document, from none to most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemUnderLoads<T> {
-    /// What tables and files call the system.
+    /// Name of the system in tables and files.
     pub system: String,
     /// Its measurements.
     pub loads: Vec<UnderLoad<T>>,

@@ -1,6 +1,6 @@
-//! The source documents repeated: tables, statements with what became of them, and figures.
+//! The source documents repeated: tables, statements with their verdicts, and figures.
 //!
-//! One document is one file beside this one, and one variant of [`Found`].
+//! One document is one file in this folder, and one variant of [`Found`].
 
 mod athlon;
 pub mod contents;
@@ -38,7 +38,7 @@ use jitterlab_report::section::{Piece, Section};
 /// A source document's experiments, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reproduction {
-    /// Where the run files and figures are.
+    /// Folder of the run files and figures.
     pub directory: PathBuf,
     pub found: Found,
     /// Verdicts on items of the document, by their names in its list.
@@ -58,7 +58,7 @@ impl Reproduction {
     }
 }
 
-/// What the repetition of a document gave.
+/// Result of repeating a document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -98,7 +98,7 @@ impl Present for Reproduction {
     }
 }
 
-/// What a repetition begins with.
+/// A step of a repetition, as it begins.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
@@ -108,7 +108,7 @@ pub enum Step {
     Measuring {
         /// The measurement.
         name: String,
-        /// The load beside it.
+        /// Its load.
         load: String,
     },
     /// A kernel is booted.
@@ -192,11 +192,11 @@ fn statements(found: &Found) -> Vec<StatementWords> {
 
 /// A statement in words.
 struct StatementWords {
-    /// The item of the document that says it.
+    /// The item of the document with the statement.
     item: &'static str,
-    /// What the document says.
+    /// The statement.
     statement: String,
-    /// What became of it.
+    /// Its verdict.
     standing: Standing,
     /// The numbers that decide.
     numbers: String,
@@ -214,7 +214,7 @@ fn claims<S>(
     each.collect()
 }
 
-/// How measurements on this machine were made.
+/// Note on the repetitions of measurements on this machine.
 fn in_turns() -> String {
     format!("Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals.")
 }

@@ -43,7 +43,7 @@ impl Paper {
     /// All of them.
     pub const ALL: [Paper; 4] = [Paper::Athlon, Paper::Epos, Paper::Nist, Paper::Twente];
 
-    /// What commands call it.
+    /// Name in commands.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,7 +64,7 @@ impl Paper {
     }
 }
 
-/// How something of a document can be had.
+/// Way to reproduce an item of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
@@ -111,7 +111,7 @@ pub struct PaperItem {
     /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
     pub id: String,
     pub document: Paper,
-    /// What it shows or says.
+    /// Its content or statement.
     pub says: String,
     pub stands: Stands,
     /// Why it stands so, or what becomes of it.
@@ -126,7 +126,7 @@ pub struct PaperItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ItemResult {
     pub in_virtual_time: bool,
-    /// Whether the statement holds; `None` of what is shown and is no statement.
+    /// Verdict on the statement; `None` for an item that is shown and states nothing.
     pub standing: Option<Standing>,
 }
 
@@ -148,18 +148,18 @@ impl PaperItem {
         self.id.split_once('/').map_or(self.id.as_str(), |(_, part)| part)
     }
 
-    /// Whether a repetition of its document shows it.
+    /// True if a repetition of its document shows it.
     fn is_repeated(&self) -> bool {
         self.stands == Stands::HasCommand
             && self.command.as_ref().is_some_and(|command| command.starts_with("jitterlab reproduce"))
     }
 
-    /// Whether its command is that of virtual time, or that of the machine.
+    /// True if its command is that of virtual time, or that of the machine, as asked.
     fn is_in(&self, virtual_time: bool) -> bool {
         self.command.as_ref().is_some_and(|command| command.contains("--virtual") == virtual_time)
     }
 
-    /// How it stands here.
+    /// Its state here, in words.
     fn state(&self) -> String {
         match self.results[..] {
             [] if self.is_repeated() => "not yet run here".into(),
@@ -169,14 +169,15 @@ impl PaperItem {
     }
 }
 
-/// What the documents hold.
+/// Contents of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
     pub items: Vec<PaperItem>,
 }
 
-/// An item as it is written down: the part of its document, what that says, how it stands, why, and the command or nothing.
+/// An item as it is listed: the part of its document, its content, the way to reproduce it, the reason, and
+/// the command or nothing.
 type Row = (&'static str, &'static str, Stands, &'static str, &'static str);
 
 impl PaperContents {
