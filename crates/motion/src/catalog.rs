@@ -28,7 +28,7 @@ pub trait Device: Sized {
     /// An error with the remedy, if the file is wrong.
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError>;
 
-    /// Reads what another program wrote, where devices of this kind can be read from such; `None` for anything else.
+    /// Reads a file of another program, for kinds of devices that have such files; `None` for anything else.
     fn imported(_path: &Path) -> Option<Result<Self, MotionError>> {
         None
     }
@@ -41,11 +41,11 @@ pub struct Entry<D, E = MotionError> {
     pub name: String,
     /// True for a file in the user's directory, false for a device shipped with jitterlab.
     pub own: bool,
-    /// The device, or what is wrong with its file.
+    /// The device, or the error in its file.
     pub device: Result<D, E>,
 }
 
-/// The devices of a kind, and what to begin one's own with.
+/// The devices of a kind, and an example to start one's own from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Devices<D> {
     /// The user's own, then the shipped.
@@ -112,7 +112,7 @@ pub fn known<D: Device>(name: &str) -> Result<D, MotionError> {
 /// aside.
 ///
 /// # Errors
-/// No such name (the message lists those there are), or what is wrong with its file.
+/// No such name (the message lists the known ones), or an error in its file.
 pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError> {
     if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
         return from_file(Path::new(name));
@@ -128,7 +128,8 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError>
     }
 }
 
-/// No device's file is larger: what is, such as a device node that never ends, is cut off and makes no sense.
+/// Limit on a device's file in bytes: a larger one, such as a device node that never ends, is cut off and
+/// then invalid.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
 fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {

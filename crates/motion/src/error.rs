@@ -19,7 +19,7 @@ pub enum MotionError {
     /// A run that could not be read.
     #[error(transparent)]
     Run(#[from] Error),
-    /// A file that is not TOML or not of the wanted layout.
+    /// A file that is not TOML or has not the expected layout.
     #[error("{name} is not a valid {kind} file: {reason}{hint}")]
     Layout {
         /// `motor`, `drive` or `plant`.
@@ -112,7 +112,7 @@ pub enum Bound {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Hint {
-    /// Nothing to add to what the parser said.
+    /// Nothing to add to the parser's message.
     #[error("")]
     None,
     /// A quantity as a bare number.

@@ -11,7 +11,7 @@ use crate::MotionError;
 use crate::catalog;
 use crate::stepper::{Drive, TOO_LATE_NS, stepconf};
 
-/// Speeds are said of this many steps a revolution: a motor of 200 steps, in eighths.
+/// Steps a revolution for speeds: a motor of 200 steps, in eighths.
 const PULSES_PER_REVOLUTION: f64 = 1600.0;
 /// And of this travel of a revolution, in mm.
 pub const TRAVEL_MM: f64 = 5.0;

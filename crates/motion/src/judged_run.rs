@@ -46,7 +46,7 @@ impl JudgedRun {
         }
     }
 
-    /// A task that nobody measured, by the words that it was assumed in.
+    /// A task that was assumed instead of measured, with `by` as its name and file.
     #[must_use]
     pub fn assumed(by: String, period_ns: i64, executed: u64) -> Self {
         JudgedRun {

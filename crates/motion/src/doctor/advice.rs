@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
 
-/// Something to do. What cannot be done on this machine is none.
+/// A step that the user can take on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Advice {
-    /// The same again as root: what an ordinary user may not do was left out.
+    /// Repeat the command as root: steps that need root were left out.
     AsRoot,
-    /// The same with the right to real-time priorities, which whoever starts this container gives.
+    /// Repeat it with the right to real-time priorities, which the container's administrator gives.
     ContainerRights,
     /// The same on the machine itself.
     RealMachine,
@@ -88,7 +88,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let steps = found.first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
     add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
     add(found.wants_step_card(), Advice::StepCard);
-    // Behind a host, what this kernel would do better is hidden; in a container it is the host's.
+    // Behind a host, improvements of this kernel would not show; in a container the kernel is the host's.
     let own = !is_virtual && !in_container && !good;
     let lacks = |id: &str| {
         let check = found.found.check.checks.iter().find(|check| check.id == id);
@@ -122,7 +122,7 @@ impl DoctorResult {
             let is = |name: &str| why.run.tasks.iter().any(|task| task.spec.name == name);
             cause.who.as_deref().is_some_and(is)
         };
-        // Lost events are the tracer's own trouble, the usual way held up nobody.
+        // Lost events are a problem of the tracer, and the usual wake-up path delayed no start.
         let is_cause = |row: &&CauseRow| {
             let none = matches!(row.cause.class, CauseClass::Lost | CauseClass::Usual | CauseClass::Tracer);
             row.latest_share > 0.0 && !none && !own(&row.cause)

@@ -28,7 +28,7 @@ pub struct Earlier {
 }
 
 impl Earlier {
-    /// Extracts what is kept from a finished examination.
+    /// Extracts the kept part of a finished examination.
     #[must_use]
     pub fn new(
         asked: &DoctorAsked,

@@ -30,7 +30,7 @@ pub enum DoctorStep {
     Check,
     /// The tasks are measured under load.
     Measure,
-    /// The kernel's events are recorded, to say why they are late.
+    /// The kernel's events are recorded, to find the causes of late starts.
     Why,
     /// The effect of that timing on a motor or a loop is computed.
     Judge,
@@ -61,7 +61,7 @@ impl DoctorStep {
 pub enum Skipped {
     /// The time does not allow it.
     NoTime,
-    /// It was not wanted.
+    /// An option excluded it.
     NotWanted,
     /// The system refuses it.
     Refused {
@@ -73,11 +73,11 @@ pub enum Skipped {
         /// Why.
         error: String,
     },
-    /// There is nothing that it would say.
+    /// It has nothing to show.
     Nothing,
 }
 
-/// A step, and what became of it.
+/// A step, with the reason if it was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepTaken {
     /// Which.
@@ -140,7 +140,7 @@ pub struct DoctorFindings {
     /// Settings that help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned: Option<TuneResult>,
-    /// The tasks measured again with what helped.
+    /// The tasks measured again with the settings that helped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<MeasuredRun>,
 }

@@ -30,7 +30,7 @@ pub struct DoctorPlan {
 }
 
 impl DoctorPlan {
-    /// For so much time; `None` where that is too little for any answer.
+    /// Divides this time; `None` if it is too short for any answer.
     #[must_use]
     pub fn for_budget(budget_ns: i64) -> Option<DoctorPlan> {
         if budget_ns < LEAST_NS {

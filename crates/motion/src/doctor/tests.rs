@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::check::{Action, Check, CommandLinePlace, Remedy, RemedyKind, Status};
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats};
 
-/// Both of a CNC machine's tasks, each with one start that was so late.
+/// Both tasks of a CNC machine, each with one start that is `late_ns` late.
 fn run(way: &Way, late_ns: i64, policy: Policy) -> MeasuredRun {
     let mut info = RunInfo::new(Bench::Host, "monotonic", way.tasks());
     let mut all = Vec::new();

@@ -88,8 +88,8 @@ impl Parts {
     }
 }
 
-/// A plant under actions that do the same with a late job. Where all cycles have been in time for long, they cost what those of the run
-/// do.
+/// A plant under actions that treat a late job alike. After a long time with all cycles in time, further ones
+/// cost the same as those of the run.
 struct Alternatives {
     cycles: Cycles,
     /// Of each action.
@@ -98,7 +98,7 @@ struct Alternatives {
     moments: Vec<Moment>,
     begin_ns: i64,
     calm: u64,
-    /// Parts of the run that are followed (`None`: all of it); `is_followed` tells if the last cycle was in
+    /// Parts of the run that are followed (`None`: all of it); `is_followed` is true if the last cycle was in
     /// one.
     parts: Option<Parts>,
     is_followed: bool,

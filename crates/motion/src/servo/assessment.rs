@@ -45,7 +45,7 @@ pub struct LoopAssessment {
     /// Changes that would lower the cost.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub remedies: Vec<Remedy>,
-    /// Controllers designed anew for this timing, where that was asked for.
+    /// Controllers redesigned for this timing, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub redesigns: Vec<Redesign>,
@@ -68,9 +68,9 @@ pub struct LoopAssessment {
 pub struct Wishes {
     /// References to follow; usual ones where there are none.
     pub references: Vec<Reference>,
-    /// Misses that are to be stood in any order.
+    /// Misses that the loop should survive in any order.
     pub misses: Vec<AtMost>,
-    /// Controllers designed anew for this timing.
+    /// True to redesign controllers for this timing.
     pub redesign: bool,
 }
 

@@ -213,7 +213,7 @@ pub struct Stationary {
     pub radius_per_period: f64,
     /// Mean length of a step in periods.
     pub interval_periods: f64,
-    /// Covariance of the state at the begin of a step; `None` when there is none.
+    /// Covariance of the state at the begin of a step; `None` for an unstable loop.
     #[serde(skip)]
     pub covariance: Option<DMatrix<f64>>,
 }
@@ -246,12 +246,12 @@ impl Stationary {
     }
 }
 
-/// A radius as close to one as this is one where the loop is not stable: eigenvalues that several states share (of an
-/// integrator and a held output, say) are found with a third of the digits.
+/// Distance from one within which a radius may belong to an unstable loop: eigenvalues that several states
+/// share (of an integrator and a held output, say) are found with a third of the digits.
 const MARGINAL: f64 = 1e-5;
 /// Numbers of the covariances of a chain that is soon solved.
 const SOON_SOLVED: usize = 1_000;
-/// A disturbance that adds up to so much more than itself never dies out.
+/// Factor by which a sum exceeds the disturbance from which on it counts as endless.
 const ENDLESS: f64 = 1e12;
 
 impl Chain {

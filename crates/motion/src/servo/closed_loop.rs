@@ -1,4 +1,4 @@
-//! Plant, controllers and actuators in one state, and what tasks do to it.
+//! Plant, controllers and actuators in one state, and the acts of tasks on it.
 
 use nalgebra::DMatrix;
 
@@ -40,14 +40,15 @@ impl Act {
     }
 }
 
-/// A controller in its place: what it reads and what it writes.
+/// A controller in its place, with the signals that it reads and writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closing {
     /// The controller.
     pub controller: Controller,
     /// Outputs of the plant that it reads, by number; not used by one that reads the plant's states.
     pub reads: Vec<usize>,
-    /// Held signals that are its reference, by number: what another controller writes. Empty for a reference from outside.
+    /// Held signals that are its reference, by number: outputs of another controller. Empty for a reference
+    /// from outside.
     pub follows: Vec<usize>,
     /// Held signals that it writes, by number: the plant's inputs, then references of other controllers.
     pub writes: Vec<usize>,
@@ -88,8 +89,9 @@ struct StateLayout {
     sampled: usize,
 }
 
-/// The closed loop with the state `[x; u; xc; v; s]`: the plant's states, signals held between writes (inputs, then
-/// references of inner loops), the controllers' states, what they computed and did not write yet, and their last samples.
+/// The closed loop with the state `[x; u; xc; v; s]`: the plant's states, signals held between writes
+/// (inputs, then references of inner loops), the controllers' states, outputs computed and not written yet,
+/// and their last samples.
 ///
 /// The last sample is the pending output of a job that runs: it is committed when the job ends, and lost when it is killed.
 #[derive(Debug, Clone)]
@@ -163,7 +165,8 @@ impl Loop {
         &self.closings
     }
 
-    /// Plant states, and these with the held signals: what moves between events, and what moves it.
+    /// Number of plant states, which move between events, and of these with the held signals, which move
+    /// them.
     pub(super) fn moving(&self) -> (usize, usize) {
         let n = self.plant.sizes().0;
         (n, n + self.held)

@@ -17,7 +17,7 @@ const WARM: f64 = 60.0;
 const LEAST_WARM: f64 = 300.0;
 const MOST_WARM: f64 = 60_000.0;
 
-/// A covariance along a course, from what the course's own first part leaves on.
+/// A covariance along a course, from the one at the end of the course's own first part.
 pub(super) struct Warmed {
     walk: CovarianceAlongTrace,
     first: Vec<Moment>,

@@ -17,11 +17,12 @@ use super::weakly_hard::Step;
 /// Cycles of each class that are kept one by one; beyond it only each second one, which then counts twice,
 /// and so on.
 const KEPT: usize = 8_192;
-/// The same for what each action would do to a run.
+/// The same for the comparison of overrun actions.
 pub(super) const FEW_KEPT: usize = 1_024;
 /// Most events of the cycles that are kept of a class.
 const MOST_EVENTS: usize = 1 << 18;
-/// Events of a cycle after which its tasks are not idle together for too long: what follows is no cycle until they are again.
+/// Events of a cycle after which its tasks are not idle together for too long: the events until they are
+/// again belong to no cycle.
 const LONGEST: usize = 1 << 16;
 /// Most classes of cycles.
 const MOST_CLASSES: usize = 64;
@@ -152,7 +153,8 @@ pub(super) struct Cycles {
 }
 
 impl Cycles {
-    /// None yet; rates are per so long a period, and these outputs are owed. `most_jobs` of a single task make a cycle at most.
+    /// Starts without cycles; rates are per `period_ns`, and `owed` are the outputs due. A cycle has at most
+    /// `most_jobs` of a single task.
     pub fn new(period_ns: i64, owed: Owed, most_jobs: usize) -> Cycles {
         Cycles {
             period_ns,

@@ -85,7 +85,7 @@ impl Design {
         !matches!(self, Design::Unnamed | Design::GivenFeedback(_) | Design::Discrete { .. })
     }
 
-    /// The same with so much more derivative time, where it has one.
+    /// The same with `lead_s` more derivative time, if it has one.
     #[must_use]
     pub(super) fn leading(&self, lead_s: f64) -> Design {
         let mut led = self.clone();

@@ -23,7 +23,7 @@ pub struct ChannelMargins {
 pub struct JitterAt {
     /// The constant delay.
     pub delay_ns: i64,
-    /// The loop is stable for every sequence of delays from that to so much more.
+    /// The loop is stable for every sequence of delays from `delay_ns` to this much more.
     pub jitter_ns: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct Margins {
     pub delay: DelayMargin,
     /// Delay from sampling to actuation that the figures with delay are for, in ns.
     pub with_delay_ns: i64,
-    /// Jitter margin without delay, in ns; `None` where there is none (see [`JitterMargin`]).
+    /// Jitter margin without delay, in ns; `None` without a margin (see [`JitterMargin`]).
     pub jitter_ns: Option<f64>,
     /// Jitter margin on top of [`Margins::with_delay_ns`], in ns.
     pub jitter_with_delay_ns: Option<f64>,
@@ -104,7 +104,7 @@ impl Margins {
         self.peak().is_some_and(|(_, peak, _)| peak > POOR_PEAK)
     }
 
-    /// Crossover of the slowest loop in rad/s; where there is none, one that suits the period.
+    /// Crossover of the slowest loop in rad/s; without one, a frequency that suits the period.
     pub fn crossover_rad_per_s(&self, period_ns: i64) -> f64 {
         let slowest = self.channels.iter().filter_map(|c| c.punctual.as_ref()?.lowest_crossover());
         let slowest = slowest.reduce(f64::min);

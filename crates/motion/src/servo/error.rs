@@ -41,7 +41,7 @@ pub enum ServoError {
     /// A text that is no controller.
     #[error("{0:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg")]
     NotAController(String),
-    /// A controller of several loops that is not said whose it is.
+    /// A controller for several loops without the name of its loop.
     #[error(
         "{text:?} does not say whose controller it is: write NAME=CONTROLLER, as x=pid:1.5:80ms:35ms, with one of {names}"
     )]

@@ -78,8 +78,8 @@ impl Execution {
         Execution::chain(kinds, transitions)
     }
 
-    /// Kinds that follow each other by a Markov chain: row i has the probabilities of what comes after kind i. Shares are
-    /// those of the chain, whatever the kinds say.
+    /// Kinds that follow each other by a Markov chain: row i has the probabilities of the kinds after kind i.
+    /// Their shares are those of the chain, whatever the kinds contain.
     pub fn chain(mut kinds: Vec<Kind>, transitions: DMatrix<f64>) -> Execution {
         // Stationary probabilities, by the powers of the lazy chain: they end on any chain.
         let lazy = (&transitions + DMatrix::identity(kinds.len(), kinds.len())) * 0.5;
@@ -177,7 +177,7 @@ impl Execution {
         (left_by, known)
     }
 
-    /// A chain with a state for each memory: what the jobs of each kind do is drawn from it.
+    /// A chain with a state for each memory, which draws the jobs of each kind.
     pub(super) fn chained(&self, of_kinds: &[Stretches], period_ns: i64) -> Chain {
         let (left_by, memories) = self.memories();
         let mut edges = Vec::new();

@@ -70,7 +70,7 @@ impl Window {
     }
 }
 
-/// A reference followed for so long through punctual and through recorded moments.
+/// Follows a reference for the window's length through punctual and through recorded moments.
 pub(super) fn compared(
     closed: &Loop,
     reference: Reference,

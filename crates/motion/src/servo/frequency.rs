@@ -89,8 +89,8 @@ impl SampledLoop {
         eigenvalues(broken)
     }
 
-    /// The loop with its inputs open, z s = A s + B v with u = K s: v is what is sent to the inputs, u what the controller
-    /// computes for them. Closed it is A + B K.
+    /// The loop with its inputs open, z s = A s + B v with u = K s: v is sent to the inputs, u is computed
+    /// for them by the controller. Closed it is A + B K.
     pub fn state_space(&self) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>) {
         let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.states());
         // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.

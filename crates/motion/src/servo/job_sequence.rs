@@ -63,7 +63,7 @@ pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i
     (all / shortest <= MOST_JOBS).then_some(all)
 }
 
-/// Tasks of several periods. The first are those whose events are wanted.
+/// Tasks of several periods. Only the events of the first ones are reported.
 pub(super) struct Merged<'a> {
     streams: Vec<Stream<'a>>,
     common_ns: i64,

@@ -196,14 +196,14 @@ impl GivenTask {
         let (Some((begin, from)), Some((end, to))) = (cuts.get(1), cuts.get(2)) else {
             return (Vec::new(), self.period_ns as f64);
         };
-        // A part of a nanosecond moves what happens at the job's end, and what begins anew after it.
+        // A part of a nanosecond moves the events at the job's end, and the grid that restarts after it.
         let part = time - work_ns as f64;
         let at_end = |event: &Event| match event.act {
             Act::Finish => self.timing.actuation != Actuation::AtStart,
             act => act == Act::Compute,
         };
         let moved = |time: i64, event: &Event| if time == ends[1] && at_end(event) { part } else { 0.0 };
-        // On a grid that begins anew the next due time is that of the next job.
+        // On a grid that restarts, the next due time is that of the next job.
         let waits_for_due =
             self.action.late == Late::RePhase && self.timing.actuation == Actuation::AtNextDue;
         let time_of = |time: i64, event: &Event| match event.act {

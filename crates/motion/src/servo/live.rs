@@ -168,7 +168,7 @@ impl LiveLoop {
         std::mem::swap(&mut self.controller, &mut self.next);
     }
 
-    /// Writes what was computed last.
+    /// Writes the output that was computed last.
     pub fn actuate(&mut self, time_ns: i64) {
         self.advance_to(time_ns);
         self.moving[self.states..].copy_from_slice(&self.computed);

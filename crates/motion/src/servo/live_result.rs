@@ -39,7 +39,7 @@ pub struct LiveWay {
     pub compensation: Compensation,
     /// The loads that were asked for, as they were written.
     pub asked_loads: Vec<String>,
-    /// The load, and what it achieved.
+    /// The load with its throughput.
     pub load: String,
     /// Mean latency.
     pub mean_latency_ns: Option<f64>,
@@ -51,7 +51,7 @@ pub struct LiveWay {
     pub missed: Option<u64>,
     /// Tracking error of each output; none where it could not be run.
     pub errors: Vec<TrackingError>,
-    /// Why the figures are not of what was asked for, if so.
+    /// Reason why the figures are not those of the request, if so.
     pub trouble: Option<LiveTrouble>,
     /// Reasons to doubt its figures.
     pub caveats: Vec<Caveat>,
@@ -116,8 +116,8 @@ impl LiveWay {
 const FEWEST_PERIODS: i64 = 20;
 
 impl ServoLive {
-    /// The loop to be run for so long in each way, at rest, and what its errors are with punctual activations. Follows a
-    /// slow sine where no reference is given.
+    /// The loop to be run for `each_ns` in each way, at rest, and its errors with punctual activations. It
+    /// follows a slow sine if no reference is given.
     ///
     /// # Errors
     /// A duration below twenty periods; as [`super::Design::controller`].

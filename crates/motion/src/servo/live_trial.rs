@@ -1,4 +1,4 @@
-//! A control loop closed in real time under each way to wait and each load: what is tried, and what is kept of it.
+//! A control loop closed in real time, with each way to wait and under each load: trials and results.
 
 use std::fmt;
 use std::sync::mpsc::{Sender, channel};
@@ -19,7 +19,7 @@ pub trait LiveBench {
     /// Why a task could not be run.
     type Error: From<MotionError> + fmt::Display;
 
-    /// A way to wait is about to be tried; all that is left takes so long.
+    /// Announces a way to wait, with the time in ns that the rest takes.
     fn begins(&mut self, way: &LiveWay, left_ns: f64);
 
     /// The next way, if it has been run before, by an earlier call.
@@ -86,7 +86,7 @@ impl OwnWork for Closing {
 impl Drop for Closing {
     fn drop(&mut self) {
         if let Some(closed) = self.closed.take() {
-            // Nobody waits for it any more: then nobody misses it.
+            // Sending fails if the receiver is gone, which then does not need it.
             let _ = self.back.send(closed);
         }
     }
@@ -163,7 +163,7 @@ impl LiveTrial<'_> {
 }
 
 impl LiveWay {
-    /// Takes over what was measured.
+    /// Takes over the measured figures.
     fn fill(&mut self, MeasuredRun { run, tasks, .. }: &MeasuredRun) {
         let refused = run.refused.iter().find(|r| r.what.starts_with("wake="));
         self.trouble = match (refused, &run.stop) {

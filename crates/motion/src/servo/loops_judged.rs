@@ -64,7 +64,7 @@ pub struct PlantUnderRun {
     pub shown: u64,
     /// Responses of the outer loops around the worst event.
     pub responses: Vec<FollowedReference>,
-    /// Controllers designed anew for this timing, where that was asked for and one task closes the plant.
+    /// Controllers redesigned for this timing, if that was asked for and one task closes the plant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redesigns: Vec<Redesign>,
 }

@@ -55,7 +55,7 @@ impl Intervals {
     fn add(&mut self, job: &Job, period_ns: i64) {
         let last = self.last_ns.replace(job.start_ns).filter(|_| !job.after_gap);
         if let Some(last) = last {
-            // 1 - interval / period is what the nominal period makes of a steady speed.
+            // 1 - interval / period is the error of a steady speed that is computed with the nominal period.
             let error = (job.start_ns - last - period_ns) as f64 / period_ns as f64;
             self.count += 1.0;
             self.sum += error;

@@ -243,8 +243,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Cycles of 0.5 h that stay so with 0.995, and a row of others that comes again with the probability `q`: what they do, and how
-    /// they follow each other.
+    /// Cycles of 0.5 h that continue with probability 0.995, and a row of others that repeats with
+    /// probability `q`: the stretches of both, and their order.
     fn regimes(period_ns: i64, action: &str, row: &str, q: f64) -> (Vec<Stretches>, Rows) {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
         let question = Question { overrun: action.parse().unwrap(), ..Question::new(plant, period_ns) };
@@ -276,7 +276,7 @@ mod tests {
         (once.iter().zip(counts).map(weighed).collect(), rows)
     }
 
-    /// The radius per period with so much memory.
+    /// The radius per period with this memory, in cycles.
     fn radius(rows: &Rows, classes: &[Stretches], memory: usize, period_ns: i64) -> f64 {
         rows.closed().chain(memory, classes, period_ns).unwrap().rates().radius_per_period
     }

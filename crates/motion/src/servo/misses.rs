@@ -71,13 +71,13 @@ impl Misses {
     /// The next job.
     pub fn job(&mut self, job: &Job) {
         let number = match self.last.filter(|_| !job.after_gap) {
-            // A grid that begins anew goes on with the next period.
+            // A grid that restarts continues with the next period.
             Some((due, number)) => {
                 let passed = (job.due_ns - due + self.period_ns / 2).div_euclid(self.period_ns);
                 number + passed.max(1) as u64
             }
             None => {
-                // Far enough from what is known that no window holds both.
+                // The number is far enough from the known ones that no window holds both.
                 let number = self.next + u64::from(WINDOWS[WINDOWS.len() - 1]);
                 self.next = number;
                 number
@@ -90,7 +90,7 @@ impl Misses {
         let late = (job.end_ns - job.due_ns).div_euclid(self.period_ns).max(0) as u64;
         let output = number + late;
         let row = output.saturating_sub(self.next);
-        // Of a long row its last part tells all there is to tell.
+        // The last part of a long row of misses is enough for every window.
         let kept = u64::from(WINDOWS[WINDOWS.len() - 1]);
         (output.saturating_sub(row.min(kept))..output).for_each(|period| self.miss(period));
         self.missed += row;

@@ -17,7 +17,7 @@ pub enum Late {
     Skip,
     /// It finishes late; every due time is served, one job after the other.
     CatchUp,
-    /// It finishes late; the grid of due times begins anew a period after its end.
+    /// It finishes late; the grid of due times restarts a period after its end.
     RePhase,
     /// It is aborted when the task is due again.
     Kill,
@@ -117,7 +117,7 @@ jitterlab_model::as_text!(OverrunAction);
 impl FromStr for OverrunAction {
     type Err = MotionError;
 
-    /// Also takes what others call them: `skip-next` and `queue`, and `/hold`.
+    /// Reads an action, also by names from elsewhere: `skip-next` and `queue`, and `/hold`.
     fn from_str(text: &str) -> Result<Self, MotionError> {
         let (late, without) = text.split_once('/').unwrap_or((text, "hold"));
         let late = match late {

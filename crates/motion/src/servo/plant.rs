@@ -1,4 +1,4 @@
-//! The continuous-time system under control, with its disturbances and what counts as bad.
+//! The continuous-time system under control, with its disturbances and its cost.
 
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ impl Device for Plant {
         let is_export = path.is_dir() || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         is_export.then(|| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            // Beside itself: its own path is the whole of it.
+            // The file itself is the system, so its whole path is used.
             let sheet = PlantFile { name, file: Some(path.into()), ..PlantFile::default() };
             sheet.plant("")
         })
@@ -251,7 +251,7 @@ mod tests {
         let zpk = read("[zpk]\npoles = [0, '-1']\ngain = 1000");
         let ss = read("[state_space]\na = [[-1, 0], [1, 0]]\nb = [[1], [0]]\nc = [[0, 1000]]");
         assert_eq!((&tf.a, &tf.b, &tf.c), (&zpk.a, &zpk.b, &zpk.c));
-        // Balancing may scale states, so compare what does not depend on them: C B and C A B.
+        // Balancing may scale states, so compare quantities that do not depend on it: C B and C A B.
         let markov = |p: &Plant| [(&p.c * &p.b)[(0, 0)], (&p.c * &p.a * &p.b)[(0, 0)]];
         assert_eq!(markov(&tf), markov(&ss));
     }

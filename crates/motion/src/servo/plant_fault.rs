@@ -24,7 +24,7 @@ pub enum PlantFault {
         /// States of the plant.
         states: usize,
     },
-    /// A weight or an intensity that is none.
+    /// A weight or an intensity that is not positive semidefinite.
     #[error("{0} has to be symmetric, of numbers, without a negative direction (positive semidefinite)")]
     NotSemidefinite(&'static str),
     /// No description, or several.
@@ -56,7 +56,7 @@ pub enum PlantFault {
          axis of z, such as a delay of whole periods; give the plant without the delay, or in continuous time"
     )]
     NotSampled,
-    /// A discrete system whose period nobody named.
+    /// A discrete system with an unknown period.
     #[error(
         "it is discrete, and its period is not told (dt is True, Ts is -1): write the sampling period in seconds, such as \
          \"dt\": 0.001"

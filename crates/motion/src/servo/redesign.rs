@@ -1,4 +1,5 @@
-//! Controllers designed anew for the timing that was measured, what each would recover along the run, and its numbers.
+//! Controllers redesigned for the measured timing, the cost that each would recover along the run, and its
+//! numbers.
 
 use serde::Serialize;
 
@@ -21,7 +22,7 @@ use super::sources::Source;
 use super::timing::{Moment, done};
 use crate::error::MotionError;
 
-/// A way to design a controller anew.
+/// A way to redesign a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
@@ -39,7 +40,7 @@ pub enum RedesignKind {
     Retuned,
 }
 
-/// A controller designed anew.
+/// A redesigned controller.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Redesign {
     /// Design method.
@@ -66,14 +67,14 @@ pub struct Redesign {
 
 /// Cycles that a search goes through.
 const FEW: usize = 24;
-/// Largest amplification of a disturbance of what is searched for: at least 29 degrees and half of the gain are left then.
+/// Largest amplification of a disturbance in the search: it leaves at least 29 degrees and half of the gain.
 const PEAK: f64 = 2.0;
 /// Factors by which a search changes numbers, as logarithms: the first and the last.
 const FIRST_STEP: f64 = 0.5;
 const LAST_STEP: f64 = 0.01;
 
 impl Several {
-    /// Every controller designed anew that the plant of one task and one controller allows.
+    /// Every redesigned controller that the plant of one task and one controller allows.
     pub(super) fn redesigns<S: Source>(
         &self,
         found: &Evaluated,

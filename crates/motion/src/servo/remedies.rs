@@ -117,7 +117,7 @@ impl Question {
         walk.finish()
     }
 
-    /// A cycle whose task had been awake by so much earlier, and had polled up to its due time.
+    /// A cycle whose task wakes earlier by `margin_ns`, and polls up to its due time.
     fn earlier(&self, cycle: &Cycle, margin_ns: f64) -> Cycle {
         let Some(latency) = cycle.first_latency() else { return cycle.clone() };
         let sooner = latency.clamp(0.0, margin_ns);

@@ -153,7 +153,7 @@ impl DrivenLoop {
         }
     }
 
-    /// Does what a task does, at the time reached.
+    /// Applies a task's event, at the time reached.
     pub fn pass(&mut self, event: Event) {
         let by = usize::from(event.by);
         if by >= self.sampled.len() {

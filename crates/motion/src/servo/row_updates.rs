@@ -99,7 +99,7 @@ pub(super) fn flow_by(
 /// A passage being put together: the map of the lasting part of the state, the noise so far, and the cost.
 pub(super) struct Fold {
     size: usize,
-    /// Columns of the map: what is set anew before it is used needs none.
+    /// Columns of the map: parts that are set before they are used need none.
     lasting: usize,
     /// Plant states, and these with the held signals.
     moving: (usize, usize),

@@ -30,7 +30,7 @@ impl GivenTimes {
     /// Reads `TASK=TIMES` or `TASK@PERIOD=TIMES`; without a period the usual one of the loop of that name.
     ///
     /// # Errors
-    /// Text that is no such thing, and a task whose period nothing tells.
+    /// Text in another form, or a task with an unknown period.
     pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, MotionError> {
         let fail = || MotionError::from(ServoError::NotGivenTimes(text.into()));
         let (task, execution) = text.split_once('=').ok_or_else(fail)?;

@@ -64,17 +64,18 @@ impl Several {
     /// The common multiple of all periods.
     ///
     /// # Errors
-    /// There is none that is short enough.
+    /// It is too long.
     pub fn common_ns(&self) -> Result<i64, MotionError> {
         Ok(common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?)
     }
 
-    /// The longest period of the tasks that close the plant: what its rates are per.
+    /// The longest period of the tasks that close the plant; rates are per this period.
     pub fn period_ns(&self) -> i64 {
         self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1)
     }
 
-    /// The periods in which misses are counted: those of the plant's slowest task, or of several tasks what all have in common.
+    /// The periods in which misses are counted: those of the plant's slowest task, or the common multiple of
+    /// several tasks.
     pub(super) fn owed(&self) -> Result<Owed, MotionError> {
         let period_ns =
             common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
@@ -107,7 +108,8 @@ impl Several {
         Ok(Cycles::new(self.period_ns(), self.owed()?, if is_alone { WHOLE } else { usize::MAX }))
     }
 
-    /// Gives all moments of all tasks, and when they are together. Returns each task's timing, where that is wanted.
+    /// Gives all moments of all tasks, and the times at which they are together. Returns each task's timing,
+    /// if `is_timed`.
     pub(super) fn follow<S: Source>(
         &self,
         sources: &[S],
@@ -180,7 +182,7 @@ impl Several {
         Ok(self.closed()?.followed().into_iter().filter_map(name).collect())
     }
 
-    /// The stationary loop whose tasks always wait and work so long.
+    /// The stationary loop whose tasks always have these waits and execution times.
     ///
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
@@ -277,7 +279,7 @@ impl Several {
     }
 }
 
-/// Jobs that always wait and work so long, for ever.
+/// An endless sequence of jobs with this wait and execution time.
 pub(super) fn steady(
     task: &LoopTask,
     first_ns: i64,

@@ -41,7 +41,7 @@ pub struct ServoLoops {
 }
 
 impl PlantOfLoops {
-    /// Judges a plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
+    /// Judges a plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
     ///
     /// # Errors
     /// As [`Several::under_run`].

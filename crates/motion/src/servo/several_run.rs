@@ -23,7 +23,7 @@ use super::verdict::{LateTask, of_loops};
 use crate::error::MotionError;
 
 impl Several {
-    /// Judges the plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
+    /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
     ///
     /// # Errors
     /// As [`Several::ideal`], too few activations, and records that cannot be read.

@@ -25,7 +25,8 @@ pub enum Actuation {
     /// By the task, when its work is done.
     #[default]
     AtEnd,
-    /// By the task, when it starts, with what it computed from the sample just read (next to no work between).
+    /// By the task, when it starts, with the output computed from the sample just read (next to no work
+    /// between).
     AtStart,
     /// By the task, when it starts next time: one period of delay, but without the jitter of its work.
     AtNextStart,
@@ -95,9 +96,10 @@ impl From<&Activation> for Job {
 pub enum Moment {
     /// Something happens at a time of the run's clock.
     At(i64, Event),
-    /// A job is due here, and no other is at work: what comes does not depend on when the work before it ended.
+    /// A job is due here, and no other is at work: later events do not depend on the end of the work before
+    /// it.
     Turn(i64),
-    /// Time starts anew here: records are lost before it.
+    /// Time restarts here: records are lost before it.
     Cut(i64),
 }
 

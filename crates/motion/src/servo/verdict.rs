@@ -17,9 +17,9 @@ use super::misses::AtMost;
 use super::response::Reference;
 use super::weakly_hard::{Guarantee, UnderMisses};
 
-/// A loss up to which a loop is good: what nobody knows of a plant is as much.
+/// Loss up to which a loop is good: the uncertainty of a plant model is as large.
 const GOOD_LOSS: f64 = 0.1;
-/// A loss up to which it is usable: the cost is four times what it could be, the errors twice.
+/// Loss up to which it is usable: the cost is four times the ideal one, the errors twice.
 const USABLE_LOSS: f64 = 3.0;
 /// Largest deviation of the response through the worst event from the ideal one, as a share of the error with
 /// ideal timing.
@@ -64,7 +64,7 @@ pub enum Judgement {
         /// The longest constant one that the loop stands; `None` where it stands any.
         margin_ns: Option<i64>,
     },
-    /// Its variation against what the loop stands in any order.
+    /// Variation of that time against the loop's margin for delays in any order.
     Jitter {
         /// Largest minus smallest time from the due time to the output.
         jitter_ns: i64,
@@ -187,8 +187,8 @@ pub(super) struct LateTask<'a> {
     pub stands_ns: Option<i64>,
 }
 
-/// The verdict on a plant of several tasks: what it costs, how late the outputs of the task come that is nearest to what it stands, and
-/// the response through the worst event.
+/// The verdict on a plant of several tasks: its cost, the delay of the task that is nearest to its margin,
+/// and the response through the worst event.
 pub(super) fn of_loops<'a>(
     found: &Evaluation,
     tasks: impl Iterator<Item = LateTask<'a>> + Clone,

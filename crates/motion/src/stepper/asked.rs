@@ -1,4 +1,4 @@
-//! An axis as somebody describes it: what is known of motor, supply, mechanics and drive.
+//! An axis as a user describes it: known facts of motor, supply, mechanics and drive.
 
 use super::StepperError;
 use super::{Axis, AxisOptions, Drive, Motor};
@@ -38,10 +38,10 @@ pub struct AxisAsked {
 }
 
 impl AxisAsked {
-    /// The axis from a data sheet, what is known, and assumptions.
+    /// The axis from a data sheet, the known facts, and assumptions.
     ///
     /// # Errors
-    /// It is not said which motor it is, a name is not known, or a value is impossible.
+    /// No motor is named, a name is unknown, or a value is impossible.
     pub fn axis(self) -> Result<Axis, MotionError> {
         let motor = match (&self.motor, self.torque_nm) {
             (Some(name), _) => catalog::known::<Motor>(name)?,

@@ -1,4 +1,4 @@
-//! All of it at once: what a run's timing, or an assumed jitter, means for one axis.
+//! Complete assessment: the effect of a run's timing, or of an assumed jitter, on one axis.
 
 use jitterlab_model::{Known, TimingStats};
 
@@ -20,7 +20,7 @@ pub struct StepTiming {
     pub jitter_ns: i64,
     /// Largest lateness against the mean, in ns: the worst single event.
     pub worst_late_ns: f64,
-    /// Largest deviation of an interval, in ns: what LinuxCNC calls jitter.
+    /// Largest deviation of an interval, in ns; LinuxCNC calls it jitter.
     pub period_error_ns: i64,
     /// Period of the thread, if it was measured.
     pub period_ns: Option<i64>,
@@ -80,7 +80,7 @@ pub struct Threshold {
     /// By NIST's linear formula, with half the holding torque available.
     #[serde(with = "crate::Infinite")]
     pub linear_steps_per_s: f64,
-    /// By the exact torque at the load, out of what the motor has left at that speed.
+    /// By the exact torque at the load, with the torque that the motor has left at that speed.
     #[serde(with = "crate::Infinite")]
     pub exact_steps_per_s: f64,
 }

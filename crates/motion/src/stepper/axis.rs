@@ -54,7 +54,7 @@ impl AxisOptions {
 }
 
 impl From<Axis> for AxisOptions {
-    /// The same axis with everything said.
+    /// The same axis with every option given.
     fn from(axis: Axis) -> Self {
         AxisOptions {
             motor: axis.motor,
@@ -101,10 +101,10 @@ const ASSUMED_MICROSTEPS: u32 = 8;
 const ASSUMED_DAMPING: f64 = 0.02;
 
 impl Axis {
-    /// Completes what a user said with stated assumptions.
+    /// Completes a user's facts with stated assumptions.
     ///
     /// # Errors
-    /// A value that cannot be: negative inertia, no microsteps, a load above the holding torque.
+    /// An impossible value: negative inertia, no microsteps, a load above the holding torque.
     pub fn new(options: AxisOptions) -> Result<Axis, MotionError> {
         let (motor, mut assumed) = options.motor.checked()?.completed();
         let drive = match options.drive {

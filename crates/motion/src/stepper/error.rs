@@ -89,7 +89,7 @@ pub enum StepperError {
         "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed"
     )]
     NoPulses,
-    /// A run whose source does not tell how late its latest activation was.
+    /// A run whose source does not report the largest lateness.
     #[error(
         "how late its latest tick was is not told by this run's source, and a motor is judged by that: take an output that \
          holds the largest latency, or measure with `jitterlab run`"

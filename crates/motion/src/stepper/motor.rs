@@ -215,7 +215,8 @@ impl Motor {
         (full, assumed)
     }
 
-    /// The shipped motor with the wanted figures, of this frame if there is one, closest in holding torque.
+    /// The shipped motor with the figures that are needed, of this frame if there is one, closest in holding
+    /// torque.
     fn closest(&self, has: impl Fn(&Motor) -> bool) -> Option<Motor> {
         let distance = |m: &Motor| {
             let other_frame = self.frame != 0 && m.frame != self.frame;

@@ -1,4 +1,4 @@
-//! One step rate to set up, and what limits it.
+//! The step rate to set up, and its limit.
 //!
 //! A tick may come late by the worst that the run showed, missed ones and bursts behind a stall included, and the drive must
 //! still have its time before the next: that is StepConf's formula with the largest lateness for its jitter. Beyond the
@@ -101,7 +101,7 @@ impl StepperVerdict {
         StepperVerdict { fitness, recommended }
     }
 
-    /// The same as far as the run tested it. Without a run it is as good as what was assumed.
+    /// The same as far as the run tested it. Without a run it is as good as the assumption.
     pub(super) fn as_far_as_tested(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
         let fitness = match (NoSteps::open(timing, run), self.fitness) {
             (Some(NoSteps::Policy), _) => Fitness::CannotTell,
@@ -115,7 +115,7 @@ impl StepperVerdict {
 /// Why a run gives a software step generator no base period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSteps {
-    /// Its source does not tell how late the latest tick came.
+    /// Its source does not report the largest lateness of a tick.
     Untold,
     /// Its task ran under an ordinary policy: the machine may do better.
     Policy,
@@ -131,7 +131,7 @@ pub enum NoSteps {
     },
     /// A tick came later than LinuxCNC's manual holds for good enough.
     TooLate {
-        /// By so much, in ns.
+        /// Lateness, in ns.
         jitter_ns: i64,
     },
 }

@@ -32,7 +32,7 @@ pub struct StepperQuestion {
 pub struct StepperResult {
     /// Verdict on step pulses by software, with the fastest good rate.
     pub verdict: StepperVerdict,
-    /// The motor in its machine, with what was assumed of it.
+    /// The motor in its machine, with the assumptions about it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub axis: Axis,
     /// The run; `None` for an assumed jitter.
@@ -170,7 +170,7 @@ impl StepperQuestion {
     /// Judges the axis by a run's task.
     ///
     /// # Errors
-    /// An axis that lacks figures, a run whose source does not tell its largest latency.
+    /// An axis that lacks figures, or a run whose source does not report its largest latency.
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
         let timing = StepTiming::from_stats(stats).ok_or(StepperError::NoLargest)?;
         self.judged(timing, Some(IntervalErrors::from_stats(stats)), Some(run))

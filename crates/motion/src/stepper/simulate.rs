@@ -41,9 +41,10 @@ pub struct RotorResponse {
     pub mean_steps: f64,
     /// Largest magnitude of the load angle in full steps; beyond 2 (half a cycle) the rotor slipped.
     pub peak_steps: f64,
-    /// Smallest torque reserve in N m: what the motor could still add at its largest load angle, T (1 - sin(d - l)),
-    /// zero from a quarter cycle on. T is its torque at this speed and l how far its currents lag behind the pulses: the
-    /// load angle of the settled rotor above that of its load, asin((T_L + B w) / T).
+    /// Smallest torque reserve in N m: the torque that the motor could still add at its largest load angle, T
+    /// (1 - sin(d - l)), zero from a quarter cycle on. T is its torque at this speed and l the lag of its
+    /// currents behind the pulses: the load angle of the settled rotor above that of its load, asin((T_L + B
+    /// w) / T).
     pub reserve_nm: f64,
     /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
     pub lost_steps: i64,
@@ -106,7 +107,7 @@ pub fn simulate(
 /// Gathers the figures while time passes.
 struct RotorFigures {
     watch: Watch,
-    /// Torque of the motor at its speed, and what load and friction take of it, in N m.
+    /// Torque of the motor at its speed, and the part that load and friction take of it, in N m.
     torque: f64,
     wanted: f64,
     /// Load angle of the running motor; lost cycles are counted from it.
@@ -135,7 +136,7 @@ struct Kept {
     weight: f64,
 }
 
-/// Weight of the newest value in the running mean that tells where the rotor is for good, per second.
+/// Weight of the newest value in the running mean that shows the rotor's final position, per second.
 const RECENT_PER_S: f64 = 100.0;
 
 impl RotorFigures {

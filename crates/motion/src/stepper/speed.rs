@@ -1,4 +1,4 @@
-//! Speeds of an axis as people say them: `5rev/s`, `300rpm`, `600mm/min`, `8kHz` (pulses), `1000steps/s`.
+//! Speeds of an axis in usual notations: `5rev/s`, `300rpm`, `600mm/min`, `8kHz` (pulses), `1000steps/s`.
 
 use super::StepperError;
 use super::axis::Axis;

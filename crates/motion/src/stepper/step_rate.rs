@@ -57,8 +57,8 @@ const STEPCONF_OVERHEAD_NS: i64 = 5_000;
 /// Longest base period StepConf writes.
 pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 
-/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`), in the
-/// mode it chooses. `jitter_ns` is what it calls Base Period Maximum Jitter.
+/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`),
+/// in the mode it chooses. `jitter_ns` is its Base Period Maximum Jitter.
 pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
     let mode = if drive.step_time_ns <= 5_000 { StepMode::DoubleStep } else { StepMode::SingleStep };
     StepConf::in_mode(mode, jitter_ns, drive)
@@ -96,9 +96,9 @@ pub enum IntervalErrors<'a> {
     Measured(&'a Distribution),
     /// Only the latencies are known (a histogram of another tool): e = L' - L with both drawn independently.
     FromLatency(&'a Distribution),
-    /// Ticks were missed or came a period late: what lay between them then depended on the run's own period, and is no
-    /// guide to another. Each tick that comes later than a base period can spare, by these latencies, comes too close to
-    /// the next, or in a burst behind it.
+    /// Ticks were missed or came a period late: the intervals between them depended on the run's own period,
+    /// and are no guide to another. A tick that comes later than a base period can spare, by these latencies,
+    /// comes too close to the next, or in a burst behind it.
     LateTicks(&'a Distribution),
 }
 
@@ -132,8 +132,8 @@ impl<'a> IntervalErrors<'a> {
         }
     }
 
-    /// Expected number of intervals of the run with an error below `limit_ns`. What is only known within bounds that reach
-    /// below the limit counts whole: never too few. `None` where that is most of them.
+    /// Expected number of intervals of the run with an error below `limit_ns`. Values known only within
+    /// bounds that reach below the limit count whole: never too few. `None` if most of them are such values.
     fn below(&self, limit_ns: i64) -> Option<f64> {
         match self {
             IntervalErrors::Measured(errors) => counted_below(errors, limit_ns).map(|n| n as f64),
@@ -199,9 +199,9 @@ pub struct TimingRisk {
     pub seen: f64,
     /// Intervals of the run.
     pub of: u64,
-    /// Expected violations in an hour of stepping at the largest rate, from what was seen.
+    /// Expected violations in an hour of stepping at the largest rate, from the run's intervals.
     pub expected_per_hour: f64,
-    /// 95 % upper confidence limit of that: what the run's length can support. Never zero.
+    /// 95 % upper confidence limit of that, as the run's length allows. Never zero.
     pub at_most_per_hour: f64,
 }
 
@@ -235,13 +235,13 @@ impl TimingRisk {
         mode.max_rate_hz(self.base_period_ns)
     }
 
-    /// Probability of at least one violation in an hour, from what was seen: 1 - exp(-expected).
+    /// Probability of at least one violation in an hour, from the run's intervals: 1 - exp(-expected).
     pub fn probability_per_hour(&self) -> f64 {
         -(-self.expected_per_hour).exp_m1()
     }
 
-    /// The shortest base period with at most `per_hour` expected violations in an hour, from what was seen. With
-    /// `per_hour` of zero, the shortest that this run would not once have violated.
+    /// The shortest base period with at most `per_hour` expected violations in an hour, from the run's
+    /// intervals. With `per_hour` of zero, the shortest that this run would not once have violated.
     pub fn shortest(
         errors: IntervalErrors,
         drive: &Drive,

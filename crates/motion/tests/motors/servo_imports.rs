@@ -1,4 +1,4 @@
-//! Plants as python-control wrote them out (`data/python-control/make.py`), and what it computed of the same loops.
+//! Plants as python-control wrote them (`data/python-control/make.py`), and its results for the same loops.
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_motion::catalog;

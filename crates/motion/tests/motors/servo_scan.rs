@@ -1,6 +1,7 @@
-//! The cost and the radius of jobs by a second way, over a scan of execution times: a machine that goes through absolute time
-//! from event to event. It knows no jobs' maps, no steps of a schedule and no ratio of means: only what state the processor is
-//! in, how probable that is, and the covariance there. Plants, controllers, exponentials and equations are its own.
+//! The cost and the radius of jobs by a second method, over a scan of execution times: a machine that goes
+//! through absolute time from event to event. It knows no jobs' maps, no steps of a schedule and no ratio of
+//! means. It knows only the states of the processor, their probabilities, and the covariance in each. Plants,
+//! controllers, exponentials and equations are its own.
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use crate::second_way::{Asked, Found, Late, Machine, When, ball_screw, dc_servo};
@@ -66,7 +67,8 @@ impl Cell {
         self.action == "catch-up" && longest > 1_000 && (!is_endless || phases)
     }
 
-    /// By the machine. Ranges are put on finer and finer lattices, and what that leaves is taken out (Romberg 1955).
+    /// By the machine. Ranges are put on finer and finer lattices, and the remaining error is extrapolated
+    /// away (Romberg 1955).
     fn second<const N: usize>(&self, machine: &Machine<N>, h: i64) -> Found {
         let of = |finer: i64| {
             let (mut kinds, mut shares, mut of) = (Vec::new(), Vec::new(), Vec::new());
@@ -265,7 +267,7 @@ fn waits_and_outputs() -> Vec<Cell> {
     cells
 }
 
-/// True if the machine needs long for it: many values of a backlog, or of a grid that begins anew.
+/// True if the machine needs long for it: many values of a backlog, or of a grid that restarts.
 fn is_slow(cell: &Cell) -> bool {
     let is_range = cell.parts.iter().any(|(low, high, _)| low < high);
     let work: f64 = cell.parts.iter().map(|(low, high, share)| share * 0.5 * (low + high) as f64).sum();

@@ -1,8 +1,9 @@
-//! Bounds of the growth per period of every allowed sequence (the constrained joint spectral radius), with what proves them.
+//! Bounds of the growth per period of every allowed sequence (the constrained joint spectral radius), with
+//! their proofs.
 //!
-//! From below: the spectral radius of any closed walk. From above: norms ([`super::norms`]), and where these leave a gap,
-//! Gripenberg's branch and bound (1996) with a norm for each node (Philippe, Essick, Dullerud and Jungers 2016): walks are made
-//! longer until each has a beginning that shrinks as much as wanted.
+//! From below: the spectral radius of any closed walk. From above: norms ([`super::norms`]), and where these
+//! leave a gap, Gripenberg's branch and bound (1996) with a norm for each node (Philippe, Essick, Dullerud
+//! and Jungers 2016): walks are made longer until each has a beginning that shrinks enough.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -118,7 +119,7 @@ fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
     // Norms near enough spare all walks.
     let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
     let joined = by_joins(graph);
-    // No norm proves what is shown not to be so.
+    // No norm can prove a bound that is shown to be false.
     let done = growth_bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > SHRINKS;
     let factors = if done { joined } else { descend(graph, joined, goal) };
     let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
@@ -214,7 +215,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Closed walks among those that grow most: what raises the lower bound spares many others.
+    /// Closed walks among those that grow most: a higher lower bound spares many others.
     fn likely_words(&mut self) {
         const KEPT: usize = 8;
         let length = (2 * self.graph.nodes + 4).min(40);

@@ -22,7 +22,8 @@ pub enum MissedJobs {
         /// The places.
         places: u32,
     },
-    /// None: no job is missed, and what one would do depends on the jobs before it or on other tasks.
+    /// None: no job is missed, and the effect of a missed one depends on the jobs before it or on other
+    /// tasks.
     None,
 }
 
@@ -64,7 +65,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Steps by what they do to the state and which of their periods are missed.
+    /// Makes steps from their effect on the state and their missed periods.
     pub fn new(mut all: Vec<Step>) -> Steps {
         // Volts, radians and millimetres differ by many powers of ten.
         let scale = balanced_scale(all.iter().map(|step| &step.map));
@@ -100,7 +101,8 @@ impl Steps {
         aim: Aim,
         missed: MissedJobs,
     ) -> UnderMisses {
-        // Whoever shrinks with as many misses in fewer periods shrinks with these, and has fewer memories to go through.
+        // Shrinking with as many misses in fewer periods implies shrinking with these, and has fewer memories
+        // to go through.
         let quick =
             (aim == Aim::Decide).then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
         if let Some(upper) = quick.flatten() {
@@ -131,7 +133,7 @@ impl Steps {
         Graph::new(at_most, self.shown.iter().map(|i| self.all[*i].clone()).collect())
     }
 
-    /// The closed walk that grows most of those seen, and what no sequence of any of the steps exceeds.
+    /// The closed walk that grows most of those found, and an upper bound for every sequence of the steps.
     fn bounds(&self, at_most: AtMost, graph: &Graph, aim: Aim) -> (Word, Option<f64>) {
         let whole = graph.steps.len() == self.all.len();
         let found = if whole { growth(graph, aim) } else { growth_by_norms(graph, aim) };

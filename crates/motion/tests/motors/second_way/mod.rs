@@ -1,6 +1,6 @@
-//! A machine that goes through absolute time from event to event with what is known of the loop: for each state the processor
-//! can be in, its probability and the covariance there. What it is after a window of time is a linear function of what it was
-//! before; the equation of what stays the same is solved by the subspace of its powers.
+//! A machine that goes through absolute time from event to event. For each state of the processor it has the
+//! probability and the loop's covariance there. Its state after a window of time is a linear function of the
+//! one before; the equation for the stationary state is solved by the subspace of its powers.
 
 mod powers;
 
@@ -277,7 +277,8 @@ impl<const N: usize> Machine<N> {
         share
     }
 
-    /// All of a window of time from these states: what is in each state at its end, the cost, and how many jobs started.
+    /// A window of time from these states: the contents of each state at its end, the cost, and the number of
+    /// jobs started.
     fn window(&self, asked: &Asked, length: i64, mut open: Ensemble<N>) -> (Ensemble<N>, f64, f64) {
         let (mut end, mut cost, mut started) = (Ensemble::new(), 0.0, 0.0);
         while let Some(((time, state), (share, p))) = open.pop_first() {
