@@ -12,7 +12,8 @@ use crate::words::{count, plural, share, time};
 
 /// Shifts that are named.
 const NAMED: usize = 6;
-/// A best shift that leaves more than this of what an arbitrary one leaves shows nothing of the run.
+/// Largest residual of the best shift, as a share of an arbitrary shift's residual; above it the pulses show
+/// nothing about the run.
 const STRANGE: f64 = 0.9;
 
 impl Present for RunAligned {

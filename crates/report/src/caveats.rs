@@ -125,7 +125,7 @@ fn never_late(s: &Summary, latest_ns: i64) -> String {
     }
 }
 
-/// Within what most values are.
+/// Bound that most values keep.
 fn typical(s: &Summary) -> String {
     let within = |share: &str, ns: i64| match ns {
         ..0 => format!("{share} at least {} early", time(-ns as f64)),

@@ -1,4 +1,4 @@
-//! Words for runs side by side: what differs first, then what that rests on.
+//! Words for runs side by side: the differences, then their evidence.
 
 mod causes;
 mod chart;

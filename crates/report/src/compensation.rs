@@ -250,7 +250,7 @@ fn margins(trial: &CompensationTrial) -> Vec<Piece> {
     ]
 }
 
-/// The way to use, and what limits it.
+/// The way to use, and its limits.
 fn recommended(trial: &CompensationTrial) -> Vec<Piece> {
     let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
         return Vec::new();

@@ -69,7 +69,7 @@ impl Document {
         }
     }
 
-    /// Reads what [`json`] wrote, of whatever kind. Its numbers are left where they are.
+    /// Reads the output of [`json`], of any kind. Numbers in it are kept as they are.
     ///
     /// # Errors
     /// It is no JSON, of another version, or lacks a field: nothing is guessed.
@@ -88,7 +88,7 @@ impl Document {
         serde_json::from_slice(text.as_bytes()).map_err(not_a_result)
     }
 
-    /// As much of it as is wanted, for the terminal.
+    /// Its text for the terminal, in this extent.
     #[must_use]
     pub fn text(&self, extent: Extent, terminal: Terminal) -> String {
         finished(self.head.as_ref(), extent, terminal, |extent| {
@@ -97,7 +97,7 @@ impl Document {
     }
 }
 
-/// As much of a result as is wanted, for the terminal.
+/// Text of a result for the terminal, in this extent.
 pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
     let words = |extent| {
         let own = result.own_words(extent, terminal);
@@ -106,7 +106,7 @@ pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> Strin
     finished(result.head().as_ref(), extent, terminal, words)
 }
 
-/// The head, and below it what it rests on unless only the head is wanted; everything where there is no head.
+/// The head, and below it the evidence unless only the head is asked for; everything if there is no head.
 fn finished(
     head: Option<&Head>,
     extent: Extent,

@@ -10,7 +10,7 @@ use crate::head::Head;
 use crate::section::{Cell, Piece};
 use crate::words::{count, list, plural, share, time};
 
-/// Interrupts by vector, the longest lock, the stack, and what it sent.
+/// Interrupts by vector, the longest lock, the stack, and the serial output.
 pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
     let part = |cycles: u64| cycles as f64 / report.cycles.max(1) as f64;
@@ -65,7 +65,7 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     pieces
 }
 
-/// The head of a firmware without requirements: its period, how regular it is, and what disturbs it.
+/// The head of a firmware without requirements: its period, its regularity, and its disturbances.
 pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<Head> {
     let tasks = measured.run.tasks.iter().zip(measured.summaries());
     let of_pins = tasks.filter_map(|(task, of)| {
@@ -134,7 +134,7 @@ fn jitter_ns(summary: &Summary) -> i64 {
     error.max_ns.unwrap_or_default().max(-error.min_ns.unwrap_or_default())
 }
 
-/// A bound that holds: whole microseconds above what was seen.
+/// A bound that holds: whole microseconds above the largest value.
 fn rounded_up(ns: i64) -> i64 {
     (ns / 1_000 + 1) * 1_000
 }
@@ -205,7 +205,7 @@ fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     format!("Pulses of {}{up_to}{narrow}.", precise(ns(shortest)))
 }
 
-/// The part of the processor that handlers take, and what was lost.
+/// The part of the processor that handlers take, and lost interrupts.
 fn processor(report: &FirmwareReport) -> String {
     let Some(most) = report.interrupts.iter().max_by_key(|of| of.total_cycles) else { return String::new() };
     if let Some(unknown) = report.interrupts.iter().find(|of| of.switched > 0) {
@@ -238,7 +238,7 @@ fn sent(text: &str) -> String {
     if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }
 }
 
-/// A line without what would command the terminal.
+/// A line without characters that control the terminal.
 fn printable(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -127,7 +127,7 @@ pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
     )
 }
 
-/// The answer to a question with what it rests on; without a full stop.
+/// The answer to a question with its evidence; without a full stop.
 #[must_use]
 pub fn observation(question: &str, found: &Observation) -> String {
     let answer = match found.answer {

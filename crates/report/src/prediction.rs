@@ -114,7 +114,7 @@ fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
     Some(Table::new(caption, &header, rows))
 }
 
-/// The limits of a task, what to mind, and folded behind that what both rest on.
+/// The limits of a task, the caveats, and the folded evidence for both.
 fn of_task(name: &str, prediction: &Prediction, is_answered_here: bool) -> Vec<Piece> {
     let facts = &prediction.facts;
     let answer = Piece::text(answer(name, prediction));
@@ -192,7 +192,7 @@ fn fits(bound: &Bound) -> Table {
     Table::new(caption, &["tail of, µs", "above", "scale", "shape", "bound"], rows)
 }
 
-/// The bound, or what there is instead, in a sentence.
+/// The bound, or the reason why there is none, in a sentence.
 fn answer(name: &str, prediction: &Prediction) -> String {
     let facts = &prediction.facts;
     let ahead = time(facts.horizon_ns);
@@ -210,7 +210,7 @@ fn answer(name: &str, prediction: &Prediction) -> String {
     }
 }
 
-/// The same with the name of what was computed, for a reader who knows the method.
+/// The same with the name of the method, for a reader who knows it.
 fn with_method(gate: &Gate) -> String {
     let index = |index: f64| format!(" (extremal index {index:.2})");
     let method = match &gate.condition {

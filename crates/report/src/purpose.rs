@@ -1,4 +1,4 @@
-//! Purposes in words: what each is, and what decides whether it is served.
+//! Purposes in words: their titles, and the values that decide about them.
 
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Verdict};

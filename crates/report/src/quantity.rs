@@ -39,10 +39,10 @@ pub fn help() -> String {
     format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
 }
 
-/// The quantity that is asked for so.
+/// The quantity with this name.
 ///
 /// # Errors
-/// There is none.
+/// No quantity has this name.
 pub fn parse(text: &str) -> Result<Quantity, Error> {
     let asked = if text == "period-error" { "period" } else { text };
     let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);

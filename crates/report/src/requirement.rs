@@ -1,4 +1,4 @@
-//! Requirements and claims in words: the outcome, and what it rests on.
+//! Requirements and claims in words: the outcome, and its evidence.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::require::{ClaimPlan, Judgement, LimitBasis, Outcome, PlannedRun, Required};
@@ -10,7 +10,7 @@ use crate::section::{Cell, Piece};
 use crate::warnings::gap;
 use crate::words::{count, exact, share, time};
 
-/// The requirements of all tasks with their outcomes; `None` where there is none.
+/// The requirements of all tasks with their outcomes; `None` without requirements.
 pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
     let named = |task: &TaskOutlook, of: &Judgement| match tasks {
         [_] => of.requirement.text.clone(),

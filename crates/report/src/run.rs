@@ -1,4 +1,4 @@
-//! A run around its figures: what is announced, how it was measured, and the activation that ended it.
+//! A run around its figures: announcement, conditions of the measurement, and the activation that ended it.
 
 use crate::words::exact;
 use jitterlab_analysis::causes::TaskWhy;

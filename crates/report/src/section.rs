@@ -1,5 +1,5 @@
-//! The one presentation of every result: sections of pieces, which the renderers (terminal, page, JSON, Python) show
-//! without knowing what they are of.
+//! The one presentation of every result: sections of pieces, which the renderers (terminal, page, JSON,
+//! Python) show without knowing their subject.
 //!
 //! To show a new kind of result, implement [`Present`](crate::document::Present) in its file of words. Text is escaped by
 //! the renderers. Cells of tables are values: a renderer picks their digits, alignment and widths.
@@ -51,12 +51,12 @@ pub enum Piece {
         /// The words.
         text: String,
     },
-    /// A remark on what is shown, the gravest first: a terminal shows three of them and counts the others.
+    /// A remark on the result, the gravest first: a terminal shows three of them and counts the others.
     Note {
         /// The words.
         text: String,
     },
-    /// Names and what each is, a line each.
+    /// Names with their values, a line each.
     Facts {
         /// Topic of the facts; empty if the section names it.
         caption: String,
@@ -80,7 +80,7 @@ pub enum Piece {
         /// The lines.
         text: String,
     },
-    /// Pieces that are folded away until somebody wants them.
+    /// Pieces that are folded away until the reader opens them.
     Details {
         /// Summary, always visible.
         summary: String,
@@ -222,7 +222,7 @@ pub struct Shown {
     pub charts: Vec<Chart>,
     /// Finer detail on the page; `None` if the charts hold all there is.
     pub detail: Option<Detail>,
-    /// The point of the section's other figures by which it is chosen, too: whoever clicks at that gets this.
+    /// The point in the section's other figures that selects this one: a click at it shows this.
     pub stands_at: Option<[f64; 2]>,
 }
 

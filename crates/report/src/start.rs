@@ -89,7 +89,7 @@ pub const OPTIONS: [(&str, &str); 33] = [
     ("--histogram", "the histogram is always kept here: see it with --details, or jitterlab plot"),
 ];
 
-/// Other tools and figures that are typed as commands, and what does that here.
+/// Other tools and figures that people type as commands, and our command for each.
 pub const TOOLS: [(&str, &str); 18] = [
     (
         "cyclictest",
@@ -126,7 +126,7 @@ pub const TOOLS: [(&str, &str); 18] = [
     ("show", "to see what a run shows: jitterlab analyze RUN, or jitterlab report RUN -o page.html"),
 ];
 
-/// Values that are typed for those that an option takes: option, value, and what is meant.
+/// Values that people type in place of an option's own: option, value, and the value that is meant.
 pub const VALUES: [(&str, &str, &str); 18] = [
     ("--for", "cnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "linuxcnc", "step-50us where software makes the steps, servo-thread where a card does"),

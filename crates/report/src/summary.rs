@@ -1,4 +1,4 @@
-//! A measured run in words: how each purpose is served, the figures of its tasks, what speaks against them.
+//! A measured run in words: how each purpose is served, the figures of its tasks, reasons to doubt them.
 
 use std::path::Path;
 
@@ -117,7 +117,7 @@ fn worst_ns(summary: &Summary) -> Option<i64> {
     summary.latency.max_ns.or_else(|| Some(error.max_ns?.max(-error.min_ns?)))
 }
 
-/// A task's name, and the processor to which it was bound, where its name does not tell that.
+/// A task's name, and the processor to which it was bound, unless the name contains it.
 fn placed(task: &TaskRun, with_cpu: bool) -> String {
     let cpu = task.spec.cpu.filter(|cpu| with_cpu && !task.spec.name.ends_with(&cpu.to_string()));
     cpu.map_or(task.spec.name.clone(), |cpu| format!("{}, CPU {cpu}", task.spec.name))

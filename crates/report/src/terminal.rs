@@ -13,7 +13,7 @@ use crate::wrap::{self, width, wrap};
 pub enum Extent {
     /// The head alone.
     Head,
-    /// The head and what it rests on, a screen of it.
+    /// The head and its evidence, a screen of it.
     #[default]
     Answer,
     /// Everything.
@@ -32,7 +32,7 @@ pub(crate) fn colour(fitness: Fitness) -> &'static str {
     }
 }
 
-/// Sections below each other: what is folded only with everything else.
+/// Sections below each other: folded pieces only with all details.
 pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal) -> String {
     let show = Show { extent, terminal };
     let all: Vec<&Piece> = sections.iter().flat_map(|section| &section.pieces).collect();

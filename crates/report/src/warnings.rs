@@ -8,7 +8,7 @@ use jitterlab_model::warning::{
 
 use crate::words::{MANY, count, cpus_named, exact, list, list_some, plural, time};
 
-/// Warnings, a sentence each; what is alike of many tasks is said once.
+/// Warnings, a sentence each; a warning of many tasks is written once.
 #[must_use]
 pub fn sentences(all: &[&Warning]) -> Vec<String> {
     let of_kind = |kind: &str| {
@@ -32,7 +32,7 @@ pub fn sentences(all: &[&Warning]) -> Vec<String> {
     said.collect()
 }
 
-/// The task of a warning, and what such warnings of other tasks have in common with it.
+/// The task of a warning, and the part that it has in common with such warnings of other tasks.
 fn alike(warning: &Warning) -> Option<(&str, String)> {
     match warning {
         Warning::AboveHistogram { task, .. } => Some((task, "above".into())),
@@ -133,7 +133,7 @@ pub fn sentence(warning: &Warning) -> String {
             time(*turn_ns as f64)
         ),
         Warning::Kernel { name, release, version } => {
-            // Compressed images tell neither.
+            // Compressed images contain neither.
             let built = format!("{release} {version}");
             let told = [&format!("Kernel {name}"), built.trim(), "booted in QEMU."];
             told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -458,7 +458,7 @@ pub fn interrupt_entries(entries: &InterruptEntries) -> String {
     }
 }
 
-/// Changes made by isolation, and what remained.
+/// Changes made by isolation, and things that could not be moved.
 fn isolation(isolated: &Isolated) -> String {
     let mut text = format!(
         "isolated {}: {} and {} moved away",

@@ -11,7 +11,7 @@ thread_local! {
     static COLUMNS: Cell<usize> = const { Cell::new(USUAL) };
 }
 
-/// Breaks what `write` writes for a terminal of this width: at 80 columns outside of this, at most at 120.
+/// Breaks the text of `write` for a terminal of this width: 80 columns by default, 120 at most.
 pub fn at<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     struct Before(usize);
     impl Drop for Before {

@@ -8,8 +8,8 @@ use jitterlab_model::units::Human;
 use super::{Axis, Chart, Shape, Terminal};
 use crate::words::count;
 
-/// The width of steps over the occupied bins of all that is counted: one in `most` of the axis between `low` and `high`, or
-/// so much wider that few stand alone.
+/// The width of steps over the occupied bins of all counts: one in `most` of the axis between `low` and
+/// `high`, or wider if many steps would be isolated.
 fn step_width(all: &[&Vec<[f64; 3]>], axis: &Axis, (low, high): (f64, f64), most: f64) -> f64 {
     let gaps = |width: f64| {
         let alone = |bins: &&Vec<[f64; 3]>| {

@@ -95,7 +95,8 @@ struct Written {
 }
 
 impl Written {
-    /// The columns as rows; `None` if there are others than `N` of one length. JSON holds what is no number as null.
+    /// The columns as rows; `None` unless there are `N` of one length. JSON holds a value that is no number
+    /// as null.
     fn rows<const N: usize>(&self) -> Option<Vec<[f64; N]>> {
         let columns: &[Vec<Option<f64>>; N] = self.columns.as_slice().try_into().ok()?;
         let length = columns.first()?.len();

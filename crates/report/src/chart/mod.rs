@@ -1,5 +1,5 @@
-//! A figure as data: what is to be seen, without saying how it is drawn. It looks alike as SVG ([`svg`]), on the
-//! terminal ([`text`]) and in the browser (`chart.js` of the page, from what [`data`] serialises), since all three draw
+//! A figure as data, independent of how it is drawn. It looks alike as SVG ([`svg`]), on the terminal
+//! ([`text`]) and in the browser (`chart.js` of the page, from the output of [`data`]), since all three draw
 //! the same layers over the same axes.
 
 mod counts;
@@ -39,7 +39,7 @@ impl Chart {
     /// The usual height.
     pub const TALL: u32 = 460;
 
-    /// Its title in an exported picture: the figure, and what it is of.
+    /// Its title in an exported picture: the figure, and its quantity.
     pub(crate) fn title(&self) -> String {
         let name = self.name.replace('-', " ");
         let of = if self.is_counted() || self.y.title.is_empty() { &self.x.title } else { &self.y.title };
@@ -63,7 +63,7 @@ pub struct Axis {
     /// True if the values are nanoseconds: they are shown in the unit that suits the range drawn, and the
     /// title names it.
     pub time: bool,
-    /// Another scale, for whoever wants it on the page.
+    /// Another scale that the page offers.
     pub other: Option<Scale>,
     /// Values that it shows in any case, so that charts next to each other share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,8 +123,8 @@ impl Axis {
         Axis { other: Some(other), ..self }
     }
 
-    /// An axis for values in nanoseconds that reach from `low_ns` to `high_ns`: linear or logarithmic as wanted, and the
-    /// other one to choose.
+    /// An axis for values in nanoseconds that reach from `low_ns` to `high_ns`: linear or logarithmic by
+    /// `log`, and the other one to choose.
     pub fn span(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };

@@ -88,7 +88,7 @@ const LEFT: u32 = 84;
 const RIGHT: u32 = 26;
 /// Room for the title of all.
 const TITLE: u32 = 30;
-/// Room for what shades mean.
+/// Room for the key to the shades.
 const KEY: u32 = 84;
 
 /// The charts below each other, each with its caption.
@@ -381,7 +381,7 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
         Shape::Spans(spans) => {
             let corners = |s: &Span| at(s.from, s.lane - Span::HALF).zip(at(s.to, s.lane + Span::HALF));
-            // With an outline: what is narrower than a pixel would vanish.
+            // The outline keeps shapes narrower than a pixel visible.
             for style in [colour.filled(), colour.stroke_width(1)] {
                 let spans = spans.iter().filter_map(corners);
                 plot.draw_series(spans.map(|(from, to)| Rectangle::new([from, to], style)))?;

@@ -1,4 +1,4 @@
-//! Words for the checks of what this process may do.
+//! Words for the checks of this process's permissions.
 
 use super::entry::Words;
 

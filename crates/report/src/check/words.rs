@@ -1,4 +1,4 @@
-//! The words of a check: its title, why it matters, what was found and what to do, by their ids.
+//! The words of a check: its title, why it matters, the finding and the remedy, by their ids.
 //!
 //! `{name}` in a text stands for the quantity of that name, `{name:form}` for one in another form than its own; a part in
 //! brackets is left out where one of its quantities is not known.

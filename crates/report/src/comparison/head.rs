@@ -1,4 +1,4 @@
-//! The first three lines of a comparison: a conclusion, the figure that differs most, what to do next.
+//! The first three lines of a comparison: a conclusion, the figure that differs most, the next step.
 
 use jitterlab_analysis::compare::{
     Basis, ComparedRun, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference,
@@ -27,7 +27,7 @@ pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     let several: Vec<(&str, &SettingsCompared)> =
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?))).collect();
     let mut found = of_settings(&several).or_else(|| of_runs(&runs))?;
-    // In virtual time the same programs give the same run: what is not shown by intervals is decided by the paths.
+    // In virtual time the same programs give the same run: without intervals, the paths decide.
     let decided_by_paths = compared.move_tolerance_ns.is_some() || found.fitness == Fitness::CannotTell;
     let of_paths = decided_by_paths.then(|| {
         let worst = largest(&runs).unwrap_or_else(|| format!("As seen, {}.", primary_figures(&runs)));
@@ -382,7 +382,7 @@ fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
     Some(format!("{} of {task}: {before} in {first}, {after} in {here} ({by}{sure}).", of.statistic.name()))
 }
 
-/// Of nothing shown, what can be excluded: of the highest quantile that has an interval.
+/// If nothing is shown, the change that can be excluded, for the highest quantile with an interval.
 fn excluded(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let ranked = |of: &Difference| Statistic::ALL.iter().position(|s| *s == of.statistic);
     let known =
@@ -405,7 +405,7 @@ fn provided(compared: &Comparison, names: [&str; 2]) -> &'static str {
     if unordered { ", if latencies are independent of each other" } else { "" }
 }
 
-/// Why nothing can be said at all.
+/// Reason why no statement is possible at all.
 fn nothing(tasks: &[(&str, &Comparison)]) -> String {
     let within = each(tasks).filter(|(.., of)| of.refusal == Some(Refusal::WithinBins));
     if let Some((task, (first, here), of)) = within.max_by(|a, b| size(a.2).total_cmp(&size(b.2))) {
@@ -496,7 +496,7 @@ pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
     })
 }
 
-/// The verdict on what is tolerated.
+/// The verdict against a tolerance.
 fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     let most = share(judged.tolerance);
     let first = compared.tasks.first();

@@ -1,4 +1,5 @@
-//! Runs side by side in one table, what differs most first: the same on the terminal, on the page and in Markdown.
+//! Runs side by side in one table, the largest difference first: the same on the terminal, on the page and in
+//! Markdown.
 
 use jitterlab_analysis::compare::{
     Basis, ComparedRun, Comparison, Difference, Refusal, Statistic, TaskCompared,
@@ -80,8 +81,8 @@ pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
     (runs.len() > FEW_RUNS).then(|| Table::new(caption, &header, order.into_iter().map(row)))
 }
 
-/// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms, what differs most on
-/// top; tasks that differ in none are counted.
+/// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms,
+/// the largest difference on top; tasks without a difference are counted.
 pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     let of_task = |of: &TaskCompared| {
         of.mismatches.iter().all(|of| of.conditions.is_empty())

@@ -108,7 +108,7 @@ fn is_tested(result: &DoctorResult) -> bool {
     result.purposes.iter().all(|found| found.before.untested.is_none())
 }
 
-/// For what it is fit, and how fast.
+/// Purposes that the computer is fit for, and how fast.
 fn fit(result: &DoctorResult) -> Section {
     let of = |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
     let purpose = |found: &PurposeFound| {

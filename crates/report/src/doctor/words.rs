@@ -50,7 +50,7 @@ pub fn way(job: &str, way: &str) -> &'static str {
     }
 }
 
-/// A question with its choices; the first one is what is taken where nothing is typed.
+/// A question with its choices; an empty line takes the first one.
 #[must_use]
 pub fn question(number: usize, question: Question) -> String {
     let (asked, choices): (&str, Vec<String>) = match question {
@@ -130,7 +130,7 @@ pub fn step(step: DoctorStep) -> &'static str {
     }
 }
 
-/// A step begins: what it does, in a sentence, and how long it takes.
+/// Announcement of a step: its work in a sentence, and its duration.
 #[must_use]
 pub fn begins(of: DoctorStep, length_ns: i64) -> String {
     let does = match of {

@@ -20,7 +20,7 @@ pub(super) struct Latencies {
 impl Latencies {
     /// Collects the latencies of each of these tasks, as far as their histograms are known.
     pub(super) fn new(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
-        // The warnings of the run go with what was exported.
+        // The run's warnings are part of the export.
         let (stats, _) = run.timing()?.into_parts();
         let mut known = Vec::new();
         for &task in tasks {

@@ -1,4 +1,4 @@
-//! Writing a run out as what other tools read: one file per format.
+//! Export of a run for other tools: one file per format.
 
 mod csv;
 mod cyclictest;
@@ -38,7 +38,7 @@ pub enum Format {
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
-    /// Activations on a time line, and what ran around the latest ones, as ui.perfetto.dev opens it.
+    /// Activations on a time line, and the activity around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
     /// Decisions as test cases in JUnit's XML.
     Junit,
@@ -62,7 +62,7 @@ pub struct Asked {
 /// Writer of a format.
 type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
 
-/// Every format, what it is called, and who writes it.
+/// Every format with its name and its writer.
 const EXPORTERS: [(Format, &str, Exporter); 7] = [
     (Format::Csv, "csv", |run, tasks, _, out| csv::write(run, tasks, out)),
     (Format::Cyclictest, "cyclictest", |run, tasks, _, out| cyclictest::write(run, tasks, out)),
@@ -78,7 +78,7 @@ const EXPORTERS: [(Format, &str, Exporter); 7] = [
 pub struct Exported {
     /// Activations, latencies of histograms, verdicts, or threads.
     pub values: u64,
-    /// Late starts with what ran around them.
+    /// Late starts with the activity around them.
     pub late_starts: u64,
     /// Data that are missing or changed.
     pub losses: Vec<Loss>,
@@ -86,7 +86,7 @@ pub struct Exported {
     pub judged: Option<Fitness>,
 }
 
-/// Something that a format cannot hold, or that the run does not tell.
+/// Data that a format cannot hold, or that the run does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     /// Latencies below 0 (early wake-ups) that count as 0.
@@ -108,7 +108,7 @@ pub enum Loss {
     },
     /// The run keeps its spikes alone, so these are the activations that were written.
     OnlySpikes,
-    /// Nothing of what the format holds is known of a task.
+    /// A task without data for the format.
     LeftOut {
         /// Its name.
         task: String,
@@ -137,7 +137,7 @@ pub enum Loss {
 }
 
 impl Exported {
-    /// Verdicts; together they say what was asked.
+    /// Verdicts; the worst of them is the answer if a question was asked.
     fn decided(cases: &[Case], asked: &Asked) -> Self {
         let is_asked = asked.purpose.is_some() || !asked.requirements.is_empty();
         let worst = cases.iter().map(|case| case.fitness).max();
@@ -170,7 +170,7 @@ impl Format {
     /// Writes the tasks of these numbers.
     ///
     /// # Errors
-    /// The run cannot be read or is damaged, it does not hold what the format is of, or `out` does not take more.
+    /// The run cannot be read or is damaged, it has no data for the format, or `out` does not take more.
     pub fn write(
         self,
         run: &Run,

@@ -1,5 +1,5 @@
-//! The activations of a run on a time line, or what ran around the latest where that is known, as ui.perfetto.dev and
-//! chrome://tracing open them: JSON trace events.
+//! The activations of a run on a time line, or the activity around the latest ones if it is known, as JSON
+//! trace events for ui.perfetto.dev and chrome://tracing.
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -27,9 +27,9 @@ const FIRST_CPU: u64 = 100;
 /// Tracks of tasks have their numbers from here: Perfetto takes 0 and the number of the process for one and the same.
 const FIRST_TRACK: u64 = 10;
 
-/// Writes what ran around the latest activations, where that is known: a track for each lane of a processor, and one for each
-/// task with its latest starts. Of other runs a track for each task with all its activations, one with their due times, and
-/// their latency as a curve.
+/// Writes the activity around the latest activations, if it is known: a track for each lane of a processor,
+/// and one for each task with its latest starts. For other runs it writes a track for each task with all its
+/// activations, one with their due times, and their latency as a curve.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut events = Events { out, written: 0, line: Vec::new() };
     let exported = match run.causes() {

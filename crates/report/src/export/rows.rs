@@ -21,8 +21,8 @@ pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     Ok(exported)
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Beginning with their [`losses`], which
-/// are asked for before anything is written: what is refused leaves nothing behind.
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`losses`] are
+/// determined before anything is written, so that a refused export leaves nothing behind.
 pub(super) fn each(
     run: &Run,
     tasks: &[usize],

@@ -1,4 +1,5 @@
-//! The latest starts by their causes: when, how late, and by its colour and letter what took the longest part of each.
+//! The latest starts by their causes: time, lateness, and by colour and letter the cause of the longest part
+//! of each.
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
 use jitterlab_model::TaskRun;

@@ -127,7 +127,7 @@ mod tests {
         let width = |text| fount.width(text, 100.0);
         assert!(width("AV") < width("A") + width("V") - 2.0);
         assert!((width("HH") - 2.0 * width("H")).abs() < 1e-3 && width("") == 0.0);
-        // Twice the size is twice the width; what the fount lacks has the width of its empty box.
+        // Twice the size is twice the width; a letter that the fount lacks has the width of its empty box.
         assert!((fount.width("µs", 50.0) - width("µs") / 2.0).abs() < 1e-3);
         assert!(width("\u{6f22}") > 10.0);
     }

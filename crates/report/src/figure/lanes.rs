@@ -11,7 +11,7 @@ use crate::words::{count, time};
 
 /// Starts that have lanes on the page.
 pub(super) const MOST: usize = 32;
-/// Of what ran around one, the longest.
+/// Number of spans around one start, the longest ones.
 const SPANS: usize = 150;
 
 /// Makes the lanes of the latest starts with known activity; `x` gives the position of each in the chart of

@@ -179,10 +179,10 @@ impl FromStr for Figure {
     }
 }
 
-/// The charts below each other as SVG, 900 pixels wide, white, with axes, units and captions that say what they rest on.
+/// The charts below each other as SVG, 900 pixels wide, white, with axes, units and explanatory captions.
 ///
 /// # Errors
-/// The plotting library gives up.
+/// The plotting library fails.
 pub fn svg(charts: &[Chart]) -> Result<String, Error> {
     chart::svg::svg(charts)
 }

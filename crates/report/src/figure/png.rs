@@ -1,5 +1,6 @@
-//! SVG to PNG, with a fount of our own, so that it looks the same on every machine. It draws what figures are made of: a whole
-//! SVG renderer, and the shaping of every script, would be a tenth of the program.
+//! SVG to PNG, with a fount of our own, so that it looks the same on every machine. It draws only the
+//! elements of figures: a whole SVG renderer, and the shaping of every script, would be a tenth of the
+//! program.
 use jitterlab_model::Error;
 use roxmltree::{Document, Node};
 use tiny_skia::{FillRule, Paint, PathBuilder, Pixmap, Rect, Stroke, Transform};

@@ -90,7 +90,7 @@ fn resolution(task: &Task<'_>) -> String {
     )
 }
 
-/// One column of a series: from when, and what the quantity was.
+/// One column of a series: its begin, and the values of the quantity.
 pub(crate) struct Column {
     pub due_ns: i64,
     pub extent: Extent,
@@ -130,7 +130,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let Some(span) = Span::new(&tasks) else { return Vec::new() };
     let chart = |(task, values): &(Task<'_>, Distribution)| {
         let mut chart = chart(task, values, row, quantity, &span, COLUMNS)?;
-        // Beside the band a second line over the whole width would only be in the way.
+        // A second line over the whole width would only hide the band.
         chart.layers.retain(|layer| !layer.shape.is_empty() && layer.name != STEP_MEAN);
         if many {
             chart.y.title = format!("{}: {}", task.name, quantity::name(quantity));

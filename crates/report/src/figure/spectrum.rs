@@ -92,7 +92,7 @@ fn strongest(patterns: &Patterns) -> Vec<&Line> {
     first.chain(lines.iter().filter(|l| !fundamental(l))).take(NAMED).collect()
 }
 
-/// The period of a line, and what has that period on such a machine.
+/// The period of a line, and the source with that period on such a machine.
 fn name_of(line: &Line, period_ns: i64, info: &RunInfo) -> String {
     let ns = line.period * period_ns as f64;
     let near =

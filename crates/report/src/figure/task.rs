@@ -137,7 +137,7 @@ impl Task<'_> {
     }
 }
 
-/// The caption for all: what they have in common once.
+/// The caption for all, with their common facts once.
 pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
     if let [(only, values)] = tasks {
         return only.of(quantity, values);
@@ -156,7 +156,7 @@ pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -
     format!("{}{all}. {}.", quantity::name(quantity), each.join("; "))
 }
 
-/// Loads that began while the run went on, and when; one that ran from the beginning is none.
+/// Loads that began during the run, and when; a load that ran from the beginning is not among them.
 pub(super) fn phases(info: &RunInfo) -> Vec<(f64, String)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
     let specs = info.load.specs().unwrap_or_default().iter();

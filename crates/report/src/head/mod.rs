@@ -23,11 +23,11 @@ pub struct Head {
     pub fitness: Fitness,
     /// True if the user asked for that purpose: only then the fitness sets the exit status.
     pub asked: bool,
-    /// The verdict, and for what.
+    /// The verdict with its purpose.
     pub verdict: String,
     /// The number that decides it.
     pub number: String,
-    /// The next command, and what for.
+    /// The next command with its purpose.
     pub next: String,
 }
 

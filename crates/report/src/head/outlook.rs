@@ -114,7 +114,7 @@ fn longer(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
     let needed = size.critical * 100.0;
     let per_ns = run_ns / activations.max(1) as f64;
     if activations as f64 >= needed {
-        // It is long enough: what is missing are the largest latencies, one by one.
+        // It is long enough: only the single values of the largest latencies are missing.
         return Some(
             "jitterlab run, or the same tool with a histogram that holds all latencies (cyclictest -h 400)"
                 .into(),

@@ -58,7 +58,7 @@ pub(crate) fn spoken_of(verdict: &Verdict) -> Option<&PurposeVerdict> {
     deciding(verdict).or_else(|| verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some()))
 }
 
-/// Of the purposes that were judged, the one to speak of: the first that is served worst.
+/// The purpose that the head is about: the first of those served worst.
 fn deciding(verdict: &Verdict) -> Option<&PurposeVerdict> {
     let judged = |fitness| verdict.with(fitness).next();
     [Fitness::Unfit, Fitness::Limited, Fitness::Good].into_iter().find_map(judged)

@@ -42,7 +42,7 @@ fn of_run(run: &JudgedRun) -> Vec<String> {
     foremost(run).into_iter().chain(further(run)).collect()
 }
 
-/// Caveats that bear on every figure: the task taken where none was asked for, its clocks, and gaps of the source.
+/// Caveats about every figure: the default task, its clocks, and gaps of the source.
 fn foremost(run: &JudgedRun) -> Vec<String> {
     let taken = (!run.others.is_empty()).then(|| {
         let others = run.others.join(", ");

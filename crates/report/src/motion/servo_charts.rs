@@ -1,5 +1,5 @@
-//! Figures of a loop: what each part of the timing costs, how references are followed, what other periods and delays would
-//! cost, and how much jitter it stands.
+//! Figures of a loop: cost of each part of the timing, responses to references, cost with other periods and
+//! delays, and jitter margin.
 
 use jitterlab_motion::servo::{
     DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PeriodCost,

@@ -21,8 +21,8 @@ const WIDTH: usize = 80;
 const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
-/// Ways that were run as asked for under every load, each with its worst run, the best first: what was not run under a load is
-/// not ranked.
+/// Ways that ran as asked for under every load, each with its worst run, the best first. A way that did not
+/// run under some load is not ranked.
 fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
     let ranked = live.ranked();
     let loads = by_load(live).count();
@@ -202,7 +202,7 @@ fn table(
     header.extend(names.flat_map(|name| [format!("{name} rms"), "max".into()]));
     header.extend(latencies.then(|| "worse".to_owned()));
     let of_way = |way: &LiveWay| {
-        // A compensated method stands under its own name, behind what it adds.
+        // A compensated method is listed under its own name, behind its compensation.
         let name = match way.compensation {
             Compensation::None => way.wake.to_string(),
             compensation => format!("+ {compensation}"),

@@ -1,4 +1,4 @@
-//! Several loops of one run: what each plant's tasks do to it together.
+//! Several loops of one run: the joint effect of each plant's tasks.
 
 use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
 
@@ -164,7 +164,7 @@ fn exactness(under: &PlantUnderRun) -> String {
     )
 }
 
-/// Each task: its timing, what it alone costs, what it stands.
+/// Each task: its timing, its cost alone, its margin.
 fn tasks(plant: &PlantOfLoops) -> String {
     let is_run = plant.under.is_some();
     let ideal = plant.ideal.cost;

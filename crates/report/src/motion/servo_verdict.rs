@@ -1,4 +1,4 @@
-//! The head of a loop: whether it may be closed, what decides that, and what to do next.
+//! The head of a loop: the verdict on closing it, the deciding side, and the next step.
 
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
@@ -26,7 +26,7 @@ fn between(interval: Interval) -> String {
     }
 }
 
-/// The three lines: whether the loop may be closed, what decides that, what to do next.
+/// The three lines: the verdict on closing the loop, the deciding side, the next step.
 pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let closed = described(&result.closed);
     let verdict = result.verdict()?;

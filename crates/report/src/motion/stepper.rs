@@ -26,7 +26,7 @@ impl Present for StepperResult {
     }
 }
 
-/// The answer, its figures, and folded what it rests on.
+/// The answer, its figures, and its evidence, folded.
 pub(crate) fn section(result: &StepperResult) -> Section {
     let StepperResult { axis, assessment: found, simulations, .. } = result;
     let mut pieces: Vec<Piece> = stepconf(result).into_iter().collect();
@@ -383,7 +383,7 @@ fn assumptions(axis: &Axis) -> Option<Piece> {
     (!facts.is_empty()).then_some(Piece::Facts { caption, facts })
 }
 
-/// A figure that was not given, what was taken for it, and why.
+/// A figure that was not given, its default, and the reason for it.
 fn assumption(assumed: &Assumed) -> (String, String) {
     let (figure, value, why) = match assumed {
         Assumed::RatedCurrent { current_a, like } => {

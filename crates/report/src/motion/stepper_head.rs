@@ -1,4 +1,4 @@
-//! The head of `stepper`: how fast, what limits it, and what to do next.
+//! The head of `stepper`: the fastest rate, its limit, and the next step.
 
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::purposes::activations_needed;

@@ -35,7 +35,7 @@ pub fn class(fitness: Fitness) -> &'static str {
     }
 }
 
-/// A verdict and the number that decides it; what to do next, where that is not said elsewhere.
+/// A verdict and the number that decides it, and the next step unless it is shown elsewhere.
 pub fn answer(head: &Head, next: Option<&String>) -> Html {
     html!(
         "<p class=\"verdict {fitness}\">{verdict}</p>\n<p>{number}</p>\n{next}",
@@ -73,7 +73,7 @@ pub fn section(section: &Section, head: Option<&Head>) -> Html {
     )
 }
 
-/// Pieces of the section of this title; `name` is that of the section or of what is folded in it.
+/// Pieces of the section of this title; `name` is that of the section or of the folded part.
 pub(super) fn pieces(title: &str, name: &str, pieces: &[Piece]) -> Html {
     pieces.iter().enumerate().map(|(number, piece)| self::piece(title, id(name, number), piece)).collect()
 }
@@ -135,7 +135,7 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
     }
     let class = |column: usize| Html::as_it_is(*prose.get(column).unwrap_or(&""));
     let heading = |(column, cell): (usize, &H)| match cell.as_ref() {
-        // A heading without words helps nobody who hears the page.
+        // An empty heading does not help people who hear the page.
         "" => html!("<td></td>"),
         cell => html!("<th scope=\"col\"{class}>{cell}</th>", class = class(column), cell = cell),
     };

@@ -41,7 +41,7 @@ const SCRIPTS: [&str; 6] = [
     include_str!("start.js"),
 ];
 
-/// Sections for a colleague who doubts: folded away until somebody wants them.
+/// Sections for a sceptical colleague: folded away until the reader opens them.
 const FOLDED: [&str; 7] =
     ["percentiles", "patterns", "pairs", "autocorrelation", "spectrum", "time-error", "prediction"];
 
@@ -55,16 +55,16 @@ fn not_written(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::defect("the page's data could not be written").because(cause)
 }
 
-/// The page as HTML: what the runs themselves show, then the further results.
+/// The page as HTML: sections of the runs themselves, then the further results.
 ///
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
 pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error> {
     let is_few = runs.len() <= answer::FEW;
-    // Figures of many runs over each other say nothing: each has its row, and its series.
+    // Figures of many runs on top of each other are unreadable: each has its row, and its series.
     let own = crate::figure::sections(runs).into_iter().chain(crate::patterns::section(runs));
     let mut own: Vec<Section> = own.filter(|section| is_few || section.id == "series").collect();
-    // Why comes before what can be looked at more closely.
+    // The causes come before the sections that can be explored.
     own.sort_by_key(|section| section.id != "causes");
     let (details, own): (Vec<Section>, Vec<Section>) =
         own.into_iter().partition(|section| FOLDED.contains(&section.id.as_str()));

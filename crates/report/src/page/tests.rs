@@ -138,7 +138,7 @@ fn a_report_of_nothing_says_so() {
     assert!(render(&[], &[]).unwrap_err().to_string().contains("at least one run"));
 }
 
-/// The page forbids every script but its own, which it names by what it is.
+/// The page forbids every script but its own, which it names by its hash.
 #[test]
 fn only_its_own_script_may_run() {
     let html = render(&[run("a.parquet")], &[]).unwrap();

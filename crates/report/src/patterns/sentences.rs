@@ -163,7 +163,7 @@ fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let section = &patterns.spectrum;
     let all: Vec<&Line> = section.lines.iter().chain(&section.slow_lines).collect();
     let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
-    // Spikes at a period say more of it than its lines do.
+    // Spikes at a period describe it better than its lines do.
     let of_disturber = |line: &Line| section.disturbers.iter().any(|d| d.lines.contains(&line.period));
     let new = of_periods.filter(|lines| {
         !patterns.spikes.periodic.iter().any(|p| p.explains(lines[0])) && !of_disturber(lines[0])

@@ -49,7 +49,7 @@ pub struct PageTask {
 }
 
 impl PageRun {
-    /// The run and what its figures say, as the page carries it for programs.
+    /// The run with its figures, as the page carries it for programs.
     pub(crate) fn measured(&self) -> MeasuredRun {
         let tasks = self.tasks.iter().map(|task| task.measured.clone()).collect();
         MeasuredRun { tasks, ..MeasuredRun::new(self.info.clone(), &[], Some(self.file.clone())) }

@@ -1,4 +1,4 @@
-//! The files that keep what helped over a restart.
+//! The files that keep helpful settings over a restart.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::printable::printable;
 use crate::section::Piece;
 use crate::words::capital;
 
-/// Begin of every kept file: files without it belong to somebody else.
+/// Begin of every kept file: files without it are not ours.
 pub const MARK: &str = "# Written by jitterlab tune --keep";
 
 /// All places of kept files, below the root of the file system.
@@ -26,8 +26,8 @@ pub const PLACES: [&str; 9] = [
     "etc/systemd/system/init.scope.d/jitterlab.conf",
 ];
 
-/// The files that keep a step, with its lines in them; none for what belongs to the task or to threads that the kernel starts,
-/// and where nothing on this machine reads such a file. Programs are started on `programs`.
+/// The files that keep a step, with its lines in them. None for settings of the task or of threads that the
+/// kernel starts, and none if nothing on this machine reads such a file. Programs are started on `programs`.
 fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str, String)> {
     let [sysctl, _, _, _, grub, udev, ..] = PLACES;
     let read = |place: &str| match place {
@@ -41,7 +41,7 @@ fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str,
 fn all_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
     let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES;
     vec![match step {
-        // Groups are made anew at each start.
+        // Groups are made again at each start.
         Step::File { file, .. } if file.starts_with("/sys/fs/cgroup/") => return Vec::new(),
         Step::File { file, value } => match (file.strip_prefix("/proc/sys/"), card(file)) {
             (Some(name), _) => (sysctl, format!("{} = {value}\n", name.replace('/', "."))),

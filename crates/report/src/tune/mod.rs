@@ -199,7 +199,7 @@ fn subject(result: &TuneResult) -> String {
     format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
 }
 
-/// The proof, what is worth keeping, the table, and what was not tried.
+/// The proof, the settings worth keeping, the table, and the knobs that were not tried.
 fn section(result: &TuneResult) -> Section {
     let mut pieces: Vec<Piece> = result.proven.iter().flat_map(|proven| proof(result, proven)).collect();
     pieces.extend(facts(

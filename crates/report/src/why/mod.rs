@@ -1,4 +1,4 @@
-//! Words for why activations were late: the causes in a table, the latest starts, what helps.
+//! Words for the causes of late activations: the causes in a table, the latest starts, the remedies.
 
 mod audit;
 mod clues;
@@ -76,7 +76,7 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
     }
 }
 
-/// The causes of a task's late starts, the latest of them, what helps, and folded behind that everything else.
+/// The causes of a task's late starts, the latest of them, the remedies, and everything else, folded.
 pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let mut details = vec![Piece::text(task_line(&why.run, task))];
@@ -112,7 +112,7 @@ pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
     sentences.chain(piece(of)).chain(audit).collect()
 }
 
-/// The three lines: what delayed the task most that started latest. Of a single activation there are none.
+/// The three lines: the main cause of the task with the latest start; `None` for a single activation.
 pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     let tasks = || why.tasks.iter().filter(|task| !why.one_event && task.explained > 0);
     let found =
