@@ -33,8 +33,8 @@ impl EndsWithParent for Command {
     }
 }
 
-/// Kills all that came from a program when this process is gone, however it ends: of a script the kernel tells only the shell.
-/// Dropped when the program has ended.
+/// Kills all descendants of a program when this process is gone, however it ends: for a script the kernel
+/// signals only the shell. Dropped when the program has ended.
 #[derive(Debug)]
 pub struct EndsDescendants(Child);
 
@@ -48,7 +48,7 @@ while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
 done"#;
 
 impl EndsDescendants {
-    /// Marks what this command will start, and watches over it.
+    /// Marks the processes that this command will start, and watches over them.
     pub fn new(command: &mut Command) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -98,8 +98,8 @@ fn signal(processes: &[u32], signal: Signal) {
     }
 }
 
-/// Asks all that come from a process to end, and kills what is still there after a while. Those whose parents end first are
-/// found only if the process is their subreaper (prctl(2)).
+/// Asks all descendants of a process to end, and kills the remaining ones after a while. A descendant whose
+/// parent ends first is found only if the process is its subreaper (prctl(2)).
 pub fn end_descendants(of: u32, grace: Duration) {
     let asked = Instant::now();
     signal(&living_descendants(of), Signal::SIGTERM);

@@ -43,7 +43,7 @@ pub enum MatrixError {
         /// The system's words.
         error: io::Error,
     },
-    /// Somebody measures into it.
+    /// Another jitterlab measures into it.
     #[error("another jitterlab measures into {} right now: wait for its end, or choose another directory with --output", .0.display())]
     Busy(PathBuf),
     /// The index cannot be written as JSON.
@@ -78,7 +78,7 @@ pub enum SessionError {
         /// Error in it.
         error: Error,
     },
-    /// Somebody asked for an end too early.
+    /// The user stopped it too early.
     #[error("interrupted before there was anything to report")]
     Interrupted,
     /// A task that has to run was stopped for the machine's safety.

@@ -27,7 +27,7 @@ use super::why::{self, Why};
 /// Request for a measurement.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The tasks; at least one. What they leave open is chosen.
+    /// The tasks; at least one. Open settings are chosen.
     pub tasks: Vec<TaskSpec>,
     /// End of the run, if it has one.
     pub duration_ns: Option<i64>,
@@ -72,7 +72,7 @@ impl Request {
     }
 }
 
-/// Takes what is measured, on an ordinary thread of its own.
+/// Receiver of the records, on an ordinary thread of its own.
 pub trait Sink: Send {
     /// The next activations of a task, in order.
     fn activations(&mut self, task: usize, rows: &[Activation]);
@@ -105,7 +105,7 @@ pub struct Finished {
 
 /// Activations shown before one that reached the limit.
 const NEIGHBOURS: usize = 8;
-/// The ring of a task holds what it produces in this time, so that a collector held up by load loses nothing.
+/// The ring of a task holds its records of this time, so that a collector held up by load loses nothing.
 const RING_NS: i64 = 4_000_000_000;
 /// Seldom: even on another processor, each look into the rings was seen to delay an activation or two.
 const COLLECT_EVERY: Duration = Duration::from_millis(200);
@@ -129,16 +129,16 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Reads the machine's facts, chooses what was left open, makes the tasks' threads and sets them up.
+    /// Reads the machine's facts, chooses open settings, makes the tasks' threads and sets them up.
     ///
     /// # Errors
-    /// Tasks that cannot be run as described, and threads that cannot be made. What the system refuses without
-    /// preventing the run is noted in [`RunInfo::refused`] instead.
+    /// Tasks that cannot be run as described, and threads that cannot be made. Refusals of the system that do
+    /// not prevent the run are noted in [`RunInfo::refused`] instead.
     pub fn prepare(request: Request) -> Result<Self, Error> {
         Self::prepare_with(request, None)
     }
 
-    /// The same, with somebody's own work for the first task.
+    /// The same, with the caller's own work for the first task.
     ///
     /// # Errors
     /// As [`Measurement::prepare`].

@@ -28,7 +28,8 @@ pub(super) struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
-/// Settles what the tasks leave open. `taken` are CPUs that other jitterlabs keep free, with their processes.
+/// Chooses the open settings of the tasks. `taken` are CPUs that other jitterlabs keep free, with their
+/// processes.
 pub(super) fn tasks(
     facts: &SystemFacts,
     mut tasks: Vec<TaskSpec>,
@@ -153,7 +154,7 @@ fn shortest_run_ns(work: Work) -> i64 {
     (shortest as f64 * times) as i64
 }
 
-/// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
+/// Prepares the Xenomai cores that tasks ask for. It may restart this process, so nothing is held yet.
 pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), Error> {
     tasks.iter().filter_map(|task| Core::for_wake(task.wake)).try_for_each(xenomai::prepare)
 }

@@ -80,7 +80,7 @@ impl RunInProgress<'_> {
 pub struct Recorded {
     /// With its file, where that is whole.
     pub run: MeasuredRun,
-    /// Why the run file could not be closed, and where what it was to hold is now.
+    /// Reason why the run file could not be closed, and the file that holds its data now.
     pub closed: Result<(), Error>,
 }
 
@@ -94,9 +94,9 @@ impl Recorded {
     }
 }
 
-/// Measures until the end that was asked for, or until `interrupted` is set, into the run file if there is one. `watch` may
-/// look several times a second, also while the file is closed. A run file that takes no more ends the recording, not the measurement; the run's warnings
-/// say so.
+/// Measures until the requested end, or until `interrupted` is set, into the run file if there is one.
+/// `watch` may be called several times a second, also while the file is closed. A full run file ends the
+/// recording, not the measurement; the run's warnings contain that.
 ///
 /// # Errors
 /// A task's thread that broke down.
@@ -179,7 +179,7 @@ pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Res
     })
 }
 
-/// A run file of its own in the working directory, for a measurement that nobody named one for.
+/// A run file of its own in the working directory, for a measurement without a given name.
 ///
 /// # Errors
 /// It cannot be written.

@@ -17,12 +17,12 @@ const PREFIX: &str = ".jitterlab-scratch-";
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,
-    /// Held as long as the folder is used: whoever can lock it knows that nobody does.
+    /// Held as long as the folder is used: a process that can lock it knows that it is unused.
     _lock: File,
 }
 
 impl Scratch {
-    /// Makes a folder below `parent`, and takes away those that nobody uses any more.
+    /// Makes a folder below `parent`, and removes those that nobody uses any more.
     ///
     /// # Errors
     /// `parent` is no folder that may be written to.
@@ -31,7 +31,7 @@ impl Scratch {
         loop {
             let private = fs::Permissions::from_mode(0o700);
             let folder = Builder::new().prefix(PREFIX).permissions(private).tempdir_in(parent)?;
-            // Until it is locked, somebody who sweeps here may take it away.
+            // Until it is locked, another process that sweeps here may remove it.
             match File::open(folder.path()) {
                 Ok(lock) if lock.try_lock().is_ok() && folder.path().exists() => {
                     return Ok(Scratch { folder, _lock: lock });
@@ -42,7 +42,7 @@ impl Scratch {
         }
     }
 
-    /// Makes one where programs put what is temporary.
+    /// Makes one in the usual place of temporary files.
     ///
     /// # Errors
     /// There is no such place.

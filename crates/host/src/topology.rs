@@ -98,8 +98,8 @@ fn is_busy_with_interrupts(facts: &SystemFacts, cpu: u16) -> bool {
     facts.uptime_s.is_some_and(|s| s > 0.0 && count as f64 / s > BUSY_INTERRUPTS_PER_S)
 }
 
-/// Up to `wanted` CPUs for tasks that did not ask for one, best first. Fewer where more would take the last core
-/// from the rest of the system, or leave the isolated CPUs.
+/// Up to `wanted` CPUs for tasks without a given one, best first. Fewer if more would take the last core from
+/// the rest of the system, or leave the isolated CPUs.
 fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) -> Vec<u16> {
     let isolated = facts.isolation.isolated.as_ref().map(|set| set.and(usable)).unwrap_or_default();
     let mut free = usable.without(asked);

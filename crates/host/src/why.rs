@@ -42,7 +42,7 @@ impl Kept {
     }
 }
 
-/// The kernel's events of the tasks' processors, and what they say.
+/// The kernel's events of the tasks' processors, and their explanation.
 pub(super) struct Why {
     /// True for each task that runs under Linux's scheduler: events of Linux say nothing about the others.
     of_linux: Vec<bool>,
@@ -64,7 +64,7 @@ impl Why {
         let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
         let rate_hz = tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum();
         let mut events = TraceEvents::open(&mut names)?;
-        // A lost event of a processor leaves known what its task did.
+        // If events of a processor are lost, its task's own events stay known.
         events.record_threads(Detail::Threads, &cpus, &numbers)?;
         events.record_everything(&cpus, rate_hz)?;
         let mut explainer = Explainer::new(&numbers, names, machine(facts));
@@ -88,7 +88,7 @@ impl Why {
         }
     }
 
-    /// Explains what can be. The answer is what is known until now, where it is time to keep that.
+    /// Explains complete activations. Returns the causes until now, if it is time to keep them.
     pub(super) fn explain(&mut self, complete_ns: i64) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
         self.kept.is_due().then(|| self.explainer.causes(self.events.tracer()))

@@ -26,7 +26,7 @@ fn cpu_count(s: &Subject<'_>) -> Ruling {
     }
 }
 
-/// Rules on one kind of isolation: names the wanted CPUs that lack it, and adds the remedy.
+/// Rules on one kind of isolation: names the real-time CPUs that lack it, and adds the remedy.
 fn covered(s: &Subject<'_>, there: &CpuSet, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
     let missing = s.cpus.without(there);
     if missing.is_empty() {

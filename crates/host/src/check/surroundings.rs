@@ -10,7 +10,8 @@ use crate::prepare::DEFAULT_PRIORITY;
 /// The share of time taken by the hypervisor from which on no latency can be kept.
 const MUCH_STEAL: f64 = 0.01;
 
-/// Threads the kernel needs on every CPU, which do nothing unless it is in trouble or somebody asks.
+/// Threads the kernel needs on every CPU, which are idle unless it is in trouble or a user asks for their
+/// work.
 const HARMLESS: &[&str] = &["migration/", "watchdog/", "idle_inject/", "stopper/", "watchdogd", "irq_work/"];
 
 pub(super) const RULES: &[Rule] = &[

@@ -85,8 +85,8 @@ const WATCH_EVERY: Duration = Duration::from_millis(10);
 const MOST_ACTIVATIONS: u64 = 1 << 20;
 
 impl<'e, 'a> TaskBench<'e, 'a> {
-    /// Reads the machine's facts, chooses what the task leaves open, and moves the calling thread off the measured
-    /// processor where there is another.
+    /// Reads the machine's facts, chooses the task's open settings, and moves the calling thread off the
+    /// measured processor if there is another.
     ///
     /// # Errors
     /// A task that cannot be run as described.
@@ -157,7 +157,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     /// Measures one block to its end.
     ///
     /// # Errors
-    /// A task that cannot be measured here or was stopped, or an end that was asked for.
+    /// A task that cannot be measured here or was stopped, or an interrupt by the user.
     pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, SessionError> {
         let block = self.measure(spec, length_ns)?.ok_or(SessionError::Interrupted)?;
         match &block.overload {
@@ -166,8 +166,8 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         }
     }
 
-    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that what changes on the machine meanwhile
-    /// meets all of them. Interrupted, it gives the whole rounds until then.
+    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that changes of the machine
+    /// meet all of them. Interrupted, it returns the whole rounds until then.
     ///
     /// # Errors
     /// As [`TaskBench::measure`].
@@ -288,7 +288,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
             for _ in 0..READINGS {
                 let now_ns = Linux.now_ns();
                 distances.record(now_ns - last_ns);
-                // Recording takes time too: begin anew after it.
+                // Recording takes time too, so the time restarts after it.
                 last_ns = Linux.now_ns();
             }
             distances

@@ -24,7 +24,7 @@ const OFTEN: i64 = 10;
 const SHORTEST_NS: i64 = 5_000;
 /// Duration of each point of the load curve.
 const POINT_NS: i64 = 500_000_000;
-/// Margins whose polling is compared with what was expected.
+/// Margins whose polling is compared with the expectation.
 const MARGINS_NS: [i64; 4] = [20_000, 50_000, 100_000, 200_000];
 /// Duration of each of several turns of a margin.
 const TURN_NS: i64 = 250_000_000;
@@ -37,7 +37,7 @@ const LATE_READINGS: i64 = 3;
 pub struct CompensationPlan {
     /// Wake-up methods to choose from, in order of preference.
     pub methods: Vec<WakeMethod>,
-    /// Wanted share of late starts, or allowed cost.
+    /// Share of late starts to reach, or allowed cost.
     pub wish: Wish,
     /// Number of turns of the uncompensated and of the compensated task in the proof.
     pub rounds: usize,
@@ -86,10 +86,10 @@ impl CompensationPlan {
             + 2 * self.rounds as i64 * self.turn_ns
     }
 
-    /// Measures, recommends and proves. Interrupted in the proof, it rests on the whole pairs until then.
+    /// Measures, recommends and proves. Interrupted in the proof, it uses the whole pairs until then.
     ///
     /// # Errors
-    /// A task that cannot be measured here or was stopped before the proof, or an end that was asked for before it.
+    /// A task that cannot be measured here or was stopped before the proof, or an interrupt before it.
     pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, SessionError> {
         let period_ns = bench.spec.period_ns;
         bench.experiment.plan(self.planned_ns(period_ns));
@@ -178,7 +178,7 @@ pub fn late_ns(clock_floor: &Statistics) -> i64 {
 /// Cost of a wake-up: of the uncompensated task, given its blocks, and of one that only wakes, often.
 ///
 /// # Errors
-/// A task that cannot be measured here or was stopped, or an end that was asked for.
+/// A task that cannot be measured here or was stopped, or an interrupt by the user.
 pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<ServiceTime, SessionError> {
     let period_ns = bench.spec.period_ns;
     let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
@@ -196,7 +196,7 @@ fn wake_ups(period_ns: i64) -> impl Iterator<Item = i64> {
 /// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
 ///
 /// # Errors
-/// A task that cannot be measured here, or an end that was asked for.
+/// A task that cannot be measured here, or an interrupt by the user.
 pub fn load_curve(
     bench: &mut TaskBench<'_, '_>,
     service: &ServiceTime,

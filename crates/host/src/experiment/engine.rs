@@ -29,7 +29,8 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// Goes on behind the parts that are kept. `tell` receives the progress; setting `interrupted` ends it early.
+    /// Continues after the parts that are kept. `tell` receives the progress; setting `interrupted` ends it
+    /// early.
     pub fn new(parts: Parts, tell: &'a mut dyn FnMut(&Progress), interrupted: &'a AtomicBool) -> Self {
         let progress = Progress { step: TrialStep::Measuring, begins: false, left_ns: None };
         Experiment { kept: KeptParts { parts, ..KeptParts::default() }, progress, tell, interrupted }
@@ -108,7 +109,7 @@ impl<'a> Experiment<'a> {
         self.kept.done.push(std::mem::replace(&mut self.kept.parts, parts));
     }
 
-    /// Ends it; what is kept stays until somebody closes it.
+    /// Ends the experiment; the kept parts stay until they are closed.
     #[must_use]
     pub fn end(self) -> KeptParts {
         self.kept

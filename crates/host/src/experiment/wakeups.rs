@@ -45,8 +45,9 @@ pub fn ways(
     Ok(all)
 }
 
-/// A method that the kernel releases under SCHED_DEADLINE needs a runtime, and such a thread is bound to no processor. A
-/// tenth of the period is plenty for a task, at least what the kernel takes, and half of it for polling besides.
+/// Adds a runtime to a task whose method the kernel releases under SCHED_DEADLINE; such a thread is bound to
+/// no processor. A tenth of the period is plenty for a task, not below the kernel's minimum, and half of it
+/// for polling as well.
 fn settled(task: TaskSpec) -> TaskSpec {
     let is_deadline = |policy| matches!(policy, Some(Policy::Deadline { .. }));
     let parts = if task.compensate == Compensation::None { 10 } else { 2 };

@@ -108,7 +108,7 @@ fn preemption_switch(root: &Root) -> Option<bool> {
     }
     match OpenOptions::new().write(true).open(root.path(PREEMPTION_SWITCH)) {
         Ok(_) => Some(true),
-        // debugfs is for root alone; what root would find there is unknown.
+        // debugfs is for root alone, so its content is unknown here.
         Err(error) if error.raw_os_error() == Some(Errno::EACCES as i32) => None,
         Err(_) => Some(false),
     }

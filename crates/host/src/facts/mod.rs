@@ -1,5 +1,5 @@
-//! Reads what is known of this machine. Everything comes from files below a root, so that tests read the trees
-//! of other machines; what cannot be read stays absent.
+//! Reads the facts of this machine. Everything comes from files below a root, so that tests read the trees of
+//! other machines; unreadable facts stay absent.
 
 use std::fs;
 use std::os::unix::fs::FileExt;

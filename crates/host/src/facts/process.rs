@@ -71,7 +71,7 @@ fn limits_of(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
         let (quota, period) = (number(folder, "cpu.cfs_quota_us")?, number(folder, "cpu.cfs_period_us")?);
         limit("cpu.cfs_quota_us", quota, period, "-1".into())
     };
-    // The group above shares out what it has itself.
+    // The group above divides its own share.
     let real_time = || {
         let name = "cpu.rt_runtime_us";
         let (runtime, most) = (number(folder, name)?, number(above, name)?);

@@ -1,4 +1,4 @@
-//! Control groups for CPUs: with them, what starts later stays off the isolated CPUs too.
+//! Control groups for CPUs: with them, processes that start later stay off the isolated CPUs too.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use super::others::{OWN, REST, V1, V2};
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
 
-/// Confines everything but this process to the other CPUs, with whichever version the machine has. Says how many
-/// processes were moved that way.
+/// Confines everything but this process to the other CPUs, with whichever version the machine has. Returns
+/// the number of processes that were moved that way.
 pub(super) fn confine(
     journal: &mut Journal,
     others: &CpuSet,

@@ -12,7 +12,7 @@ use super::others::{ChangeLock, journals, journals_of, orphans};
 use super::thread::Thread;
 use crate::facts::Root;
 
-/// One change, with what it takes to undo it.
+/// One change, with the data to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 enum Change {
@@ -81,8 +81,8 @@ pub(super) fn living_others(root: &Root) -> Vec<OtherJournal> {
     living(root).into_iter().filter(|one| one.process != own).collect()
 }
 
-/// Whose journal it is, what it isolates, and its changes. The last line may be half written; what it tells of was not
-/// done then.
+/// Reads the owner of a journal, the CPUs that it isolates, and its changes. The last line may be half
+/// written; its change was not made then.
 fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
     let text = fs::read_to_string(path).ok()?;
     let mut changes = text.lines().map_while(|line| serde_json::from_slice(line.as_bytes()).ok());
@@ -90,8 +90,8 @@ fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
     Some((process, cpus, changes.collect()))
 }
 
-/// The changes of one process, on disk. Who changes what another one has changed before notes what it was at first: then
-/// the last to end puts that back, in whichever order they end.
+/// The changes of one process, on disk. A process that changes something again notes the original value of
+/// the first journal: then the last to end restores that, in whichever order they end.
 #[derive(Debug)]
 pub(super) struct Journal {
     root: Root,
@@ -138,12 +138,12 @@ impl Journal {
     fn make(&mut self, change: Change, action: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.note(change)?;
         action().inspect_err(|_| {
-            // If even this cannot be written, undoing what was not done does no harm.
+            // If even this cannot be written, undoing a change that was not made does no harm.
             let _ = self.note(Change::Refused);
         })
     }
 
-    /// The same change in the journal of another isolation that goes on: it tells what the thing was at first.
+    /// The same change in the journal of another active isolation, which has the original value.
     fn made_before(&self, change: &Change) -> Option<&Change> {
         self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
     }
@@ -220,8 +220,8 @@ impl Journal {
         self.make(Change::Member { process, group }, || write(to, &id))
     }
 
-    /// Undoes every change, latest first, but for what another isolation needs as well, which puts it back when it ends.
-    /// Says what could not be undone.
+    /// Undoes every change, latest first, except those that another isolation needs as well, which undoes
+    /// them when it ends. Returns the failures.
     pub(super) fn undo(&mut self) -> Vec<String> {
         if self.changes.is_empty() {
             return Vec::new();
@@ -235,7 +235,7 @@ impl Journal {
     }
 }
 
-/// The choice in a file such as `always [madvise] never` or `none (full)`, or what it holds.
+/// The choice in a file such as `always [madvise] never` or `none (full)`, or its whole text.
 pub(crate) fn chosen(text: &str) -> &str {
     let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
     between('[', ']').or_else(|| between('(', ')')).unwrap_or(text)
@@ -291,8 +291,8 @@ fn undo(change: Change) -> Result<(), String> {
     }
 }
 
-/// Some kernels (6.1 among them) do not take the limit off a group that has members, though none is what it had: it gets
-/// all that the group above has, which is the same. `None` where that is not the matter.
+/// Some kernels (6.1 among them) do not remove the limit of a group that has members, even if it had none
+/// before. The group then gets all CPUs of the group above, which is the same. `None` in other cases.
 pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
     if !before.trim().is_empty() || file.file_name()? != "cpuset.cpus" {
         return None;
@@ -338,7 +338,7 @@ pub struct Restored {
     pub problems: Vec<String>,
 }
 
-/// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
+/// Undoes the changes of processes that are gone. Without permission for it, nothing is undone.
 pub fn restore(root: &Root) -> Vec<Restored> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
     if !ChangeLock::has_a_place(root) && left_behind(root).is_empty() {
@@ -379,7 +379,7 @@ fn is_gone(root: &Root, process: u32) -> bool {
     process != std::process::id() && !lives() && living(root).iter().all(|one| one.process.id != process)
 }
 
-/// Processes that are gone and have left something changed, whoever asks.
+/// Processes that are gone and have left something changed; any user may ask.
 pub fn left_behind(root: &Root) -> Vec<u32> {
     let journals = journals_of(root).into_iter().filter_map(|path| read(&path));
     let gone = journals.filter(|(process, ..)| !process.is_alive()).map(|(process, ..)| process.id);

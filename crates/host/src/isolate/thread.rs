@@ -22,7 +22,7 @@ pub(super) struct Thread {
 
 /// The kernel's mark of its own threads, in the flags of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
-/// The same of threads whose CPUs the kernel lets nobody choose.
+/// The same for threads whose CPUs the kernel allows nobody to choose.
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 impl Thread {

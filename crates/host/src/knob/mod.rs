@@ -108,7 +108,8 @@ fn cpu_file(cpu: u16, file: &str) -> String {
     format!("sys/devices/system/cpu/cpu{cpu}/{file}")
 }
 
-/// The wanted knobs that can be tried for a task of a program on these CPUs, most promising first, and why the others cannot.
+/// The requested knobs that can be tried for a task of a program on these CPUs, most promising first, and the
+/// reasons against the others.
 pub(super) fn offers(
     root: &Root,
     facts: &SystemFacts,
@@ -157,7 +158,8 @@ fn refused(root: &Root, step: &Step) -> Option<String> {
     }
 }
 
-/// Sets what of a knob is the machine's own. What belongs to a run is in [`Offered::steps`] for whoever measures it.
+/// Applies the steps of a knob that belong to the machine. Steps that belong to a run stay in
+/// [`Offered::steps`] for the measurement.
 pub(super) fn set(offered: &Offered, machine: &mut Alteration) -> std::io::Result<()> {
     offered.steps.iter().try_for_each(|step| match step {
         Step::File { file, value } => {
@@ -177,7 +179,7 @@ pub(super) fn touches_machine(offered: &Offered) -> bool {
     offered.steps.iter().any(|step| !matches!(step, Step::IdleLatency { .. } | Step::Task { .. }))
 }
 
-/// The task with what a knob sets of it.
+/// The task with the settings of a knob.
 pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, jitterlab_model::Error> {
     let mut parts = offered.steps.iter().filter_map(|step| match step {
         Step::Task { parts } => Some(parts),

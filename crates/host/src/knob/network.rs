@@ -9,7 +9,7 @@ const CLASS: &str = "sys/class/net";
 const WAIT_NS: &str = "200000";
 const EMPTY_POLLS: &str = "2";
 
-/// The same files of every card; what is no card (loopback, bridges) has no device.
+/// The same files of every card; other interfaces (loopback, bridges) have no device.
 fn of_cards(scene: &Scene<'_>, files: &[(&str, &str)]) -> Offer {
     let names = scene.root.names(CLASS).into_iter().map(|name| format!("{CLASS}/{name}"));
     let cards = names.filter(|card| scene.root.exists(&format!("{card}/device")));

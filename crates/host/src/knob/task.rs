@@ -13,7 +13,7 @@ use super::{Offer, Scene};
 use crate::facts::group_limits as group_limits_of;
 use crate::prepare::DEFAULT_PRIORITY;
 
-/// Only what keeps the machine alive comes before it.
+/// Highest priority for a task: only threads that keep the machine alive have a higher one.
 const HIGHEST: u8 = 98;
 
 /// The real-time priority that a knob gives the task.

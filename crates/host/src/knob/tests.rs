@@ -9,7 +9,7 @@ use crate::facts::fixture::Machine;
 use crate::facts::read;
 use crate::isolate::restore;
 
-/// Everything below a folder but what jitterlab notes, by name.
+/// Everything below a folder except jitterlab's own files, by name.
 fn contents(root: &Root) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.path("")];

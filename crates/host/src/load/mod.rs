@@ -212,7 +212,7 @@ impl Loads {
         }
     }
 
-    /// The loads that run on a measured CPU though nobody asked for that, if any do.
+    /// Warns of loads that run on a measured CPU without a request, if any do.
     pub fn caution(&self, measured: &CpuSet) -> Option<Warning> {
         let unasked = |load: &&Running| {
             load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
@@ -222,7 +222,7 @@ impl Loads {
         (!loads.is_empty()).then(|| Warning::LoadOnMeasuredCpu { loads, cpus: measured.clone() })
     }
 
-    /// The loads that have failed since the last call, each with what happened.
+    /// The loads that have failed since the last call, each with its failure.
     pub fn failed(&mut self) -> Vec<Warning> {
         let mut news = Vec::new();
         for load in self.loads.iter_mut().filter(|load| load.failure.is_none()) {
@@ -287,7 +287,7 @@ fn cpus_of(
         Placement::Housekeeping if !housekeeping.without(measured).is_empty() => {
             Ok(housekeeping.without(measured))
         }
-        // Whoever asks for a load where there is but one CPU can mean no other.
+        // With a single CPU, a load can only run there.
         Placement::Housekeeping if facts.usable().len() == 1 => Ok(facts.usable()),
         Placement::Housekeeping => {
             Err(Error::bad_use(format!("load {spec}: no CPU is left beside the measured {measured}"))

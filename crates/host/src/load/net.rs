@@ -61,7 +61,7 @@ impl Network {
 }
 
 impl Work for Network {
-    /// Sends some of both; what counts is what arrived.
+    /// Sends some of both; only received bytes count.
     fn step(&mut self) -> io::Result<u64> {
         for _ in 0..8 {
             match self.stream.write(&self.block) {

@@ -66,7 +66,7 @@ impl WorkerProcess {
         }
     }
 
-    /// Why it ended, if it did although nobody asked it to.
+    /// Reason why it ended, if it ended without a request.
     pub(super) fn failure(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         self.report = self.read_report();
@@ -80,7 +80,7 @@ impl WorkerProcess {
         self.asked = Some(Instant::now());
     }
 
-    /// Waits for its end, or enforces it, and reads what it did.
+    /// Waits for its end, or enforces it, and reads its report.
     pub(super) fn finish(mut self) -> Result<Report, String> {
         let status = self.end()?;
         self.report.take().or_else(|| self.read_report()).ok_or_else(|| how_it_ended(status))

@@ -56,7 +56,7 @@ pub fn run_if_worker() -> Option<ExitCode> {
     })
 }
 
-/// The other side is gone when nobody listens.
+/// Writes a line; if nobody reads it, the other side is gone.
 fn say(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -69,7 +69,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
         mask.set(usize::from(cpu))?;
     }
     sched_setaffinity(Pid::from_raw(0), &mask)?;
-    // If memory runs out, the load goes first. Not being allowed to say so is no reason not to work.
+    // If memory runs out, the load is killed first. Without permission for this, it works all the same.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let mut work = (kind.begin)(told)?;
     let (go, begun) = mpsc::channel();

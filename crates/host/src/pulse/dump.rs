@@ -1,4 +1,5 @@
-//! Pulses into a file, to try what needs a capture without a pin: a value change dump by the task's own clock.
+//! Pulses into a file, for trials that need a capture without a pin: a value change dump by the task's own
+//! clock.
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -48,7 +49,7 @@ fn place(path: &Path) -> io::Result<File> {
     match open(true) {
         Err(there) if there.kind() == io::ErrorKind::AlreadyExists => {
             let mut begins = [0; OURS.len()];
-            // A pipe would wait for somebody to write into it.
+            // Opening a pipe would block until another process reads it.
             let is_file = std::fs::metadata(path)?.is_file();
             let mut file = if is_file { open(false)? } else { return Err(there) };
             if file.read_exact(&mut begins).is_err() || begins != OURS {

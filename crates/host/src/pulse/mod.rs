@@ -1,7 +1,7 @@
 //! Pulses: each activation of a task moves a pin, for a witness outside the computer.
 //!
-//! A pulse is part of an activation's work, so nothing is in the way of a task that gives none. It costs a system call for
-//! each edge, on the measured thread; what that takes is measured, and noted in the run.
+//! A pulse is part of an activation's work, so a task without pulses is not affected. It costs a system call
+//! for each edge, on the measured thread; that time is measured, and noted in the run.
 
 mod device;
 mod dump;
@@ -73,10 +73,11 @@ impl EdgeTimes {
     }
 }
 
-/// The work of a task, and what its edges take.
+/// The work of a task, and the durations of its edges.
 type Around = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
-/// The work of a task with its pulses around it, and what they take; the work itself where it gives none.
+/// The work of a task with its pulses around it, and their durations; the work itself for a task without
+/// pulses.
 pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;
@@ -132,7 +133,7 @@ struct Pulsing {
 }
 
 impl Pulsing {
-    /// Changes the pin; what that takes counts from the last reading of the clock.
+    /// Changes the pin; its duration counts from the last reading of the clock.
     fn edge(&mut self, from_ns: i64, now_ns: &dyn Fn() -> i64) {
         self.high = !self.high;
         let done = self.level.set(self.high, from_ns).is_ok();

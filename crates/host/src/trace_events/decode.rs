@@ -107,7 +107,7 @@ fn vector(name: &str, names: &mut Names) -> Option<Record> {
     };
     let kind = if vector == TIMER_VECTOR { HandlerKind::Timer } else { HandlerKind::Vector };
     let name = names.number(vector);
-    // Its name tells which end belongs to which begin.
+    // The name matches each end with its begin.
     Some(Record::Vector { handler: Handler { kind, number: name.0, name }, enters })
 }
 
@@ -308,7 +308,7 @@ fn thread(known: &mut HashMap<[u8; 16], Name>, name: &[u8], names: &mut Names) -
     key[..length].copy_from_slice(&name[..length]);
     *known.entry(key).or_insert_with(|| {
         let text = String::from_utf8_lossy(name);
-        // Workers of the kernel have numbers that say nothing.
+        // The numbers in the names of kernel workers mean nothing.
         let text =
             text.split_once('/').filter(|(kind, _)| *kind == "kworker").map_or(&*text, |(kind, _)| kind);
         names.number(text)

@@ -21,7 +21,7 @@ pub(super) struct Field {
 }
 
 impl Format {
-    /// Reads such a file; `None` if it is none.
+    /// Reads a format file; `None` for other text.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let fields = text.lines().filter_map(|line| Field::parse(line.trim().strip_prefix("field:")?));

@@ -20,7 +20,7 @@ const PREFIX: &str = "jitterlab-";
 pub(super) struct Instance {
     folder: PathBuf,
     _fs: TraceFs,
-    /// The buffers of the processors, open: nobody can take the instance away as long as they are.
+    /// The buffers of the processors, open: while they are, the instance cannot be removed.
     pub(super) pipes: Vec<Pipe>,
 }
 
@@ -34,7 +34,8 @@ pub(super) struct Pipe {
 }
 
 impl Instance {
-    /// Makes an instance for these processors that records nothing yet; what killed processes left is taken away first.
+    /// Makes an instance for these processors that records nothing yet; those of killed processes are removed
+    /// first.
     pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, Error> {
         let fs = TraceFs::find()?;
         remove_stale(fs.path());
@@ -62,7 +63,7 @@ impl Instance {
         let instance = Instance { folder, _fs: fs, pipes };
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
-        // Only where the oldest events give way, pages say that some are missing.
+        // Pages mark missing events only if the oldest events are overwritten.
         instance.set("options/overwrite", "1")?;
         instance.record_on(cpus)?;
         for Pipe { cpu, .. } in &instance.pipes {
@@ -77,7 +78,7 @@ impl Instance {
         self.folder.join(name)
     }
 
-    /// A file's text; empty where there is none.
+    /// A file's text; empty without a file.
     pub(super) fn text(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
@@ -146,7 +147,7 @@ fn refused(path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| not_permitted(path, error)
 }
 
-/// Takes an instance away: events and triggers in it go with it. One whose buffers somebody reads is busy.
+/// Removes an instance with its events and triggers. It is busy while a process reads its buffers.
 fn remove(folder: &Path) -> bool {
     for _ in 0..20 {
         match fs::remove_dir(folder) {

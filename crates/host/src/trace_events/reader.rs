@@ -22,7 +22,7 @@ use super::place::TraceFs;
 /// Detail of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// All that has or interrupts them: what causes need.
+    /// Every thread that has a processor, and everything that interrupts it: needed for causes.
     Everything,
     /// Activity of the followed threads: when they run, wait and are woken, and their page faults. Events
     /// that `Everything` records too fill in only what was lost there.
@@ -31,9 +31,9 @@ pub enum Detail {
     Calls,
 }
 
-/// Without these nothing can be said.
+/// Events without which nothing can be explained.
 const NEEDED: [&str; 2] = ["sched/sched_switch", "sched/sched_waking"];
-/// These say more.
+/// Events that explain more.
 const USEFUL: [&str; 13] = [
     "sched/sched_migrate_task",
     "sched/sched_pi_setprio",
@@ -60,7 +60,7 @@ const OF_THREADS: [&str; 5] = [
     "sched/sched_pi_setprio",
     "timer/hrtimer_start",
 ];
-/// Signals that stop a thread, and by which it tells its tracer (SIGCHLD to SIGTTOU).
+/// Signals that stop a thread, and those by which it notifies its tracer (SIGCHLD to SIGTTOU).
 const SIGNAL: &str = "signal/signal_generate";
 const SIGNALS: &str = "sig >= 17 && sig <= 22";
 const STACK: &str = "ftrace/kernel_stack";
@@ -69,13 +69,15 @@ const FIRST_PIDS: &str = "pid:[4026531836]";
 const FAULTS: [&str; 2] = ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
-/// Room for each processor's events: this much, and so much for each activation of two seconds.
+/// Room for each processor's events in bytes: this much, plus `ACTIVATION_BYTES` for each activation of two
+/// seconds.
 const BUFFER_BYTES: u64 = 16 << 20;
 const ACTIVATION_BYTES: f64 = 600.0;
 const LARGEST_BUFFER: u64 = 128 << 20;
 /// Room for the events of a few threads.
 const SMALL_BUFFER: u64 = 1 << 20;
-/// System calls that are timed together to know what an event takes, and how often: the shortest time was not disturbed.
+/// System calls that are timed together to find the cost of an event, and number of repetitions: the shortest
+/// time was not disturbed.
 const TIMED_CALLS: u32 = 200;
 const TIMES: usize = 50;
 
@@ -176,7 +178,7 @@ impl TraceEvents {
         Ok(())
     }
 
-    /// Begins to record what these threads, and those that they make, do on these processors.
+    /// Begins to record the activity of these threads, and of those that they make, on these processors.
     ///
     /// # Errors
     /// No permission.
@@ -210,8 +212,7 @@ impl TraceEvents {
         following.try_for_each(|(_, instance)| instance.follow(threads))
     }
 
-    /// Reads what happened since the last time: the events in order of time, as far as they are complete, and the time
-    /// before which they are.
+    /// Reads new events: in order of time, as far as they are complete, and the time before which they are.
     pub fn read(&mut self, names: &mut Names) -> (Vec<Event>, i64) {
         let (complete_ns, before) = (Linux.now_ns(), usage::of_this_thread());
         let TraceEvents { instances, layout, decoder, page, held, holes, tracer, .. } = self;
@@ -253,7 +254,7 @@ impl TraceEvents {
                     let event = decoder.event(t_ns, *cpu, record, names);
                     held.extend(event.map(|event| (event, detail == Detail::Threads)));
                 }
-                // Nothing but what is being written right now is left.
+                // Only the record that is being written right now is left.
                 if begin_ns > complete_ns {
                     break;
                 }

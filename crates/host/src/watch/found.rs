@@ -18,7 +18,7 @@ pub(super) fn allowed(thread: i32) -> Option<CpuSet> {
     Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
 }
 
-/// The threads as tasks, each of a name of its own, with what was measured of returns from the kernel.
+/// The threads as tasks, each with a name of its own, and the measured returns from the kernel.
 pub(super) fn tasks<'a>(
     found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>,
     returns: Option<Returns>,
@@ -116,7 +116,7 @@ impl Used {
         }
     }
 
-    /// A task's figures with what it has used since; what ended meanwhile tells nothing.
+    /// A task's figures with the resources used since; a thread that ended meanwhile has none.
     pub(super) fn since(self, result: TaskResult, thread: &ThreadOf) -> TaskResult {
         let now = Used::from_thread(thread);
         let pair = |now: Option<(u64, u64)>, before: Option<(u64, u64)>| {

@@ -45,11 +45,11 @@ pub struct WatchRequest {
 
 /// Reading seldom costs less, and events have room for longer.
 const READ_EVERY: Duration = Duration::from_millis(100);
-/// While looking for threads, new ones are looked for so often.
+/// Interval of the search for new threads, while threads are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Largest number of processors on which everything is recorded: a few threads seldom use more.
 const MOST_CPUS: usize = 16;
-/// Threads without a period that are named where there is none with one.
+/// Number of threads without a period that are named if none has one.
 const TOLD: usize = 3;
 /// A command that does not end when it is asked to is killed after this time.
 const GRACE: Duration = Duration::from_secs(2);
@@ -83,8 +83,8 @@ pub struct Watch {
     _moved: Moved,
 }
 
-/// The command that is watched, if one was started: it ends with its watching, and all that it has started with it. What a
-/// command leaves that ends by itself stays.
+/// The command that is watched, if one was started: it ends with the watch, with all its descendants. If the
+/// command ends by itself, its remaining descendants stay.
 struct Started(Option<Child>);
 
 impl Started {
@@ -188,7 +188,7 @@ impl Watch {
         &self.info
     }
 
-    /// Says what the recorder will keep.
+    /// Sets the rows that the recorder will keep.
     pub fn keep(&mut self, keep: Keep) {
         self.info.keep = keep;
     }
@@ -248,7 +248,7 @@ impl Watch {
         Finished { info, above: None, causes: Some(causes) }
     }
 
-    /// Reads what happened, and hands on the activations in it.
+    /// Reads new events, and hands on their activations.
     fn read(&mut self, sink: &mut dyn Sink) {
         let (events, complete_ns) = self.events.read(self.explainer.names());
         let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); self.loops.len()];
@@ -354,7 +354,7 @@ fn look(
         }
         thread::sleep(LOOK_EVERY);
         for event in events.read(names).0 {
-            // Timers expire in anybody's context: all threads see all events.
+            // Timers expire in the context of any thread: all threads see all events.
             for thread in seen.threads.values_mut() {
                 if let Some(pass) = thread.passes.event(&event) {
                     seen.cpus = seen.cpus.or(&[pass.cpu].into_iter().collect());

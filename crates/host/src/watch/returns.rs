@@ -48,7 +48,7 @@ pub(super) fn measure(events: &mut TraceEvents, names: &mut Names, cpus: &CpuSet
         let stamps: Result<Vec<i64>, _> = (0..TIMES).map(stamp).collect();
         let _ = end.send(stamps.unwrap_or_default());
     };
-    // It is not waited for beyond the limit: nobody may ever let it run.
+    // The thread is not waited for beyond the limit, since it may never get a processor.
     thread::Builder::new().name("jitterlab-clock".into()).spawn(sleeps).ok()?;
     let number = said.recv_timeout(LIMIT).ok()?;
     events.follow(&[number]).ok()?;

@@ -1,4 +1,5 @@
-//! The threads of what is watched: those of a process, of a name, of a unit or container, or of a command that is started.
+//! The threads of a target: those of a process, of a name, of a unit or container, or of a command that is
+//! started.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ impl Target {
 }
 
 impl ThreadOf {
-    /// Reads again what the thread and its program are called.
+    /// Reads the names of the thread and its program again.
     pub(super) fn read_names(&mut self) {
         let comm = |number| fs::read_to_string(folder(self.process, number).join("comm"));
         let (name, program) = (comm(self.thread), comm(self.process));
@@ -107,7 +108,7 @@ fn threads_of(process: i32) -> Vec<ThreadOf> {
     entries.filter_map(thread).collect()
 }
 
-/// The threads of processes in a control group whose path is wanted.
+/// The threads of processes in the control groups with a `wanted` path.
 fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
     let is_wanted = |process: &i32| {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
@@ -116,7 +117,7 @@ fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
     processes().into_iter().filter(is_wanted).flat_map(threads_of).collect()
 }
 
-/// A control group's path as `/proc/PID/cgroup` tells it, also where it is given as a folder below a mount.
+/// A control group's path as in `/proc/PID/cgroup`, also if it is given as a folder below a mount.
 fn path_of_group(path: &str) -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let places = mounts.lines().filter_map(|line| {

@@ -28,7 +28,7 @@ pub(super) struct Machine {
 
 /// A measurement that is shown and recorded.
 pub struct Recording<'a> {
-    /// Makes the run file of what will be measured; `None` for none.
+    /// Makes the run file of the measurement; `None` for none.
     pub writer: &'a mut dyn FnMut(&RunInfo) -> Option<RunWriter>,
     /// Looks several times a second.
     pub watch: &'a mut dyn FnMut(&RunInProgress<'_>),
@@ -102,7 +102,7 @@ impl Machine {
         Alteration::begin(&self.root, &self.cpus, &self.facts.usable(), &self.spared)
     }
 
-    /// Measures with settings on, and puts back what they set.
+    /// Measures with settings on, and puts everything back.
     fn with(
         &self,
         settings: &[&Offered],

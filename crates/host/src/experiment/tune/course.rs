@@ -38,7 +38,7 @@ impl Default for Course {
 }
 
 impl Course {
-    /// At the begin of a plan, in which each block takes so much longer than it measures.
+    /// Starts a plan. Its second part is the time in ns that a block takes beyond its measurement.
     pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64) -> Self {
         let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
         Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false }

@@ -384,8 +384,8 @@ fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
 /// Time for finding the causes of lateness: a twentieth of all, and between these.
 const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
 
-/// Finds out what makes the task late, before anything is set; takes its time from the budget. `None` where that is not
-/// permitted, or nothing came of it.
+/// Finds the causes of the task's late starts, before anything is set; takes its time from the budget. `None`
+/// if that is not permitted, or without a result.
 ///
 /// # Errors
 /// A task that cannot be measured here.

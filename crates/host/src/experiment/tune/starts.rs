@@ -59,7 +59,7 @@ impl ThisStart {
     /// Reads it from the kernel; a person may give it a name.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn now(name: Option<&str>) -> Result<Self, TuneError> {
         Self::new(&Root::system(), name)
     }
@@ -97,18 +97,19 @@ impl ThisStart {
 /// The kernel's number for a start of the machine.
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 
-/// The number of this start; `None` where the kernel does not tell.
+/// The kernel's identifier of this boot; `None` if it does not report one.
 #[must_use]
 pub fn boot() -> Option<String> {
     Root::system().text(BOOT).filter(|text| !text.is_empty())
 }
 
 impl Tuning {
-    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished. Interrupted, it judges
-    /// what was measured until then.
+    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished.
+    /// Interrupted, it judges the blocks until then.
     ///
     /// # Errors
-    /// A block that cannot be measured, a start that does not go with those before, a budget for too few blocks.
+    /// A block that cannot be measured, a start that does not fit those before, or a budget for too few
+    /// blocks.
     pub fn measure_start(
         mut self,
         this: &ThisStart,
@@ -153,7 +154,8 @@ fn least_ns(period_ns: i64) -> i64 {
     longer.take(100_000).find(|ns| blocks_of_start(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
 }
 
-/// Words that no setting of a running machine stands for, and whether counted instructions show what they do.
+/// Parameters of the kernel's command line that no setting of a running machine replaces, and whether counted
+/// instructions show their effect.
 const WORDS: [(&str, bool); 11] = [
     ("isolcpus", true),
     ("nohz_full", true),
