@@ -1,6 +1,6 @@
 //! The archive format of the kernel's initial file system ("newc" cpio), written and read without a cpio program.
 //!
-//! The kernel reads it when it boots; what a guest measured comes back in the same format. Layout:
+//! The kernel reads it when it boots; a guest's results come back in the same format. Layout:
 //! `Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel.
 
 use std::collections::BTreeSet;
@@ -126,7 +126,7 @@ fn not_an_entry(at: usize) -> Error {
     Error::damaged(format!("byte {at} of the archive does not begin an entry"))
 }
 
-/// Reads a whole archive, up to its trailer; what follows that is ignored.
+/// Reads a whole archive, up to its trailer; bytes after that are ignored.
 ///
 /// # Errors
 /// An archive that stops before its trailer, or bytes that are no archive.

@@ -20,8 +20,9 @@ pub trait GuestWatch: Sync {
 }
 
 impl KernelSession {
-    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it. What `done` makes
-    /// of each guest, by its number and as soon as it has answered, is in the kernels' order.
+    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it.
+    /// `done` is called for each guest with its number, as soon as it has answered; the results are in the
+    /// kernels' order.
     pub fn on_each<T: Send>(
         &self,
         kernels: &[KernelChoice],

@@ -36,12 +36,12 @@ fn cache() -> Result<PathBuf, Error> {
     Ok(cache)
 }
 
-/// Makes a folder that nobody else can write to or look into.
+/// Makes a folder that other users can neither read nor write.
 fn private(folder: &Path) -> Result<(), Error> {
     let failed = cache_error(folder);
     let made = || {
         match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
-            // A file, or a link that leads nowhere: what it is comes next.
+            // A file, or a link that leads nowhere: the checks below decide.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => fs::symlink_metadata(folder),
         }
@@ -84,7 +84,7 @@ fn cache_error(path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| Error::file("write", path.clone())(error)
 }
 
-/// Runs a program to its end; its output if it went well, otherwise what it said.
+/// Runs a program to its end; returns its output if it succeeded, otherwise its error output.
 fn output(
     program: &str,
     arguments: &[impl AsRef<OsStr>],
@@ -149,7 +149,7 @@ impl Archive {
         ))
     }
 
-    /// The package beginning with `prefix` that `package` depends on: what a meta-package stands for.
+    /// The package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
     ///
     /// # Errors
     /// No apt, or a package that the lists do not know.
@@ -224,7 +224,7 @@ impl Archive {
     }
 }
 
-/// The packages of the C library and of what compilers add to programs.
+/// The packages of the C library and of the compiler's runtime.
 pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
 
 /// Options of apt that keep lists for another processor in a folder of their own.
@@ -328,7 +328,7 @@ impl Package {
         Ok(target)
     }
 
-    /// The package file, open, if it is what the archive's index describes.
+    /// The package file, open, if it matches the archive's index.
     fn verified(&self) -> Result<File, Error> {
         let failed = cache_error(&self.file);
         let mut file = File::open(&self.file).map_err(&failed)?;

@@ -15,7 +15,7 @@ use object::{Endianness, U16, U64};
 use super::architecture::Architecture;
 use super::debian::{Archive, C_LIBRARY};
 
-/// An executable or library, and what it asks for.
+/// An executable or library, and the files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Needs {
     machine: u16,
@@ -25,7 +25,7 @@ struct Needs {
     search: Vec<String>,
 }
 
-/// Reads what an ELF file asks for; `None` for any other file.
+/// Reads the needs of an ELF file; `None` for any other file.
 fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, Error> {
     if let Ok(header) = FileHeader64::<Endianness>::parse(data) {
         return needs_of(header, path, data).map(Some);
@@ -244,13 +244,14 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
     Ok(done)
 }
 
-/// The file without what only debuggers read: everything after the last byte that is loaded when it runs. An
-/// executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file comes back as it is.
+/// The file without its debug information: everything after the last byte that is loaded when it runs is
+/// removed. An executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file is
+/// returned as it is.
 pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {
     let Some(end) = loaded_end(&data) else { return data };
     data.truncate(end);
     let Ok((header, _)) = object::from_bytes_mut::<FileHeader64<Endianness>>(&mut data) else { return data };
-    // No section table any more; what runs a program reads the program headers only.
+    // There is no section table any more; to run a program, the kernel reads the program headers only.
     let Ok(endian) = header.endian() else { return data };
     header.e_shoff = U64::new(endian, 0);
     header.e_shnum = U16::new(endian, 0);
@@ -307,7 +308,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (written, program) = (directory.path().join("written"), directory.path().join("slim"));
         fs::write(&written, slim).unwrap();
-        // Another program makes it: what is open for writing in a process that another test starts meanwhile cannot be run.
+        // Another program makes the file: a file that a child of another test still holds open for writing
+        // cannot be run.
         let mut install = Command::new("install");
         assert!(install.args(["-m", "755"]).args([&written, &program]).status().unwrap().success());
         let listed = Command::new(&program).arg("--list").output().unwrap();

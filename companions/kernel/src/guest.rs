@@ -1,4 +1,4 @@
-//! The other side: what a companion does as the guest's first process.
+//! The inside of a guest: the companion as the guest's first process.
 #![expect(unsafe_code, reason = "switching the loopback interface on is an ioctl")]
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -68,7 +68,7 @@ fn job_done() -> io::Result<()> {
     send(&job.answer, &answer.to_bytes()?)
 }
 
-/// Adds to an error what it was about.
+/// Adds the object of a failed operation to its error.
 fn named(what: &str) -> impl Fn(io::Error) -> io::Error {
     let what = what.to_owned();
     move |error| io::Error::other(format!("{what}: {error}"))
@@ -81,8 +81,8 @@ fn mount_all() -> io::Result<()> {
     };
     here("proc", "/proc", None)?;
     here("sysfs", "/sys", None)?;
-    // Kernels for small machines lack some of these; what needs them will say so. /tmp and /run are in memory
-    // already and hold what was put there.
+    // Kernels for small machines lack some of these; programs that need them will report it. /tmp and /run
+    // are in memory already and hold the files put there.
     let _ = here("devtmpfs", "/dev", None);
     let _ = fs::create_dir_all("/dev/shm");
     let _ = here("tmpfs", "/dev/shm", Some("mode=1777"));

@@ -129,7 +129,8 @@ fn vmlinuz(package: &Package) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::damaged(format!("the package {} holds no boot/vmlinuz-*", package.name)))
 }
 
-/// Whose image it is, with release and version. An image that tells no release is called `vmlinuz-RELEASE`, if by any name that tells.
+/// Architecture of an image, with release and version. The release of an image without one is taken from its
+/// name `vmlinuz-RELEASE`, if it has such a name.
 fn version_of(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
     let image = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let found = Architecture::ALL.into_iter().find_map(|one| Some((one, (one.version)(&image)?)));

@@ -1,4 +1,5 @@
-//! The guest's whole file system: jitterlab and the companion, what else was asked for, and the libraries they need.
+//! The guest's whole file system: jitterlab and the companion, other requested files, and the libraries they
+//! need.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -58,8 +59,9 @@ pub struct Initramfs {
 /// Mount points of the guest's kernel: they cover files of the archive there.
 const COVERED: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// Finds what a user asked to include: a path, a program in PATH, or a library by its name. Programs and
-/// libraries keep their path; a relative one, or one that the guest's kernel would cover, ends up in `/bin`.
+/// Finds a file that a user asked to include: a path, a program in PATH, or a library by its name. Programs
+/// and libraries keep their path; a relative one, or one that the guest's kernel would cover, ends up in
+/// `/bin`.
 ///
 /// # Errors
 /// Nothing of that name is here.

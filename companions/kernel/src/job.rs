@@ -20,7 +20,7 @@ pub const JITTERLAB: &str = "/bin/jitterlab";
 pub const INIT: &str = "/init";
 /// Begin of the console's message if the guest itself could not go on.
 pub const COMPLAINT: &str = "jitterlab guest: ";
-/// The word that tells the companion that it is in a guest, after `--` on the kernel's command line.
+/// Word after `--` on the kernel's command line that marks a guest for the companion.
 pub const INIT_WORD: &str = "guest";
 
 /// Work of the guest, in order.

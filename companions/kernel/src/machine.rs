@@ -151,9 +151,10 @@ impl Machine {
 
     /// The kernel's command line.
     pub fn command_line(&self, library_path: &[String]) -> String {
-        // Addresses are not randomised, so that hash tables and caches collide the same way each time; a panic
-        // resets at once, which QEMU reports. The emulated serial line interrupts so often without need while much is
-        // sent that the kernel would take the interrupt for a broken one and turn it off for good.
+        // Addresses are not randomised, so that hash tables and caches collide the same way each time; a
+        // panic resets at once, which QEMU reports. The emulated serial line causes many spurious interrupts
+        // while much is sent, so that the kernel would take the interrupt for a broken one and turn it off
+        // for good.
         let mut words = vec![format!("console={}", self.architecture.console)];
         words.extend(["panic=-1", "nokaslr", "norandmaps", "noirqdebug"].map(String::from));
         words.push(format!("rdinit={INIT}"));

@@ -1,4 +1,4 @@
-//! Kernel modules: where they are, what each depends on, in which order they load.
+//! Kernel modules: their files, their dependencies, and the order to load them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ impl Loader<'_> {
     fn add(&mut self, asked: &str, depth: u8) -> Result<(), Error> {
         let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find(asked)? };
         let name = name_of(&path);
-        // A circle among dependencies cannot load; the kernel will say so better than we could.
+        // Modules with circular dependencies cannot be loaded; the kernel reports that best.
         if self.done.iter().any(|module| module.name == name) || depth > 32 {
             return Ok(());
         }

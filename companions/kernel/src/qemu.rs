@@ -238,8 +238,8 @@ fn watch(
     }
 }
 
-/// For how long a guest's clock has stood still while no thread of its emulator wanted to compute. One that wants
-/// to and may not, on a busy machine, is only slow.
+/// Time for which a guest's clock has not moved while no thread of its emulator was ready to run. An emulator
+/// that is ready but gets no processor, on a busy machine, is only slow.
 struct Stillness {
     since: Instant,
     guest: Duration,
@@ -344,7 +344,7 @@ impl Reader {
     }
 }
 
-/// The last lines of a console that say something.
+/// The last lines of a console that are not empty.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();

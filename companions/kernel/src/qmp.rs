@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::machine::TURNS;
 
-/// Something QEMU said of the guest.
+/// An event that QEMU reports of the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The guest switched itself off.
@@ -56,7 +56,7 @@ impl Monitor {
         }
     }
 
-    /// Asks what the processors are doing; the answer is among later [`Monitor::events`].
+    /// Asks for the state of the processors; the answer is among later [`Monitor::events`].
     pub fn ask_processors(&mut self) {
         self.command("info registers -a");
     }
@@ -92,7 +92,7 @@ impl Monitor {
     }
 }
 
-/// The meaning of one line; `None` for what does not matter here.
+/// The meaning of one line; `None` if it does not matter here.
 fn event(line: &[u8]) -> Option<Event> {
     let said: Value = serde_json::from_slice(line).ok()?;
     match said.get("event").and_then(Value::as_str) {

@@ -15,11 +15,11 @@ pub struct KernelRun {
     pub kernels: Vec<RunOnKernel>,
     /// Further commands that ran in the guests after the measurement, in order, failed ones included.
     pub also: Vec<AlsoRan>,
-    /// The files that these commands left, brought out of the guests.
+    /// The files that these commands left, copied out of the guests.
     pub files: Vec<PathBuf>,
 }
 
-/// Why kernels are not ranked: what is not the same on one of them, by its number, as on the first.
+/// Difference of a kernel, given by its number, from the first one, because of which kernels are not ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelMismatch {
     /// The request: tasks, load, length.
@@ -57,7 +57,7 @@ pub enum BestKernels {
     Unknown,
 }
 
-/// Latest starts that differ by this share or less are alike: it is what their three digits show.
+/// Largest relative difference of latest starts that count as alike: three digits show no smaller one.
 const ALIKE: f64 = 0.01;
 
 impl KernelRun {
@@ -112,7 +112,7 @@ impl KernelRun {
                 (numbers(&|_, missed| few(missed)), numbers(&|worst, _| late(worst)));
             return BestKernels::Split { least_missed, least_late };
         }
-        // The latest bin of those that are best: what is above it elsewhere was later.
+        // The latest bin of the best kernels: starts above it elsewhere were later.
         let bin = |kernel: &usize| all[*kernel].2.latency_bins.last().map_or(i64::MIN, |(high, _)| *high);
         let above = kernels.iter().map(bin).max().unwrap_or(i64::MIN).max(near);
         let others = all.iter().enumerate().filter(|(number, _)| !kernels.contains(number));

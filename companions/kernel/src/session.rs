@@ -66,8 +66,8 @@ pub struct GuestRun {
 }
 
 impl KernelSession {
-    /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
-    /// [`KernelSession::with`]. Device nodes are the guest's to make.
+    /// Adds the files that tasks on a Xenomai core need in the guest: the core's library, unless one is among
+    /// [`KernelSession::with`]. The guest makes the device nodes.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
         let libraries = LibraryPath::of_this_machine();
         for core in tasks.iter().filter_map(|task| Core::for_wake(task.wake)) {
@@ -78,13 +78,13 @@ impl KernelSession {
                 self.with.extend(found.or(names.first()).map(ToString::to_string));
             }
             if core == Core::Cobalt {
-                // Its kernels before Linux 5.10 do not say that they need it.
+                // Cobalt's kernels before Linux 5.10 need it, without a sign of that in their version line.
                 self.machine.trust_time_stamp_counter();
             }
         }
     }
 
-    /// Adds what loads that are programs of others need in the guest: the program, if it is one, and a shell.
+    /// Adds the files that loads by other programs need in the guest: the program, if it is one, and a shell.
     pub fn bring_programs(&mut self, loads: &[LoadSpec]) {
         let libraries = LibraryPath::of_this_machine();
         for program in loads.iter().filter_map(load::program) {
@@ -134,7 +134,7 @@ impl KernelSession {
             }
         }
         initramfs::check_places(&with)?;
-        // A path from here is none in the guest.
+        // A path of this machine does not exist in the guest.
         let (mut steps, mut background) = (self.steps.clone(), self.background.clone());
         let commands = steps.iter_mut().map(|step| &mut step.command).chain(&mut background);
         for program in commands.filter_map(|command| command.first_mut()) {
@@ -211,7 +211,7 @@ fn module_tree(image: &Image) -> Result<PathBuf, Error> {
 }
 
 impl GuestRun {
-    /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
+    /// Adds facts to a run's description that the guest could not know. `command` is the command outside.
     pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
         info.bench = jitterlab_model::Bench::Kernel;
         info.clock = format!("{} of the guest, {time}", info.clock);

@@ -1,6 +1,7 @@
-//! The limit of what a tool can measure: a loop as bare as can be, in the same boot. It sleeps by the raw system call,
-//! reads the clock and stores one number in an array. Its due times lie as those of jitterlab's run in the same boot do to
-//! the kernel's tick, which makes one wake-up of several a quarter longer: else that decides which mean is larger.
+//! The limit of a tool's measurement: a loop as bare as can be, in the same boot. It sleeps by the raw system
+//! call, reads the clock and stores one number in an array. Its due times have the same offset from the
+//! kernel's tick as those of jitterlab's run in the same boot. The tick makes one wake-up of several a
+//! quarter longer, so that another offset would decide which mean is larger.
 #![expect(unsafe_code, reason = "C calls")]
 
 use std::fs;

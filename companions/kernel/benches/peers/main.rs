@@ -1,6 +1,6 @@
 //! Comparison of jitterlab with other tools that measure wake-up latency, one after the other in one boot:
-//! the same kernel, processor, period and priority, in virtual time. A loop as bare as can be is the limit of
-//! what a tool can measure.
+//! the same kernel, processor, period and priority, in virtual time. A loop as bare as can be shows the limit
+//! of a tool's measurement.
 //!
 //! `cargo build --release && cargo bench -p jitterlab-kernel --bench peers -- [KERNEL...]`, by default of `debian:rt`. Tools that are not
 //! installed are taken from Debian's packages, which are fetched and not installed.
@@ -85,7 +85,7 @@ const PEERS: [Peer; 4] = [
     Peer {
         name: "jitterdebugger",
         packaged: Some(("jitterdebugger", "jitterdebugger")),
-        // With -N its figures are in ns, yet its interval stays in us, whatever its help says.
+        // With -N its figures are in ns, yet its interval stays in us, against its help text.
         command: |task| {
             words(&format!(
                 "jitterdebugger -N -s -o jitterdebugger -a {} -p {} -i {} -l {}",

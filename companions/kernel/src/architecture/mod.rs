@@ -1,5 +1,5 @@
-//! The processors that kernels are booted on, one file each: what the emulated machine is, how its devices are called, what
-//! its kernel images look like.
+//! The processors that kernels are booted on, one file each: the emulated machine, the names of its devices,
+//! the format of its kernel images.
 
 mod amd64;
 mod arm64;
@@ -68,7 +68,7 @@ pub struct Architecture {
     pub(super) turns: Option<&'static str>,
     /// Debian's packages that depend on its newest kernels.
     pub(super) kernels: &'static [(Flavour, &'static str)],
-    /// The version that an image file tells; `None` if it is no kernel of this processor.
+    /// Reads the version in an image file; `None` if it is no kernel of this processor.
     pub(super) version: fn(&[u8]) -> Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Booting with the progress shown, and reading what was measured.
+//! Boots with a progress display, and reads the measurements.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ use super::progress::Board;
 /// The step of a guest that measures with jitterlab.
 pub const RUN_STEP: &str = "run";
 
-/// The step that measures this. What a run here would refuse does not cost a boot.
+/// The step of this measurement. Options that a run here would refuse do not cost a boot.
 pub fn step(measure: &MeasureArgs) -> Result<Step, Error> {
     measure.request()?;
     Ok(run_step(RUN_STEP, &measure.words()))
 }
 
-/// Boots each kernel and does the session's steps on it. What `each` makes of them, as soon as they are done, is in the
-/// kernels' order.
+/// Boots each kernel and does the session's steps on it. `each` is called for each guest as soon as it is
+/// done; the results are in the kernels' order.
 pub fn boot<T: Send>(
     session: &KernelSession,
     kernels: &[KernelChoice],
@@ -60,7 +60,7 @@ pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun, Error> 
     let run = run(file.path())?;
     let (stats, warnings) = run.timing()?.into_parts();
     let mut info = RunInfo { warnings, ..run.info().clone() };
-    // Before it is judged: what speaks against figures of a machine does not speak against those of virtual time.
+    // Described before it is judged, since caveats about a machine's figures do not apply to virtual time.
     guest.describe(&mut info, time, std::env::args());
     Ok(MeasuredRun::new(info, &stats, None))
 }

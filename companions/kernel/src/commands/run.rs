@@ -107,7 +107,7 @@ pub fn execute(args: &Args) -> Ending {
 type InGuest<T> = (Vec<AlsoRan>, Vec<PathBuf>, T);
 
 impl Args {
-    /// Result of a guest's measurement, with its files kept if they are wanted; `files` gets those of the
+    /// Result of a guest's measurement, with its files kept unless --no-file; `files` gets those of the
     /// further commands.
     fn kept(
         &self,

@@ -1,4 +1,4 @@
-//! The heads of what was measured on kernels: which is better.
+//! The heads of measurements on kernels: the best kernel.
 
 use jitterlab_model::{Fitness, Known};
 use jitterlab_report::head::{Head, shown};
@@ -149,7 +149,7 @@ fn names(run: &KernelRun, kernels: &[usize]) -> String {
     format!("{}{alike}", list(&names))
 }
 
-/// The verdict where all tasks say the same.
+/// The verdict if it is the same for all tasks.
 fn of_all(run: &KernelRun, best: &BestKernels, rests_on: u64) -> String {
     const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
     match best {

@@ -29,8 +29,9 @@ impl Present for KernelRun {
     }
 }
 
-/// For each task a table of release latencies with a row per kernel, and in a sentence how far the kernels' largest
-/// latencies are apart; then what the runs warn of, where their files are, and what was run after them.
+/// For each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
+/// kernels' largest latencies. Then the warnings of the runs, their files, and the further commands after
+/// them.
 fn section(run: &KernelRun) -> Section {
     let kernels = &run.kernels;
     let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
