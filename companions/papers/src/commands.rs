@@ -1,4 +1,4 @@
-//! The options of `jitterlab reproduce`, and what is done with them.
+//! The options of `jitterlab reproduce`, and their execution.
 
 use std::path::{Path, PathBuf};
 

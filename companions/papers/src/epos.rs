@@ -14,7 +14,7 @@ use jitterlab_model::Error;
 
 use crate::Workplace;
 
-/// Rounds of the led thread: what the paper's figure shows, and as many as the standard deviation is of.
+/// Rounds of the led thread: as many as the paper's figure shows and its standard deviation covers.
 const ROUNDS: usize = 1_000;
 
 /// Measures everything; `done` gets how many cells of table 1 are measured, of how many.

@@ -1,7 +1,7 @@
-//! The source documents, repeated: what is measured as data, the measuring, and the files that come of it.
+//! The source documents, repeated: their measurements as data, the measuring, and the resulting files.
 //!
-//! One document is one file here. What it prints and states is in [`claims`], words, figures and the
-//! list of everything in it are in [`words`].
+//! One document is one file here. Its printed numbers and statements are in [`claims`]; words, figures and
+//! the list of everything in it are in [`words`].
 
 pub mod athlon;
 pub mod claims;
@@ -38,7 +38,7 @@ pub struct Workplace<'a> {
     pub duration_ns: i64,
     /// Files that guests in virtual time get besides.
     pub with: &'a [String],
-    /// Set when somebody asks for an end.
+    /// Set when the user asks to stop.
     pub interrupted: &'a AtomicBool,
     /// Gets each step as it begins.
     pub tell: &'a mut dyn FnMut(&Step),

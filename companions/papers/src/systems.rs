@@ -181,8 +181,8 @@ pub(crate) struct Measured<T> {
 }
 
 impl Workplace<'_> {
-    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot. Run files that are there
-    /// from before are kept. `of` takes what is wanted of a run, `with` puts the turns of a load together.
+    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot.
+    /// Existing run files are kept. `of` takes the figures of a run, `with` combines the turns of a load.
     pub(crate) fn under_loads<T>(
         &mut self,
         systems: &[System],
@@ -228,7 +228,7 @@ impl Workplace<'_> {
         Ok(all)
     }
 
-    /// Measures what is missing of a task on a kernel under all loads, in one boot.
+    /// Measures the missing runs of a task on a kernel under all loads, in one boot.
     fn boot(
         &mut self,
         system: &System,

@@ -30,7 +30,8 @@ fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
-/// Figures 1 to 12 on every system of this machine, what the report concludes of them, and how long its work takes.
+/// Figures 1 to 12 on every system of this machine, the report's conclusions about them, and the duration of
+/// its work.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.

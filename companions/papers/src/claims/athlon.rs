@@ -14,7 +14,7 @@ pub const NO_LOAD: &str = "none";
 /// Name of the condition with CPU hogs on CPUs 0 and 1, the report's test series 2.
 pub const HOGS: &str = "hog@0-1";
 
-/// Name of the condition of the report's note: somebody reads the kernel's figures while the threads run.
+/// Name of the condition of the report's note: a program reads the kernel's figures while the threads run.
 pub const READING: &str = "proc";
 /// Range to which the base thread's period error then "typically jumps", from below 10 us, according to the
 /// report; it gives no table.

@@ -89,7 +89,7 @@ pub struct Row {
     pub period_us: u32,
     /// Counts of the timer a second.
     pub timer_hz: f64,
-    /// Mean errors, in the order of [`VARIANTS`]; `None` where there is none.
+    /// Mean errors, in the order of [`VARIANTS`]; `None` without a value.
     pub errors_us: [Option<f64>; 7],
 }
 
@@ -169,7 +169,7 @@ pub struct EposReproduction {
 }
 
 impl EposReproduction {
-    /// Of what was measured; delays, figure 3 and the timers of the related work are to be added.
+    /// From the measurements; delays, figure 3 and the timers of the related work are to be added.
     pub fn new(
         table_1: Vec<AlarmFigures>,
         led_thread: Vec<LedThread>,

@@ -1,4 +1,5 @@
-//! The source documents: what they print as numbers, what they state, and whether it holds for what is measured here.
+//! The source documents: their printed numbers, their statements, and whether these hold for the measurements
+//! here.
 
 pub mod athlon;
 pub mod epos;
@@ -32,7 +33,7 @@ impl Standing {
     }
 }
 
-/// A statement of a document with the numbers that decide it, and what became of it.
+/// A statement of a document with the numbers that decide it, and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
     pub statement: S,

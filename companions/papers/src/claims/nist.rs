@@ -1,5 +1,6 @@
-//! F. M. Proctor and W. P. Shackleford, "Real-time Operating System Timing Jitter and its Impact on Motor Control" (NIST,
-//! 2001), sections 2 and 3: the jitter of a task of 500 us, what it costs to compensate it, and what that brings.
+//! F. M. Proctor and W. P. Shackleford, "Real-time Operating System Timing Jitter and its Impact on Motor
+//! Control" (NIST, 2001), sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and
+//! the gain.
 
 use jitterlab_model::ClockFit;
 use serde::Serialize;

@@ -175,8 +175,8 @@ impl PrintedRow {
     }
 }
 
-/// The range of jitter (seconds, from inclusive to exclusive) from which every printed torque of a column follows
-/// when digits are cut off, not rounded; `None` if there is none.
+/// The range of jitter (seconds, from inclusive to exclusive) from which every printed torque of a column
+/// follows when digits are cut off, not rounded; `None` if no jitter gives all of them.
 ///
 /// The compensated column follows from 0.0980 to 0.0997 us, so from the stated jitter; the uncompensated one only
 /// from 4.060 to 4.106 us, not from the stated 3.60 us. 4.08/0.0988 is the text's "about 40 times".

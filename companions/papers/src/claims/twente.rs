@@ -16,7 +16,7 @@ pub const PERIOD_NS: i64 = 1_000_000;
 /// significantly": 0.031 to 0.022 ms.
 const NOT_SIGNIFICANT_NS: f64 = 9_000.0;
 
-/// By what factor the mean must rise to have risen as in the report, where it goes from 1.15 to 1.3 ms.
+/// Factor by which the mean must rise to count as risen; in the report it goes from 1.15 to 1.3 ms.
 const RISEN: f64 = 1.05;
 
 /// Duration of the loop: from one start to the next.
@@ -287,7 +287,7 @@ pub enum Conclusion {
 }
 
 impl TwenteReproduction {
-    /// Tests the conclusions on what was measured on a machine.
+    /// Tests the conclusions on measurements on a machine.
     #[must_use]
     pub fn new(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, work: Vec<WorkTime>) -> Self {
         let mut conclusions = of_ordinary(&ordinary);

@@ -1,4 +1,5 @@
-//! The head of a source document's repetition: how many of its statements hold here, the number that decides, what is left.
+//! The head of a source document's repetition: number of its statements that hold here, the deciding number,
+//! the next step.
 
 use crate::claims::Standing;
 use crate::claims::epos::{EposReproduction, Inconsistency};

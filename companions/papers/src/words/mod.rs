@@ -46,7 +46,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// Takes what was found with its verdicts on the items of the document: one holds where all of its statements do.
+    /// Takes the results with their verdicts on the items of the document: an item holds if all of its
+    /// statements do.
     #[must_use]
     pub fn new(directory: PathBuf, found: Found) -> Self {
         let mut verdicts: BTreeMap<&'static str, Standing> = BTreeMap::new();
@@ -175,7 +176,7 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
     }
 }
 
-/// Statements of a document on what was measured, tested.
+/// Statements of a document, tested on the measurements.
 fn statements(found: &Found) -> Vec<StatementWords> {
     match found {
         Found::Athlon(found) => athlon::statements(found),

@@ -1,5 +1,5 @@
-//! Contents of the source documents: each figure, table, equation and claim of theirs, how it can be had, and what its last
-//! repetition here gave.
+//! Contents of the source documents: each of their figures, tables, equations and claims, the way to
+//! reproduce it, and the result of its last repetition here.
 //!
 //! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table, without results.
 
@@ -68,9 +68,9 @@ impl Paper {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
-    /// The command measures or computes it, and tells what became of it.
+    /// The command measures or computes it, and prints the verdict.
     HasCommand,
-    /// It is wrong: by the document's own numbers, or by what the command shows.
+    /// It is wrong: by the document's own numbers, or by the command's result.
     Refuted,
     /// It needs a kernel image that does not come with jitterlab.
     NeedsImage,
@@ -114,7 +114,7 @@ pub struct PaperItem {
     /// Its content or statement.
     pub says: String,
     pub stands: Stands,
-    /// Why it stands so, or what becomes of it.
+    /// Reason for this, or the result to expect.
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
@@ -198,7 +198,7 @@ impl PaperContents {
         PaperContents { items: items.collect() }
     }
 
-    /// With what the last repetitions gave that were written in this folder.
+    /// Adds the results of the last repetitions that were written to this folder.
     #[must_use]
     pub fn with_results(mut self, folder: &Path) -> Self {
         for paper in Paper::ALL {
@@ -224,7 +224,7 @@ impl PaperContents {
     }
 }
 
-/// The verdicts of the repetition in a folder; `None` where there is none.
+/// The verdicts of the repetition in a folder; `None` without a repetition.
 fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, Standing>> {
     #[derive(Deserialize)]
     struct Written {
@@ -277,7 +277,8 @@ fn section(contents: &PaperContents) -> Section {
     }
 }
 
-/// The head of what the documents hold: how much of it was repeated here and what became of it, what is wrong by itself.
+/// The head of the documents' contents: the share that was repeated here with its verdicts, and the
+/// statements that are wrong by themselves.
 fn head(contents: &PaperContents) -> Option<Head> {
     let items = &contents.items;
     let count = |is: &dyn Fn(&PaperItem) -> bool| items.iter().filter(|item| is(item)).count();
