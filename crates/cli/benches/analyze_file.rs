@@ -20,9 +20,9 @@ use serde_json::Value;
 
 const PERIOD_NS: i64 = 250_000;
 
-/// Count, extremes, mean, standard deviation and five quantiles of four quantities: what `analyze` prints first. Prints
-/// a row for each. Rows are taken in the file's order, which spares both tools a sort; DuckDB's approximate quantiles take
-/// longer than its exact ones.
+/// Count, extremes, mean, standard deviation and five quantiles of four quantities: the first output of
+/// `analyze`. Prints a row for each. Rows are taken in the file's order, which spares both tools a sort;
+/// DuckDB's approximate quantiles take longer than its exact ones.
 const PYTHON: &str = r#"
 import json, resource, sys
 tool, path, period = sys.argv[1], sys.argv[2], int(sys.argv[3])

@@ -5,8 +5,8 @@ use jitterlab_report::progress;
 
 use crate::status_line::StatusLine;
 
-/// Tells on standard error how far an experiment is: on a terminal one line that is rewritten, else one line for
-/// each step.
+/// Shows the progress of an experiment on standard error: on a terminal one line that is rewritten, else one
+/// line for each step.
 pub struct Countdown {
     /// `None` if nothing is to be shown.
     line: Option<StatusLine>,

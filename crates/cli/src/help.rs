@@ -1,4 +1,4 @@
-//! The list of commands in `jitterlab --help`, by what one wants to do.
+//! The list of commands in `jitterlab --help`, by purpose.
 
 use std::fmt::Write;
 

@@ -18,8 +18,8 @@ pub struct Inputs {
     pub documents: Vec<Document>,
 }
 
-/// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
-/// `--json`.
+/// Reads run files, outputs of other tools, directories of `matrix`, and results that other commands printed
+/// with `--json`.
 pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
     let mut documents = Vec::new();
     let mut runs = Vec::new();

@@ -60,7 +60,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what [`keep`] wrote below a folder.
+/// Removes the files that [`keep`] wrote below a folder.
 pub fn take_back(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
     for place in PLACES {

@@ -56,7 +56,7 @@ impl RecordArgs {
         }
     }
 
-    /// Says where a run was kept, or, however little was to be printed, that it was not.
+    /// Prints the path of a run, or, even with --quiet, that it was not saved.
     ///
     /// # Errors
     /// The file holds only a part of the run.

@@ -60,7 +60,7 @@ impl RunArgs {
         open(path, &self.hints())
     }
 
-    /// Opens what may be a capture, whose edges are taken as they came.
+    /// Opens a file that may be a capture, whose edges are taken as they came.
     pub fn open_edges(&self, path: &Path) -> Result<Run, Error> {
         let mut hints = self.hints();
         hints.capture.raw = true;
@@ -137,7 +137,7 @@ fn show(progress: Progress) {
     if progress.taken < PATIENCE || !io::stderr().is_terminal() {
         return;
     }
-    // Nobody is left to read it when standard error is closed.
+    // A closed standard error has no reader.
     let _ = if progress.finished {
         write!(io::stderr(), "\r\x1b[K")
     } else {

@@ -1,4 +1,4 @@
-//! `jitterlab compensate`: what compensating jitter costs and brings on this machine, measured and proven.
+//! `jitterlab compensate`: cost and gain of compensating jitter on this machine, measured and proven.
 
 use std::path::PathBuf;
 

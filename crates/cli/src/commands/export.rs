@@ -1,4 +1,4 @@
-//! `jitterlab export`: a run as what other tools read.
+//! `jitterlab export`: a run in formats of other tools.
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

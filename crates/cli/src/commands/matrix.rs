@@ -107,7 +107,7 @@ impl Args {
     }
 }
 
-/// Measures what is missing and shows what there is.
+/// Measures the missing cells and shows all of them.
 pub fn execute(args: &Args) -> Ending {
     if let Some(path) = &args.figure {
         output::check_figure(path, "--figure")?;

@@ -1,4 +1,4 @@
-//! `jitterlab schema`: the layout of what commands print with `--json`.
+//! `jitterlab schema`: the layout of the commands' output with `--json`.
 
 use crate::exit::{Ending, Status};
 use crate::output;

@@ -40,7 +40,7 @@ enum Export {
 /// Activations that are listed one by one.
 const LATEST: usize = 10;
 
-/// Says it.
+/// Prints the causes of late activations.
 pub fn execute(args: &Args) -> Ending {
     let run = args.run.open(&args.file)?;
     if let Some(Export::Perfetto) = args.export {

@@ -129,13 +129,13 @@ fn what_is_put_there_is_found_by_its_name() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(socket.local_addr().unwrap()).unwrap();
         let flood = maker("flood", move || drop(socket.send(&[0; 1_000])));
-        // Some of what the softirq does, it does with interrupts off.
+        // Some of the softirq's work is done with interrupts off.
         check("a flood of packets", "NET_RX", &["softirq", "interrupts-off"], 10, &measured(&[MAIN]));
         drop(flood);
     });
 }
 
-/// Reads from the disk over and over, past what the system keeps of it.
+/// Reads from the disk over and over, bypassing the page cache.
 fn reads(folder: &TempDir) -> impl FnMut() + Send + 'static {
     let path = folder.path().join("content");
     fs::write(&path, vec![1; 1 << 20]).unwrap();
@@ -282,13 +282,14 @@ fn page_faults_in_the_work_are_counted() {
     }
     let _alone = alone();
     unless_starved(|| {
-        // Beside other work an ordinary thread is anything but periodic.
+        // With other work running, an ordinary thread is far from periodic.
         let faulty = Threads::default().and(
             "faulty",
             || urgent(30),
             || {
                 thread::sleep(Duration::from_millis(5));
-                // Larger than what the C library keeps for later, so that its pages are new each time.
+                // Larger than the blocks that the C library keeps for later, so that its pages are new each
+                // time.
                 let mut fresh = vec![0u8; 40 << 20];
                 fresh.chunks_mut(4_096).take(256).for_each(|page| page[0] = 1);
                 std::hint::black_box(fresh);

@@ -1,5 +1,5 @@
-//! Effects that are put there are found: each ranked first, in the right direction. They take some 35 s each, so they run
-//! where `JITTERLAB_TRIALS` names how many of each are wanted, as root on a machine of two processors or more:
+//! Injected effects are found: each ranked first, in the right direction. They take some 35 s each, so they
+//! run only with `JITTERLAB_TRIALS`, the number of each, as root on a machine of two processors or more:
 //!
 //!     JITTERLAB_TRIALS=20 cargo test -p jitterlab --test causes known_effects -- --nocapture
 
@@ -58,7 +58,7 @@ struct Trial<'a> {
 struct Outcome {
     first: bool,
     proven: bool,
-    /// Settings that do nothing and were said to do something.
+    /// Settings without an effect that were reported to have one.
     false_calls: usize,
     told: String,
 }
@@ -113,7 +113,7 @@ impl Trial<'_> {
     }
 }
 
-/// Each trial anew; in all of them it has to be first, in the right direction.
+/// Repeats the trials; in all of them the knob has to be first, in the right direction.
 fn all_are_first(what: &str, trial: impl Fn() -> Outcome) {
     if trials() == 0 {
         return println!("skipped: takes half a minute for each trial; set JITTERLAB_TRIALS to have it");
@@ -150,7 +150,8 @@ const TIMERS: usize = 4_000;
 const EVERY: Duration = Duration::from_millis(5);
 const STORM: Duration = Duration::from_secs(120);
 
-/// A program of its own, begun by the test of the storm: thousands of timers that expire at once, all handled in one interrupt.
+/// A program of its own, started by the test of the storm: thousands of timers that expire at once, all
+/// handled in one interrupt.
 #[test]
 fn storm_itself() {
     if std::env::var_os("JITTERLAB_STORM").is_none() {
@@ -216,7 +217,7 @@ fn a_throttled_group_is_left_by_a_real_time_policy() {
     if trials() == 0 {
         return;
     }
-    // One for all trials: what a removed group may take of real time is given back much later.
+    // One for all trials: the real-time budget of a removed group is returned much later.
     let group = Group::make();
     all_are_first("throttling", || {
         let hog = Beside::on(0, HOG);

@@ -87,7 +87,7 @@ fn largest(task: &Value) -> (String, Option<String>, f64, f64) {
     (class, text(&row["cause"]["who"]), number("proven") + number("likely"), number("latest_share"))
 }
 
-/// Tries something, and holds the largest cause against what it is.
+/// Runs a trial, and compares the largest cause with the right one.
 fn tried(put: &str, right: &[&str], trial: impl Fn() -> Option<Value>) {
     let trials = std::env::var("JITTERLAB_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     for _ in 0..trials {

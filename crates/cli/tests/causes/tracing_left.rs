@@ -23,7 +23,7 @@ fn kills() -> u64 {
     std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20)
 }
 
-/// A tracefs mounted for the test alone, with somebody's instance in it.
+/// A tracefs mounted for the test alone, with another user's instance in it.
 struct Somebody {
     fs: TempDir,
     instance: PathBuf,
@@ -40,8 +40,7 @@ impl Somebody {
         Somebody { fs, instance }
     }
 
-    /// Settings that must not change: those of the other instance, and those of the tracing that belongs to
-    /// nobody.
+    /// Settings that must not change: those of the other instance, and those of the top-level tracing.
     fn settings(&self) -> Vec<String> {
         let theirs =
             ["events/sched/sched_switch/enable", "trace_clock", "tracing_on", "tracing_cpumask", "set_event"];

@@ -126,7 +126,7 @@ impl Drop for Moved {
     }
 }
 
-/// Processes that were started with this folder for what is temporary, and what they are.
+/// Processes that were started with this folder for temporary files, with their command lines.
 fn left_running(folder: &Path) -> BTreeMap<u32, String> {
     let mark = format!("TMPDIR={}", folder.display()).into_bytes();
     let marked = |process: &u32| {
@@ -166,7 +166,7 @@ fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Option<Durati
     let mut run = attacked.start(folder);
     let isolation = format!("/run/jitterlab/isolation-{}.journal", run.id());
     let mut begin = Instant::now();
-    // An isolation is to be hit, not what comes before it.
+    // The kill is to hit an isolation, not the time before it.
     while attacked.isolates() && !Path::new(&isolation).exists() && run.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(1));
         begin = Instant::now();
@@ -261,7 +261,7 @@ fn killed_experiments_leave_no_setting_no_group_and_no_journal() {
     attack(&EXPERIMENTS, 3);
 }
 
-/// Kills each command so often; more by hand: JITTERLAB_KILLS=20 of each.
+/// Kills each command `usual` times; more by hand: JITTERLAB_KILLS=20 of each.
 fn attack(attacked: &[Attacked], usual: u64) {
     let rounds: u64 = std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
     let _alone = alone();
@@ -325,7 +325,7 @@ fn reserved(of_its_user: u32) -> u64 {
 /// The Twente report claims that timers of timer_create survive a crash of their program.
 #[test]
 fn the_timers_of_a_killed_program_go_with_it() {
-    // A user whom nobody else is, so that nobody else's signals are counted.
+    // A user ID of this test alone, so that no other process's signals are counted.
     const NOBODY_ELSE: u32 = 61_417;
     let own = |program: &str, words: &str| {
         let mut command = Command::new(program);

@@ -65,7 +65,7 @@ fn throttled() -> Box<dyn Any> {
     let _ = fs::create_dir(group);
     fs::write(group.join("cpu.cfs_quota_us"), "10000").unwrap();
     fs::write(group.join("cpu.cfs_period_us"), "20000").unwrap();
-    // Somebody in it uses its time up, elsewhere.
+    // A program in it uses up its time, on another CPU.
     let script = "echo $$ > \"$0/cgroup.procs\"; while :; do :; done";
     let mut busy = Command::new("sh");
     let busy = busy.args(["-c", script, GROUP]).stdout(Stdio::null()).spawn().unwrap();

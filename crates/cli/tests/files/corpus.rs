@@ -87,7 +87,7 @@ fn answer(folder: &Path, command: &str) -> Output {
         .unwrap()
 }
 
-/// A line without what is another one each time.
+/// A line without the parts that differ each time.
 fn lasting(line: &str, folder: &Path) -> String {
     let is_date = |word: &&str| word.len() >= 20 && word.starts_with("20") && word.contains("Z,");
     let line = match line.split(' ').find(is_date) {

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::shared::known::answered;
 
-/// Copies what was left into this folder, as `half-done`.
+/// Copies the remains into this folder, as `half-done`.
 pub fn copy(folder: &Path) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/half_done");
     for part in ["matrix", "tune"] {
@@ -40,7 +40,7 @@ fn a_matrix_goes_on_behind_its_finished_cell() {
     assert!(matrix.join("cell-0001.parquet").exists() && matrix.join("cell-0002.parquet").exists());
 }
 
-/// The same words as the tune was begun with.
+/// The same words as at the begin of the tune.
 fn tune(folder: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_jitterlab"))
         .args(["tune", "-q", "--budget", "10m", "--policy", "other", "--period", "20ms", "--load", "none"])
@@ -51,8 +51,8 @@ fn tune(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// The causes that were found, by the name that they have at this start of the machine: what was measured before a restart is
-/// not gone on with.
+/// Renames the causes found to their name at this start of the machine: measurements from before a restart
+/// are not continued.
 fn as_of_this_start(folder: &Path) {
     let causes = || {
         let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -140,7 +140,7 @@ fn given_execution_times_are_judged_under_each_overrun_action() {
         String::from_utf8_lossy(&output.stdout)
             .contains("PROVED stable under any sequence of these jobs with at most 1 missed in")
     );
-    // The miss is in the proof though no job misses; what grows ends with 1, what is not proved with 3.
+    // The miss is in the proof though no job misses; a growing sequence ends with 1, a missing proof with 3.
     for (overrun, asked, code, says) in [
         ("kill", "2/3", 1, "It is NOT stable with at most 2 of any 3 periods missed"),
         ("kill/zero", "2/3", 0, "It is PROVED stable with at most 2 of any 3 periods missed"),

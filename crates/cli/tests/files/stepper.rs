@@ -151,7 +151,7 @@ fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
     .unwrap();
     let histogram = histogram.to_str().unwrap();
     let args = ["stepper", "--motor", "as1050", "--json", histogram];
-    // Of a thread every millisecond it cannot tell.
+    // A thread with a period of a millisecond gives no verdict.
     let judged = known::jitterlab(folder.path(), &args);
     assert_eq!(judged.status.code(), Some(3));
     let json: Value = serde_json::from_slice(&judged.stdout).unwrap();

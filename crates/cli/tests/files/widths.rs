@@ -11,7 +11,7 @@ use jitterlab_report::document::{Document, Extent};
 
 use crate::shared::known;
 
-/// Words of specialists, which nobody should have to look up to know what to do.
+/// Words of specialists, which a user must not need to look up to know the next step.
 const SPECIALISTS: [&str; 7] = ["gate", "extremal index", "KPSS", "MTIE", "TDEV", "GPD", "autocovariance"];
 
 /// Output of the command on a terminal of this width, except for files that are shown as they are.

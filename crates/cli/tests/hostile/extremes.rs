@@ -33,8 +33,8 @@ const COMMANDS: [&[&str]; 15] = [
 /// The program, with no more memory and processor time than that.
 fn limited(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new("sh");
-    // Ten seconds as it is shipped. What only talks is built without optimisation for the tests, which takes several times as
-    // long, and a build for debugging longer still.
+    // Ten seconds are enough for the shipped build. Code that only prints is built without optimisation for
+    // the tests, which takes several times as long, and a debug build longer still.
     let seconds = if cfg!(debug_assertions) { 60 } else { 30 };
     command.args(["-c", &format!("ulimit -v 1048576 && ulimit -t {seconds} && exec \"$@\""), "sh"]);
     // The allocator sets address space aside for each thread, which is no memory yet.

@@ -1,5 +1,5 @@
-//! The fuzz targets on their corpora, and for some seconds on inputs made out of these. For as long as one likes, and
-//! guided by what the code does with an input: `fuzz/run`.
+//! The fuzz targets on their corpora, and for some seconds on inputs made out of these. Longer runs, guided
+//! by code coverage: `fuzz/run`.
 
 #![expect(
     clippy::unwrap_used,

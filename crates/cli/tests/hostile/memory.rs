@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::extremes::runs;
 
-/// Commands that read a run, and what they write.
+/// Commands that read a run, with their output files.
 const COMMANDS: [(&[&str], Option<&str>); 6] = [
     (&["analyze", "run.parquet"], None),
     (&["report", "run.parquet", "-o", "page.html"], Some("page.html")),
@@ -88,7 +88,7 @@ fn every_allocation_may_fail() {
     assert!(wanting > 100, "{wanting}");
 }
 
-/// The program with so much address space.
+/// The program with this address space.
 fn within(kib: u64, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -v {kib} && exec \"$@\""), "sh"]);

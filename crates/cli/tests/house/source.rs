@@ -68,7 +68,7 @@ fn without_comments(code: &str) -> String {
     lines.map(|line| line.to_owned() + "\n").collect()
 }
 
-/// Every string literal, with what stands before it.
+/// Every string literal, with the text before it.
 pub fn literals(text: &str) -> Vec<(&str, String)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();

@@ -135,7 +135,7 @@ fn an_emulator_that_is_stopped_is_outside_of_its_guest() {
         return;
     }
     let folder = TempDir::new().unwrap();
-    // A program runs all the time, or an idle processor would leave open what held it.
+    // A program runs all the time; an idle processor would leave open what held it.
     let options =
         "kernel run -q --why --kernel debian:generic --time real --load cpu:1 -d 6s --timeout 30m -o runs";
     let mut run = Command::new(env!("CARGO_BIN_EXE_jitterlab"))
@@ -165,7 +165,7 @@ fn an_emulator_that_is_stopped_is_outside_of_its_guest() {
     };
     println!("an emulator stopped for 30 ms five times a second: outside {:.1} %", 100.0 * of("outside"));
     assert!(of("outside") >= 0.5, "{task:#}");
-    // Whom it met is not to blame.
+    // A task that it met is not to blame.
     let innocent = rows.iter().filter(|row| {
         let class = row["cause"]["class"].as_str().unwrap();
         matches!(class, "preempted" | "shared" | "not-preemptible" | "interrupts-off")

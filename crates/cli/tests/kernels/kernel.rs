@@ -19,13 +19,13 @@ use crate::shared::executable;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
 const RUN: [&str; 7] = ["--period", "1ms", "--policy", "fifo:90", "--cpu", "0", "--count"];
 
-/// Says why a test is skipped; where everything is required it fails instead.
+/// Prints why a test is skipped; fails instead if everything is required.
 fn skip(why: &str) {
     assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{why}");
     println!("skipped: {why}");
 }
 
-/// Writes to the serial line what is at 0x300 of the image, as real-mode code.
+/// Real-mode code that writes the text at 0x300 of the image to the serial line.
 const SAY: [u8; 15] = [
     0xba, 0xf8, 0x03, // mov dx, 0x3f8
     0xbe, 0x00, 0x03, // mov si, 0x300
@@ -98,7 +98,7 @@ fn kill(pid: i32) {
     assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
 }
 
-/// Asserts that a failed measurement left nothing behind, and gives what it said.
+/// Asserts that a failed measurement left nothing behind, and returns its message.
 fn failed(folder: &Path, kernel: &Path, output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -166,7 +166,7 @@ fn the_emulator_ends_with_a_killed_jitterlab() {
     }
 }
 
-/// Building jitterlab for it takes as long as everything else that is tested, so it is brought.
+/// Building jitterlab for arm64 takes as long as all other tests together, so it is built elsewhere.
 #[test]
 fn an_arm64_guest_measures_analyzes_and_reports() {
     let Some(program) = std::env::var_os("JITTERLAB_ARM64") else {

@@ -1,9 +1,9 @@
-//! `--pulse` on the real drivers of Debian's kernels, seen from the other side: by the kernel's own events, and by the
-//! emulator, which notes what is written to its ports.
+//! `--pulse` on the real drivers of Debian's kernels, seen from the other side: by the kernel's own events,
+//! and by the emulator, which logs writes to its ports.
 //!
-//! The parallel and the serial port are QEMU's. Debian's kernels have neither gpio-sim nor gpio-mockup, so the GPIO chip is one
-//! that they have a driver for (gpio-amdpt), described to them by a table of the firmware; its registers lie where the
-//! emulator has nothing, which notes each access to them.
+//! The parallel and the serial port are QEMU's. Debian's kernels have neither gpio-sim nor gpio-mockup, so
+//! the GPIO chip is one with a driver there (gpio-amdpt), described to them by a table of the firmware. Its
+//! registers lie at addresses where the emulator has nothing, which logs each access to them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -32,7 +32,7 @@ const STEP_ENDS: &str = "parallel_ioport_write write [SW] addr 0x00 val 0x08";
 /// RTS low, DTR high.
 const RTS_LOW: &str = "serial_write write addr 0x04 val 0x09";
 
-/// An emulator with pins, which notes what happens to them.
+/// An emulator with pins, which logs their changes.
 fn emulator(folder: &Path) {
     fs::write(folder.join("gpio.aml"), GPIO_CHIP).unwrap();
     let script = "#!/bin/sh\nexec qemu-system-x86_64 \"$@\" -acpitable sig=SSDT,rev=2,data=gpio.aml \
@@ -145,7 +145,7 @@ fn pulses_on_real_drivers_are_those_of_the_activations() {
         assert!(least > -1_000 && most < longest_ns, "{name}: {least} {most} {longest_ns}");
     }
 
-    // By the emulator: what it noted from the first step to the last.
+    // From the emulator's log: the events from the first step to the last.
     let log = fs::read_to_string(folder.join("edges.log")).unwrap();
     let log: Vec<&str> = log.lines().collect();
     let is_step = |line: &&str| line.ends_with(STEP);

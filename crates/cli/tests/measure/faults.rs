@@ -1,4 +1,5 @@
-//! A failing file system: every call of a kind fails in turn, and after each failure what was measured is still there.
+//! A failing file system: every call of a kind fails in turn, and after each failure the measured data are
+//! still there.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -62,7 +63,7 @@ fn possible() -> bool {
     possible
 }
 
-/// Lets every call fail in turn; `after` gets what it was and how the command ended.
+/// Lets every call fail in turn; `after` gets its description and the end of the command.
 fn each_fault(
     folder: &Path,
     files: &[&Path],
@@ -78,7 +79,7 @@ fn each_fault(
             let Some(output) = with_fault(folder, call, n, files, args) else { break };
             let said = String::from_utf8_lossy(&output.stderr);
             let what = format!("{} {n} fails: {}, {said}", call.0, output.status);
-            // The loader of programs, and whoever needs memory, give up in their own ways.
+            // The loader of programs, and any code that needs memory, fails in its own way.
             if call.0 != "mmap" && !said.contains("error while loading shared libraries") {
                 assert!(!said.contains("panicked"), "{what}");
                 assert!(matches!(output.status.code(), Some(0..=3)), "{what}");

@@ -1,5 +1,5 @@
-//! Commands that measure several parts are killed at random moments: what was finished until then is kept, and the same
-//! command goes on behind it.
+//! Commands that measure several parts are killed at random moments: finished parts are kept, and the same
+//! command continues after them.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 

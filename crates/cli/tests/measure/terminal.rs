@@ -1,4 +1,4 @@
-//! A terminal that is closed at any moment: the run ends in order, and what was measured is in its file.
+//! A terminal that is closed at any moment: the run ends in order, and the measured data are in its file.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 
@@ -95,7 +95,7 @@ impl OnTerminal {
         }
     }
 
-    /// Waits for its end, and gives its status and what was shown.
+    /// Waits for its end, and returns its status and the screen's output.
     fn end(self, shown: JoinHandle<String>) -> (ExitStatus, String) {
         let OnTerminal { run, screen, terminal } = self;
         let status = ended(run);
@@ -111,7 +111,7 @@ impl OnTerminal {
     }
 }
 
-/// Waits for an end, but not for ever.
+/// Waits for the end, with a time limit.
 fn ended(mut run: Child) -> ExitStatus {
     let begin = Instant::now();
     loop {
@@ -170,10 +170,10 @@ fn a_closed_terminal_ends_a_run_in_order() {
 fn a_stopped_terminal_does_not_hold_up_a_run() {
     let folder = TempDir::new().unwrap();
     let args = ["run", "-d", "1s", "--policy", "other", "-o", "run.parquet"];
-    // Nobody reads what it draws: the terminal is full soon, or stopped at once.
+    // The output has no reader: the terminal is full soon, or stopped at once.
     for (stop, size) in [(false, NO_SIZE), (true, NO_SIZE), (false, LARGE), (true, LARGE)] {
         let mut terminal = OnTerminal::start(folder.path(), size, &args);
-        // The view is on it: what is said before the run begins has no thread of its own.
+        // Now the run's display is active: output from before the run has no thread of its own.
         terminal.wait_for("activation");
         if stop {
             terminal.screen.write_all(b"\x13").unwrap();
@@ -190,7 +190,7 @@ fn a_stopped_terminal_does_not_hold_up_a_run() {
     }
 }
 
-/// The letters that commands to the terminal end with; queries end in n (where is the cursor) or c (what are you).
+/// The final letters of commands to the terminal; queries end in n (cursor position) or c (terminal type).
 fn commands(seen: &str) -> impl Iterator<Item = char> + Clone {
     let codes = seen.split("\x1b[").skip(1);
     codes.filter_map(|code| code.trim_start_matches(|c: char| !c.is_alphabetic()).chars().next())

@@ -1,4 +1,4 @@
-//! Companions, as the program finds and calls them: scripts here, which say what they were called with.
+//! Companions, as the program finds and calls them: scripts here, which print their arguments.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
 

@@ -1,4 +1,5 @@
-//! The Debian packages: made of what is built for the tests, installed on a bare Debian 12, used by ordinary users, removed.
+//! The Debian packages: made from the build of the tests, installed on a bare Debian 12, used by ordinary
+//! users, removed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -36,7 +37,7 @@ fn fine(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Debian 12 with nothing but what every Debian has, kept where the kernels are.
+/// Debian 12 with only its essential packages, kept in the folder of the kernels.
 fn bare_debian() -> PathBuf {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.unwrap_or_else(|| PathBuf::from(env::var_os("HOME").unwrap()).join(".cache"));

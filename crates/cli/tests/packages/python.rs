@@ -48,7 +48,7 @@ fn installed() -> Option<PathBuf> {
         );
         return None;
     };
-    // In Cargo's folder for tests: what all tests of a process share, none of them removes.
+    // In Cargo's folder for tests: all tests of a process share it, so none of them removes it.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     let _ = fs::remove_dir_all(&folder);
     let built = folder.join("wheels");

@@ -1,4 +1,4 @@
-//! The machine as a command finds it, to be compared with what the command leaves.
+//! The state of the machine before a command, for comparison with its state afterwards.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -166,7 +166,7 @@ impl State {
         }
         for journal in names("/run/jitterlab").into_iter().filter(|name| !others.journals.contains_key(name))
         {
-            // Whose turn it is, is nobody's for long.
+            // The lock is held for a short time only.
             if journal != "turn" {
                 state.note(format!("/run/jitterlab/{journal}"));
             }
@@ -303,7 +303,7 @@ impl Others {
     }
 }
 
-/// The choice in a file such as `always [madvise] never`, or what it holds.
+/// The choice in a file such as `always [madvise] never`, or its whole text.
 fn chosen(text: &str) -> &str {
     let choice = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     choice.map_or(text, |(choice, _)| choice)

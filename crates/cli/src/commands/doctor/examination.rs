@@ -81,7 +81,7 @@ impl<'a> Examination<'a> {
         Ok(Some(DoctorFindings { check, before, why, stepper, servo, tuned, after, steps }))
     }
 
-    /// Says that a step begins.
+    /// Announces a step.
     pub(super) fn begins(&mut self, step: DoctorStep) {
         output::note(&words::begins(step, self.asked.plan.step_ns(step)));
         self.steps.push(StepTaken { step, skipped: None });

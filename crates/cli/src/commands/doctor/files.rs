@@ -1,5 +1,5 @@
-//! The files that `doctor` leaves: the page, the runs it is made of, the settings that helped, and what the next examination
-//! goes on from.
+//! The files that `doctor` leaves: the page, its runs, the settings that helped, and the data for the next
+//! examination.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -54,7 +54,7 @@ pub fn earlier() -> Result<Earlier, Error> {
     }
 }
 
-/// Keeps what the next examination goes on from.
+/// Keeps the data that the next examination continues from.
 pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
     let text = serde_json::to_string(left).map_err(document::not_written)?;
     place::write(folder.join(FILE), text.as_bytes(), false)

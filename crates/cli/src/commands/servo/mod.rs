@@ -1,4 +1,4 @@
-//! `jitterlab servo`: what a run's timing means for a control loop.
+//! `jitterlab servo`: the effect of a run's timing on a control loop.
 
 mod live;
 mod several;
@@ -187,7 +187,7 @@ impl Args {
         }
     }
 
-    /// Writes the numbers of controllers designed anew, of each plant, where that is asked for.
+    /// Writes the numbers of the redesigned controllers of each plant, if that is asked for.
     fn write_gains(&self, of_plants: &[&[Redesign]]) -> Result<(), Error> {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();

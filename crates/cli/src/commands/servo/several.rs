@@ -25,9 +25,9 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
     let refused = [
         (args.live.live, "--live"),
         (args.design_delay != 0, "--design-delay"),
-        // Of loops within each other the gains of one decide what the others are good for.
+        // In nested loops, the gains of one loop decide how good the others are.
         (args.redesign && plants.iter().any(|(_, plant)| !plant.loops.is_empty()), "--redesign"),
-        // On a grid that begins anew, tasks are never due together again.
+        // On a grid that restarts, tasks are never due together again.
         (args.overrun.is_some_and(|action| action.late == Late::RePhase), "--overrun re-phase"),
         // A recorded run is judged as it was; the table next to it shows the cost of other actions.
         (args.overrun.is_some() && args.run.is_some(), "--overrun"),

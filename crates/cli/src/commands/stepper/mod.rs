@@ -1,4 +1,4 @@
-//! `jitterlab stepper`: what a run's timing means for a stepper axis.
+//! `jitterlab stepper`: the effect of a run's timing on a stepper axis.
 
 pub mod axis;
 

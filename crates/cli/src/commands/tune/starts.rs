@@ -1,4 +1,4 @@
-//! `jitterlab tune --continue`: what needs a restart, compared over starts of the machine.
+//! `jitterlab tune --continue`: settings that need a restart, compared over starts of the machine.
 
 use std::io;
 use std::path::Path;
