@@ -42,7 +42,7 @@ pub enum MotionError {
     /// A value outside the range in which it means something.
     #[error("{what} is {value}: {bound}")]
     Range {
-        /// The quantity.
+        /// Name of the quantity.
         what: &'static str,
         /// Its value with unit.
         value: String,

@@ -82,7 +82,7 @@ pub enum QuantityError {
         /// A unit it could have.
         unit: &'static str,
     },
-    /// A number alone.
+    /// A number without a unit.
     #[error("{field} is {text:?} without a unit: write one of {known}, such as \"{text} {unit}\"")]
     NoUnit {
         /// The key or option.
@@ -109,7 +109,6 @@ pub enum QuantityError {
         field: String,
         /// The text as written.
         text: String,
-        /// The unit found.
         unit: String,
         /// All units it could have.
         known: String,

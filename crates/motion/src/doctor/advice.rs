@@ -30,31 +30,29 @@ pub enum Advice {
     Cause {
         /// The task that was late.
         task: String,
-        /// The main cause.
         cause: Cause,
     },
     /// The usual first steps of the job that are not done here and take no restart, by the checks that name them.
     FirstSteps {
-        /// The checks' names.
+        /// Names of the checks.
         checks: Vec<String>,
     },
     /// Words for the kernel's command line.
     KernelParameters {
-        /// The words.
         parameters: String,
         /// File that holds the kernel command line.
         place: CommandLinePlace,
     },
     /// Settings of the firmware (BIOS), by the checks that name them.
     Firmware {
-        /// The checks' names.
+        /// Names of the checks.
         checks: Vec<String>,
     },
     /// Measure for longer: rare events need time.
     Longer,
-    /// Another computer.
+    /// Replace the computer.
     OtherComputer,
-    /// Use it.
+    /// Use the computer as it is.
     Use,
 }
 

@@ -15,7 +15,7 @@ pub struct Earlier {
     pub boot: Option<String>,
     /// Name of the job that the computer is to drive.
     pub job: String,
-    /// How.
+    /// Name of the way to do the job.
     pub way: String,
     /// The time it had.
     pub budget_ns: i64,

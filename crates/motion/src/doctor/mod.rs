@@ -65,12 +65,12 @@ pub enum Skipped {
     NotWanted,
     /// The system refuses it.
     Refused {
-        /// In whose words.
+        /// The system's message.
         error: String,
     },
     /// It could not be done.
     Failed {
-        /// Why.
+        /// The error's message.
         error: String,
     },
     /// It has nothing to show.
@@ -80,7 +80,6 @@ pub enum Skipped {
 /// A step, with the reason if it was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepTaken {
-    /// Which.
     pub step: DoctorStep,
     /// Why it was left out; `None` where it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +109,7 @@ impl PurposeFound {
 pub struct DoctorAsked {
     /// Job that the computer is to drive.
     pub job: &'static Job,
-    /// How.
+    /// Way to do the job.
     pub way: &'static Way,
     /// Time of each step.
     pub plan: DoctorPlan,
@@ -123,7 +122,6 @@ pub struct DoctorAsked {
 pub struct DoctorFindings {
     /// Each step: done, or why it was left out.
     pub steps: Vec<StepTaken>,
-    /// Result of `check`.
     pub check: CheckReport,
     /// The tasks next to a load, as the computer was.
     pub before: MeasuredRun,
@@ -145,12 +143,11 @@ pub struct DoctorFindings {
     pub after: Option<MeasuredRun>,
 }
 
-/// Result of `doctor`.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
     /// Name of the job that the computer is to drive.
     pub job: String,
-    /// How.
+    /// Name of the way to do the job.
     pub way: String,
     /// True if one of the purposes is enough.
     pub any: bool,
@@ -180,7 +177,7 @@ impl DoctorResult {
         self
     }
 
-    /// Decides.
+    /// Decides about the computer from the findings.
     #[must_use]
     pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());

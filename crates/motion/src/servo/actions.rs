@@ -21,7 +21,6 @@ use crate::error::MotionError;
 /// The loop under an overrun action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionCost {
-    /// The action.
     pub action: OverrunAction,
     /// The loop under it.
     #[serde(flatten)]
@@ -92,7 +91,7 @@ impl Parts {
 /// cost the same as those of the run.
 struct Alternatives {
     cycles: Cycles,
-    /// Of each action.
+    /// Each action with its covariance along the run.
     along: Vec<(OverrunAction, Warmed)>,
     /// Moments since the last cycle began.
     moments: Vec<Moment>,

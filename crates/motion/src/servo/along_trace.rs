@@ -14,9 +14,9 @@ use super::timing::Moment;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// The smaller one.
+    /// Lower limit.
     pub low: f64,
-    /// The larger one; infinite where the loop may not even be stable.
+    /// Upper limit; infinite if the loop may not even be stable.
     #[serde(with = "crate::Infinite")]
     pub high: f64,
 }

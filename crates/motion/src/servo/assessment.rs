@@ -49,7 +49,7 @@ pub struct LoopAssessment {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub redesigns: Vec<Redesign>,
-    /// Velocity noise.
+    /// Error of the velocity estimate.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub velocity: VelocityError,
     /// Responses around the run's worst event.

@@ -29,7 +29,6 @@ pub enum Act {
 pub struct Event {
     /// The number of the task's controller.
     pub by: u8,
-    /// The action.
     pub act: Act,
 }
 
@@ -43,7 +42,6 @@ impl Act {
 /// A controller in its place, with the signals that it reads and writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closing {
-    /// The controller.
     pub controller: Controller,
     /// Outputs of the plant that it reads, by number; not used by one that reads the plant's states.
     pub reads: Vec<usize>,
@@ -155,12 +153,10 @@ impl Loop {
         Loop { table: self.table, ..other }
     }
 
-    /// The plant.
     pub fn plant(&self) -> &Plant {
         &self.plant
     }
 
-    /// Its controllers.
     pub fn closings(&self) -> &[Closing] {
         &self.closings
     }

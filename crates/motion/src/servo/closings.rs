@@ -11,9 +11,7 @@ use crate::error::MotionError;
 /// A task that there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskThere {
-    /// Its name.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
     /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
@@ -22,7 +20,7 @@ pub struct TaskThere {
 /// A plant as it was asked for, and the task that closes all of it, where one is named.
 pub type PlantAsked = (Option<String>, Plant);
 
-/// `LOOP=TASK`.
+/// Reads `LOOP=TASK`.
 fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), MotionError> {
     let known: Vec<&str> =
         asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();

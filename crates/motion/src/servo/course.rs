@@ -40,7 +40,7 @@ impl Warmed {
         }
     }
 
-    /// The next moment.
+    /// Adds the next moment.
     pub fn pass(&mut self, moment: Moment) {
         if self.most == 0 {
             return self.walk.pass(moment);
@@ -73,7 +73,7 @@ impl Warmed {
         self.first.drain(..).for_each(|moment| self.walk.pass(moment));
     }
 
-    /// The figures.
+    /// Returns the cost so far.
     pub fn finish(mut self) -> AlongTrace {
         if self.most > 0 {
             self.warm_up();
@@ -132,7 +132,7 @@ impl Course {
         }
     }
 
-    /// At its end.
+    /// Ends the course, and returns its results.
     pub fn finish(mut self) -> Followed {
         let judged = self.cycles.judged(&mut self.closed);
         if let Some(time_ns) = self.together_ns {

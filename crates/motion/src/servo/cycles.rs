@@ -35,7 +35,7 @@ const PARTS: f64 = 4.0;
 /// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Owed {
-    /// Their length.
+    /// Length of these periods.
     pub period_ns: i64,
     /// Outputs of each task in one of them.
     pub outputs: Vec<usize>,
@@ -295,7 +295,6 @@ impl Cycles {
         self.classes.iter().flat_map(shown).map(step).collect()
     }
 
-    /// Each class's stretches.
     fn stretches(&self, closed: &mut Loop, without: Without) -> Vec<Stretches> {
         let marked = |cycle: &Cycle| Cycle {
             events: cycle.events.iter().filter_map(|(t, e)| Some((*t, done(*e, without)?))).collect(),

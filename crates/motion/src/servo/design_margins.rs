@@ -10,18 +10,18 @@ use crate::error::MotionError;
 /// Margins of one input's loop; `None` where it is unstable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelMargins {
-    /// The output's name.
+    /// Name of the output.
     pub name: String,
-    /// Without delay.
+    /// Margins without delay.
     pub punctual: Option<LoopMargins>,
-    /// With the constant delay of [`Margins::with_delay_ns`].
+    /// Margins with the constant delay of [`Margins::with_delay_ns`].
     pub delayed: Option<LoopMargins>,
 }
 
 /// The jitter margin on top of a constant delay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterAt {
-    /// The constant delay.
+    /// The constant delay, in ns.
     pub delay_ns: i64,
     /// The loop is stable for every sequence of delays from `delay_ns` to this much more.
     pub jitter_ns: f64,
@@ -31,7 +31,7 @@ pub struct JitterAt {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
-    /// Each input's loop.
+    /// Margins of each input's loop.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub channels: Vec<ChannelMargins>,
     /// The constant delays from sampling to actuation it stands.

@@ -66,9 +66,9 @@ pub enum ServoError {
     ControllerValues {
         /// The text as written.
         text: String,
-        /// Values in it.
+        /// Number of values given.
         found: usize,
-        /// Values it takes.
+        /// Number of values expected.
         wanted: usize,
         /// A controller that would be accepted.
         example: &'static str,
@@ -118,9 +118,8 @@ pub enum ServoError {
          from zero to one period; shorten the work or lengthen the period"
     )]
     DesignDelay {
-        /// The period.
         period_ns: i64,
-        /// The delay.
+        /// Delay of the design, in ns.
         delay_ns: i64,
     },
     /// A question that cannot be asked about several loops.
@@ -154,7 +153,6 @@ pub enum ServoError {
          there are {tasks}"
     )]
     LoopWithoutTask {
-        /// The plant.
         plant: String,
         /// The task, or the loop of that name.
         name: String,
@@ -187,9 +185,7 @@ pub enum ServoError {
          {radius:.4}): take a shorter period, other gains, or another controller such as --controller lqg"
     )]
     Unstable {
-        /// The plant's name.
         plant: String,
-        /// The period.
         period_ns: i64,
         /// Spectral radius of the loop's covariance over a period.
         radius: f64,
@@ -208,7 +204,6 @@ pub enum ServoError {
     ShortDuration {
         /// Requested duration, in ns.
         duration_ns: i64,
-        /// The loop's period.
         period_ns: i64,
     },
 }

@@ -10,7 +10,6 @@ use super::timing::Moment;
 /// One reference followed with ideal and with recorded timing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FollowedReference {
-    /// The reference.
     pub reference: Reference,
     /// Figures with ideal timing.
     pub ideal: Tracking,

@@ -10,7 +10,7 @@ use super::plant::Plant;
 /// Rows of a matrix.
 pub type RowsOf = Vec<Vec<f64>>;
 
-/// A controller's numbers.
+/// Numbers of a controller.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Gains {
@@ -18,7 +18,6 @@ pub enum Gains {
     Pid {
         /// The period h.
         period_s: f64,
-        /// Each loop.
         loops: Vec<PidGains>,
     },
     /// At each sample u = C xc + D y + D_r r, then xc := A xc + B y + B_r r; y are the outputs, or the plant's states, r the reference.

@@ -75,7 +75,7 @@ impl<'a> Merged<'a> {
         Merged { streams: Vec::new(), common_ns }
     }
 
-    /// Adds a task.
+    /// Adds a task's jobs.
     pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
         let (ahead, moments) = (VecDeque::new(), moments.by(by));

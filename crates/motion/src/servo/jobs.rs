@@ -26,9 +26,7 @@ use crate::error::MotionError;
 /// A task whose execution times are given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTask {
-    /// Its period.
     pub period_ns: i64,
-    /// Its execution times.
     pub execution: Execution,
     /// Time from the due time to the start, in ns; always the same.
     pub wait_ns: f64,

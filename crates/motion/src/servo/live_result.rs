@@ -17,7 +17,6 @@ use crate::error::MotionError;
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServoLive {
-    /// The loop.
     #[serde(rename = "loop")]
     pub closed: LoopDescription,
     /// Reference of each output; the last one holds for all further outputs.
@@ -33,7 +32,6 @@ pub struct ServoLive {
 /// One way to wait under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LiveWay {
-    /// The wake-up method.
     pub wake: WakeMethod,
     /// Compensation of its latency.
     pub compensation: Compensation,
@@ -41,9 +39,7 @@ pub struct LiveWay {
     pub asked_loads: Vec<String>,
     /// The load with its throughput.
     pub load: String,
-    /// Mean latency.
     pub mean_latency_ns: Option<f64>,
-    /// Largest latency.
     pub max_latency_ns: Option<i64>,
     /// Activations that ran; `None` where it could not be run at all.
     pub executed: Option<u64>,
@@ -68,14 +64,13 @@ pub enum LiveTrouble {
     },
     /// The system refused it, and another took its place.
     Refused {
-        /// Why.
+        /// Reason.
         why: String,
-        /// Remedy.
         remedy: String,
     },
     /// The task could not keep up and was stopped.
     Stopped {
-        /// Why.
+        /// Reason.
         why: String,
     },
 }

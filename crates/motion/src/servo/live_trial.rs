@@ -52,7 +52,7 @@ pub trait LiveBench {
 /// Trial of a loop in real time.
 #[derive(Debug, Clone)]
 pub struct LiveTrial<'a> {
-    /// The loop.
+    /// The loop to close.
     pub question: &'a Question,
     /// References of its outputs.
     pub references: &'a [Reference],
@@ -144,7 +144,7 @@ impl LiveTrial<'_> {
         Ok(seen)
     }
 
-    /// Runs one way.
+    /// Runs one way to wait under one load.
     fn one<B: LiveBench>(
         &self,
         bench: &mut B,

@@ -24,9 +24,8 @@ pub struct LoopOfPlant {
 /// A task and the loops it closes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskOfLoops {
-    /// The task.
+    /// Name of the task.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
     /// The loops, the outer ones first.
     pub loops: Vec<LoopOfPlant>,

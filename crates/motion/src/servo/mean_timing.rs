@@ -37,7 +37,7 @@ pub struct MeanTiming {
 pub struct VelocityError {
     /// Standard deviation: that of the period error over the period.
     pub standard_deviation: f64,
-    /// Largest magnitude.
+    /// Largest magnitude of the error.
     pub worst: f64,
 }
 

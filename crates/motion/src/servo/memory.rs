@@ -61,7 +61,7 @@ const STAYS: f64 = 0.02;
 const NORMAL: f64 = 1.959_964;
 
 impl Rows {
-    /// None yet.
+    /// Starts without cycles.
     pub fn new() -> Rows {
         Rows { longest: LONGEST, counts: HashMap::new(), latest: 0, first: Vec::new(), passed: 0, again: 0 }
     }

@@ -54,7 +54,7 @@ pub struct Misses {
 }
 
 impl Misses {
-    /// None yet.
+    /// Starts without periods.
     pub fn new(period_ns: i64) -> Misses {
         Misses {
             period_ns,
@@ -68,7 +68,7 @@ impl Misses {
         }
     }
 
-    /// The next job.
+    /// Counts the next job.
     pub fn job(&mut self, job: &Job) {
         let number = match self.last.filter(|_| !job.after_gap) {
             // A grid that restarts continues with the next period.

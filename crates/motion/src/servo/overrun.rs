@@ -29,7 +29,7 @@ pub enum Late {
 pub enum Without {
     /// It stays as it is.
     Hold,
-    /// It becomes zero.
+    /// The output becomes zero.
     Zero,
     /// The controller's estimator goes on without a measurement, and its output is written.
     Predict,

@@ -17,15 +17,14 @@ use crate::error::MotionError;
 /// x' = A x + B u + w, y = C x, with the cost rate y'Qy + u'Ru and measurements y + e.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plant {
-    /// Name.
     pub name: String,
     /// Source of the figures.
     pub source: String,
-    /// States x states.
+    /// A: states x states.
     pub a: DMatrix<f64>,
-    /// States x inputs.
+    /// B: states x inputs.
     pub b: DMatrix<f64>,
-    /// Outputs x states.
+    /// C: outputs x states.
     pub c: DMatrix<f64>,
     /// Intensity of the process noise w, states x states.
     pub process_noise: DMatrix<f64>,
@@ -85,13 +84,10 @@ struct Cost {
 /// A plant as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
-    /// Name.
     pub name: String,
     /// Source of the figures.
     pub source: String,
-    /// Number of states.
     pub states: usize,
-    /// Number of inputs.
     pub inputs: usize,
     /// Names of its outputs.
     pub outputs: Vec<String>,

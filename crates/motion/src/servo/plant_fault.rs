@@ -7,17 +7,17 @@ pub enum PlantFault {
     /// Not one value for each channel.
     #[error("{what} has {values} values for {channels} channels: give one for all or one for each")]
     Channels {
-        /// The key.
+        /// Key in the file.
         what: String,
-        /// Values given.
+        /// Number of values given.
         values: usize,
-        /// Inputs or outputs.
+        /// Number of inputs or outputs.
         channels: usize,
     },
     /// A matrix on more or fewer states than there are.
     #[error("{what} is for {given} states and the plant has {states}")]
     States {
-        /// The key.
+        /// Key in the file.
         what: &'static str,
         /// States of the matrix.
         given: usize,
@@ -41,7 +41,7 @@ pub enum PlantFault {
     Through {
         /// Rows and columns given.
         given: (usize, usize),
-        /// Outputs and inputs.
+        /// Expected numbers of outputs and inputs.
         wanted: (usize, usize),
     },
     /// An output that follows the input at once.
@@ -136,7 +136,7 @@ pub enum PlantFault {
     /// Not one name for each output.
     #[error("{names} names are given for {outputs} outputs")]
     OutputNames {
-        /// Names given.
+        /// Number of names given.
         names: usize,
         /// Outputs of the plant.
         outputs: usize,
@@ -242,7 +242,7 @@ pub enum PlantFault {
     NoSuchOutput {
         /// The text as written.
         text: String,
-        /// The outputs.
+        /// Names of the outputs.
         known: String,
     },
     /// Neither an input nor another loop.

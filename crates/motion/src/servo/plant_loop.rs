@@ -16,9 +16,9 @@ pub struct PlantLoop {
     pub reads: usize,
     /// Signal that it writes.
     pub writes: Writes,
-    /// Its controller.
+    /// Design of its controller.
     pub design: Design,
-    /// Its usual period.
+    /// Default period, in ns.
     pub period_ns: i64,
 }
 

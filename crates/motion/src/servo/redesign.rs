@@ -40,10 +40,8 @@ pub enum RedesignKind {
     Retuned,
 }
 
-/// A redesigned controller.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Redesign {
-    /// Design method.
     pub redesign: RedesignKind,
     /// Type of the controller: `pd`, `pid`, `state-feedback` or `lqg`.
     pub controller: String,
@@ -61,7 +59,7 @@ pub struct Redesign {
     /// The largest factor by which it would amplify a disturbance of any frequency; infinite where it is unstable.
     #[serde(with = "crate::Infinite")]
     pub peak: f64,
-    /// Its numbers.
+    /// Numbers of the controller.
     pub gains: Gains,
 }
 

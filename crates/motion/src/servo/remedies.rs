@@ -28,7 +28,7 @@ pub enum RemedyKind {
     WakeEarly {
         /// The quantile, as a share.
         quantile: f64,
-        /// The latency there.
+        /// The latency at this quantile, in ns.
         margin_ns: i64,
     },
     /// Let as many jobs overrun, but not in bursts.
@@ -43,7 +43,6 @@ const HIDDEN: f64 = 0.999;
 /// Gain from a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remedy {
-    /// The change.
     pub remedy: RemedyKind,
     /// The cost it would leave.
     #[serde(with = "crate::Infinite")]

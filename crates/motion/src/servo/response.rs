@@ -106,12 +106,9 @@ impl Reference {
 pub struct Point {
     /// Time since the reference began, in s.
     pub time_s: f64,
-    /// The reference.
     pub reference: f64,
-    /// The plant's outputs.
     #[serde(with = "crate::Infinites")]
     pub outputs: Vec<f64>,
-    /// The plant's inputs.
     #[serde(with = "crate::Infinites")]
     pub inputs: Vec<f64>,
 }

@@ -26,7 +26,7 @@ use crate::judged_run::JudgedRun;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopDescription {
-    /// The plant's name.
+    /// Name of the plant.
     pub plant: String,
     /// Names of its outputs.
     pub outputs: Vec<String>,
@@ -48,7 +48,7 @@ impl From<&Question> for LoopDescription {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServoResult {
-    /// The loop.
+    /// The loop that was asked about.
     #[serde(rename = "loop")]
     pub closed: LoopDescription,
     /// Margins against further delay and jitter.
@@ -77,7 +77,7 @@ pub enum Judged {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopUnderRun {
-    /// The run.
+    /// The run that was judged.
     pub run: JudgedRun,
     /// Assessment of the loop.
     #[serde(flatten)]

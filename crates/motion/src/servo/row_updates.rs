@@ -127,7 +127,7 @@ impl Fold {
         }
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub fn flow(&mut self, flow: &Compact) {
         let (states, moving) = self.moving;
         let columns = self.lasting;
@@ -153,7 +153,7 @@ impl Fold {
         self.map[..states * columns].copy_from_slice(&self.fresh[..states * columns]);
     }
 
-    /// An act happens.
+    /// Applies an act.
     pub fn act(&mut self, rows: &Rows) {
         let columns = self.lasting;
         rows.sums(&self.map, &mut self.fresh, columns);

@@ -18,9 +18,8 @@ use crate::error::MotionError;
 /// A task's execution times, as they were given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GivenTimes {
-    /// The task.
+    /// Name of the task.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
     /// Its execution times, as [`Execution::parse`] reads them.
     pub execution: String,

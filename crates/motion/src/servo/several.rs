@@ -25,9 +25,7 @@ use crate::error::MotionError;
 /// A task that closes loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopTask {
-    /// Its name.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
     /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
@@ -38,7 +36,6 @@ pub struct LoopTask {
 /// A plant and the tasks that close it, among other tasks that run at the same time.
 #[derive(Debug, Clone)]
 pub struct Several {
-    /// The plant.
     pub plant: Plant,
     /// The tasks that close it; those of outer loops first.
     pub tasks: Vec<LoopTask>,

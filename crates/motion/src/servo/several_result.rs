@@ -14,7 +14,7 @@ use crate::judged_run::JudgedRun;
 /// Margins of a plant of several loops.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantOfLoops {
-    /// The plant's name.
+    /// Name of the plant.
     pub plant: String,
     /// The tasks that close it, or would.
     pub tasks: Vec<TaskOfLoops>,
@@ -36,7 +36,6 @@ pub struct ServoLoops {
     /// Execution times that were given in place of a run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<GivenTimes>,
-    /// Each plant.
     pub plants: Vec<PlantOfLoops>,
 }
 

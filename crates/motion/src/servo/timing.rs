@@ -72,11 +72,9 @@ pub struct TaskTiming {
 /// A job of the task: one pass from sampling to the output, as it was recorded or would have been.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Due time.
     pub due_ns: i64,
-    /// Start.
     pub start_ns: i64,
-    /// End, or time of the abort.
+    /// End of the work, or time of the abort.
     pub end_ns: i64,
     /// It was aborted: its output is lost.
     pub killed: bool,
@@ -154,7 +152,7 @@ impl Moments {
         give(Moment::At(self.last_ns, Event { by: self.by, act }));
     }
 
-    /// The next job.
+    /// Takes the next job.
     pub fn job(&mut self, job: &Job, mut give: impl FnMut(Moment)) {
         let give = &mut give;
         let turn = (job.due_ns - self.early_ns).min(job.start_ns);

@@ -50,7 +50,6 @@ pub enum Judgement {
     },
     /// Cost of the timing, as a share of the cost with ideal timing.
     Cost {
-        /// The loss.
         loss: f64,
         /// Its confidence interval; `None` if the run is too short for one.
         interval: Option<Interval>,
@@ -59,7 +58,7 @@ pub enum Judgement {
     Delay {
         /// The longest there was.
         worst_ns: i64,
-        /// The mean.
+        /// The mean of them.
         mean_ns: i64,
         /// The longest constant one that the loop stands; `None` where it stands any.
         margin_ns: Option<i64>,

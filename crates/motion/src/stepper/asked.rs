@@ -9,9 +9,9 @@ use crate::{MotionError, catalog};
 pub struct AxisAsked {
     /// The motor's data sheet: a name, or a TOML file.
     pub motor: Option<String>,
-    /// NEMA frame size.
+    /// NEMA frame size, such as 23.
     pub frame: Option<u32>,
-    /// Holding torque.
+    /// Holding torque, in N m.
     pub torque_nm: Option<f64>,
     /// Supply voltage of the drive.
     pub voltage_v: Option<f64>,

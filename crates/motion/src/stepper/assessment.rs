@@ -114,7 +114,7 @@ pub struct SpeedRow {
     pub beat: Beat,
 }
 
-/// The answer.
+/// Effect of a timing on an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisAssessment {
@@ -149,7 +149,7 @@ pub struct AxisAssessment {
     /// A change of direction on [`AxisAssessment::base_period_ns`].
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub reversal: Reversal,
-    /// The table.
+    /// Rows of the table, one for each speed.
     pub rows: Vec<SpeedRow>,
 }
 

@@ -75,7 +75,6 @@ impl From<Axis> for AxisOptions {
 pub struct Axis {
     /// The motor; its optional figures are present.
     pub motor: Motor,
-    /// The drive's timing.
     pub drive: Drive,
     /// Voltage and current.
     pub supply: Supply,

@@ -11,9 +11,8 @@ pub enum StepperError {
         "{motor} has no {what}, which {purpose} needs: add `{key} = \"{example}\"` to its file or give it as an option"
     )]
     Missing {
-        /// The motor's name.
         motor: String,
-        /// The quantity.
+        /// Name of the missing figure.
         what: &'static str,
         /// The key in the file.
         key: &'static str,
@@ -79,7 +78,6 @@ pub enum StepperError {
         base = Human(*.base_period_ns as f64)
     )]
     NoPunctualSpeed {
-        /// The base period.
         base_period_ns: i64,
         /// Microsteps of a full step.
         microsteps: u32,
@@ -101,7 +99,6 @@ pub enum StepperError {
     /// A load that the motor cannot hold at rest.
     #[error("{motor} does not hold {load_nm} N m at a stable angle: lower the load torque")]
     NotHeld {
-        /// The motor's name.
         motor: String,
         /// Torque of the load.
         load_nm: f64,

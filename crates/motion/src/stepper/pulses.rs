@@ -35,7 +35,7 @@ const BURST_NS: i64 = 10_000;
 pub struct Pulse {
     /// Nanoseconds from the first due time.
     pub time_ns: i64,
-    /// The tick's latency.
+    /// Latency of the tick that sent it.
     pub latency_ns: i64,
 }
 

@@ -45,7 +45,7 @@ pub struct RecommendedRate {
     pub steps_per_s: f64,
     /// Reason why it cannot be higher.
     pub limit: StepLimit,
-    /// Step mode.
+    /// Way to make step pulses.
     pub mode: StepMode,
     /// The base period for it.
     pub base_period_ns: i64,
@@ -121,7 +121,7 @@ pub enum NoSteps {
     Policy,
     /// Its task had a period that no step generator has, and met other idle states.
     Period {
-        /// In ns.
+        /// Period of the task, in ns.
         period_ns: i64,
     },
     /// Too few ticks for a statement about one in a thousand.
@@ -155,7 +155,7 @@ impl NoSteps {
 /// The base thread of a software step generator, where ticks come as those of a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BaseThread {
-    /// The run's task.
+    /// Name of the run's task.
     pub task: String,
     /// Largest lateness of a tick in ns: StepConf's Base Period Maximum Jitter.
     pub jitter_ns: i64,

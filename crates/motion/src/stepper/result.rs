@@ -56,14 +56,14 @@ pub enum StepperCaveat {
     OtherPeriod {
         /// They are the second run's.
         beside: bool,
-        /// The run's period.
+        /// Period of the run.
         period_ns: i64,
-        /// The step generator's.
+        /// Period of the step generator.
         base_period_ns: i64,
     },
     /// Nothing was simulated.
     NotSimulated {
-        /// Why.
+        /// Reason.
         why: String,
     },
 }
@@ -73,15 +73,15 @@ pub enum StepperCaveat {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ticks {
-    /// Punctual ones.
+    /// Punctual ticks.
     Punctual,
-    /// The run's.
+    /// Ticks of the run.
     Run,
-    /// The second run's, for comparison.
+    /// Ticks of the second run, for comparison.
     Beside,
 }
 
-/// One simulation.
+/// One simulation of the motor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulated {
@@ -281,9 +281,7 @@ impl StepperResult {
 /// The motors and drives there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepperDevices {
-    /// Motors.
     pub motors: Devices<Motor>,
-    /// Drives.
     pub drives: Devices<Drive>,
 }
 

@@ -38,7 +38,7 @@ impl Cell {
         format!("{plant} {action} {parts:?} + {more_ns} ns, rows {rows:?}, wait {wait}, {actuation:?}")
     }
 
-    /// By the product.
+    /// Cost, radius per period, and interval in periods by the product.
     fn product(&self, plant: &Plant, h: i64) -> (f64, f64, f64) {
         let ns = |thousandths: i64| (thousandths * h / 1_000 + self.more_ns) as f64;
         let kinds: Vec<Kind> = self

@@ -100,7 +100,7 @@ struct GrowingPath {
     product: DMatrix<f64>,
     /// The least growth of any of its beginnings.
     least: f64,
-    /// Its own growth.
+    /// Growth of the walk itself.
     last: f64,
 }
 

@@ -33,7 +33,6 @@ pub struct Graph {
     pub nodes: usize,
     /// The steps between them, by the node they begin in.
     pub arcs: Vec<Arc>,
-    /// The steps.
     pub steps: Vec<Step>,
 }
 

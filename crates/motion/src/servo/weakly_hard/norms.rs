@@ -13,7 +13,6 @@ use super::graph::{Arc, Graph, Step};
 /// The factors L_v of each node.
 pub(super) type Factors = Vec<DMatrix<f64>>;
 
-/// Largest singular value.
 pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
     if g.iter().any(|v| !v.is_finite()) {
         return f64::INFINITY;

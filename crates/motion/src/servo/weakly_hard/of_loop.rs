@@ -19,7 +19,7 @@ pub enum MissedJobs {
     Killed,
     /// Any job that ends late, at this number of places of each period, both edges among them.
     EndingAt {
-        /// The places.
+        /// Number of places in each period.
         places: u32,
     },
     /// None: no job is missed, and the effect of a missed one depends on the jobs before it or on other
@@ -36,7 +36,6 @@ pub struct UnderMisses {
     pub at_most: AtMost,
     /// The missed jobs that it is proved of.
     pub missed: MissedJobs,
-    /// The guarantee.
     pub guarantee: Guarantee,
     /// A sequence of the loop's jobs grows like this in each period.
     pub lower: f64,
