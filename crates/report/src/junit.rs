@@ -11,11 +11,11 @@ pub(crate) struct Case {
     pub name: String,
     /// The verdict: failed if it is unfit, skipped if that cannot be decided.
     pub fitness: Fitness,
-    /// Why.
+    /// Reason, in a sentence.
     pub said: String,
 }
 
-/// All of them.
+/// The test suite of all cases.
 pub(crate) fn suite(name: &str, cases: &[Case]) -> String {
     let of = |fitness| cases.iter().filter(|case| case.fitness == fitness).count();
     let (failed, open) = (of(Fitness::Unfit), of(Fitness::CannotTell));

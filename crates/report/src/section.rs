@@ -48,12 +48,12 @@ impl Section {
 pub enum Piece {
     /// A paragraph.
     Text {
-        /// The words.
+        /// Text of the paragraph.
         text: String,
     },
     /// A remark on the result, the gravest first: a terminal shows three of them and counts the others.
     Note {
-        /// The words.
+        /// Text of the remark.
         text: String,
     },
     /// Names with their values, a line each.

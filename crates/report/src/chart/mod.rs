@@ -23,9 +23,9 @@ pub struct Chart {
     /// Contents, amount of data, and how to read it: the text below the figure, and in place of it for people
     /// who cannot see it.
     pub caption: String,
-    /// Across.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub y: Axis,
     /// Layers, the lowest first.
     pub layers: Vec<Layer>,
@@ -36,7 +36,6 @@ pub struct Chart {
 impl Chart {
     /// A height up to which a chart is only glanced at: half the lines on a terminal.
     pub const GLANCE: u32 = 200;
-    /// The usual height.
     pub const TALL: u32 = 460;
 
     /// Its title in an exported picture: the figure, and its quantity.
@@ -53,7 +52,6 @@ impl Chart {
     }
 }
 
-/// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// Quantity of the axis; with the unit, unless it is a time.
@@ -74,7 +72,7 @@ pub struct Axis {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Evenly.
+    /// Evenly spaced.
     Linear,
     /// By their logarithm; values must be above 0, others are left out.
     Log,
@@ -234,9 +232,7 @@ pub enum Stroke {
 /// A bar that lies in a lane.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// Its left end.
     pub from: f64,
-    /// Its right end.
     pub to: f64,
     /// The middle of its lane.
     pub lane: f64,

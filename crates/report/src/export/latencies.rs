@@ -10,9 +10,8 @@ const US_NS: i64 = 1_000;
 
 /// The latencies of one task.
 pub(super) struct Latencies {
-    /// The task's number.
+    /// Number of the task.
     pub task: usize,
-    /// Its figures.
     pub summary: Summary,
     pub all: Distribution,
 }

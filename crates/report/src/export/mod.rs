@@ -110,14 +110,14 @@ pub enum Loss {
     OnlySpikes,
     /// A task without data for the format.
     LeftOut {
-        /// Its name.
+        /// Name of the task.
         task: String,
     },
     /// The run's length is unknown, and the format wants it.
     NoLength,
     /// Another task has the name that this one would have in the format.
     Tagged {
-        /// Its name.
+        /// Name of the task.
         task: String,
         /// Its tag in the format.
         tag: String,

@@ -121,7 +121,6 @@ impl<'a, A> Event<'a, A> {
         Event { ph, pid, tid, name: name.into(), ts: Some(us(ns)), dur: None, s: None, args }
     }
 
-    /// A moment.
     fn instant(track: (u64, u64), at_ns: i64, name: &'a str, about: Option<A>) -> Self {
         Event { s: Some("t"), ..Event::at("i", track, at_ns, name, about) }
     }

@@ -115,7 +115,6 @@ pub(crate) fn sections(runs: &[PageRun]) -> Vec<Section> {
 impl Figure {
     /// Values over time, every extreme drawn.
     pub const SERIES: Figure = of_quantity("series", series::section, series::charts);
-    /// Counts of values.
     pub const HISTOGRAM: Figure = of_quantity("histogram", histogram::section, histogram::charts);
 
     /// Every figure there is, with commas, for help and errors.

@@ -159,7 +159,7 @@ pub(super) fn shown(proved: &str, cycles: u64) -> String {
     wrap(&format!("these jobs: {} cycles of the run, evenly from all of each kind", count(cycles)))
 }
 
-/// Margins alone.
+/// The margins in a table.
 pub(super) fn margins(margins: &Margins) -> String {
     let mut rows = Vec::new();
     for channel in &margins.channels {

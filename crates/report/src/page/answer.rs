@@ -164,7 +164,7 @@ fn about(runs: &[RunWords], about: &[About]) -> Html {
     html!("<dl>{facts}</dl>\n{table}", facts = alike.into_iter().map(fact).collect::<Html>(), table = table)
 }
 
-/// Every quantity.
+/// Tables of every quantity.
 fn tables(runs: &[RunWords]) -> Html {
     let several = runs.len() > 1;
     let tables = runs.iter().flat_map(|run| run.tables.iter().map(move |of| (run, of)));

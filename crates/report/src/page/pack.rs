@@ -19,7 +19,7 @@ const LIMIT: i64 = 1 << 51;
 pub struct Column {
     /// First byte.
     pub at: usize,
-    /// Values.
+    /// Number of values.
     pub count: usize,
     /// 1 for differences of successive values, 2 for differences of those.
     pub order: u8,

@@ -90,7 +90,7 @@ fn figures<'a>(name: &str, pieces: &'a [Piece]) -> Vec<Figure<'a>> {
     figures.collect()
 }
 
-/// The script's data.
+/// Makes the script's data.
 pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, Error> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {

@@ -20,7 +20,6 @@ pub use read::read;
 pub struct PageRun {
     /// Name of the run on the page: its file's name.
     pub label: String,
-    /// Its description.
     pub info: RunInfo,
     /// The file it was read from.
     pub file: PathBuf,
