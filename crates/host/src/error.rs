@@ -14,7 +14,7 @@ pub enum MatrixError {
     /// The index cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Unreadable {
-        /// The index.
+        /// Path of the index.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
@@ -22,7 +22,6 @@ pub enum MatrixError {
     /// The file in the index's place is something else.
     #[error("{} is no index of a matrix ({error}): choose another directory with --output", path.display())]
     NoIndex {
-        /// The file.
         path: PathBuf,
         /// Error of the JSON parser.
         error: serde_json::Error,
@@ -38,7 +37,6 @@ pub enum MatrixError {
     /// There is no place for the files.
     #[error("cannot make the directory {}: {error}", path.display())]
     Folder {
-        /// The directory.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
@@ -75,7 +73,7 @@ pub enum SessionError {
     NotAWay {
         /// The text as written.
         parts: String,
-        /// Error in it.
+        /// The error in it.
         error: Error,
     },
     /// The user stopped it too early.
@@ -85,7 +83,7 @@ pub enum SessionError {
     #[error("with compensate={compensate}: {overload}")]
     Stopped {
         compensate: Compensation,
-        /// The overload.
+        /// Overload that stopped it.
         overload: Overload,
     },
     /// Less than one period.

@@ -86,13 +86,11 @@ pub trait Sink: Send {
 pub struct Above {
     /// Index of its task.
     pub task: usize,
-    /// The activation itself.
     pub activation: Activation,
     /// The last activations of its task, it at the end; fewer where records were lost.
     pub around: Vec<Activation>,
 }
 
-/// A finished measurement.
 #[derive(Debug, Clone)]
 pub struct Finished {
     /// The complete description of the run.

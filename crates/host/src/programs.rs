@@ -13,7 +13,7 @@ const FOLDERS: [&str; 7] =
 /// True if this program has more rights than its caller: then it runs no program from the caller's PATH. An
 /// unknown state counts as privileged.
 pub fn is_privileged() -> bool {
-    /// Of getauxval(3).
+    /// Key of getauxval(3).
     const AT_SECURE: usize = 23;
     let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).unwrap_or_default();
     let is_secure = |auxiliary: Vec<u8>| {

@@ -53,7 +53,6 @@ pub struct RunInProgress<'a> {
 }
 
 impl RunInProgress<'_> {
-    /// Counts so far.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
         let (names, planned_ns) = self.measurement;

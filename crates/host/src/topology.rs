@@ -16,7 +16,7 @@ pub struct CpuChoice {
     pub cpus: Vec<u16>,
     /// The CPUs for all threads that are not measured. Apart from the measured ones wherever there are enough.
     pub housekeeping: CpuSet,
-    /// Why.
+    /// Reasons for the choice.
     pub because: Vec<Because>,
 }
 

@@ -117,7 +117,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         })
     }
 
-    /// The machine now.
+    /// Facts of the machine at this time.
     pub fn facts_now(&self) -> SystemFacts {
         facts::read(&Root::system())
     }

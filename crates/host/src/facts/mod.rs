@@ -50,7 +50,6 @@ impl Root {
         self.path(name).exists()
     }
 
-    /// A file's bytes.
     fn bytes(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.path(name)).ok()
     }

@@ -11,9 +11,9 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// From this many processes on, they are read by several threads.
 const MANY_PROCESSES: usize = 200;
 
-/// A thread.
+/// A thread as `/proc` shows it.
 pub(super) struct ThreadLine {
-    /// Its process.
+    /// Number of its process.
     pid: u32,
     /// True for the first thread of its process, which has the program's name.
     first: bool,

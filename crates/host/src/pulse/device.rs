@@ -59,7 +59,6 @@ const fn iowr(kind: u8, number: u8, size: usize) -> u64 {
     io_number(3, kind, number, size)
 }
 
-/// An open pin.
 pub(super) struct Pin {
     file: OwnedFd,
     how: How,

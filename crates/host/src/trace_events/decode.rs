@@ -111,7 +111,7 @@ fn vector(name: &str, names: &mut Names) -> Option<Record> {
     Some(Record::Vector { handler: Handler { kind, number: name.0, name }, enters })
 }
 
-/// Understands records.
+/// Decoder of the kernel's binary records.
 #[derive(Debug)]
 pub(super) struct Decoder {
     records: HashMap<u16, Record>,

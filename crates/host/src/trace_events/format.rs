@@ -83,7 +83,6 @@ impl Field {
         &bytes[..end]
     }
 
-    /// Offset and size.
     pub(super) fn place(self) -> (usize, usize) {
         (self.offset, self.size)
     }

@@ -24,7 +24,6 @@ pub(super) struct Instance {
     pub(super) pipes: Vec<Pipe>,
 }
 
-/// A processor's buffer.
 #[derive(Debug)]
 pub(super) struct Pipe {
     pub(super) cpu: u16,

@@ -11,7 +11,7 @@ use nix::libc;
 use super::error::no_tracefs;
 use jitterlab_model::Error;
 
-/// A tracefs.
+/// Path of a tracefs.
 #[derive(Debug)]
 pub(super) struct TraceFs {
     path: PathBuf,

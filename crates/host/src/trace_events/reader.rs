@@ -81,7 +81,7 @@ const SMALL_BUFFER: u64 = 1 << 20;
 const TIMED_CALLS: u32 = 200;
 const TIMES: usize = 50;
 
-/// Events being recorded.
+/// Recording of the kernel's events.
 #[derive(Debug)]
 pub struct TraceEvents {
     sources: BTreeMap<String, Source>,

@@ -33,7 +33,7 @@ pub use target::Target;
 /// Request to watch threads.
 #[derive(Debug, Clone)]
 pub struct WatchRequest {
-    /// Whose threads.
+    /// Target whose threads are watched.
     pub target: Target,
     /// Time in which periodic threads are looked for, in ns.
     pub find_ns: i64,

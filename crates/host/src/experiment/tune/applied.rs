@@ -32,7 +32,7 @@ pub struct Recording<'a> {
     pub writer: &'a mut dyn FnMut(&RunInfo) -> Option<RunWriter>,
     /// Looks several times a second.
     pub watch: &'a mut dyn FnMut(&RunInProgress<'_>),
-    /// Ends it early.
+    /// Ends the recording early when set.
     pub interrupted: &'a AtomicBool,
 }
 

@@ -12,7 +12,6 @@ use crate::experiment::engine::Experiment;
 /// A block, and how long it took with everything around it.
 pub(super) type Timed = (BlockFigures, i64);
 
-/// Source of blocks.
 pub(super) struct Source<'s, 'a> {
     pub experiment: &'s mut Experiment<'a>,
     /// Measures a block with these knobs set.
@@ -31,7 +30,7 @@ pub(super) struct Course {
 }
 
 impl Default for Course {
-    /// Nothing is planned.
+    /// An empty course.
     fn default() -> Self {
         Course::begin(None, 0)
     }

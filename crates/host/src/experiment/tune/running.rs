@@ -24,7 +24,7 @@ pub struct Running {
     pub(super) task: TaskSpec,
     /// The CPUs that it may use.
     pub(super) cpus: CpuSet,
-    /// Who it is.
+    /// Description of the thread and its program.
     pub(super) watched: Watched,
 }
 
