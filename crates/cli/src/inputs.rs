@@ -14,7 +14,7 @@ use crate::run_args::RunArgs;
 /// Everything that was named on the command line.
 pub struct Inputs {
     pub runs: Vec<PageRun>,
-    /// The other results.
+    /// Results of other commands.
     pub documents: Vec<Document>,
 }
 

@@ -109,7 +109,6 @@ impl Closing {
     /// Quicker ones are not spoken of.
     pub const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// Before it begins.
     pub fn new() -> Self {
         Closing { begun: None, next: Closing::PATIENCE }
     }

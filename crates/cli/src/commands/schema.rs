@@ -7,7 +7,7 @@ use crate::output;
 #[derive(clap::Args)]
 pub struct Args {}
 
-/// Prints it.
+/// Prints the schema.
 pub fn execute(_: &Args) -> Ending {
     output::print(jitterlab_report::schema::SCHEMA_TEXT)?;
     Ok(Status::Fine)

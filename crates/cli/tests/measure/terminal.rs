@@ -25,7 +25,6 @@ struct OnTerminal {
     run: Child,
     /// The other end of its terminal.
     screen: File,
-    /// Its terminal.
     terminal: File,
 }
 

@@ -12,7 +12,6 @@ use tempfile::TempDir;
 
 use crate::shared::known;
 
-/// The package's folder.
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../python")
 }

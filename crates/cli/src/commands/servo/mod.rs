@@ -101,7 +101,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Judges and prints.
+/// Judges the loop, and prints the result.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
         args.output.show(&catalog::devices::<Plant, _>("dc-servo"))?;

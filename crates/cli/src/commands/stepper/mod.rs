@@ -58,7 +58,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Judges and prints.
+/// Judges the axis, and prints the result.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
         args.output.show(&StepperDevices::known())?;

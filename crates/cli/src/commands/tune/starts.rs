@@ -64,7 +64,6 @@ impl Args {
     }
 }
 
-/// Keeps all starts.
 fn keep(kept: &Kept) -> Result<(), TuneError> {
     let text = serde_json::to_string(kept).map_err(document::not_written)?;
     Ok(place::write(FILE, text.as_bytes(), false)?)
