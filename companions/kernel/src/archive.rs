@@ -25,7 +25,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// An empty archive.
+    /// Starts an empty archive.
     pub fn new() -> Self {
         Self::default()
     }
@@ -68,7 +68,7 @@ impl Archive {
         self.entry(path.trim_start_matches('/'), CHARACTER | permissions, &[], (major, minor));
     }
 
-    /// The archive, complete.
+    /// Ends the archive, and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry(TRAILER, 0, &[], (0, 0));
         self.bytes

@@ -72,7 +72,7 @@ fn needs_of<H: FileHeader<Endian = Endianness>>(
 /// A file of this machine and where the guest finds it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Included {
-    /// The file here.
+    /// Path on this machine.
     pub here: PathBuf,
     /// Its absolute path in the guest.
     pub there: PathBuf,

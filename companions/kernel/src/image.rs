@@ -15,7 +15,6 @@ use super::elf::LARGEST_BYTES;
 /// whose ordinary kernel it is), or both (`rt-arm64`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// An image file.
     File(PathBuf),
     /// The newest kernel of that flavour that the package lists know; of this program's own architecture unless another is named.
     Debian(Flavour, Option<&'static Architecture>),
@@ -77,7 +76,7 @@ impl fmt::Display for KernelChoice {
 pub struct Image {
     /// The kernel as it was named.
     pub name: String,
-    /// The file.
+    /// Path of the image.
     pub path: PathBuf,
     /// The processor it is for.
     pub architecture: &'static Architecture,

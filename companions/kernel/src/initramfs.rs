@@ -41,7 +41,6 @@ pub struct Contents {
     pub with: Vec<Included>,
     /// Modules, in the order they are loaded.
     pub modules: Vec<Module>,
-    /// The guest's job.
     pub job: Job,
     /// Libraries of this machine, or of unpacked packages.
     pub libraries: LibraryPath,

@@ -38,7 +38,7 @@ pub struct Job {
     pub steps: Vec<Step>,
 }
 
-/// One command.
+/// One command of the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Its name, unique in the job: its output comes back under it.
@@ -54,9 +54,7 @@ pub struct StepResult {
     pub status: Option<i32>,
     /// Why there is no exit status.
     pub failure: Option<String>,
-    /// Its standard output.
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
 }
 

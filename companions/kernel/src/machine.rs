@@ -69,11 +69,9 @@ pub struct Machine {
     pub architecture: &'static Architecture,
     /// The emulator, by its path or found in PATH; `None`: the usual one for the processor.
     pub qemu: Option<PathBuf>,
-    /// Virtual processors.
+    /// Number of virtual processors.
     pub cpus: u16,
-    /// Memory in MiB.
     pub memory_mib: u32,
-    /// Its time base.
     pub time: GuestTime,
     /// Further words for the kernel's command line.
     pub parameters: Vec<String>,
@@ -176,7 +174,6 @@ impl Machine {
         words.join(" ")
     }
 
-    /// Arguments of QEMU.
     pub(super) fn arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));

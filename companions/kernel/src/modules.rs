@@ -15,7 +15,7 @@ use jitterlab_model::Error;
 pub struct Module {
     /// Its name, with underscores.
     pub name: String,
-    /// The module, uncompressed.
+    /// Content of the module, uncompressed.
     pub content: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ impl Loader<'_> {
     }
 }
 
-/// `virtio_blk` for `.../virtio-blk.ko.xz`.
+/// Name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split(".ko").next().unwrap_or_default().replace('-', "_")

@@ -21,7 +21,7 @@ pub fn own() -> Result<PathBuf, Error> {
 pub struct Programs {
     /// The jitterlab that measures.
     pub jitterlab: PathBuf,
-    /// The first process.
+    /// The companion, which is the first process.
     pub companion: PathBuf,
 }
 

@@ -44,7 +44,7 @@ pub enum BestKernels {
         /// times it missed.
         rests_on: u64,
     },
-    /// On all alike.
+    /// All kernels are alike.
     All,
     /// On some fewer due times are missed, on others the latest start is earlier.
     Split {
@@ -146,11 +146,8 @@ pub struct AlsoRan {
     /// The kernel, as the user named it.
     pub kernel: String,
     pub command: String,
-    /// Its exit status.
     pub status: Option<i32>,
-    /// Its standard output.
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
     /// Why it did not come to its end.
     pub failure: Option<String>,

@@ -57,7 +57,7 @@ pub(super) fn run_file_name(step: &str) -> String {
 /// Result of one kernel.
 #[derive(Debug)]
 pub struct GuestRun {
-    /// The kernel.
+    /// Image of the kernel.
     pub image: Image,
     /// Answer of the guest, and duration of the boot.
     pub boot: Boot,

@@ -25,18 +25,14 @@ use jitterlab_trace::import_bytes;
 struct PeerTask {
     /// Its period, whole microseconds: rtla and cyclictest know nothing finer.
     period_ns: i64,
-    /// Its SCHED_FIFO priority.
     priority: u8,
-    /// Its processor.
     cpu: u16,
-    /// Number of activations.
     count: u64,
 }
 
-/// A tool.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
-    /// Its program.
+    /// Name of its program.
     name: &'static str,
     /// The program and the package of Debian that it is in; `None`: it is this program itself.
     packaged: Option<(&'static str, &'static str)>,

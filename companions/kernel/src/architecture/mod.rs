@@ -14,14 +14,13 @@ pub use armhf::ARMHF;
 pub enum Flavour {
     /// With PREEMPT_RT.
     Rt,
-    /// The ordinary one.
+    /// The ordinary kernel.
     Generic,
     /// The one for virtual machines.
     Cloud,
 }
 
 impl Flavour {
-    /// All of them.
     pub const ALL: [Flavour; 3] = [Flavour::Rt, Flavour::Generic, Flavour::Cloud];
 
     /// The word after `debian:`.
@@ -53,7 +52,7 @@ pub struct Architecture {
     pub emulator_package: &'static str,
     /// QEMU's name of the machine, and of its processor.
     pub(super) machine: &'static str,
-    /// The processor's model.
+    /// Model of the processor.
     pub(super) cpu: &'static str,
     /// The serial line of the console, and the one that the answer comes through.
     pub(super) console: &'static str,
@@ -81,7 +80,6 @@ impl PartialEq for Architecture {
 impl Eq for Architecture {}
 
 impl Architecture {
-    /// All of them.
     pub const ALL: [&'static Architecture; 3] = [&AMD64, &ARM64, &ARMHF];
 
     /// The one that this program was built for; `None` where no kernel of it can be booted.

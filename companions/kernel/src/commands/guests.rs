@@ -49,7 +49,7 @@ pub fn ending(failures: &[Error]) -> Ending {
     Err(Error::new(kind, said.join("\n")))
 }
 
-/// A run file.
+/// Opens a run file.
 pub fn run(path: &Path) -> Result<Run, Error> {
     Run::open(path, &Hints::default())
 }
