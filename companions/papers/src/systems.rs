@@ -37,7 +37,7 @@ pub struct Kernels {
     pub evl: Option<KernelChoice>,
 }
 
-/// One system.
+/// A system of a document.
 #[derive(Debug, Clone)]
 pub struct System {
     /// Name in tables and files.

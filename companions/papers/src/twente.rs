@@ -25,7 +25,7 @@ const LOADS: [Case; 3] = [
     Case { name: "stress-4-6", load: "stress -c 4 -m 6" },
 ];
 
-/// The report's loop.
+/// Task of the report's loop.
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }

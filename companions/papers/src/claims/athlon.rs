@@ -97,11 +97,9 @@ pub struct AthlonReproduction {
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
     pub left: usize,
-    /// The report's numbers.
     pub printed: Matrix,
     /// Results measured here.
     pub today: Matrix,
-    /// The report's observations.
     pub observations: Vec<Compared>,
     /// CPUs that are an exception to the first observation, as CPU 0 was in the report.
     pub exceptions: Exceptions,
@@ -138,7 +136,7 @@ pub enum Asked {
 /// than three CPUs, where none can.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exceptions {
-    /// In the report.
+    /// Exceptions in the report.
     pub printed: Option<Vec<(u16, f64)>>,
     pub today: Option<Vec<(u16, f64)>>,
 }

@@ -71,7 +71,7 @@ pub enum Variant {
     Right(Strategy),
 }
 
-/// The columns.
+/// The columns of the table.
 pub const VARIANTS: [Variant; 7] = [
     Variant::Printed(Strategy::Periodic),
     Variant::AsPaper(Strategy::Periodic),
@@ -85,7 +85,7 @@ pub const VARIANTS: [Variant; 7] = [
 /// A row of table 1 as it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The requested period.
+    /// The requested period, in µs.
     pub period_us: u32,
     /// Counts of the timer a second.
     pub timer_hz: f64,
@@ -139,7 +139,6 @@ fn interruption_cycles(standard_deviation_us: f64, mean_us: f64, every_us: f64) 
 /// The led thread under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedThread {
-    /// Measured figures.
     pub figures: ThreadFigures,
     /// Printed numbers; `None` for a strategy that the paper does not have.
     pub printed: Option<PrintedThread>,
@@ -158,7 +157,7 @@ pub struct EposReproduction {
     pub figure_3: Vec<ServicesSaid>,
     /// The cells of table 1, under all strategies, programmed as in the paper and rightly.
     pub table_1: Vec<AlarmFigures>,
-    /// Figure 7.
+    /// The led thread of figure 7 under each strategy.
     pub led_thread: Vec<LedThread>,
     /// Costs of one event every 20 ms.
     pub costs: Vec<CostFigures>,
@@ -248,7 +247,7 @@ pub enum Inconsistency {
     /// Table 1 has a period that is shorter than one count, which equation 1 rules out.
     PeriodBelowOneCount {
         period_us: u32,
-        /// The timer's clock.
+        /// Clock of the timer, in Hz.
         timer_hz: f64,
         count_us: f64,
     },
@@ -278,9 +277,9 @@ pub enum Inconsistency {
     },
     /// "The single-shot timing strategy usually presents better results".
     NotUsuallyBetter {
-        /// In how many cells of table 1 it does.
+        /// Number of cells of table 1 in which it does.
         better: usize,
-        /// Of how many.
+        /// Number of all cells.
         cells: usize,
     },
     /// "T = I / F" ticks of an interval I at the frequency F: it is I F.

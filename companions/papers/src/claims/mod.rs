@@ -37,7 +37,6 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
     pub statement: S,
-    /// Verdict on it.
     pub standing: Standing,
 }
 
@@ -69,7 +68,6 @@ pub struct UnderLoad<T> {
 pub struct SystemUnderLoads<T> {
     /// Name of the system in tables and files.
     pub system: String,
-    /// Its measurements.
     pub loads: Vec<UnderLoad<T>>,
 }
 

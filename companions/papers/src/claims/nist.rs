@@ -69,7 +69,7 @@ pub struct NistJitter {
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
     pub early_calls: Option<EarlyCalls>,
-    /// Figure 5: S.
+    /// Figure 5: the service time S.
     pub service: ServiceTime,
     /// Figure 5: measured loads.
     pub load_curve: Vec<LoadPoint>,
@@ -92,9 +92,7 @@ pub struct NistJitter {
 /// The latencies of one measurement of figure 3.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyRange {
-    /// Smallest.
     pub min_ns: i64,
-    /// Largest.
     pub max_ns: i64,
     /// Standard deviation, the largest of several runs.
     pub sd_ns: Option<f64>,
@@ -117,7 +115,7 @@ impl LatencyRange {
         })
     }
 
-    /// Of both runs.
+    /// The range over both runs.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         LatencyRange {
@@ -129,7 +127,6 @@ impl LatencyRange {
         }
     }
 
-    /// Largest minus smallest.
     pub fn range_ns(&self) -> i64 {
         self.max_ns.saturating_sub(self.min_ns)
     }

@@ -65,7 +65,7 @@ pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 /// The table recomputed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistTorques {
-    /// Its motors.
+    /// The motors of the table.
     pub rows: Vec<TorqueRow>,
     /// Statements of the paper about it, tested.
     pub claims: Vec<Tested<Claim>>,

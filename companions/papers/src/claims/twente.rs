@@ -23,7 +23,6 @@ const RISEN: f64 = 1.05;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopTimes {
     pub mean_ns: f64,
-    /// Standard deviation.
     pub sd_ns: f64,
     pub shortest_ns: i64,
     pub longest_ns: i64,
@@ -47,7 +46,7 @@ impl LoopTimes {
         })
     }
 
-    /// Of both runs.
+    /// The figures of both runs together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let all = (self.executed + other.executed) as f64;
@@ -104,7 +103,6 @@ pub struct PrintedLoop {
     pub other_mean_ms: Option<f64>,
     /// Between which durations most loops lie.
     pub mostly_ms: Option<(f64, f64)>,
-    /// Standard deviation.
     pub sd_ms: Option<f64>,
     /// The standard deviation as another place of the report has it.
     pub other_sd_ms: Option<f64>,
@@ -204,9 +202,9 @@ pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
 /// The report's measurements repeated on the systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwenteReproduction {
-    /// The ordinary one.
+    /// The ordinary system.
     pub ordinary: SystemUnderLoads<LoopTimes>,
-    /// The real-time ones.
+    /// The real-time systems.
     pub real_time: Vec<SystemUnderLoads<LoopTimes>>,
     /// True for virtual time; `ns_per_instruction` is then the time of an instruction.
     pub in_virtual_time: bool,
@@ -243,21 +241,18 @@ fn of_choice(work: &[WorkTime]) -> Vec<Tested<Choice>> {
 pub enum Conclusion {
     /// Ordinary Linux: stress enlarges the jitter.
     StressEnlargesJitter {
-        /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
         /// Factor over that without load, for each load.
         growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the jitter grows with the stress applied.
     JitterGrowsWithStress {
-        /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
         /// Factor over that under the load before, for each load.
         growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms.
     MeanRisesUnderStress {
-        /// Mean without load.
         idle_ns: Option<f64>,
         /// Mean under the larger load.
         stressed_ns: Option<f64>,
@@ -269,7 +264,6 @@ pub enum Conclusion {
     /// A real-time system: stress does not significantly affect the timing.
     StressDoesNotMatter {
         system: String,
-        /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
         /// By how much it changed, for each load.
         changes_ns: Vec<Option<MedianInterval>>,

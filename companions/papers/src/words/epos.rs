@@ -76,7 +76,7 @@ fn tables(found: &EposReproduction) -> [(String, String); 8] {
     ]
 }
 
-/// The introduction's delay.
+/// The delays of the paper's introduction.
 fn delays(figures: &[DelayFigures]) -> String {
     let header = ["in ms", "tick", "asked for", "delays", "shortest", "longest"];
     let ms = |us: f64| format!("{:.3}", us / 1e3);

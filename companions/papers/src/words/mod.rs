@@ -107,9 +107,8 @@ pub enum Step {
     Kept(PathBuf),
     /// A task is measured on this machine.
     Measuring {
-        /// The measurement.
+        /// Name of the measurement.
         name: String,
-        /// Its load.
         load: String,
     },
     /// A kernel is booted.
@@ -147,7 +146,6 @@ pub fn step(step: &Step) -> String {
 /// A figure of a document: the name of its file without extension, and its charts.
 pub type PaperFigure = (String, Vec<Chart>);
 
-/// For the terminal.
 #[must_use]
 /// Words, tables and the figures that need no run file.
 fn sections(reproduction: &Reproduction) -> Vec<Section> {
@@ -195,9 +193,7 @@ fn statements(found: &Found) -> Vec<StatementWords> {
 struct StatementWords {
     /// The item of the document with the statement.
     item: &'static str,
-    /// The statement.
     statement: String,
-    /// Its verdict.
     standing: Standing,
     /// The numbers that decide.
     numbers: String,

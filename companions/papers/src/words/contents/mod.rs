@@ -25,7 +25,6 @@ use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::table::columns;
 use jitterlab_report::wrap::{wrap, wrap_indented};
 
-/// A source document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
@@ -40,7 +39,6 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// All of them.
     pub const ALL: [Paper; 4] = [Paper::Athlon, Paper::Epos, Paper::Nist, Paper::Twente];
 
     /// Name in commands.
@@ -238,7 +236,7 @@ fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, Standing>> {
     serde_json::from_str::<Written>(&text).ok().map(|written| written.result.verdicts)
 }
 
-/// For the terminal.
+/// Text for the terminal.
 pub(crate) fn text(contents: &PaperContents) -> String {
     let mut out = String::from("what the source documents hold, and how it stands here\n");
     let counts = contents.by_document().map(|(paper, items)| {
@@ -262,7 +260,7 @@ pub(crate) fn text(contents: &PaperContents) -> String {
     out
 }
 
-/// For the page.
+/// Section of the page.
 fn section(contents: &PaperContents) -> Section {
     let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
     let table = |(paper, items): (Paper, Vec<&PaperItem>)| {
