@@ -3,8 +3,8 @@
 //! Late cycles come in bursts, and the mean map of single cycles calls loops stable that a burst drives away.
 //! The radius is therefore that of a chain whose states are the classes of the last k cycles. k grows until
 //! the radius stays, and at least to the length of the longest growing row of cycles that was seen to repeat
-//! at once. A longer row w that repeats with probability q makes the second moment diverge if q rho(F_w)^2 >=
-//! 1 (the sum of q^k rho^2k). If that cannot be excluded, the result is "cannot tell".
+//! at once. A longer row w that repeats with probability q makes the second moment diverge if
+//! q rho(F_w)^2 >= 1 (the sum of q^k rho^2k). If that cannot be excluded, the result is "cannot tell".
 
 use std::collections::HashMap;
 

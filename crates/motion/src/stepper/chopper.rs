@@ -1,9 +1,9 @@
 //! The current of one phase under a chopper drive, solved exactly.
 //!
-//! An ideal chopper moves the current towards its reference i* with a time constant, v = R i + e + (L/tau)(i*
-//! - i), as far as the supply allows, |v| <= V. With the back-EMF e of a short stretch held, both cases of L
-//! di/dt = v - R i - e are exponentials, and v changes in one direction only: it leaves one limit and meets
-//! the other at most once each.
+//! An ideal chopper moves the current towards its reference i* with a time constant,
+//! v = R i + e + (L/tau)(i* - i), as far as the supply allows, |v| <= V. With the back-EMF e of a short stretch
+//! held, both cases of L di/dt = v - R i - e are exponentials, and v changes in one direction only: it leaves one
+//! limit and meets the other at most once each.
 
 /// Time constant of the current loop: a 20 to 40 kHz chopper.
 pub(super) const CHOPPER_S: f64 = 25e-6;

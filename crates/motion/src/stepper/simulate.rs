@@ -41,10 +41,10 @@ pub struct RotorResponse {
     pub mean_steps: f64,
     /// Largest magnitude of the load angle in full steps; beyond 2 (half a cycle) the rotor slipped.
     pub peak_steps: f64,
-    /// Smallest torque reserve in N m: the torque that the motor could still add at its largest load angle, T
-    /// (1 - sin(d - l)), zero from a quarter cycle on. T is its torque at this speed and l the lag of its
-    /// currents behind the pulses: the load angle of the settled rotor above that of its load, asin((T_L + B
-    /// w) / T).
+    /// Smallest torque reserve in N m: the torque that the motor could still add at its largest load angle,
+    /// T (1 - sin(d - l)), zero from a quarter cycle on. T is its torque at this speed and l the lag of its
+    /// currents behind the pulses: the load angle of the settled rotor above that of its load,
+    /// asin((T_L + B w) / T).
     pub reserve_nm: f64,
     /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
     pub lost_steps: i64,
