@@ -39,7 +39,7 @@ pub enum MotionError {
         /// Error in the quantity.
         error: QuantityError,
     },
-    /// A value outside the range in which it means something.
+    /// A value outside its sensible range.
     #[error("{what} is {value}: {bound}")]
     Range {
         /// Name of the quantity.

@@ -170,7 +170,7 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
     let exact = units.iter().find(|(u, _)| plain(u) == wanted);
     let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
     let (_, factor) = found.ok_or_else(|| {
-        // The beginning of a unit is meant for it: mm for mm/rev.
+        // A text that begins like a unit is completed in the hint: mm/rev for mm.
         let meant = units.iter().find(|(u, _)| plain(u).starts_with(&wanted));
         let meant = meant.map_or_else(String::new, |(u, _)| format!("; did you mean {number}{u}?"));
         let known = dimension.known() + &meant;

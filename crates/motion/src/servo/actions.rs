@@ -235,7 +235,7 @@ impl Several {
     }
 }
 
-/// By how much a cost differs from another along the same parts of a run, and half the interval of that.
+/// Relative difference of a cost from another along the same parts of a run, and half the interval of that.
 fn ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
     let ratio = along.cost / other.cost;
     let half = match (parts_of(along), parts_of(other)) {

@@ -191,7 +191,7 @@ impl CovarianceAlongTrace {
         }
     }
 
-    /// A controller that computes with the measured interval learns how long ago its last sample was.
+    /// Gives a controller that computes with the measured interval the time since its last sample.
     fn measure_interval(&mut self, time: i64, by: u8) {
         if self.interval == TimeBase::Nominal {
             return;

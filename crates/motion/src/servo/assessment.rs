@@ -76,7 +76,7 @@ pub struct Wishes {
 
 /// Activations with which a controller that measures its interval is tried.
 const WINDOW: u64 = 20_000;
-/// Longest window of misses that is gone through with the misses that were seen.
+/// Longest window, in periods, for which stability under the recorded misses is proved.
 const LONGEST_SEEN: u32 = 20;
 
 impl LoopAssessment {

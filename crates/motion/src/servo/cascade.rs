@@ -43,7 +43,7 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
     let (count, states) = (loops.len(), controllers.iter().map(Controller::states).sum::<usize>());
     // If no other task holds one of its references, the outer loops' reference comes from outside.
     let references = held.len().max(1);
-    // All that a job knows: the states, the samples, the references.
+    // The data of a job: the states, the samples, the references.
     let known = states + count + references;
     let mut next = DMatrix::zeros(states, known);
     let mut written: Vec<DMatrix<f64>> = Vec::new();

@@ -207,8 +207,8 @@ pub struct Stationary {
     /// if the loop is mean-square stable.
     #[serde(with = "crate::Infinite")]
     pub spectral_radius: f64,
-    /// By how much the covariance of a disturbance shrinks in each period: the same whatever the steps are. Below one if and
-    /// only if the loop is mean-square stable.
+    /// Factor by which the covariance of a disturbance shrinks in each period, whatever the steps are. Below
+    /// one if and only if the loop is mean-square stable.
     #[serde(with = "crate::Infinite")]
     pub radius_per_period: f64,
     /// Mean length of a step in periods.
@@ -268,7 +268,7 @@ impl Chain {
         for from in 0..classes.len() {
             let left = counts.row(from).sum();
             for (to, class) in classes.iter().enumerate() {
-                // A class that was never left (the trace's last one) goes on as by chance.
+                // A class that was never left (the trace's last one) continues at random.
                 let probability = if left > 0.0 {
                     counts[(from, to)] / left
                 } else {
@@ -420,7 +420,7 @@ impl<'a> Balanced<'a> {
     fn step(&self, maps: &[DMatrix<f64>], x: &DVector<f64>) -> DVector<f64> {
         let size = self.size;
         let mut next = DVector::zeros(x.len());
-        // Edges of one state and one kind stand together: their map is applied once.
+        // Edges of one state and one kind follow each other: their map is applied once.
         let (mut of, mut moved) = (None, DVector::zeros(size));
         for edge in &self.chain.edges {
             if of != Some((edge.from, edge.stretches)) {

@@ -20,7 +20,7 @@ pub enum Act {
     Write,
     /// Its output is set to zero.
     Zero,
-    /// Its estimator goes on by a period without a measurement, and its output is written.
+    /// Its estimator advances by a period without a measurement, and its output is written.
     Predict,
 }
 

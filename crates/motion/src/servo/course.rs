@@ -48,7 +48,7 @@ impl Warmed {
         self.first.push(moment);
     }
 
-    /// All tasks are together: the covariance that a course begins with is one of such a time.
+    /// Takes a time at which all tasks are together: a course begins with the covariance at such a time.
     pub fn turn(&mut self, time_ns: i64) {
         if self.most > 0 {
             self.first.push(Moment::Turn(time_ns));

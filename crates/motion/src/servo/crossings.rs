@@ -100,7 +100,7 @@ pub(super) fn nearest(crossovers: &[PhaseMargin]) -> Option<PhaseMargin> {
 pub(super) const LONGEST_DELAY: i64 = 64;
 /// Lowest angle per period that is looked at.
 const LOWEST: f64 = 1e-6 * PI;
-/// Largest state whose pencils are solved; of a larger one the poles and a finer grid have to do.
+/// Largest state whose pencils are solved; for a larger one the poles and a finer grid are used.
 const LARGEST: usize = 40;
 
 /// The loop of one input, broken there.

@@ -277,7 +277,7 @@ impl Cycles {
         self.misses.seen()
     }
 
-    /// Cycles that stand for all, with how many each stands for.
+    /// Cycles that represent all, each with the number that it represents.
     pub fn kept(&self) -> impl Iterator<Item = (&Cycle, f64)> {
         self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
     }

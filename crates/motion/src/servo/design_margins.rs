@@ -34,7 +34,7 @@ pub struct Margins {
     /// Margins of each input's loop.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub channels: Vec<ChannelMargins>,
-    /// The constant delays from sampling to actuation it stands.
+    /// The constant delays from sampling to actuation with which it is stable.
     pub delay: DelayMargin,
     /// Delay from sampling to actuation that the figures with delay are for, in ns.
     pub with_delay_ns: i64,
@@ -93,7 +93,7 @@ impl Margins {
         Some(at.jitter_ns as i64)
     }
 
-    /// The input whose loop amplifies a disturbance most: its name, by which factor, and at which frequency in rad/s.
+    /// The input whose loop amplifies a disturbance most: its name, the factor, and the frequency in rad/s.
     pub fn peak(&self) -> Option<(&str, f64, f64)> {
         let all = self.channels.iter().filter_map(|c| Some((c.name.as_str(), c.punctual.as_ref()?)));
         all.map(|(name, m)| (name, m.peak, m.peak_rad_per_s)).max_by(|a, b| a.1.total_cmp(&b.1))

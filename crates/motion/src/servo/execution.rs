@@ -45,7 +45,7 @@ pub enum ExecutionFault {
     /// Not a time.
     #[error("it is no time: write it in periods such as 0.8h, as 3.2ms, or as a range such as 0.8h..1.2h")]
     NotATime,
-    /// A time below zero, or a range whose end comes first.
+    /// A time below zero, or a range with its longer end first.
     #[error("a time is zero or above, and a range begins with its shorter end")]
     Negative,
     /// Not a share.

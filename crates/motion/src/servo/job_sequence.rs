@@ -94,7 +94,7 @@ impl<'a> Merged<'a> {
     }
 
     fn give(&mut self, give: &mut impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), MotionError> {
-        // The slowest task is the one whose turns are looked at.
+        // The turns of the slowest task decide.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());
         };

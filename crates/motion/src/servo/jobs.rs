@@ -23,7 +23,7 @@ use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
 use super::weakly_hard::Step;
 use crate::error::MotionError;
 
-/// A task whose execution times are given.
+/// A task with given execution times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTask {
     pub period_ns: i64,
@@ -38,7 +38,7 @@ pub struct GivenTask {
 
 /// Points of each piece of a range of execution times.
 const POINTS: usize = 24;
-/// Jobs of a sequence that is drawn, and of one whose jobs are all alike.
+/// Number of jobs of a drawn sequence, and of one of identical jobs.
 const DRAWN: usize = 400_000;
 const ALIKE: usize = 20_000;
 /// Begin of the random numbers.

@@ -96,8 +96,8 @@ impl LiveTrial<'_> {
     /// Runs every way under every load.
     ///
     /// # Errors
-    /// A loop that cannot be made, loads that cannot be, and ways that were asked for and cannot be had: before anything is
-    /// run.
+    /// A loop that cannot be made, loads that cannot be run, and requested ways that are not available: all
+    /// before anything is run.
     pub fn run<B: LiveBench>(&self, bench: &mut B) -> Result<ServoLive, B::Error> {
         let (mut seen, closed) = ServoLive::begin(self.question, self.references, self.each_ns)?;
         let (loads, written) = self.loads;

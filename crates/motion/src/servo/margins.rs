@@ -25,8 +25,8 @@ pub fn phase_margin(
     nearest(&Crossings::new(&sampled, channel).crossovers(period_ns as f64 * 1e-9))
 }
 
-/// The same for the continuous loop that a PD or PID stands for: P(s) K (1 + Td s + 1/(Ti s)), before sampling and
-/// holding take their share. `None` for other designs.
+/// The same for the continuous loop behind a PD or PID: P(s) K (1 + Td s + 1/(Ti s)), without the lag of
+/// sampling and holding. `None` for other designs.
 pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMargin> {
     let (gain, inverse_ti, td) = match &plant.design {
         Design::Pd { gain, derivative_s } => (gain.get(channel)?, 0.0, derivative_s.get(channel)?),
@@ -64,7 +64,7 @@ pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMar
 /// Longest delay whose loop is built to find the delay margin, in periods.
 const MOST_PERIODS: i64 = 16;
 
-/// The constant delays from sampling to actuation that a loop stands.
+/// The constant delays from sampling to actuation with which a loop is stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "stable", content = "ns", rename_all = "kebab-case")]

@@ -1,4 +1,4 @@
-//! Periods without an output, and how many of them come how close to each other.
+//! Periods without an output, and their number in windows.
 
 use std::collections::VecDeque;
 use std::str::FromStr;

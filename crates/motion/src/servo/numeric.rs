@@ -26,8 +26,8 @@ pub(super) fn exponential(a: &DMatrix<f64>) -> DMatrix<f64> {
     }
 }
 
-/// Balances a matrix in place and gives the scales of its coordinates (Parlett and Reinsch 1969); leaves one alone
-/// whose squares are not finite.
+/// Balances a matrix in place and returns the scales of its coordinates (Parlett and Reinsch 1969). A matrix
+/// with squares that are not finite is not changed.
 pub(super) fn balance(m: &mut DMatrix<f64>) -> DVector<f64> {
     if is_finite(m) && m.amax() < LARGEST_BALANCED {
         balancing::balance_parlett_reinsch(m)

@@ -31,7 +31,7 @@ pub enum Without {
     Hold,
     /// The output becomes zero.
     Zero,
-    /// The controller's estimator goes on without a measurement, and its output is written.
+    /// The controller's estimator advances without a measurement, and its output is written.
     Predict,
 }
 

@@ -28,7 +28,8 @@ pub struct Question {
 }
 
 impl Question {
-    /// A plant under its own design, sampled at the start of a task that skips what it misses and written at its end.
+    /// A plant under its own design, sampled at the start of a task that skips missed due times, and written
+    /// at its end.
     pub fn new(plant: Plant, period_ns: i64) -> Question {
         let (timing, overrun) = (TaskTiming::default(), OverrunAction::default());
         Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }

@@ -54,9 +54,10 @@ pub struct Redesign {
     /// Confidence interval of the share of the cost that it would recover; `None` if the run is too short for
     /// one.
     pub recovered: Option<Interval>,
-    /// The longest constant delay it would stand.
+    /// The longest constant delay with which it would be stable.
     pub delay: DelayMargin,
-    /// The largest factor by which it would amplify a disturbance of any frequency; infinite where it is unstable.
+    /// The largest factor by which it would amplify a disturbance of any frequency; infinite if it is
+    /// unstable.
     #[serde(with = "crate::Infinite")]
     pub peak: f64,
     /// Numbers of the controller.

@@ -30,8 +30,8 @@ impl Replay {
         self.due_ns
     }
 
-    /// The next job: how long it waits once it is due and the processor is free for it (negative: how early it starts), and how
-    /// long it works. `after_gap` where the sequence is interrupted before it.
+    /// The next job: its wait after it is due and the processor is free for it (negative: it starts early),
+    /// and its execution time. `after_gap` if the sequence is interrupted before it.
     pub fn job(&mut self, wait_ns: i64, execution_ns: i64, after_gap: bool) -> Job {
         if after_gap {
             self.free_ns = i64::MIN;

@@ -215,7 +215,7 @@ impl DrivenLoop {
         for moment in moments {
             let (time, event) = match moment {
                 Moment::At(time, event) => (time, event),
-                // After lost records, go on where the loop stands.
+                // After lost records, continue with the loop as it is.
                 Moment::Cut(time) => {
                     origin = Some(time - self.now_ns);
                     continue;

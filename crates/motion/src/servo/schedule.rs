@@ -1,5 +1,6 @@
-//! Tasks whose execution times are given, on one processor: a task of a shorter period goes first and interrupts the others (rate
-//! monotonic: Liu and Layland 1973). Drawn from a seed, so that the same times give the same jobs.
+//! Tasks with given execution times on one processor: a task with a shorter period goes first and interrupts
+//! the others (rate monotonic: Liu and Layland 1973). Drawn from a seed, so that the same times give the same
+//! jobs.
 
 use std::collections::VecDeque;
 
@@ -53,13 +54,13 @@ struct Given {
     execution: Execution,
 }
 
-/// Tasks on one processor, and for how long.
+/// Tasks on one processor, and the length of their schedule.
 pub struct Schedule {
     tasks: Vec<Given>,
     end_ns: i64,
 }
 
-/// Most jobs that are made of all tasks, and most cycles.
+/// Largest number of jobs of all tasks, and largest number of cycles.
 const MOST_JOBS: i64 = 400_000;
 const MOST_CYCLES: i64 = 20_000;
 /// Begin of the random numbers.

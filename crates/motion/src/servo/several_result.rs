@@ -83,7 +83,7 @@ impl PlantOfLoops {
 }
 
 impl ServoLoops {
-    /// The worst plant's verdict, and which it is; `None` without a run.
+    /// The plant with the worst verdict, and its results; `None` without a run.
     #[must_use]
     pub fn worst(&self) -> Option<(&PlantOfLoops, &PlantUnderRun)> {
         let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));

@@ -54,13 +54,13 @@ pub enum Judgement {
         /// Its confidence interval; `None` if the run is too short for one.
         interval: Option<Interval>,
     },
-    /// The time from the due time to the output against the delays the loop stands.
+    /// The time from the due time to the output, against the loop's delay margin.
     Delay {
         /// The longest there was.
         worst_ns: i64,
         /// The mean of them.
         mean_ns: i64,
-        /// The longest constant one that the loop stands; `None` where it stands any.
+        /// The longest constant delay with which the loop is stable; `None` if it is with any.
         margin_ns: Option<i64>,
     },
     /// Variation of that time against the loop's margin for delays in any order.
@@ -179,7 +179,8 @@ fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     cost
 }
 
-/// A task of several that close a plant: its timing, its period, and the longest constant delay it stands; `None` for its whole period.
+/// A task of several that close a plant: its timing, its period, and the longest constant delay with which
+/// the plant is stable; `None` for its whole period.
 pub(super) struct LateTask<'a> {
     pub timing: &'a MeanTiming,
     pub period_ns: i64,
@@ -203,7 +204,7 @@ pub(super) fn of_loops<'a>(
     Verdict::new(sides)
 }
 
-/// The time from the due time to the output against the longest constant delay that the loop stands.
+/// Verdict by the time from the due time to the output, against the loop's delay margin.
 fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
     let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
     let fitness = match stands_ns {

@@ -118,10 +118,10 @@ pub struct SpeedRow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisAssessment {
-    /// The timing it rests on.
+    /// The timing behind it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub timing: StepTiming,
-    /// Base period of the step generator taken for quantisation and beat, in ns.
+    /// Base period of the step generator for quantisation and beat, in ns.
     pub base_period_ns: i64,
     /// Ring frequency of rotor and load at the load torque, in Hz.
     pub ring_hz: f64,
@@ -155,7 +155,7 @@ pub struct AxisAssessment {
 
 /// A base period below this is a slip of the pen.
 pub(super) const SHORTEST_BASE_NS: i64 = 1_000;
-/// Longest period of a run that is taken for the base period of a step generator.
+/// Longest period of a run that counts as the base period of a step generator.
 pub(super) const LONGEST_BASE_NS: i64 = 200_000;
 
 impl AxisAssessment {

@@ -88,7 +88,7 @@ pub struct Axis {
     pub friction: f64,
     /// Travel of one revolution in mm, if a lead screw or belt was named.
     pub lead_mm: Option<f64>,
-    /// Defaults taken for facts that were not given.
+    /// Defaults for facts that were not given.
     pub assumed: Vec<Assumed>,
 }
 
@@ -96,7 +96,7 @@ pub struct Axis {
 const ASSUMED_VOLTAGE_V: f64 = 24.0;
 /// Microsteps assumed, a common setting.
 const ASSUMED_MICROSTEPS: u32 = 8;
-/// Damping ratio assumed for an axis whose friction is not known.
+/// Damping ratio assumed for an axis of unknown friction.
 const ASSUMED_DAMPING: f64 = 0.02;
 
 impl Axis {

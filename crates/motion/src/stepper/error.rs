@@ -35,7 +35,7 @@ pub enum StepperError {
          mm/s or mm/min, such as 5rev/s"
     )]
     NotASpeed(String),
-    /// A speed in millimetres on an axis whose travel is not known.
+    /// A speed in millimetres on an axis of unknown travel.
     #[error("{0:?} needs the travel of a revolution: give --travel 10mm/rev")]
     NoTravel(String),
     /// A range of speeds that does not rise.

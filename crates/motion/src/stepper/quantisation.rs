@@ -88,7 +88,7 @@ pub fn quantise(base_period_ns: i64, steps_per_s: f64) -> Quantisation {
     }
 }
 
-/// The slow pattern in the intervals: how often the odd interval comes.
+/// The slow pattern in the intervals: the frequency of the odd interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Beat {
     /// |f_b/f - nearest whole number| f, in Hz; zero when every interval is the same.

@@ -197,8 +197,9 @@ impl RotorFigures {
         }
     }
 
-    /// More than half a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of the missed
-    /// pulses brings the command after it. It is lost when it stays nearer to another equilibrium.
+    /// More than half a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of
+    /// the missed pulses makes the command catch up with it. A cycle is lost when the rotor stays nearer to
+    /// another equilibrium.
     #[cold]
     fn wander(&mut self, away: f64) {
         if away > 2.0 && self.away.is_none() {
@@ -212,7 +213,7 @@ impl RotorFigures {
         }
     }
 
-    /// Whole cycles by which it is away from its place.
+    /// Number of whole cycles by which it is away from its equilibrium.
     fn cycles(&self) -> i64 {
         ((self.recent - self.rest) / 4.0).round() as i64
     }

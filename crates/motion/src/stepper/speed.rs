@@ -8,7 +8,7 @@ impl Axis {
     /// Reads a speed into full steps per second.
     ///
     /// # Errors
-    /// No number above zero, an unknown unit, or millimetres on an axis whose travel is not known.
+    /// No number above zero, an unknown unit, or millimetres on an axis of unknown travel.
     pub fn read_speed(&self, text: &str) -> Result<f64, MotionError> {
         let text = text.trim();
         let bad = || MotionError::from(StepperError::NotASpeed(text.into()));

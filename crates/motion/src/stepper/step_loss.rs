@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use crate::error::{Bound, MotionError};
 
-/// delta_0 = asin(T_L/h): where the rotor stands under a load.
+/// delta_0 = asin(T_L/h): load angle of the rotor at rest under a load.
 ///
 /// # Errors
 /// A load that the motor cannot hold (ratio not in 0..1).

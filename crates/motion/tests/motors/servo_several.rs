@@ -52,7 +52,7 @@ fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> Several {
     Several::bind(&[(None, plant.clone())], &mapping, Some(&there), TaskTiming::default()).unwrap().remove(0)
 }
 
-/// `examples/multirate.m` of Jitterbug (Lincoln and Cervin): the costs 3.3955, 1.9329 and 1.9910 stand in it.
+/// `examples/multirate.m` of Jitterbug (Lincoln and Cervin): it contains the costs 3.3955, 1.9329 and 1.9910.
 #[test]
 fn jitterbug_s_ball_and_beam_of_one_and_of_two_rates() {
     let cost = |design_s, tasks: &[(&str, i64)], mapping: &[&str]| {
@@ -243,7 +243,7 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
             })
             .collect();
         let found = judged(&loops, &records(&order));
-        // Every cycle but the last, whose end no next one shows.
+        // Every cycle but the last, which has no next one to show its end.
         let counted = &order[..order.len() - 1];
         assert_eq!((found.cycles, found.computed, found.common_ns), (4_000, 4_000, 100 * MS));
         let share = |k: usize| counted.iter().filter(|c| **c == k).count() as f64 / counted.len() as f64;

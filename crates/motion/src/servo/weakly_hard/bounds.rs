@@ -281,7 +281,7 @@ impl Certificate {
             self.leaves.iter().map(|(s, a)| (*s, a.as_slice())).collect();
         let beginnings = self.leaves.iter().flat_map(|(s, a)| (1..a.len()).map(move |n| (*s, &a[..n])));
         let begun: HashSet<(usize, &[usize])> = beginnings.collect();
-        // From each node on, every continuation is a walk of the list or goes on.
+        // From each node on, every continuation is a walk of the list or the beginning of one.
         let mut open: Vec<(usize, usize, Vec<usize>)> =
             (0..graph.nodes).map(|node| (node, node, Vec::new())).collect();
         while let Some((start, end, arcs)) = open.pop() {

@@ -53,10 +53,11 @@ impl UnderMisses {
     }
 }
 
-/// Jobs in time that stand for all others in the search for norms; the bound is then computed for all.
+/// Number of jobs in time that represent all others in the search for norms; the bound is then computed for
+/// all.
 const SHOWN: usize = 6;
 
-/// All steps of a loop, and which of them stand for the others.
+/// All steps of a loop, with those that represent the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
     all: Vec<Step>,
@@ -127,7 +128,7 @@ impl Steps {
         upper.filter(|upper| *upper < SHRINKS)
     }
 
-    /// The graph of the steps that stand for all.
+    /// The graph of the steps that represent all.
     fn shown(&self, at_most: AtMost) -> Option<Graph> {
         Graph::new(at_most, self.shown.iter().map(|i| self.all[*i].clone()).collect())
     }

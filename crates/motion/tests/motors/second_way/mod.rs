@@ -31,7 +31,8 @@ pub enum When {
     NextDue,
 }
 
-/// A task: how long its kinds of jobs work in ns, the chances of each kind after another, and how long it waits to start.
+/// A task: execution times of its kinds of jobs in ns, the chances of each kind after another, and its wait
+/// before a start.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub kinds: Vec<i64>,
