@@ -105,7 +105,7 @@ fn worst(s: &Summary, worst_ns: i64) -> String {
     }
 }
 
-/// Describes how early a task started that was never late.
+/// Describes a task that was never late, by how early it started.
 fn never_late(s: &Summary, latest_ns: i64) -> String {
     let early = |ns: i64| time(-ns as f64);
     let always = if s.latency.count == 1 { "" } else { "always " };

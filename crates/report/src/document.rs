@@ -134,7 +134,7 @@ pub fn not_written(cause: serde_json::Error) -> Error {
     Error::defect("the result could not be written as JSON").because(cause)
 }
 
-/// The JSON that `--json` prints: the document with the numbers it rests on, ending with a line feed.
+/// The output of `--json`: the document with the numbers behind it, ending with a line feed.
 ///
 /// # Errors
 /// A value that JSON cannot hold: never in practice.

@@ -176,7 +176,7 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     )
 }
 
-/// By how much starts leave a grid that was asked for.
+/// Deviation of starts from a requested grid.
 fn drift(pin: &PinReport, result: &TaskResult) -> String {
     let length_ns = (result.last_end_ns - result.first_due_ns).max(1) as f64;
     match pin.drift_ns {

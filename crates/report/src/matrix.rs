@@ -1,4 +1,4 @@
-//! Words of `matrix`: the recommended placement, how sure it is, and every cell.
+//! Words of `matrix`: the recommended placement, the confidence in it, and every cell.
 
 mod grid;
 

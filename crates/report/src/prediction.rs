@@ -300,7 +300,7 @@ fn caveat(caveat: &PredictionCaveat, facts: &Facts) -> String {
     }
 }
 
-/// The largest latencies against how often they came, and the bound at the horizon.
+/// The largest latencies against their frequency, and the bound at the horizon.
 fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
     let largest = &prediction.largest_ns;
@@ -334,7 +334,7 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     })
 }
 
-/// Whose late starts the bound is of, as a further sentence.
+/// Further sentence on the cause whose late starts the bound describes.
 fn of_cause(bound: &Bound) -> String {
     bound.cause.as_ref().map_or(String::new(), |found| {
         format!(

@@ -63,7 +63,7 @@ pub fn closing(done: u64, of: u64) -> String {
     format!("closing the run file: {} % done", 100 * done.min(of) / of.max(1))
 }
 
-/// A step, and about how long all will still take, where that is known.
+/// A step, and the approximate time for the rest, if it is known.
 #[must_use]
 pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {
     let whole_s = |ns: i64| (ns as f64 / 1e9).ceil() * 1e9;

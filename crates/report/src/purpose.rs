@@ -40,7 +40,7 @@ pub(crate) fn word(fitness: Fitness) -> &'static str {
     }
 }
 
-/// The purposes that were judged, by how well they are served, the worst first: the word for it, and their names.
+/// The judged purposes by fitness, the worst first: the word for it, and their names.
 pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (&'static str, String)> {
     let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good];
     let all = all.map(|fitness| (word(fitness), names(verdict.with(fitness))));

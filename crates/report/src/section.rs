@@ -155,7 +155,7 @@ pub enum Cell {
         /// The words.
         text: String,
     },
-    /// A value that is written already, coloured by how good it is among those of its table.
+    /// A value that is written already, coloured by its rank in the table.
     Shaded {
         /// From 0 for the best to 1 for the worst.
         shade: f64,

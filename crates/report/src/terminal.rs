@@ -70,7 +70,7 @@ impl Section {
     }
 }
 
-/// Pieces with all that is folded in them, without colours and at the width that lines have.
+/// Pieces, folded ones included, without colours and in the current line width.
 #[cfg(test)]
 pub(crate) fn plain(pieces: impl IntoIterator<Item = Piece>) -> String {
     let terminal = Terminal { columns: wrap::columns(), ascii: false, colour: false };

@@ -505,7 +505,7 @@ fn of_left(left: &LeftBehind) -> String {
     }
 }
 
-/// Names with how often each came: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
+/// Names with their counts: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
 fn tallied(names: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
     let mut named: Vec<String> = names

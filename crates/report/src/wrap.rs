@@ -111,8 +111,8 @@ pub fn lines(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A text whose lines are broken where they are too long, without a line feed at its end. A line of a table, or of a command,
-/// is left as it is: its blanks are meant.
+/// A text with its long lines broken, without a line feed at its end. A line of a table, or of a command, is
+/// left as it is, since its blanks matter.
 pub fn broken(text: &str) -> String {
     let is_set = |line: &str| line.trim_start().contains("  ") || line.starts_with("    ");
     let broken = |line: &str| match width(line) > columns() && !is_set(line) {

@@ -78,7 +78,7 @@ pub enum Scale {
     Log,
     /// By the logarithm of their size, to either side of 0; evenly below a microsecond.
     SignedLog,
-    /// The n-th name stands at n, from 0.
+    /// The n-th name is at n, from 0.
     Names(Vec<String>),
     /// By their logarithm, with a name at each of these values.
     NamedLog(Vec<(f64, String)>),
@@ -247,7 +247,7 @@ impl Span {
 /// Rectangles of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
-    /// Width and height, in places of the axes: a cell is as large wherever it stands.
+    /// Width and height, in places of the axes: a cell is as large at any position.
     pub size: [f64; 2],
     /// Centre, shade from 0 (little) to 1 (much), and words.
     pub cells: Vec<([f64; 2], f64, String)>,

@@ -56,7 +56,7 @@ impl Chart {
         let margin = if cells { 0.0 } else { MARGIN };
         let mut y_range = self.y.range(&y, margin);
         if foot {
-            // A bar of one count on a logarithmic axis must be seen; others stand on zero.
+            // A bar of one count on a logarithmic axis must be visible; other bars begin at zero.
             y_range.0 =
                 if self.y.is_log() { y_range.0.min(-0.3) } else { y.iter().copied().fold(0.0, f64::min) };
         }

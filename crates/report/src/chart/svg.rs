@@ -16,7 +16,7 @@ use crate::wrap::lines;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
 
-/// An axis whose ticks and words are ours, the same for every scale.
+/// An axis with ticks and words of our own, the same for every scale.
 #[derive(Clone)]
 struct Placed {
     reach: (f64, f64),
@@ -64,7 +64,7 @@ const COLOURS: [RGBColor; 9] = [
     RGBColor(138, 90, 0),
     RGBColor(179, 38, 30),
 ];
-/// Length and gap of the dashes of each colour's lines, where they could be taken for each other.
+/// Length and gap of the dashes of each colour's lines, for lines that could be confused.
 const PATTERNS: [Option<(u32, u32)>; 9] = [
     None,
     Some((9, 3)),

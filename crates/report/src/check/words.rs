@@ -1,7 +1,7 @@
 //! The words of a check: its title, why it matters, the finding and the remedy, by their ids.
 //!
-//! `{name}` in a text stands for the quantity of that name, `{name:form}` for one in another form than its own; a part in
-//! brackets is left out where one of its quantities is not known.
+//! `{name}` in a text is replaced by the quantity of that name, `{name:form}` by the quantity in another form
+//! than its own; a part in brackets is left out if one of its quantities is unknown.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};

@@ -6,7 +6,7 @@ use crate::section::{Cell, Piece};
 use crate::why;
 use crate::words::list;
 
-/// Runs whose worst cases stand in the table, too.
+/// Number of runs up to which the table has their worst cases, too.
 const WITH_WORST: usize = 2;
 
 /// Causes that delayed a task in each run, and those that disappeared or are new.

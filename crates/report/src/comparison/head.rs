@@ -124,7 +124,7 @@ fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
     Statistic::ALL.iter().filter_map(of_figure).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, said)| said)
 }
 
-/// The task whose values above the histogram became more or fewer by more than chance, which no quantile shows.
+/// The task with really more or fewer values above the histogram, which no quantile shows.
 fn above(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let found = tasks.iter().filter_map(|(task, compared)| {
         let [only] = compared.against_first.as_slice() else { return None };

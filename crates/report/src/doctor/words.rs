@@ -170,7 +170,7 @@ pub(super) fn left_out(why: &Skipped) -> String {
     }
 }
 
-/// Something that a measurement had set stands as it is.
+/// Warning that a setting made by a measurement could not be restored.
 #[must_use]
 pub fn not_restored(what: &str) -> String {
     format!("could not be put back: {what}; run jitterlab restore as root")

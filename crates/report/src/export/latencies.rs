@@ -48,7 +48,7 @@ impl Latencies {
     }
 }
 
-/// A latency, how often it was seen, and the time of that in ns of the run's clock, where it is known to the second.
+/// A latency, its count, and its time in ns of the run's clock, if that is known to the second.
 pub(super) struct LatencyCount {
     pub task: usize,
     pub at_ns: Option<i64>,

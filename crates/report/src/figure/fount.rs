@@ -9,7 +9,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 use jitterlab_model::Error;
 
-/// A fount whose letters can be drawn.
+/// A fount with drawable letters.
 pub(super) struct Fount(Face<'static>);
 
 pub(super) fn no_png(why: impl fmt::Display) -> Error {
@@ -77,7 +77,7 @@ impl Fount {
     }
 }
 
-/// Draws an outline where its letter stands.
+/// Draws an outline at its letter's position.
 struct Pen<'a> {
     path: &'a mut PathBuilder,
     left: f32,

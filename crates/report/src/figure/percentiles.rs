@@ -52,7 +52,7 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
     let curved: Vec<_> = named.iter().map(|(name, values)| (name, values, curve(values))).collect();
     let high_ns = curved.iter().filter_map(|(.., curve)| Some(curve.last()?.1)).max()?;
     let layers = curved.into_iter().enumerate().map(|(number, (name, values, curve))| {
-        // A step stands where its value begins to hold: at the rarity of the one before.
+        // A step is drawn where its value begins to hold: at the rarity of the one before.
         let points =
             curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);

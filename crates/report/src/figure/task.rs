@@ -73,8 +73,8 @@ impl Task<'_> {
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
     }
 
-    /// Lines to hold its values against, as far as they are near enough to be drawn: the period, and the limits of the
-    /// purpose that the verdict speaks of, or else of the one that is served worst by this quantity. Each with its colour.
+    /// Lines to compare its values with, if they are near enough to be drawn: the period, and the limits of
+    /// the verdict's purpose, or else of the purpose that this quantity serves worst. Each with its colour.
     pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String, usize)> {
         let summary = &self.task.measured.summary;
         let mut limits = Vec::new();

@@ -59,7 +59,7 @@ pub fn shown(name: &str) -> String {
     if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
-/// The path that stands for standard input, and the file that it has to be kept in for another command.
+/// The path that means standard input, and the file to keep it in for another command.
 const STANDARD_INPUT: &str = "-";
 const KEPT: &str = "output.txt";
 

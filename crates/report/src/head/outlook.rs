@@ -1,4 +1,4 @@
-//! The head of a prediction: whether the requirements are met, or how much worse it can get.
+//! The head of a prediction: the decision on requirements, or the bound of the largest latency.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{Condition, Prediction, PredictionCaveat};

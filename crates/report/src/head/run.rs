@@ -133,7 +133,7 @@ fn refused_policy(run: &RunInfo) -> Option<&Refusal> {
     run.refused.last().filter(|_| refused)
 }
 
-/// Of the ways that a remedy names, the first: the others stand with the refusal itself.
+/// The first of the ways that a remedy names: the others are shown with the refusal itself.
 fn first_way(remedy: &str) -> &str {
     remedy.split(" | ").next().unwrap_or(remedy)
 }

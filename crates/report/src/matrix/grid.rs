@@ -129,7 +129,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
             .collect();
         let cells = places.iter().zip(&found).zip(scale(&found)).filter_map(|((place, values), shade)| {
             let words = values.as_ref()?.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
-            // The first row stands at the top.
+            // The first row is at the top.
             Some(([place.2 as f64, (rows.len() - 1 - place.0) as f64], shade?, words))
         });
         let cells = Cells {

@@ -147,7 +147,7 @@ fn the_picture_holds_every_cell_and_no_foreign_markup() {
         panic!("no cells")
     };
     assert_eq!(cells.cells.len(), 9);
-    // The first row stands at the top: CPU 0 with CPU 0.
+    // The first row is at the top: CPU 0 with CPU 0.
     assert!(
         cells
             .cells

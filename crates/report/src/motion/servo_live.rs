@@ -38,7 +38,7 @@ fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
     ways
 }
 
-/// The three lines: how well the loop tracks with the best way to wait, and with the worst.
+/// The three lines: the tracking of the loop with the best way to wait, and with the worst.
 pub(crate) fn head(live: &ServoLive) -> Head {
     let ways = worst_of_each(live);
     let named = |way: &LiveWay| {
@@ -181,7 +181,7 @@ fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
     shown(true, &[]) + &outputs.iter().map(|output| shown(false, &[*output])).collect::<String>()
 }
 
-/// The errors of these outputs; with the latencies also how much worse the worst output is.
+/// The errors of these outputs; with the latencies also the excess of the worst output.
 fn table(
     live: &ServoLive,
     ways: &[LiveWay],

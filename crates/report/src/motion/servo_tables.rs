@@ -1,4 +1,4 @@
-//! The tables a verdict on a loop rests on.
+//! The tables behind a verdict on a loop.
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
@@ -151,7 +151,7 @@ pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Stri
         .collect()
 }
 
-/// Of how many jobs that is proved.
+/// Number of jobs that the proof covers.
 pub(super) fn shown(proved: &str, cycles: u64) -> String {
     if proved.is_empty() {
         return String::new();

@@ -230,7 +230,8 @@ fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let now = evaluation.clustered.cost;
     let remedies = found.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
     let actions = found.actions.iter().map(|a| (now - a.stationary.cost, a.stationary.cost, acted(a)));
-    // Remedies are of jobs in random order; where their order matters, nothing saves more than all that the timing costs.
+    // Remedies are computed for jobs in random order. If their order matters, no remedy saves more than the
+    // whole cost of the timing.
     let (whole, _) = evaluation.believed();
     let gain = |gain: f64, cost: f64| {
         if cost.is_finite() && !gain.is_finite() { f64::INFINITY } else { (gain / ideal).min(whole.max(0.0)) }

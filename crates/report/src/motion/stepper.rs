@@ -274,7 +274,8 @@ fn resonances(axis: &Axis, found: &AxisAssessment) -> Option<Piece> {
     })
 }
 
-/// Base periods, the step rate of each, and how often the run would have broken the drive's timing on it.
+/// Base periods, the step rate of each, and the frequency with which the run would have broken the drive's
+/// timing on it.
 fn base_periods(axis: &Axis, found: &AxisAssessment) -> Piece {
     let (conf, other) = (&found.stepconf, &found.stepconf_other);
     let mode = |mode| match mode {

@@ -1,4 +1,4 @@
-//! Figures of an axis: torque over speed, and how fast software can step.
+//! Figures of an axis: torque over speed, and the step rate of software.
 
 use jitterlab_motion::stepper::{SpeedRow, StepperResult};
 

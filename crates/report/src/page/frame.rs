@@ -12,7 +12,7 @@ use crate::section::{Cell, Piece, Section, Table};
 /// A cell of more characters holds text to be read rather than a figure or a name.
 const PROSE: usize = 32;
 
-/// The answer of a result, which stands before all evidence; nothing if it has no head.
+/// The answer of a result, which comes before all evidence; nothing if it has no head.
 pub fn answer_of(document: &Document) -> Html {
     let Some((section, head)) = document.sections.first().zip(document.head.as_ref()) else {
         return Html::default();
@@ -60,7 +60,7 @@ pub fn sections(sections: &[&Section]) -> Html {
     sections.iter().map(|shown| section(shown, None)).collect()
 }
 
-/// A section, with its answer where that stands nowhere else.
+/// A section, with its answer unless that is shown elsewhere.
 pub fn section(section: &Section, head: Option<&Head>) -> Html {
     let head = head.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
     html!(

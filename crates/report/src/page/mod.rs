@@ -1,7 +1,7 @@
 //! The report: one self-contained HTML page that answers everything, and opens without a network.
 //!
-//! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
-//! Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
+//! Words, tables and facts are in the HTML itself; the figures are drawn by a script from data the page
+//! carries. Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
 
 mod answer;
 mod facts;
@@ -174,7 +174,7 @@ fn policy(script: &str) -> String {
     )
 }
 
-/// JSON that cannot end the script element it stands in.
+/// JSON that cannot end the script element around it.
 fn in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

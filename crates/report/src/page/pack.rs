@@ -9,7 +9,7 @@ use flate2::write::GzEncoder;
 use jitterlab_model::varint;
 use serde::Serialize;
 
-/// Stands for "no value" in a packed column: no time is that far back (-52 days).
+/// Code for "no value" in a packed column: no time is that far back (-52 days).
 pub const NONE: i64 = -(1 << 52);
 /// The script computes in doubles; values beyond 26 days of nanoseconds are damage, not time.
 const LIMIT: i64 = 1 << 51;

@@ -1,4 +1,4 @@
-//! Subjects of the first screen: the quantity that a verdict speaks of, with the limits of its purpose, on one scale.
+//! Subjects of the first screen: the quantity of a verdict, with the limits of its purpose, on one scale.
 
 use jitterlab_analysis::purposes::{Limit, Measure};
 use jitterlab_analysis::scan::series::QUANTITIES;
@@ -19,7 +19,7 @@ pub struct Subject<'a> {
     pub judged: Option<PurposeVerdict>,
     /// True if the quantity is the period error, false if it is the lateness of starts.
     pub is_off: bool,
-    /// Values without their sign, the smallest first: from, to, how many.
+    /// Values without their sign, the smallest first: from, to, count.
     pub sizes: Vec<(i64, i64, u64)>,
     pub count: u64,
     pub worst_ns: i64,
@@ -28,8 +28,8 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// The task and quantity that the verdict on the run speaks of, or its verdict on this purpose; `None` where nothing was
-    /// timed.
+    /// The task and quantity of the verdict on the run, or of its verdict on this purpose; `None` if nothing
+    /// was timed.
     pub fn new(run: &'a PageRun, verdict: Option<&Verdict>, purpose: Option<&str>) -> Option<Self> {
         let judged = match purpose {
             Some(name) => verdict.and_then(|verdict| verdict.purposes.iter().find(|of| of.purpose == name)),

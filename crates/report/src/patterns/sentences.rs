@@ -1,4 +1,4 @@
-//! Patterns in plain words, each with the numbers it rests on.
+//! Patterns in plain words, each with the numbers behind it.
 
 use jitterlab_analysis::drift::Segment;
 use jitterlab_analysis::patterns::Patterns;

@@ -80,7 +80,7 @@ fn card(file: &str) -> Option<(&str, &str)> {
     file.strip_prefix("/sys/class/net/")?.split_once('/')
 }
 
-/// CPUs for other programs with all that is worth keeping: systemd adds up the CPUs of its lines.
+/// CPUs for other programs with all settings worth keeping: systemd adds up the CPUs of its lines.
 fn programs(result: &TuneResult) -> CpuSet {
     let steps = result.worth().flat_map(|found| &found.offered.steps);
     let to = steps.filter_map(|step| match step {

@@ -287,7 +287,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
         .then(|| Piece::table(caption, &["cause, µs", "share", "worst", "latest without", "how sure"], rows))
 }
 
-/// Every cause with all that is known of it.
+/// Every cause with all known facts.
 fn every_cause(of: &TaskWhy) -> Table {
     let optional = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
