@@ -76,7 +76,7 @@ fn children(process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A process and all that come from it, each before those that it started.
+/// A process and all its descendants, each before those that it started.
 pub fn family(first: u32) -> Vec<u32> {
     let mut family = vec![first];
     let mut next = 0;
@@ -109,9 +109,9 @@ pub fn end_descendants(of: u32, grace: Duration) {
     kill_descendants(of);
 }
 
-/// Kills all that come from a process, whatever they start meanwhile, but not the process itself.
+/// Kills all descendants of a process, including those started meanwhile, but not the process itself.
 pub fn kill_descendants(of: u32) {
-    /// Each time all that were there are killed: more often than that only a bomb of processes needs.
+    /// Number of rounds, in each of which all living ones are killed: only a fork bomb needs more.
     const TIMES: u32 = 100;
     for _ in 0..TIMES {
         let living = living_descendants(of);

@@ -111,7 +111,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// From the last preparation to the first due time, which all tasks share.
 const LEAD_NS: i64 = 2_000_000;
 
-/// Tasks whose threads are set up and wait for the beginning.
+/// Tasks with threads that are set up and wait for the beginning.
 pub struct Measurement {
     info: RunInfo,
     root: Root,
@@ -390,7 +390,7 @@ struct Collector<'a> {
     sink: &'a mut dyn Sink,
     /// The last activations of each task.
     last: Vec<VecDeque<Activation>>,
-    /// The one processor of each task that is bound to one, and how many of its activations ran on others.
+    /// The one processor of each task that is bound to one, and the number of its activations on others.
     bound: Vec<Option<u16>>,
     elsewhere: Vec<u64>,
     rows: Vec<Activation>,

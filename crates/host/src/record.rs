@@ -1,4 +1,4 @@
-//! A measurement counted activation by activation, recorded, and looked at while it goes on.
+//! A measurement in progress: counted activation by activation, recorded, and observed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -44,7 +44,7 @@ impl Sink for Counter<'_> {
     }
 }
 
-/// A measurement that goes on.
+/// A measurement in progress.
 pub struct RunInProgress<'a> {
     measurement: (&'a [String], Option<i64>),
     counted: &'a Mutex<Counted>,

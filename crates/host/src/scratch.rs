@@ -13,7 +13,7 @@ use tempfile::{Builder, TempDir};
 
 const PREFIX: &str = ".jitterlab-scratch-";
 
-/// A folder that goes away again, with all that is in it.
+/// A folder that is removed at the end, with its content.
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,

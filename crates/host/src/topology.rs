@@ -122,7 +122,7 @@ fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) ->
     slots
 }
 
-/// The usable CPUs whose core none of these CPUs is on.
+/// The usable CPUs on cores without any of these CPUs.
 fn rest(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
     let cores: CpuSet = used
         .iter()

@@ -74,7 +74,7 @@ fn smt(s: &Subject<'_>) -> Ruling {
     if siblings.is_empty() {
         return unknown();
     }
-    // A sibling that is isolated as well runs nothing that jitterlab does not put there.
+    // A sibling that is isolated as well runs only threads that jitterlab puts there.
     let isolated = s.facts.isolation.isolated.clone().unwrap_or_default();
     let others = siblings.without(s.cpus);
     let shared = others.without(&isolated).and(&s.facts.online());

@@ -258,7 +258,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
-        /// Few enough not to be taken for a disk that is too slow.
+        /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
         let (info, rows) = self.as_run(spec, blocks);
         let mut writer = RunWriter::create(path, &info)?;

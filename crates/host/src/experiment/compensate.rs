@@ -32,7 +32,7 @@ const MARGIN_TURNS: usize = 6;
 /// A start later than this many readings of the clock is late.
 const LATE_READINGS: i64 = 3;
 
-/// Methods, wish and proof of a compensation.
+/// Methods, target and proof of a compensation.
 #[derive(Debug, Clone)]
 pub struct CompensationPlan {
     /// Wake-up methods to choose from, in order of preference.

@@ -1,4 +1,4 @@
-//! An experiment while it goes on: its parts in order, each taken from an earlier call or measured now and kept.
+//! An experiment in progress: its parts in order, each taken from an earlier call or measured now and kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,12 +15,12 @@ pub struct Progress {
     pub step: TrialStep,
     /// True if it begins now.
     pub begins: bool,
-    /// About how long the rest of the experiment takes, in ns, where that was planned.
+    /// Approximate time for the rest of the experiment, in ns, if it was planned.
     pub left_ns: Option<i64>,
 }
 
-/// An experiment on this machine. Its parts are asked for in the same order in every call, so that one that was killed goes
-/// on behind the last part that it had kept.
+/// An experiment on this machine. Its parts come in the same order in every call, so that one that was killed
+/// continues after the last part that it had kept.
 pub struct Experiment<'a> {
     kept: KeptParts,
     progress: Progress,
@@ -36,7 +36,7 @@ impl<'a> Experiment<'a> {
         Experiment { kept: KeptParts { parts, ..KeptParts::default() }, progress, tell, interrupted }
     }
 
-    /// Sets how long all of it takes, in ns.
+    /// Sets the time of the whole experiment, in ns.
     pub fn plan(&mut self, total_ns: i64) {
         self.progress.left_ns = Some(total_ns);
     }
@@ -54,7 +54,7 @@ impl<'a> Experiment<'a> {
         (self.tell)(&self.progress);
     }
 
-    /// The flag whose setting ends it early.
+    /// The flag that ends it early when it is set.
     pub fn interrupted(&self) -> &'a AtomicBool {
         self.interrupted
     }

@@ -70,7 +70,8 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
     WayToWait { name, figures, trouble }
 }
 
-/// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it rests on the whole rounds until then.
+/// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it uses the whole rounds until
+/// then.
 ///
 /// # Errors
 /// A task that cannot be measured here.

@@ -16,7 +16,7 @@ use crate::facts::Root;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 enum Change {
-    /// The first line of a journal: whose changes they are, and the CPUs they isolate.
+    /// The first line of a journal: the owner of the changes, and the CPUs they isolate.
     Owner {
         process: Thread,
         #[serde(default)]
@@ -122,7 +122,7 @@ impl Journal {
         &self.root
     }
 
-    /// The other isolations that went on when this one began.
+    /// The other isolations that were active when this one began.
     pub(super) fn others(&self) -> &[OtherJournal] {
         &self.others
     }
@@ -272,8 +272,8 @@ fn undo(change: Change) -> Result<(), String> {
         Change::Value { file, before } => write(&file, &before)
             .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
             .map_err(|error| format!("{} to {before:?}: {error}", file.display())),
-        // Of a thread that the kernel binds the change was refused, and a kill left no time to note that; or it was made while
-        // the kernel was still making the thread.
+        // For a thread that the kernel binds, the change was refused and a kill left no time to note that; or
+        // it was made while the kernel was still creating the thread.
         Change::Affinity { thread, before } if thread.is_alive() => thread
             .bind(&before)
             .or_else(|error| if thread.is_alive() && !thread.is_bound() { Err(error) } else { Ok(()) })

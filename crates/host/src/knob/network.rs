@@ -1,4 +1,4 @@
-//! Network cards: how often they interrupt, and who takes their packets.
+//! Network cards: frequency of their interrupts, and threads that take their packets.
 
 use super::{Offer, Scene};
 

@@ -26,8 +26,8 @@ pub(super) const STRESS_NG: Kind = Kind {
         arguments => Ok(Share { workers: 1, told: arguments.into() }),
     },
     begin: |told| {
-        // Its own temporary files, which it leaves when it is killed, go where they are taken away; on the disk that
-        // it would use by itself, where that is permitted.
+        // Its own temporary files, which it leaves behind when it is killed, go to a folder that is removed;
+        // on its usual disk, if that is permitted.
         let scratch = Scratch::below(Path::new(".")).or_else(|_| Scratch::new())?;
         let mut running = Running::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {told}"))?;
         running.command.env("SCRATCH", scratch.path().canonicalize()?);

@@ -132,7 +132,7 @@ pub fn program(spec: &LoadSpec) -> Option<&str> {
     }
 }
 
-/// Loads whose workers are ready and wait for the beginning, or work.
+/// Loads with workers that are ready and wait for the beginning, or work.
 pub struct Loads {
     loads: Vec<Running>,
     begun: Option<Instant>,

@@ -59,7 +59,7 @@ impl WorkerProcess {
         self.order(&format!("go {}\n", delay.as_millis()));
     }
 
-    /// Orders to a worker that is gone are lost, and that it is gone is found out elsewhere.
+    /// Sends an order. If the worker is gone, the order is lost, and its end is noticed elsewhere.
     fn order(&mut self, line: &str) {
         if let Some(orders) = &mut self.orders {
             let _ = orders.write_all(line.as_bytes()).and_then(|()| orders.flush());

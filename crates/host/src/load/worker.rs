@@ -78,7 +78,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
 
     let Some((begin, cpu_before)) = wait_for_begin(&begun) else { return Ok(()) };
     let failure = until_stopped(work.as_mut());
-    // A command has processes of its own, whose time counts only once they have ended.
+    // The time of a command's own processes counts only once they have ended.
     drop(work);
     say_report(begin, cpu_before, failure);
     Ok(())

@@ -46,7 +46,7 @@ enum Record {
 /// Softirqs by their numbers (include/linux/interrupt.h).
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
-/// The processor's own timer on x86, and on ARM the handler that stands for it.
+/// The processor's own timer on x86, and the handler in its place on ARM.
 const TIMER_VECTOR: &str = "local_timer";
 pub(super) const TIMER_DEVICE: &str = "arch_timer";
 /// Bits of a record's flags: within a handler, within a softirq; with interrupts off.

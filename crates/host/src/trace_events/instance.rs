@@ -15,7 +15,7 @@ use super::place::TraceFs;
 /// Our instances begin with this; the process's number follows.
 const PREFIX: &str = "jitterlab-";
 
-/// An instance. Without its owner it goes on recording until [`sweep`] takes it away.
+/// A trace instance. Without its owner it keeps recording until [`sweep`] removes it.
 #[derive(Debug)]
 pub(super) struct Instance {
     folder: PathBuf,

@@ -91,7 +91,7 @@ pub struct TraceEvents {
     page: Vec<u8>,
     /// Events that are not known to be complete yet, and whether they are those of followed threads only.
     held: Vec<(Event, bool)>,
-    /// Times of processors whose events are lost, but for those of followed threads.
+    /// Times of processors with lost events; those of followed threads stay known.
     holes: Vec<(u16, i64, i64)>,
     tracer: Tracer,
 }
@@ -144,8 +144,8 @@ impl TraceEvents {
         })
     }
 
-    /// Begins to record everything on these processors; `rate_hz` is how many activations there are in a second, which need
-    /// room.
+    /// Begins to record everything on these processors; `rate_hz` is the number of activations in a second,
+    /// which need room.
     ///
     /// # Errors
     /// No permission.

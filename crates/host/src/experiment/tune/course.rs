@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::TuneError;
 use crate::experiment::engine::Experiment;
 
-/// A block, and how long it took with everything around it.
+/// A block, and its time with everything around it, in ns.
 pub(super) type Timed = (BlockFigures, i64);
 
 pub(super) struct Source<'s, 'a> {
@@ -18,7 +18,7 @@ pub(super) struct Source<'s, 'a> {
     pub block: &'s mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
 }
 
-/// The plan, and how far it is.
+/// The plan with its progress.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Course {
     plan: Option<TunePlan>,

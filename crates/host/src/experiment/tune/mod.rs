@@ -148,8 +148,8 @@ impl Tuning {
         })
     }
 
-    /// Plans how the time is spent, from how long a block takes here, which is measured unless an earlier call did. The knobs
-    /// that there is no time for are left out.
+    /// Plans the time, from the time of a block here, which is measured unless an earlier call did. Knobs
+    /// that do not fit into the time are left out.
     ///
     /// # Errors
     /// A block that cannot be measured.
@@ -307,7 +307,7 @@ impl Tuning {
         }
     }
 
-    /// A block, and how long it took with everything around it.
+    /// A block, and its time with everything around it, in ns.
     fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
         let begin = Instant::now();
         let figures = self.block(on, interrupted)?;
