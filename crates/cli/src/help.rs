@@ -8,7 +8,7 @@ use jitterlab_report::{start, wrap};
 
 use crate::output;
 
-/// Every command stands under one heading.
+/// Every command is under one heading.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["run", "watch", "matrix"]),
     ("Understand", &["analyze", "why", "predict"]),

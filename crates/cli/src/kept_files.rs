@@ -41,7 +41,7 @@ pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the files below a folder, in place of those that were kept there before.
+/// Writes the files below a folder, in place of earlier ones that were kept there.
 pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     for (place, _) in files {
         let path = folder.join(place);

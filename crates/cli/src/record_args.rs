@@ -79,7 +79,8 @@ impl RecordArgs {
         })
     }
 
-    /// Shows how far a measurement is, unless nothing is to be printed; `beside_prints` where another program prints, too.
+    /// Progress display of a measurement, unless nothing is to be printed; `beside_prints` if another program
+    /// prints, too.
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
         let line = if beside_prints { StatusLine::of_lines() } else { StatusLine::new() };
         Progress::begin((!self.quiet).then_some(line), self.show, info.duration_ns)
@@ -94,7 +95,7 @@ pub struct Progress {
     next: Instant,
     recording_ended: bool,
     closing: Closing,
-    /// Whose limit is shown.
+    /// Purpose whose limit is shown.
     pub purpose: Option<&'static Purpose>,
 }
 
@@ -106,7 +107,7 @@ pub struct Closing {
 }
 
 impl Closing {
-    /// Quicker ones are not spoken of.
+    /// Time below which writing is not displayed.
     pub const PATIENCE: Duration = Duration::from_secs(10);
 
     pub fn new() -> Self {

@@ -55,7 +55,7 @@ enum Unit {
 }
 
 impl RunArgs {
-    /// Opens anything that holds a run, and shows how far its reading is if that takes long.
+    /// Opens anything that holds a run, with a progress display if that takes long.
     pub fn open(&self, path: &Path) -> Result<Run, Error> {
         open(path, &self.hints())
     }
@@ -132,7 +132,7 @@ pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error
 /// Nothing is shown before this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Shows how far reading is, on standard error if that is a terminal.
+/// Shows the progress of reading, on standard error if that is a terminal.
 fn show(progress: Progress) {
     if progress.taken < PATIENCE || !io::stderr().is_terminal() {
         return;

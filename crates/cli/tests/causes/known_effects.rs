@@ -82,7 +82,7 @@ impl Trial<'_> {
         }
         command.args(words.split_whitespace()).current_dir(folder.path());
         let mut output = command.output().unwrap();
-        // Others may isolate the same processor for a while: the same command goes on.
+        // Another jitterlab may isolate the same processor for a while: the same command continues.
         for _ in 0..TRIES {
             if !String::from_utf8_lossy(&output.stderr).contains("another jitterlab") {
                 break;
@@ -145,7 +145,7 @@ fn a_hog_is_moved_off_the_processor() {
     });
 }
 
-/// Timers of the storm, how often all of them expire, and how long it lasts at most.
+/// Number of the storm's timers, interval of their expiry, and its longest duration.
 const TIMERS: usize = 4_000;
 const EVERY: Duration = Duration::from_millis(5);
 const STORM: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! The README's first answers, typed as they stand there.
+//! The README's first answers, typed as printed there.
 
 use std::fs;
 use std::path::Path;

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::shared::machine::{State, alone, command, may_isolate, names, start};
 
-/// A command, and how long after its beginning it is killed at most.
+/// A command, and the latest time after its start at which it is killed.
 struct Attacked {
     words: &'static str,
     within_ms: u64,
@@ -160,8 +160,8 @@ fn moment(round: u64, within_ms: u64) -> Duration {
     Duration::from_millis((round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % within_ms)
 }
 
-/// Kills the command at that moment; how long it had recorded until then. `None` if it had ended before: it was refused
-/// because of another jitterlab, or was too fast.
+/// Kills the command at that moment; returns the time that it had recorded until then. `None` if it had ended
+/// before: it was refused because of another jitterlab, or was too fast.
 fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Option<Duration> {
     let mut run = attacked.start(folder);
     let isolation = format!("/run/jitterlab/isolation-{}.journal", run.id());
@@ -186,7 +186,7 @@ fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Option<Durati
     (!ended).then_some(recorded)
 }
 
-/// The rows of a run, and how long it lasted.
+/// The number of rows of a run, and its duration.
 fn length(file: &Path) -> (u64, Duration) {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let run = RunReader::open(file).unwrap();

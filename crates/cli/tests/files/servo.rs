@@ -1,4 +1,4 @@
-//! `jitterlab servo` as a user meets it, on runs whose timing is known.
+//! `jitterlab servo` as a user meets it, on runs with known timing.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -317,7 +317,7 @@ fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
         let due = way["executed"].as_u64().unwrap() + way["missed"].as_u64().unwrap();
         assert!((59..=61).contains(&due), "{way}");
         assert_eq!((&way["asked_loads"], &way["load"]), (&serde_json::json!([]), &"none".into()));
-        // A sine of 0.5 that the joints follow late: an error, and not a runaway. How large it is depends on the
+        // The joints follow a sine of 0.5 late: that is an error, and not a runaway. Its size depends on the
         // machine's load at this moment.
         assert!(way["errors"].as_array().unwrap().iter().all(|e| e["rms"].as_f64() > Some(0.0)), "{way}");
     }

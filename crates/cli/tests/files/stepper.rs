@@ -1,4 +1,4 @@
-//! `jitterlab stepper` as a user meets it, on runs whose timing is known.
+//! `jitterlab stepper` as a user meets it, on runs with known timing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -31,7 +31,7 @@ fn wanted() -> bool {
     wanted
 }
 
-/// The module, made for the newest kernel of this flavour whose headers are here.
+/// The module, built for the newest kernel of this flavour with headers here.
 fn module(folder: &Path, flavour: &str) -> PathBuf {
     let entries = fs::read_dir("/lib/modules").unwrap().flatten();
     let is_wanted = |path: &PathBuf| {

@@ -204,7 +204,7 @@ fn an_arm64_guest_measures_analyzes_and_reports() {
     assert_eq!(facts.virtualisation.hypervisor.as_deref(), Some("QEMU"));
 }
 
-/// Runs `jitterlab kernel` on Debian's kernels; `None` where they cannot be had.
+/// Runs `jitterlab kernel` on Debian's kernels; `None` if they are not available.
 fn on_debian(folder: &Path, words: &[&str]) -> Option<Output> {
     had(Command::new(PROGRAM).arg("kernel").args(words).current_dir(folder).output().unwrap())
 }

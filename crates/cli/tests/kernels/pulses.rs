@@ -73,7 +73,7 @@ fn measured(folder: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// The times of the events of a task whose text ends so, in whole microseconds as the kernel prints them.
+/// The times of a task's events with this end of their text, in whole microseconds as the kernel prints them.
 fn events(said: &str, task: &str, ends: &str) -> Vec<i64> {
     let of_task = said.lines().filter(|line| {
         let thread =

@@ -54,7 +54,7 @@ impl Spent {
         let spent: Vec<u64> =
             stat.lines().next().unwrap_or_default().split_whitespace().skip(1).map(number).collect();
         let by_all = [0, 1, 2, 5, 6, 7].iter().filter_map(|field| spent.get(*field)).sum();
-        // user and system time of a process and of those that it has waited for
+        // User and system time of a process and of the children that it has waited for.
         let by_process = |process: u32| -> u64 {
             let stat = text(&format!("/proc/{process}/stat"));
             let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
@@ -240,7 +240,7 @@ impl Thread {
     }
 }
 
-/// This process and those that it has started, and they.
+/// This process and all its descendants.
 fn family() -> Vec<u32> {
     let mut family = vec![std::process::id()];
     let mut next = 0;

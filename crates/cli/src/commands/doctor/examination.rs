@@ -13,7 +13,7 @@ use jitterlab_report::doctor::words;
 use super::{Args, judging};
 use crate::output;
 
-/// An examination that goes on.
+/// An examination in progress.
 pub struct Examination<'a> {
     pub(super) args: &'a Args,
     pub(super) asked: &'a DoctorAsked,
@@ -87,7 +87,7 @@ impl<'a> Examination<'a> {
         self.steps.push(StepTaken { step, skipped: None });
     }
 
-    /// Notes that a step was left out, or came to nothing.
+    /// Notes that a step was left out, or failed.
     fn skip(&mut self, step: DoctorStep, why: Skipped) {
         output::note(&words::skipped(step, &why));
         self.steps.retain(|taken| taken.step != step);

@@ -57,7 +57,7 @@ impl Examination<'_> {
         let (run, problems) = record_with(settings, request, recording)?;
         problems.iter().for_each(|what| output::note(&words::not_restored(what)));
         if let (true, Some(file)) = (interrupted.load(Ordering::Relaxed), &run.file) {
-            // It is measured again from its begin when the same command goes on.
+            // It is measured again from the start when the same command continues.
             std::fs::remove_file(file)?;
         }
         Ok(run)
