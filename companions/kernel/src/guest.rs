@@ -92,7 +92,7 @@ fn mount_all() -> io::Result<()> {
     fs::set_permissions("/tmp", fs::Permissions::from_mode(0o1777))
 }
 
-/// Makes the device files that are missing, for kernels without devtmpfs. `directory` is one of /sys/dev's.
+/// Makes the missing device files, for kernels without devtmpfs. `directory` is one of /sys/dev's.
 fn make_nodes(directory: &Path, kind: SFlag) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let number = entry.file_name().to_string_lossy().into_owned();
@@ -181,7 +181,7 @@ fn collect(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) 
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{name}/"), into)?;
         } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
-            // A pipe or a socket has nothing to bring out, and would be waited for.
+            // A pipe or a socket has no content to return, and reading it would block.
             into.insert(name, fs::read(entry.path())?);
         }
     }

@@ -94,8 +94,8 @@ impl Default for Machine {
     }
 }
 
-/// The longest that a processor runs while the others stand still, where several share counted time. No divisor of usual
-/// periods, so that due times fall on every part of a turn.
+/// The longest time in ns that a processor runs while the others wait, if several share counted time. It
+/// divides no usual period, so that due times fall on every part of a turn.
 pub const TURN_NS: i64 = 7_000;
 /// The object of the emulator that ends the turns.
 pub(super) const TURNS: &str = "turns";
@@ -163,7 +163,7 @@ impl Machine {
             words.push(format!("{VIRTUAL_TIME}={ns}"));
         }
         if self.takes_turns() {
-            // A console that prints its thousands of lines is a great part of such a boot.
+            // Printing thousands of lines on the console would take a large part of such a boot.
             words.extend([format!("nr_cpus={}", self.cpus), "quiet".into()]);
             if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
                 words.push("tsc=reliable".into());

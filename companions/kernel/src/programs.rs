@@ -1,4 +1,4 @@
-//! The programs of jitterlab's that a guest is made of: jitterlab itself, which measures in it, and the companion that makes the
+//! The programs of jitterlab in a guest: jitterlab itself, which measures, and the companion that makes the
 //! guest, which is its first process.
 use std::path::{Path, PathBuf};
 

@@ -34,7 +34,8 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// Begins the conversation with a machine whose clock is a property of it, or at this place of its memory.
+    /// Opens the connection to a machine whose clock is a property of it, or is at this address of its
+    /// memory.
     ///
     /// # Errors
     /// A broken connection.

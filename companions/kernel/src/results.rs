@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub struct KernelRun {
     /// Virtual time of an instruction; `None` where time passed as on the host.
     pub ns_per_instruction: Option<u32>,
-    /// Each kernel on which it could be measured.
+    /// Each kernel with a measurement.
     pub kernels: Vec<RunOnKernel>,
     /// Further commands that ran in the guests after the measurement, in order, failed ones included.
     pub also: Vec<AlsoRan>,
@@ -40,8 +40,8 @@ pub enum BestKernels {
     These {
         /// In their order; where there are several they are alike.
         kernels: Vec<usize>,
-        /// On the other kernel that is nearest: how many starts were later than any here; where none was, how many more due
-        /// times it missed.
+        /// Number of starts on the nearest other kernel that were later than any here; if there were none,
+        /// the number of due times that it missed more.
         rests_on: u64,
     },
     /// All kernels are alike.

@@ -95,7 +95,7 @@ const PEERS: [Peer; 4] = [
         task: |_| true,
     },
     Peer {
-        // Its thread is one of the kernel, which returns to no user's code.
+        // Its thread is one of the kernel and does not return to user space.
         name: "rtla timerlat",
         packaged: Some(("rtla", "rtla")),
         command: |task| {

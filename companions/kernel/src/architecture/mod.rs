@@ -87,7 +87,7 @@ impl Architecture {
         Self::ALL.into_iter().find(|one| one.rust == std::env::consts::ARCH)
     }
 
-    /// The one meant where none is named: this program's own, as far as its kernels can be booted.
+    /// The default architecture: this program's own, as far as its kernels can be booted.
     pub fn usual() -> &'static Architecture {
         Self::own().unwrap_or(&AMD64)
     }

@@ -6,8 +6,8 @@ use jitterlab_report::words::{list, plural, time};
 
 use crate::results::{BestKernels, KernelMismatch, KernelRun, RunOnKernel};
 
-/// Starts or misses that a difference rests on, below which it may be chance: six of a kind in a row come by chance less
-/// often than one time in twenty.
+/// Number of starts or misses behind a difference, below which it may be chance: six of a kind in a row come
+/// by chance less often than one time in twenty.
 const FEW: u64 = 6;
 
 /// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
