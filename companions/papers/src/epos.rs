@@ -17,7 +17,7 @@ use crate::Workplace;
 /// Rounds of the led thread: as many as the paper's figure shows and its standard deviation covers.
 const ROUNDS: usize = 1_000;
 
-/// Measures everything; `done` gets how many cells of table 1 are measured, of how many.
+/// Measures everything; `done` gets the number of measured cells of table 1, and of all cells.
 ///
 /// # Errors
 /// A compiler or simulator is missing or fails, or a file cannot be written.

@@ -12,7 +12,7 @@ use jitterlab_report::page::PageRun;
 use crate::Workplace;
 use crate::systems::{Case, Kernels, Measured, System};
 
-/// The paper's conditions, and the loads that stand for them.
+/// The paper's conditions, and the loads used for them.
 const LOADS: [Case; 3] = [
     Case { name: "normal", load: "none" },
     Case { name: "network", load: "net:2" },

@@ -22,7 +22,7 @@ use crate::Workplace;
 
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
-/// Pairs of blocks for figure 6, and how many series of samples each block has.
+/// Number of pairs of blocks for figure 6, and number of series of samples in each block.
 const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 

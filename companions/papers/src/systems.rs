@@ -62,13 +62,13 @@ impl System {
         System { name, kernel: Some(kernel.clone()), policy, wake }
     }
 
-    /// All that this machine has, the ordinary policy first.
+    /// All systems of this machine, the ordinary policy first.
     #[must_use]
     pub fn of_this_machine() -> Vec<System> {
         Self::all_on(&facts::read(&Root::system()))
     }
 
-    /// All that a machine has.
+    /// All systems of a machine.
     #[must_use]
     pub fn all_on(machine: &SystemFacts) -> Vec<System> {
         let fifo = Policy::Fifo(80);

@@ -132,8 +132,8 @@ pub enum Asked {
     ReadingProc,
 }
 
-/// CPUs that stand out among the same-CPU cells without load, each with its factor against the others; `None` with fewer
-/// than three CPUs, where none can.
+/// CPUs that are exceptions among the same-CPU cells without load, each with its factor against the others;
+/// `None` with fewer than three CPUs, where none can be one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exceptions {
     /// Exceptions in the report.
@@ -175,7 +175,7 @@ impl AthlonReproduction {
         }
     }
 
-    /// The same of emulated processors that take turns of this length while their clock goes on for all.
+    /// The same for emulated processors that take turns of this length on a common clock.
     #[must_use]
     pub fn in_turns(mut self, turn_ns: i64) -> Self {
         self.turn_ns = Some(turn_ns);

@@ -253,11 +253,11 @@ pub enum Inconsistency {
     },
     /// Table 1, periodic timer, from 10 ms on: each error is one count for each hardware period.
     OneCountTooMany {
-        /// By how much the measured errors of 10 ms to 1 s, programmed alike, differ from the printed ones at most;
-        /// `None` where they were not measured.
+        /// Largest difference of the measured errors of 10 ms to 1 s, programmed alike, from the printed
+        /// ones; `None` if they were not measured.
         within_us: Option<f64>,
     },
-    /// Table 1, single shot: how many counts are lost in 10 s at 7200 Hz, and in 10 ms at the faster clocks.
+    /// Table 1, single shot: number of counts lost in 10 s at 7200 Hz, and in 10 ms at the faster clocks.
     LostCounts {
         /// In 10 s at 7200 Hz: about one in each of 1000 ticks of 10 ms.
         slow: f64,

@@ -135,7 +135,7 @@ impl LatencyRange {
 /// Figure 3 repeated on the real-time systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistLoads {
-    /// The systems under normal, network and disk load; the first two stand for those of figures 3a and 3b.
+    /// The systems under normal, network and disk load; the first two correspond to figures 3a and 3b.
     pub systems: Vec<SystemUnderLoads<LatencyRange>>,
     /// True for virtual time; `ns_per_instruction` is then the time of an instruction.
     pub in_virtual_time: bool,

@@ -33,9 +33,9 @@ impl Call {
 }
 
 impl EarlyCalls {
-    /// The most ordinary of several activations: whose calls took the median time together. `waits` are when each sleep was
-    /// asked for and when it was over, `starts` due time and start of each activation, both in order and by the same clock.
-    /// `None` where no activation was called early.
+    /// The most ordinary of several activations: the one with the median of the calls' total time. `waits`
+    /// are the times at which each sleep was to end and did end, `starts` due time and start of each
+    /// activation, both in order and by the same clock. `None` if no activation was called early.
     #[must_use]
     pub fn most_ordinary(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
         let mut all: Vec<EarlyCalls> = Vec::new();

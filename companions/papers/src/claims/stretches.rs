@@ -14,7 +14,7 @@ pub(super) fn factor(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
     MedianInterval::from_values(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))
 }
 
-/// By how much a number of one run's stretches is larger than another's, stretch by stretch.
+/// Difference of a number in the stretches of `to` from that in the stretches of `of`, stretch by stretch.
 pub(super) fn change(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
     MedianInterval::from_values(of.iter().zip(to).map(|(of, to)| to - of))
 }

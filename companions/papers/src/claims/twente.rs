@@ -12,7 +12,7 @@ use jitterlab_analysis::summary::{P50, P99};
 /// The report's period.
 pub const PERIOD_NS: i64 = 1_000_000;
 
-/// By how much the standard deviation changed under load in the report's figures 7, 9 and 11, which it calls "not
+/// Change of the standard deviation under load in the report's figures 7, 9 and 11, which it calls "not
 /// significantly": 0.031 to 0.022 ms.
 const NOT_SIGNIFICANT_NS: f64 = 9_000.0;
 
@@ -265,9 +265,9 @@ pub enum Conclusion {
     StressDoesNotMatter {
         system: String,
         sds_ns: Vec<Option<f64>>,
-        /// By how much it changed, for each load.
+        /// Change of the standard deviation, for each load.
         changes_ns: Vec<Option<MedianInterval>>,
-        /// By how much the report's standard deviation changed.
+        /// Change of the report's standard deviation.
         not_significant_ns: f64,
     },
     /// A real-time system meets the period more accurately than ordinary Linux.

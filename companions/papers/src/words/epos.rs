@@ -239,7 +239,7 @@ fn notes(found: &EposReproduction) -> Vec<String> {
     found.inconsistent.iter().map(|inconsistency| note(inconsistency, programming)).collect()
 }
 
-/// `programming` is how many cycles it takes here to program a single shot.
+/// `programming` is the number of cycles to program a single shot here.
 fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
     match inconsistency {
         Inconsistency::StandardDeviation {

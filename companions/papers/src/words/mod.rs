@@ -113,7 +113,7 @@ pub enum Step {
     },
     /// A kernel is booted.
     Booting {
-        /// The document's system that it stands for.
+        /// The document's system in whose place it is booted.
         system: String,
         kernel: String,
     },

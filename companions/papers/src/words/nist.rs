@@ -103,7 +103,7 @@ fn loads(found: &NistLoads) -> [Piece; 3] {
     ]
 }
 
-/// All that was found on this machine.
+/// All results on this machine.
 pub(super) fn section(found: &NistReproduction) -> Section {
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
     let jitter = Piece::Verbatim {
