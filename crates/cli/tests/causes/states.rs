@@ -1,5 +1,5 @@
 //! Causes in the task itself: it is stopped, frozen, held off by the scheduler, out of its quota, or its
-//! memory is swapped out. The largest cause is the right one or undecided, and no other is proven. The table
+//! memory is missing. The largest cause is the right one or undecided, and no other is proven. The table
 //! is printed (`--nocapture`) as in docs/evidence/causes.md; `JITTERLAB_TRIALS` is the number of trials of
 //! each.
 

@@ -49,7 +49,7 @@ fn place(path: &Path) -> io::Result<File> {
     match open(true) {
         Err(there) if there.kind() == io::ErrorKind::AlreadyExists => {
             let mut begins = [0; OURS.len()];
-            // Opening a pipe would block until another process reads it.
+            // Reading a pipe would block until another process writes to it.
             let is_file = std::fs::metadata(path)?.is_file();
             let mut file = if is_file { open(false)? } else { return Err(there) };
             if file.read_exact(&mut begins).is_err() || begins != OURS {
