@@ -1,4 +1,4 @@
-//! Gathers the devices in `data/`: a TOML file there is all that a new motor, drive or plant needs.
+//! Collects the devices in `data/`: a new motor, drive or plant needs only a TOML file there.
 
 use std::fmt::Write as _;
 use std::path::Path;

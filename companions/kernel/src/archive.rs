@@ -1,6 +1,6 @@
 //! The archive format of the kernel's initial file system ("newc" cpio), written and read without a cpio program.
 //!
-//! The kernel reads it when it boots; what a guest measured comes back in the same format. Layout:
+//! The kernel reads it when it boots; a guest's results come back in the same format. Layout:
 //! `Documentation/driver-api/early-userspace/buffer-format.rst` of the kernel.
 
 use std::collections::BTreeSet;
@@ -25,12 +25,12 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// An empty archive.
+    /// Starts an empty archive.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether something was put at this path.
+    /// True if something was put at this path.
     pub fn contains(&self, path: &str) -> bool {
         self.present.contains(path.trim_start_matches('/'))
     }
@@ -68,7 +68,7 @@ impl Archive {
         self.entry(path.trim_start_matches('/'), CHARACTER | permissions, &[], (major, minor));
     }
 
-    /// The archive, complete.
+    /// Ends the archive, and returns its bytes.
     pub fn finish(mut self) -> Vec<u8> {
         self.entry(TRAILER, 0, &[], (0, 0));
         self.bytes
@@ -107,12 +107,12 @@ pub struct File {
     pub path: String,
     /// Its type and permission bits, as in stat(2).
     pub mode: u32,
-    /// What it holds; a symbolic link's target.
+    /// Content; for a symbolic link, its target.
     pub content: Vec<u8>,
 }
 
 impl File {
-    /// Whether it is a regular file.
+    /// True for a regular file.
     pub fn is_regular(&self) -> bool {
         self.mode & 0o170_000 == REGULAR
     }
@@ -126,7 +126,7 @@ fn not_an_entry(at: usize) -> Error {
     Error::damaged(format!("byte {at} of the archive does not begin an entry"))
 }
 
-/// Reads a whole archive, up to its trailer; what follows that is ignored.
+/// Reads a whole archive, up to its trailer; bytes after that are ignored.
 ///
 /// # Errors
 /// An archive that stops before its trailer, or bytes that are no archive.

@@ -11,17 +11,18 @@ use super::machine::GuestTime;
 use super::qemu::GuestProgress;
 use super::session::{GuestRun, KernelSession, RunFile, run_file_name};
 
-/// What is told of the guests, each by its number, from threads of their own.
+/// Observer of the guests, each given by its number; called from threads of their own.
 pub trait GuestWatch: Sync {
     /// Something that takes time before a boot.
     fn note(&self, guest: usize, text: &str);
-    /// How far a guest is.
+    /// Shows the progress of a guest.
     fn show(&self, guest: usize, progress: GuestProgress);
 }
 
 impl KernelSession {
-    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it. What `done` makes
-    /// of each guest, by its number and as soon as it has answered, is in the kernels' order.
+    /// Boots each kernel, `jobs` at a time (by default as many as make sense), and does everything on it.
+    /// `done` is called for each guest with its number, as soon as it has answered; the results are in the
+    /// kernels' order.
     pub fn on_each<T: Send>(
         &self,
         kernels: &[KernelChoice],
@@ -60,11 +61,11 @@ fn sensible_jobs(time: GuestTime) -> usize {
 }
 
 impl GuestRun {
-    /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the first such name with
-    /// a number that is free), described as what it is.
+    /// Keeps the run file of a step in a directory, under the kernel's name (`debian-rt.parquet`, or the
+    /// first such name with a free number), with a description of the guest.
     ///
     /// # Errors
-    /// What the step said, if it left no file; a file that cannot be written.
+    /// The step's message, if it left no file; or a file that cannot be written.
     pub fn keep(
         &self,
         step: &str,
@@ -79,9 +80,9 @@ impl GuestRun {
         Ok(path)
     }
 
-    /// Keeps the files that the other steps left in their working directory, beside the one of this step and under names that
-    /// begin as its does; run files among them are described as what they are. The answer is, of each, its path or why it is not
-    /// kept.
+    /// Keeps the files that the other steps left in their working directory, in the same directory and under
+    /// names with the same begin; run files among them get a description of the guest. Returns the path of
+    /// each, or the reason why it is not kept.
     pub fn keep_others(
         &self,
         step: &str,

@@ -1,5 +1,5 @@
-//! Debian's packages without installing them: fetched with `apt-get download`, kept and unpacked in a cache of the
-//! user's own. What is unpacked is what the archive's index says, whose signature apt has verified.
+//! Debian's packages without installing them: fetched with `apt-get download`, kept and unpacked in a cache
+//! of the user's own. Every unpacked package matches the archive's index, whose signature apt has verified.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File};
@@ -27,7 +27,7 @@ pub struct Package {
     sha256: String,
 }
 
-/// Where packages are kept ([`package_cache`]), made for this user alone.
+/// Folder of the packages ([`package_cache`]), made for this user alone.
 fn cache() -> Result<PathBuf, Error> {
     let cache = package_cache()
         .ok_or_else(|| Error::refused("there is no cache directory").remedy("set HOME or XDG_CACHE_HOME"))?;
@@ -36,12 +36,12 @@ fn cache() -> Result<PathBuf, Error> {
     Ok(cache)
 }
 
-/// Makes a folder that nobody else can write to or look into.
+/// Makes a folder that other users can neither read nor write.
 fn private(folder: &Path) -> Result<(), Error> {
     let failed = cache_error(folder);
     let made = || {
         match DirBuilder::new().recursive(true).mode(0o700).create(folder) {
-            // A file, or a link that leads nowhere: what it is comes next.
+            // A file, or a link that leads nowhere: the checks below decide.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => fs::symlink_metadata(folder),
         }
@@ -84,7 +84,7 @@ fn cache_error(path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| Error::file("write", path.clone())(error)
 }
 
-/// Runs a program to its end; its output if it went well, otherwise what it said.
+/// Runs a program to its end; returns its output if it succeeded, otherwise its error output.
 fn output(
     program: &str,
     arguments: &[impl AsRef<OsStr>],
@@ -106,15 +106,15 @@ fn output(
 #[derive(Debug, Clone)]
 pub struct Archive {
     architecture: &'static Architecture,
-    /// What apt is told where the lists are not this machine's.
+    /// Options of apt, if the lists are not this machine's.
     options: Vec<String>,
     /// The command that makes the lists new.
     update: String,
 }
 
 impl Archive {
-    /// The archive for a kind of processor. The lists for another than this machine's are fetched into the cache the first time.
-    /// `note` is told of it.
+    /// The archive for a kind of processor. The lists for another processor than this machine's are fetched
+    /// into the cache the first time; `note` is called for that.
     ///
     /// # Errors
     /// No apt, no network, or a cache that cannot be written.
@@ -134,7 +134,7 @@ impl Archive {
         Ok(Archive { architecture, options: options(architecture, &lists), update })
     }
 
-    /// What apt-cache says.
+    /// Output of apt-cache.
     fn ask(&self, words: &[&str], package: &str) -> Result<String, Error> {
         let arguments: Vec<&str> =
             self.options.iter().map(String::as_str).chain(words.iter().copied()).chain([package]).collect();
@@ -149,7 +149,7 @@ impl Archive {
         ))
     }
 
-    /// The package beginning with `prefix` that `package` depends on: what a meta-package stands for.
+    /// The package beginning with `prefix` that `package` depends on: the real package behind a meta-package.
     ///
     /// # Errors
     /// No apt, or a package that the lists do not know.
@@ -171,8 +171,8 @@ impl Archive {
         Ok(libraries.map(String::from).collect())
     }
 
-    /// The newest version of a package that the lists know, from the cache or else from the archive. `note` is
-    /// told of a download.
+    /// The newest version of a package in the lists, from the cache or else from the archive. `note` is
+    /// called for a download.
     ///
     /// # Errors
     /// No apt, a package that the lists do not know, no network, a cache that cannot be written.
@@ -192,8 +192,8 @@ impl Archive {
         let name = format!("{package}_{}_{}.deb", version.replace(':', "%3a"), self.architecture.name);
         let file = cache.join(name);
         let in_cache = Package { name: package.into(), version: version.clone(), file: file.clone(), sha256 };
-        // What is there was perhaps cut short by a full disk; what is there and sound need not be fetched.
-        // (Of a FIFO in its place no end would ever come.)
+        // A file in the cache may have been cut short by a full disk; a sound one need not be fetched.
+        // (Reading a FIFO in its place would never end.)
         if file.is_file() && in_cache.verified().is_ok() {
             return Ok(in_cache);
         }
@@ -224,10 +224,10 @@ impl Archive {
     }
 }
 
-/// The packages of the C library and of what compilers add to programs.
+/// The packages of the C library and of the compiler's runtime.
 pub(super) const C_LIBRARY: [&str; 2] = ["libc6", "libgcc-s1"];
 
-/// What apt is told, to keep lists for another processor in a folder of their own.
+/// Options of apt that keep lists for another processor in a folder of their own.
 fn options(architecture: &Architecture, folder: &Path) -> Vec<String> {
     let place = |part: &str| folder.join(part).display().to_string();
     [
@@ -275,8 +275,8 @@ fn depends<'a>(listed: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str
 }
 
 impl Package {
-    /// Unpacks one directory of the package, such as `./boot`, and says below which directory it now lies. What
-    /// was unpacked before is not unpacked again.
+    /// Unpacks one directory of the package, such as `./boot`, and returns the directory above it. A
+    /// directory that was unpacked before is not unpacked again.
     ///
     /// # Errors
     /// A damaged package, or a cache that cannot be written.
@@ -328,7 +328,7 @@ impl Package {
         Ok(target)
     }
 
-    /// The package file, open, if it is what the archive's index describes.
+    /// The package file, open, if it matches the archive's index.
     fn verified(&self) -> Result<File, Error> {
         let failed = cache_error(&self.file);
         let mut file = File::open(&self.file).map_err(&failed)?;

@@ -1,4 +1,5 @@
-//! What a program needs to run: its interpreter and its shared libraries, read from the ELF files themselves.
+//! Files that a program needs to run: its interpreter and its shared libraries, read from the ELF files
+//! themselves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +15,7 @@ use object::{Endianness, U16, U64};
 use super::architecture::Architecture;
 use super::debian::{Archive, C_LIBRARY};
 
-/// An executable or library, and what it asks for.
+/// An executable or library, and the files that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Needs {
     machine: u16,
@@ -24,7 +25,7 @@ struct Needs {
     search: Vec<String>,
 }
 
-/// Reads what an ELF file asks for; `None` for any other file.
+/// Reads the needs of an ELF file; `None` for any other file.
 fn needs(path: &Path, data: &[u8]) -> Result<Option<Needs>, Error> {
     if let Ok(header) = FileHeader64::<Endianness>::parse(data) {
         return needs_of(header, path, data).map(Some);
@@ -71,7 +72,7 @@ fn needs_of<H: FileHeader<Endian = Endianness>>(
 /// A file of this machine and where the guest finds it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Included {
-    /// The file here.
+    /// Path on this machine.
     pub here: PathBuf,
     /// Its absolute path in the guest.
     pub there: PathBuf,
@@ -84,7 +85,7 @@ impl Included {
     }
 }
 
-/// Where the libraries of a guest's programs are.
+/// Folders of the libraries of a guest's programs.
 #[derive(Debug, Clone)]
 pub struct LibraryPath {
     /// The directories that the dynamic linker of this machine looks into.
@@ -107,10 +108,10 @@ impl LibraryPath {
         LibraryPath { directories, trees: Vec::new() }
     }
 
-    /// Those for programs of this kind of processor: this machine's, or else of Debian's packages.
+    /// The libraries for programs of this kind of processor: this machine's, or else of Debian's packages.
     ///
     /// # Errors
-    /// A package that cannot be had.
+    /// A package that is not available.
     pub fn for_architecture(
         architecture: &'static Architecture,
         note: &mut dyn FnMut(&str),
@@ -133,7 +134,8 @@ impl LibraryPath {
         }
     }
 
-    /// Where a library of that name for processor type `machine` is; `first` is looked at before all others.
+    /// Finds a library of that name for processor type `machine`; `first` is searched before all other
+    /// folders.
     fn find(&self, name: &str, machine: Option<u16>, first: &[PathBuf]) -> Option<Included> {
         if name.contains('/') {
             return Some(self.at(Path::new(name))).filter(|found| found.here.exists());
@@ -148,7 +150,8 @@ impl LibraryPath {
         here.chain(in_trees.collect::<Vec<_>>()).find(|found| fits(&found.here))
     }
 
-    /// What a guest finds at this path, such as a program's interpreter: of a package, or else this machine's.
+    /// The file that a guest finds at this path, such as a program's interpreter: of a package, or else this
+    /// machine's.
     fn at(&self, there: &Path) -> Included {
         // Packages that keep everything below /usr count on the links that a file system has for that.
         let usr = Path::new("/usr").join(there.strip_prefix("/").unwrap_or(there));
@@ -157,7 +160,7 @@ impl LibraryPath {
         found.into_iter().find(|found| found.here.exists()).unwrap_or_else(|| Included::at(there.into()))
     }
 
-    /// Where a library of that name is, whatever its processor type.
+    /// Path of a library of that name, whatever its processor type.
     pub fn library(&self, name: &str) -> Option<PathBuf> {
         self.find(name, None, &[]).map(|found| found.here)
     }
@@ -241,13 +244,14 @@ pub fn closure(programs: &[PathBuf], libraries: &LibraryPath) -> Result<BTreeSet
     Ok(done)
 }
 
-/// The file without what only debuggers read: everything after the last byte that is loaded when it runs. An
-/// executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file comes back as it is.
+/// The file without its debug information: everything after the last byte that is loaded when it runs is
+/// removed. An executable with debug information shrinks to a tenth. Anything but a 64-bit ELF file is
+/// returned as it is.
 pub fn without_debug_information(mut data: Vec<u8>) -> Vec<u8> {
     let Some(end) = loaded_end(&data) else { return data };
     data.truncate(end);
     let Ok((header, _)) = object::from_bytes_mut::<FileHeader64<Endianness>>(&mut data) else { return data };
-    // No section table any more; what runs a program reads the program headers only.
+    // There is no section table any more; to run a program, the kernel reads the program headers only.
     let Ok(endian) = header.endian() else { return data };
     header.e_shoff = U64::new(endian, 0);
     header.e_shnum = U16::new(endian, 0);
@@ -278,7 +282,7 @@ mod tests {
     fn the_files_found_are_those_the_dynamic_linker_maps() {
         let found = closure(&[this_program()], &LibraryPath::of_this_machine()).unwrap();
         let names: BTreeSet<_> = found.iter().filter_map(|file| file.there.file_name()).collect();
-        // What the linker mapped into this very process (files only, not the test's data).
+        // Libraries that the linker mapped into this very process (files only, not the test's data).
         let maps = fs::read_to_string("/proc/self/maps").unwrap();
         let mapped: BTreeSet<&str> =
             maps.lines().filter_map(|l| l.split_whitespace().nth(5)).filter(|p| p.contains(".so")).collect();
@@ -304,7 +308,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (written, program) = (directory.path().join("written"), directory.path().join("slim"));
         fs::write(&written, slim).unwrap();
-        // Another program makes it: what is open for writing in a process that another test starts meanwhile cannot be run.
+        // Another program makes the file: a file that a child of another test still holds open for writing
+        // cannot be run.
         let mut install = Command::new("install");
         assert!(install.args(["-m", "755"]).args([&written, &program]).status().unwrap().success());
         let listed = Command::new(&program).arg("--list").output().unwrap();

@@ -1,4 +1,4 @@
-//! The other side: what a companion does as the guest's first process.
+//! The inside of a guest: the companion as the guest's first process.
 #![expect(unsafe_code, reason = "switching the loopback interface on is an ioctl")]
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -68,7 +68,7 @@ fn job_done() -> io::Result<()> {
     send(&job.answer, &answer.to_bytes()?)
 }
 
-/// Adds to an error what it was about.
+/// Adds the object of a failed operation to its error.
 fn named(what: &str) -> impl Fn(io::Error) -> io::Error {
     let what = what.to_owned();
     move |error| io::Error::other(format!("{what}: {error}"))
@@ -81,8 +81,8 @@ fn mount_all() -> io::Result<()> {
     };
     here("proc", "/proc", None)?;
     here("sysfs", "/sys", None)?;
-    // Kernels for small machines lack some of these; what needs them will say so. /tmp and /run are in memory
-    // already and hold what was put there.
+    // Kernels for small machines lack some of these; programs that need them will report it. /tmp and /run
+    // are in memory already and hold the files put there.
     let _ = here("devtmpfs", "/dev", None);
     let _ = fs::create_dir_all("/dev/shm");
     let _ = here("tmpfs", "/dev/shm", Some("mode=1777"));
@@ -92,7 +92,7 @@ fn mount_all() -> io::Result<()> {
     fs::set_permissions("/tmp", fs::Permissions::from_mode(0o1777))
 }
 
-/// Makes the device files that are missing, for kernels without devtmpfs. `directory` is one of /sys/dev's.
+/// Makes the missing device files, for kernels without devtmpfs. `directory` is one of /sys/dev's.
 fn make_nodes(directory: &Path, kind: SFlag) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let number = entry.file_name().to_string_lossy().into_owned();
@@ -181,7 +181,7 @@ fn collect(directory: &Path, below: &str, into: &mut BTreeMap<String, Vec<u8>>) 
         if entry.file_type()?.is_dir() {
             collect(&entry.path(), &format!("{name}/"), into)?;
         } else if fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
-            // A pipe or a socket has nothing to bring out, and would be waited for.
+            // A pipe or a socket has no content to return, and reading it would block.
             into.insert(name, fs::read(entry.path())?);
         }
     }

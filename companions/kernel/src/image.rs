@@ -1,4 +1,4 @@
-//! Which kernel is booted: an image file, or one of Debian's by name.
+//! Choice of the kernel to boot: an image file, or one of Debian's by name.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,6 @@ use super::elf::LARGEST_BYTES;
 /// whose ordinary kernel it is), or both (`rt-arm64`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KernelChoice {
-    /// An image file.
     File(PathBuf),
     /// The newest kernel of that flavour that the package lists know; of this program's own architecture unless another is named.
     Debian(Flavour, Option<&'static Architecture>),
@@ -77,7 +76,7 @@ impl fmt::Display for KernelChoice {
 pub struct Image {
     /// The kernel as it was named.
     pub name: String,
-    /// The file.
+    /// Path of the image.
     pub path: PathBuf,
     /// The processor it is for.
     pub architecture: &'static Architecture,
@@ -90,19 +89,19 @@ pub struct Image {
 }
 
 impl Image {
-    /// Whether a real-time core (Cobalt, EVL) can take this kernel's interrupts before it: kernels with the Dovetail
-    /// interrupt pipeline say so in their version line.
+    /// True if a real-time core (Cobalt, EVL) can take this kernel's interrupts before it: the version line
+    /// of kernels with the Dovetail interrupt pipeline names it.
     pub fn pipelines_interrupts(&self) -> bool {
         self.version.split_whitespace().any(|word| matches!(word, "IRQPIPE" | "IRQ_PIPELINE"))
     }
 }
 
 impl KernelChoice {
-    /// Gets hold of the image, fetching Debian's package if the cache does not have it. `note` is told what
-    /// takes time.
+    /// Returns the image, fetching Debian's package if the cache does not have it. `note` is called before
+    /// work that takes time.
     ///
     /// # Errors
-    /// A file that is no kernel image, or a package that cannot be had.
+    /// A file that is no kernel image, or a package that is not available.
     pub fn image(&self, note: &mut dyn FnMut(&str)) -> Result<Image, Error> {
         let (path, package) = match self {
             KernelChoice::File(path) => (path.clone(), None),
@@ -129,7 +128,8 @@ fn vmlinuz(package: &Package) -> Result<PathBuf, Error> {
         .ok_or_else(|| Error::damaged(format!("the package {} holds no boot/vmlinuz-*", package.name)))
 }
 
-/// Whose image it is, with release and version. An image that tells no release is called `vmlinuz-RELEASE`, if by any name that tells.
+/// Architecture of an image, with release and version. The release of an image without one is taken from its
+/// name `vmlinuz-RELEASE`, if it has such a name.
 fn version_of(path: &Path) -> Result<(&'static Architecture, String, String), Error> {
     let image = source::read(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let found = Architecture::ALL.into_iter().find_map(|one| Some((one, (one.version)(&image)?)));

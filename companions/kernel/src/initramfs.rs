@@ -1,4 +1,5 @@
-//! The guest's whole file system: jitterlab and the companion, what else was asked for, and the libraries they need.
+//! The guest's whole file system: jitterlab and the companion, other requested files, and the libraries they
+//! need.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -31,18 +32,17 @@ pub(super) fn for_processor(included: Included, wanted: &Architecture) -> Result
     }
 }
 
-/// What the guest's file system holds.
+/// Contents of the guest's file system.
 #[derive(Debug, Clone)]
 pub struct Contents {
-    /// What it measures with.
+    /// The programs that measure.
     pub programs: Programs,
     /// Further programs, libraries and files.
     pub with: Vec<Included>,
     /// Modules, in the order they are loaded.
     pub modules: Vec<Module>,
-    /// What the guest does.
     pub job: Job,
-    /// Where libraries are looked for here.
+    /// Libraries of this machine, or of unpacked packages.
     pub libraries: LibraryPath,
 }
 
@@ -55,11 +55,12 @@ pub struct Initramfs {
     pub library_path: Vec<String>,
 }
 
-/// Where the guest's kernel shows itself: what the archive holds there is covered.
+/// Mount points of the guest's kernel: they cover files of the archive there.
 const COVERED: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// Finds what a user asked to include: a path, a program in PATH, or a library by its name. Programs and
-/// libraries keep their path; a relative one, or one that the guest's kernel would cover, ends up in `/bin`.
+/// Finds a file that a user asked to include: a path, a program in PATH, or a library by its name. Programs
+/// and libraries keep their path; a relative one, or one that the guest's kernel would cover, ends up in
+/// `/bin`.
 ///
 /// # Errors
 /// Nothing of that name is here.
@@ -88,10 +89,10 @@ pub fn find(name: &str, libraries: &LibraryPath) -> Result<Included, Error> {
     })
 }
 
-/// Refuses programs of one name that were given by paths from where the command runs: in the guest one would be the other.
+/// Refuses two relative paths to programs of the same name: in the guest one would replace the other.
 ///
 /// # Errors
-/// Which it is.
+/// The program.
 pub fn check_places(with: &[Included]) -> Result<(), Error> {
     let own = [JITTERLAB, INIT].map(|there| Included { here: PathBuf::new(), there: PathBuf::from(there) });
     for (number, one) in with.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What the guest is told to do and what it answers, both as files: the job in its initial file system, the
-//! answer in the archive it sends back.
+//! The guest's job and its answer, both as files: the job in its initial file system, the answer in the
+//! archive it sends back.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use super::archive;
 
-/// Where the job lies in the guest.
+/// Path of the job in the guest.
 pub const JOB_FILE: &str = "/jitterlab/job.json";
-/// Where the guest's modules lie, in the order they are loaded.
+/// Folder of the guest's modules, in the order they are loaded.
 pub const MODULES: &str = "/jitterlab/modules";
 /// The guest's working directory: every file left there comes back.
 pub const RESULTS: &str = "/results";
-/// Where jitterlab lies in the guest, which measures.
+/// Path of jitterlab, which measures, in the guest.
 pub const JITTERLAB: &str = "/bin/jitterlab";
-/// Where the companion lies that made the guest: its first process.
+/// Path in the guest of its first process: the companion that made the guest.
 pub const INIT: &str = "/init";
-/// What the console shows first when the guest itself could not go on.
+/// Begin of the console's message if the guest itself could not go on.
 pub const COMPLAINT: &str = "jitterlab guest: ";
-/// The word that tells the companion that it is in a guest, after `--` on the kernel's command line.
+/// Word after `--` on the kernel's command line that marks a guest for the companion.
 pub const INIT_WORD: &str = "guest";
 
-/// What the guest does, in order.
+/// Work of the guest, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Job {
     /// File names of the modules in [`MODULES`], loaded first.
@@ -32,13 +32,13 @@ pub struct Job {
     pub answer: String,
     /// Variables added to the environment of every command.
     pub environment: BTreeMap<String, String>,
-    /// A command that runs beside all steps and is killed after the last.
+    /// A command that runs during all steps and is killed after the last.
     pub background: Option<Vec<String>>,
     /// The commands, one after the other; a failed one does not stop the next.
     pub steps: Vec<Step>,
 }
 
-/// One command.
+/// One command of the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Its name, unique in the job: its output comes back under it.
@@ -47,23 +47,21 @@ pub struct Step {
     pub command: Vec<String>,
 }
 
-/// What became of one command.
+/// Result of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StepResult {
     /// Its exit status; `None` if a signal ended it or it never started.
     pub status: Option<i32>,
     /// Why there is no exit status.
     pub failure: Option<String>,
-    /// What it wrote to standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
     pub stderr: String,
 }
 
 /// Everything the guest sent back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// What became of each step, by name.
+    /// Result of each step, by name.
     pub steps: BTreeMap<String, StepResult>,
     /// The files the commands left in [`RESULTS`], by their path below it.
     pub files: BTreeMap<String, Vec<u8>>,

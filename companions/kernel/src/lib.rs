@@ -4,8 +4,8 @@
 //! way shows which code runs between a timer's interrupt and the first instruction of a task, on any machine,
 //! without the hardware, and the same to the nanosecond each time. It shows nothing of caches and memory.
 //!
-//! [`image`] finds the kernel, [`initramfs`] makes the guest's file system around jitterlab and this program ([`programs`]),
-//! [`qemu`] boots it, [`guest`] is what runs inside, [`job`] is what both sides agree on.
+//! [`image`] finds the kernel, [`initramfs`] makes the guest's file system around jitterlab and this program
+//! ([`programs`]), [`qemu`] boots it, [`guest`] runs inside, [`job`] is the interface of both sides.
 
 pub mod architecture;
 pub mod archive;

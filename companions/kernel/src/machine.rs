@@ -11,7 +11,7 @@ use super::job::{INIT, INIT_WORD};
 use jitterlab_host::why::VIRTUAL_TIME;
 use jitterlab_model::Error;
 
-/// How the guest's time passes. Text: `icount:SHIFT` or `real`.
+/// Time base of the guest. Text: `icount:SHIFT` or `real`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuestTime {
     /// 2^shift nanoseconds for every instruction, and idle time passes at once: repeatable.
@@ -65,19 +65,17 @@ impl GuestTime {
 /// The emulated machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Machine {
-    /// What it is: the kernel's.
+    /// Architecture, that of the kernel.
     pub architecture: &'static Architecture,
     /// The emulator, by its path or found in PATH; `None`: the usual one for the processor.
     pub qemu: Option<PathBuf>,
-    /// Virtual processors.
+    /// Number of virtual processors.
     pub cpus: u16,
-    /// Memory in MiB.
     pub memory_mib: u32,
-    /// How its time passes.
     pub time: GuestTime,
     /// Further words for the kernel's command line.
     pub parameters: Vec<String>,
-    /// How long the emulation may take, in this machine's time.
+    /// Longest time of the emulation, in this machine's time.
     pub timeout: Duration,
 }
 
@@ -96,8 +94,8 @@ impl Default for Machine {
     }
 }
 
-/// The longest that a processor runs while the others stand still, where several share counted time. No divisor of usual
-/// periods, so that due times fall on every part of a turn.
+/// The longest time in ns that a processor runs while the others wait, if several share counted time. It
+/// divides no usual period, so that due times fall on every part of a turn.
 pub const TURN_NS: i64 = 7_000;
 /// The object of the emulator that ends the turns.
 pub(super) const TURNS: &str = "turns";
@@ -116,7 +114,8 @@ impl Machine {
         self.qemu.as_deref().unwrap_or(Path::new(self.architecture.emulator))
     }
 
-    /// Whether its processors take turns of [`TURN_NS`]: several whose time is counted in instructions.
+    /// True if its processors take turns of [`TURN_NS`]: with several processors, and time counted in
+    /// instructions.
     pub fn takes_turns(&self) -> bool {
         self.cpus > 1 && self.time != GuestTime::Real
     }
@@ -139,8 +138,9 @@ impl Machine {
         add(&[&format!("filter-buffer,id={TURNS},netdev=nowhere,interval={interval}")]);
     }
 
-    /// Tells the kernel to trust the processor's time stamp counter, unless it is told otherwise. Sleeps hang in a virtual
-    /// machine without that where a real-time core takes the interrupts first, also those of ordinary tasks.
+    /// Makes the kernel trust the processor's time stamp counter, unless a `tsc=` parameter was given.
+    /// Without that, sleeps hang in a virtual machine if a real-time core takes the interrupts first, also
+    /// those of ordinary tasks.
     pub fn trust_time_stamp_counter(&mut self) {
         if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
             self.parameters.push("tsc=reliable".into());
@@ -149,9 +149,10 @@ impl Machine {
 
     /// The kernel's command line.
     pub fn command_line(&self, library_path: &[String]) -> String {
-        // Addresses are not randomised, so that hash tables and caches collide the same way each time; a panic
-        // resets at once, which QEMU reports. The emulated serial line interrupts so often without need while much is
-        // sent that the kernel would take the interrupt for a broken one and turn it off for good.
+        // Addresses are not randomised, so that hash tables and caches collide the same way each time; a
+        // panic resets at once, which QEMU reports. The emulated serial line causes many spurious interrupts
+        // while much is sent, so that the kernel would take the interrupt for a broken one and turn it off
+        // for good.
         let mut words = vec![format!("console={}", self.architecture.console)];
         words.extend(["panic=-1", "nokaslr", "norandmaps", "noirqdebug"].map(String::from));
         words.push(format!("rdinit={INIT}"));
@@ -162,7 +163,7 @@ impl Machine {
             words.push(format!("{VIRTUAL_TIME}={ns}"));
         }
         if self.takes_turns() {
-            // A console that prints its thousands of lines is a great part of such a boot.
+            // Printing thousands of lines on the console would take a large part of such a boot.
             words.extend([format!("nr_cpus={}", self.cpus), "quiet".into()]);
             if !self.parameters.iter().any(|word| word.starts_with("tsc=")) {
                 words.push("tsc=reliable".into());
@@ -173,7 +174,6 @@ impl Machine {
         words.join(" ")
     }
 
-    /// What QEMU is called with.
     pub(super) fn arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));

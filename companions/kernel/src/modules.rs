@@ -1,4 +1,4 @@
-//! Kernel modules: where they are, what each depends on, in which order they load.
+//! Kernel modules: their files, their dependencies, and the order to load them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use jitterlab_model::Error;
 pub struct Module {
     /// Its name, with underscores.
     pub name: String,
-    /// The module, uncompressed.
+    /// Content of the module, uncompressed.
     pub content: Vec<u8>,
 }
 
@@ -40,7 +40,7 @@ impl Loader<'_> {
     fn add(&mut self, asked: &str, depth: u8) -> Result<(), Error> {
         let path = if asked.contains('/') { PathBuf::from(asked) } else { self.find(asked)? };
         let name = name_of(&path);
-        // A circle among dependencies cannot load; the kernel will say so better than we could.
+        // Modules with circular dependencies cannot be loaded; the kernel reports that best.
         if self.done.iter().any(|module| module.name == name) || depth > 32 {
             return Ok(());
         }
@@ -68,7 +68,7 @@ impl Loader<'_> {
     }
 }
 
-/// `virtio_blk` for `.../virtio-blk.ko.xz`.
+/// Name of a module: `virtio_blk` for `.../virtio-blk.ko.xz`.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split(".ko").next().unwrap_or_default().replace('-', "_")
@@ -106,7 +106,7 @@ fn uncompressed(path: &Path) -> io::Result<Vec<u8>> {
     Ok(answer.stdout)
 }
 
-/// The modules that a module says it depends on; `None` if it is no module.
+/// The modules that a module depends on, from its `.modinfo`; `None` if the file is no module.
 fn dependencies(content: &[u8]) -> Option<Vec<String>> {
     let file = object::File::parse(content).ok()?;
     let information = file.section_by_name(".modinfo")?.data().ok()?;

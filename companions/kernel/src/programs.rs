@@ -1,4 +1,4 @@
-//! The programs of jitterlab's that a guest is made of: jitterlab itself, which measures in it, and the companion that makes the
+//! The programs of jitterlab in a guest: jitterlab itself, which measures, and the companion that makes the
 //! guest, which is its first process.
 use std::path::{Path, PathBuf};
 
@@ -19,18 +19,19 @@ pub fn own() -> Result<PathBuf, Error> {
 /// The programs for one guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {
-    /// What measures.
+    /// The jitterlab that measures.
     pub jitterlab: PathBuf,
-    /// The first process.
+    /// The companion, which is the first process.
     pub companion: PathBuf,
 }
 
 impl Programs {
-    /// For a guest with this processor: jitterlab is the one given or the one installed with the companion, the companion the one
-    /// beside the jitterlab given or `companion` itself. For another processor both may be where cargo built them beside those.
+    /// Finds the programs for a guest with this processor. Jitterlab is the given one, or the one installed
+    /// with the companion. The companion is the one next to the given jitterlab, or `companion` itself. For
+    /// another processor both may be in cargo's folder for its target.
     ///
     /// # Errors
-    /// One of them is nowhere.
+    /// One of them is not found.
     pub fn find(companion: &Path, given: Option<&Path>, architecture: &Architecture) -> Result<Self, Error> {
         let name = companion.file_name().unwrap_or_default();
         let folder = companion.parent().unwrap_or(Path::new(""));

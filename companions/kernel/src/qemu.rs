@@ -24,7 +24,7 @@ use super::qmp::{Event, Monitor};
 use jitterlab_host::child::{EndsDescendants, EndsWithParent, kill_descendants};
 use jitterlab_model::Error;
 
-/// How far a boot is.
+/// Progress of a boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuestProgress {
     /// The guest's time since it was switched on.
@@ -33,29 +33,30 @@ pub struct GuestProgress {
     pub here: Duration,
 }
 
-/// What a boot gave.
+/// Result of a boot.
 #[derive(Debug, Clone)]
 pub struct Boot {
-    /// What the guest sent back.
+    /// Answer of the guest.
     pub answer: Answer,
     /// Everything the console showed.
     pub console: String,
     /// The guest's time when it was last looked at, in whole seconds.
     pub guest: Duration,
-    /// How long it took here.
+    /// Duration in this machine's time.
     pub took: Duration,
 }
 
-/// How often QEMU is looked at.
+/// Interval between two looks at QEMU.
 const LOOK: Duration = Duration::from_millis(100);
-/// A guest whose clock stands still and whose emulator computes nothing for so long will never go on.
+/// Time after which a guest whose clock does not move and whose emulator computes nothing will never
+/// continue.
 const HALTED_AFTER: Duration = Duration::from_secs(15);
-/// How often the processors are looked at, in looks, and how often they must be found dead to count as that.
+/// Number of looks between two at the processors, and number of times that they must be found dead.
 const PROCESSORS_EVERY: u64 = 50;
 const DEAD_TIMES: u32 = 3;
-/// How much of the console an error shows.
+/// Number of the console's last lines in an error.
 const LAST_LINES: usize = 25;
-/// How much of the console is kept.
+/// Bytes of the console that are kept.
 const CONSOLE_BYTES: usize = 1 << 20;
 
 /// Boots a kernel with a file system and waits for the guest's answer.
@@ -156,7 +157,7 @@ pub fn boot(
     })
 }
 
-/// How QEMU ended, and what the guest's clock showed.
+/// End of QEMU, and the guest's clock at that time.
 struct Ending {
     how: How,
     guest: Duration,
@@ -167,7 +168,8 @@ impl Ending {
         matches!(self.how, How::Exited { status, .. } if status.success())
     }
 
-    /// Whether its kernel had nothing left to do when it halted, though its machine stayed on: seen once on a busy computer.
+    /// True if its kernel had switched off when it halted, though its machine stayed on: seen once on a busy
+    /// computer.
     fn has_switched_off(&self, console: &str) -> bool {
         matches!(self.how, How::Halted) && console.contains("reboot: Power down")
     }
@@ -223,7 +225,7 @@ fn watch(
             return end(How::Halted);
         }
         progress(GuestProgress { guest, here: began.elapsed() });
-        // What is measured is measured when the answer begins: turns would only make it slow.
+        // The measurement is over when the answer begins: turns would only slow the guest down.
         if turns && answer.metadata()?.len() > 0 {
             monitor.end_turns();
             turns = false;
@@ -236,8 +238,8 @@ fn watch(
     }
 }
 
-/// For how long a guest's clock has stood still while no thread of its emulator wanted to compute. One that wants
-/// to and may not, on a busy machine, is only slow.
+/// Time for which a guest's clock has not moved while no thread of its emulator was ready to run. An emulator
+/// that is ready but gets no processor, on a busy machine, is only slow.
 struct Stillness {
     since: Instant,
     guest: Duration,
@@ -263,7 +265,7 @@ struct Qemu {
 }
 
 impl Qemu {
-    /// Whether any of its threads is running or ready to (proc(5): the letter behind the name in stat).
+    /// True if any of its threads is running or ready to run (proc(5): the letter after the name in stat).
     fn wants_to_compute(&self) -> bool {
         let threads = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();
         let mut states = threads.filter_map(|thread| {
@@ -342,7 +344,7 @@ impl Reader {
     }
 }
 
-/// The last lines of a console that say something.
+/// The last lines of a console that are not empty.
 fn last_lines(console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LAST_LINES)..).unwrap_or_default();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::machine::TURNS;
 
-/// Something QEMU said of the guest.
+/// An event that QEMU reports of the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The guest switched itself off.
@@ -17,9 +17,9 @@ pub enum Event {
     Reset,
     /// The guest's clock, in whole seconds since some beginning.
     Clock(i64),
-    /// Whether every processor has halted with its interrupts off, from which nothing wakes it.
+    /// State of the processors.
     Processors {
-        /// Whether that is so.
+        /// True if every processor has halted with its interrupts off, from which nothing wakes it.
         dead: bool,
     },
 }
@@ -28,13 +28,14 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Monitor {
     stream: UnixStream,
-    /// Where in the machine's memory its clock is.
+    /// Address of the clock in the machine's memory.
     clock: Option<&'static str>,
     received: Vec<u8>,
 }
 
 impl Monitor {
-    /// Begins the conversation with a machine whose clock is a property of it, or at this place of its memory.
+    /// Opens the connection to a machine whose clock is a property of it, or is at this address of its
+    /// memory.
     ///
     /// # Errors
     /// A broken connection.
@@ -56,7 +57,7 @@ impl Monitor {
         }
     }
 
-    /// Asks what the processors are doing; the answer is among later [`Monitor::events`].
+    /// Asks for the state of the processors; the answer is among later [`Monitor::events`].
     pub fn ask_processors(&mut self) {
         self.command("info registers -a");
     }
@@ -70,12 +71,12 @@ impl Monitor {
         self.say(&json!({"execute": "object-del", "arguments": {"id": TURNS}}));
     }
 
-    /// What is not taken is not worth waiting for: a QEMU that has gone is noticed by its exit.
+    /// Sends a command, without an error if it fails: a QEMU that has gone is noticed by its exit.
     fn say(&mut self, command: &Value) {
         let _ = self.stream.write_all(format!("{command}\n").as_bytes());
     }
 
-    /// What QEMU said since the last call.
+    /// Events from QEMU since the last call.
     pub fn events(&mut self) -> Vec<Event> {
         let mut chunk = [0; 4096];
         loop {
@@ -92,7 +93,7 @@ impl Monitor {
     }
 }
 
-/// The meaning of one line; `None` for what does not matter here.
+/// The meaning of one line; `None` if it does not matter here.
 fn event(line: &[u8]) -> Option<Event> {
     let said: Value = serde_json::from_slice(line).ok()?;
     match said.get("event").and_then(Value::as_str) {
@@ -111,7 +112,8 @@ fn event(line: &[u8]) -> Option<Event> {
     }
 }
 
-/// Whether all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off.
+/// True if all processors of a register dump have HLT=1 and bit 9 of EFL or RFL, the interrupt flag, off;
+/// `None` without registers.
 fn dead(registers: &str) -> Option<bool> {
     const INTERRUPTS: u64 = 1 << 9;
     let mut flags = 0;

@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 pub struct KernelRun {
     /// Virtual time of an instruction; `None` where time passed as on the host.
     pub ns_per_instruction: Option<u32>,
-    /// Each kernel on which it could be measured.
+    /// Each kernel with a measurement.
     pub kernels: Vec<RunOnKernel>,
-    /// What was run in the guests after the measurement, in order; also where that failed.
+    /// Further commands that ran in the guests after the measurement, in order, failed ones included.
     pub also: Vec<AlsoRan>,
-    /// The files that these commands left, brought out of the guests.
+    /// The files that these commands left, copied out of the guests.
     pub files: Vec<PathBuf>,
 }
 
-/// Why kernels are not ranked: what is not the same on one of them, by its number, as on the first.
+/// Difference of a kernel, given by its number, from the first one, because of which kernels are not ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KernelMismatch {
-    /// What was asked for: tasks, load, length.
+    /// The request: tasks, load, length.
     Asked(usize),
-    /// What the tasks were given: policy, locked memory.
+    /// Resources of the tasks: policy, locked memory.
     Granted(usize),
     /// A load failed there.
     Load(usize),
@@ -40,24 +40,24 @@ pub enum BestKernels {
     These {
         /// In their order; where there are several they are alike.
         kernels: Vec<usize>,
-        /// On the other kernel that is nearest: how many starts were later than any here; where none was, how many more due
-        /// times it missed.
+        /// Number of starts on the nearest other kernel that were later than any here; if there were none,
+        /// the number of due times that it missed more.
         rests_on: u64,
     },
-    /// On all alike.
+    /// All kernels are alike.
     All,
     /// On some fewer due times are missed, on others the latest start is earlier.
     Split {
-        /// Where the fewest are missed.
+        /// Kernels with the fewest missed.
         least_missed: Vec<usize>,
-        /// Where the latest start is earliest.
+        /// Kernels with the earliest latest start.
         least_late: Vec<usize>,
     },
-    /// How late it started at worst, or what it missed, is not known on all of them.
+    /// The latest start or the number of missed due times is unknown on some kernel.
     Unknown,
 }
 
-/// Latest starts that differ by this share or less are alike: it is what their three digits show.
+/// Largest relative difference of latest starts that count as alike: three digits show no smaller one.
 const ALIKE: f64 = 0.01;
 
 impl KernelRun {
@@ -112,7 +112,7 @@ impl KernelRun {
                 (numbers(&|_, missed| few(missed)), numbers(&|worst, _| late(worst)));
             return BestKernels::Split { least_missed, least_late };
         }
-        // The latest bin of those that are best: what is above it elsewhere was later.
+        // The latest bin of the best kernels: starts above it elsewhere were later.
         let bin = |kernel: &usize| all[*kernel].2.latency_bins.last().map_or(i64::MIN, |(high, _)| *high);
         let above = kernels.iter().map(bin).max().unwrap_or(i64::MIN).max(near);
         let others = all.iter().enumerate().filter(|(number, _)| !kernels.contains(number));
@@ -127,7 +127,7 @@ impl KernelRun {
     }
 }
 
-/// What was measured on one kernel.
+/// Measurement on one kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOnKernel {
     /// The kernel, as the user named it.
@@ -146,11 +146,8 @@ pub struct AlsoRan {
     /// The kernel, as the user named it.
     pub kernel: String,
     pub command: String,
-    /// Its exit status.
     pub status: Option<i32>,
-    /// What it wrote to standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
     pub stderr: String,
     /// Why it did not come to its end.
     pub failure: Option<String>,

@@ -1,4 +1,4 @@
-//! Measurements made up for the tests of what is said of them.
+//! Made-up measurements for tests of the words about them.
 
 use jitterlab_model::{Activation, TimingStats};
 

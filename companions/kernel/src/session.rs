@@ -21,14 +21,14 @@ use super::programs::Programs;
 use super::qemu::{self, Boot, GuestProgress};
 use jitterlab_host::load;
 
-/// What is done on each kernel.
+/// Work on each kernel.
 #[derive(Debug, Clone)]
 pub struct KernelSession {
     /// The machine each kernel gets.
     pub machine: Machine,
     /// The companion that makes the guest: this program.
     pub companion: PathBuf,
-    /// The jitterlab to measure with, where it is not the one beside the companion.
+    /// The jitterlab to measure with, if it is not the one next to the companion.
     pub program: Option<PathBuf>,
     /// Programs, libraries and files to include, by path or name.
     pub with: Vec<String>,
@@ -36,9 +36,9 @@ pub struct KernelSession {
     pub packaged: Vec<(&'static str, &'static str)>,
     /// Modules to load, by name or path.
     pub modules: Vec<String>,
-    /// What runs beside all steps.
+    /// Command that runs during all steps.
     pub background: Option<Vec<String>>,
-    /// What is run, in order. Programs that are not in [`KernelSession::with`] are included too.
+    /// Commands to run, in order. Programs that are not in [`KernelSession::with`] are included too.
     pub steps: Vec<Step>,
 }
 
@@ -54,20 +54,20 @@ pub(super) fn run_file_name(step: &str) -> String {
     format!("{step}.parquet")
 }
 
-/// What was done on one kernel.
+/// Result of one kernel.
 #[derive(Debug)]
 pub struct GuestRun {
-    /// The kernel.
+    /// Image of the kernel.
     pub image: Image,
-    /// What the guest sent back, and how long it took.
+    /// Answer of the guest, and duration of the boot.
     pub boot: Boot,
-    /// How many processors took turns in counted time, if any did.
+    /// Number of processors that took turns in counted time, if any did.
     pub turns: Option<u16>,
 }
 
 impl KernelSession {
-    /// Adds what tasks on a Xenomai core need in the guest: the core's library, unless one is among
-    /// [`KernelSession::with`]. Device nodes are the guest's to make.
+    /// Adds the files that tasks on a Xenomai core need in the guest: the core's library, unless one is among
+    /// [`KernelSession::with`]. The guest makes the device nodes.
     pub fn bring_cores(&mut self, tasks: &[TaskSpec]) {
         let libraries = LibraryPath::of_this_machine();
         for core in tasks.iter().filter_map(|task| Core::for_wake(task.wake)) {
@@ -78,13 +78,13 @@ impl KernelSession {
                 self.with.extend(found.or(names.first()).map(ToString::to_string));
             }
             if core == Core::Cobalt {
-                // Its kernels before Linux 5.10 do not say that they need it.
+                // Cobalt's kernels before Linux 5.10 need it, without a sign of that in their version line.
                 self.machine.trust_time_stamp_counter();
             }
         }
     }
 
-    /// Adds what loads that are programs of others need in the guest: the program, if it is one, and a shell.
+    /// Adds the files that loads by other programs need in the guest: the program, if it is one, and a shell.
     pub fn bring_programs(&mut self, loads: &[LoadSpec]) {
         let libraries = LibraryPath::of_this_machine();
         for program in loads.iter().filter_map(load::program) {
@@ -94,10 +94,11 @@ impl KernelSession {
         }
     }
 
-    /// Boots a kernel and does everything on it. `note` is told what takes time before the boot.
+    /// Boots a kernel and does everything on it. `note` is called before work that takes time before the
+    /// boot.
     ///
     /// # Errors
-    /// Whatever prevented the guest from answering. A step that failed is no error here.
+    /// The reason why the guest did not answer. A step that failed is no error here.
     pub fn on(
         &self,
         kernel: &KernelChoice,
@@ -133,7 +134,7 @@ impl KernelSession {
             }
         }
         initramfs::check_places(&with)?;
-        // A path from here is none in the guest.
+        // A path of this machine does not exist in the guest.
         let (mut steps, mut background) = (self.steps.clone(), self.background.clone());
         let commands = steps.iter_mut().map(|step| &mut step.command).chain(&mut background);
         for program in commands.filter_map(|command| command.first_mut()) {
@@ -200,7 +201,7 @@ fn packaged(
     Ok(Included { here: unpacked.join("usr/bin").join(program), there: Path::new("/usr/bin").join(program) })
 }
 
-/// Where a kernel's modules are.
+/// Folder of a kernel's modules.
 fn module_tree(image: &Image) -> Result<PathBuf, Error> {
     let root = match &image.package {
         Some(package) => package.unpacked("./lib")?,
@@ -210,7 +211,7 @@ fn module_tree(image: &Image) -> Result<PathBuf, Error> {
 }
 
 impl GuestRun {
-    /// Says in a run's description what the guest could not know. `command` is what was asked for outside.
+    /// Adds facts to a run's description that the guest could not know. `command` is the command outside.
     pub fn describe(&self, info: &mut RunInfo, time: GuestTime, command: impl IntoIterator<Item = String>) {
         info.bench = jitterlab_model::Bench::Kernel;
         info.clock = format!("{} of the guest, {time}", info.clock);
@@ -224,7 +225,7 @@ impl GuestRun {
         }
     }
 
-    /// What a step wrote to its standard output.
+    /// Standard output of a step.
     ///
     /// # Errors
     /// The step failed, or was not run.
@@ -240,7 +241,7 @@ impl GuestRun {
     /// The run file of a [`run_step`] of that name, in memory.
     ///
     /// # Errors
-    /// What the step said, if it left no file.
+    /// The step's message, if it left no file.
     pub fn run_file(&self, step: &str) -> Result<RunFile, Error> {
         let content = self.boot.answer.files.get(&run_file_name(step)).ok_or_else(|| {
             let step = self.boot.answer.steps.get(step).cloned().unwrap_or_default();
@@ -264,7 +265,7 @@ fn end_of(step: &StepResult) -> Error {
     }
 }
 
-/// What a step said, as one line.
+/// Standard error of a step, as one line.
 fn error_lines(step: &StepResult) -> String {
     let lines: Vec<&str> = step.stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() { "it said nothing".into() } else { lines.join("; ") }

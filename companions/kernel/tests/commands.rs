@@ -1,4 +1,5 @@
-//! What `jitterlab kernel` answers before anything is booted. What it measures is tested with the program it is a companion of.
+//! Answers of `jitterlab kernel` before anything is booted. Its measurements are tested with the program it
+//! is a companion of.
 
 use std::fs;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The Athlon report: a servo and a base thread on every pair of CPUs, idle, beside CPU hogs, and while somebody reads
-//! the kernel's figures; and on four emulated processors.
+//! The Athlon report: a servo and a base thread on every pair of CPUs, idle, with CPU hogs, and while a
+//! program reads the kernel's figures; and on four emulated processors.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use jitterlab_trace::Parts;
 use crate::Workplace;
 use crate::systems::{self, Kernels, System};
 
-/// Of what `matrix --json` prints, the cells that it measured.
+/// The measured cells in the output of `matrix --json`.
 #[derive(serde::Deserialize)]
 struct MatrixPrinted {
     result: MatrixMeasured,
@@ -39,7 +39,7 @@ const REPETITIONS: u32 = 3;
 /// As many pairs as the report's machine had.
 const PAIRS: usize = 16;
 
-/// Measures what is missing of the report's cells.
+/// Measures the missing ones of the report's cells.
 ///
 /// # Errors
 /// The machine has one CPU or cannot measure the tasks; a file cannot be written.
@@ -74,7 +74,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     Ok(Found::Athlon(Box::new(found)))
 }
 
-/// The report's threads on a machine's CPUs, each cell for so long, and the choice of these CPUs.
+/// The report's threads on a machine's CPUs, each cell for `duration_ns`, and the choice of these CPUs.
 fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal), Error> {
     let usable = facts.usable();
     if usable.len() < 2 {
@@ -84,7 +84,7 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
         ));
     }
     let proposal = propose(facts, &usable, 2, PAIRS);
-    // Where the report's hogs ran: on the CPUs that the system may use, two of them.
+    // CPUs of the report's hogs: two of those that the system may use.
     let open = Some(usable.without(&facts.isolation.isolated.clone().unwrap_or_default()))
         .filter(|open| !open.is_empty())
         .unwrap_or(usable);

@@ -1,4 +1,4 @@
-//! The options of `jitterlab reproduce`, and what is done with them.
+//! The options of `jitterlab reproduce`, and their execution.
 
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ impl Document {
 /// Of each measurement, where nothing else is asked for.
 const DURATION_NS: i64 = 5_000_000_000;
 
-/// Repeats the document's experiments, and writes figures and `result.json` beside the run files.
+/// Repeats the document's experiments, and writes figures and `result.json` to the folder of the run files.
 pub fn execute(args: &Args) -> Ending {
     let paper = args.document.map(Document::paper);
     let (Some(document), false) = (args.document, args.list) else {

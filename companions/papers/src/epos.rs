@@ -14,10 +14,10 @@ use jitterlab_model::Error;
 
 use crate::Workplace;
 
-/// Rounds of the led thread: what the paper's figure shows, and as many as the standard deviation is of.
+/// Rounds of the led thread: as many as the paper's figure shows and its standard deviation covers.
 const ROUNDS: usize = 1_000;
 
-/// Measures everything; `done` gets how many cells of table 1 are measured, of how many.
+/// Measures everything; `done` gets the number of measured cells of table 1, and of all cells.
 ///
 /// # Errors
 /// A compiler or simulator is missing or fails, or a file cannot be written.
@@ -72,7 +72,7 @@ fn time_services(strategy: Strategy, compiler: &Compiler) -> Result<ServicesSaid
     Ok(ServicesSaid { strategy, period_us, events, said })
 }
 
-/// What is to be measured for table 1's columns.
+/// Cells to measure for table 1's columns.
 fn cells() -> Vec<Cell> {
     let measured = epos::VARIANTS.into_iter().filter_map(|variant| match variant {
         Variant::Printed(_) => None,

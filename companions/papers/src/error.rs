@@ -1,4 +1,4 @@
-//! Why a document could not be repeated, where several say it.
+//! Errors of repeating a document that several places make.
 
 use std::path::Path;
 

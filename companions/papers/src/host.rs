@@ -11,8 +11,8 @@ use jitterlab_model::{Error, StopReason, TaskSpec};
 use crate::Workplace;
 
 impl Workplace<'_> {
-    /// Measures one task beside a load (as `--load` takes it) into a run file of that name. A file that is there from
-    /// before is kept, so that an interrupted reproduction goes on where it was.
+    /// Measures one task under a load (as `--load` takes it) into a run file of that name. A file that exists
+    /// is kept, so that an interrupted reproduction continues where it was.
     pub(crate) fn measure(&mut self, name: &str, task: TaskSpec, load: &str) -> Result<PathBuf, Error> {
         let file = self.run_file(name);
         if file.exists() {

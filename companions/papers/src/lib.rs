@@ -1,7 +1,7 @@
-//! The source documents, repeated: what is measured as data, the measuring, and the files that come of it.
+//! The source documents, repeated: their measurements as data, the measuring, and the resulting files.
 //!
-//! One document is one file here. What it prints and states is in [`claims`], words, figures and the
-//! list of everything in it are in [`words`].
+//! One document is one file here. Its printed numbers and statements are in [`claims`]; words, figures and
+//! the list of everything in it are in [`words`].
 
 pub mod athlon;
 pub mod claims;
@@ -30,15 +30,15 @@ use jitterlab_trace::place;
 /// The file in its directory that a repetition ends with.
 pub const RESULT: &str = "result.json";
 
-/// Where and how a document is repeated.
+/// Place and settings for the repetition of a document.
 pub struct Workplace<'a> {
-    /// Where run files, figures and results go.
+    /// Folder of run files, figures and results.
     pub directory: &'a Path,
     /// Length of each measurement.
     pub duration_ns: i64,
     /// Files that guests in virtual time get besides.
     pub with: &'a [String],
-    /// Set when somebody asks for an end.
+    /// Set when the user asks to stop.
     pub interrupted: &'a AtomicBool,
     /// Gets each step as it begins.
     pub tell: &'a mut dyn FnMut(&Step),
@@ -54,7 +54,7 @@ impl Workplace<'_> {
         fs::create_dir_all(path).map_err(Error::file("make", path))
     }
 
-    /// Where a run file is.
+    /// Path of a run file.
     fn run_file(&self, name: &str) -> PathBuf {
         self.directory.join(format!("{name}.parquet"))
     }

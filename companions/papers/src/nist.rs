@@ -12,14 +12,15 @@ use jitterlab_report::page::PageRun;
 use crate::Workplace;
 use crate::systems::{Case, Kernels, Measured, System};
 
-/// The paper's conditions, and the loads that stand for them.
+/// The paper's conditions, and the loads used for them.
 const LOADS: [Case; 3] = [
     Case { name: "normal", load: "none" },
     Case { name: "network", load: "net:2" },
     Case { name: "disk", load: "disk:2" },
 ];
 
-/// Figures 3a, 3b and 3c on the real-time systems of this machine, and what the paper says of them, tested.
+/// Figures 3a, 3b and 3c on the real-time systems of this machine, and the paper's statements about them,
+/// tested.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
@@ -63,7 +64,7 @@ fn measured(at: &mut Workplace<'_>, mut systems: Vec<System>) -> Result<NistLoad
     Ok(NistLoads::new(found, &stretches))
 }
 
-/// The latencies' ranges in equal stretches of a run, of which there are this many or more.
+/// Ranges of the latencies in at least `STRETCHES` equal stretches of a run.
 fn ranges(run: &PageRun) -> Vec<f64> {
     let spans = run.tasks.first().map_or_else(Vec::new, |task| task.scan.spans.joined(STRETCHES));
     spans.iter().map(|span| (span.max_ns - span.min_ns) as f64).collect()

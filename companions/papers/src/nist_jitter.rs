@@ -1,4 +1,4 @@
-//! NIST, sections 2 and 3: the jitter of a task of 500 us, what compensating it costs, and what it brings (figures
+//! NIST, sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and the gain (figures
 //! 1, 2, 4, 5 and 6).
 
 use crate::claims::nist::{NistJitter, PERIOD_NS, PRINTED};
@@ -22,7 +22,7 @@ use crate::Workplace;
 
 /// The paper's number of samples in figures 1 and 6.
 const SHORT: usize = 100;
-/// Pairs of blocks for figure 6, and how many series of samples each block has.
+/// Number of pairs of blocks for figure 6, and number of series of samples in each block.
 const PAIRS: usize = 10;
 const SERIES_PER_BLOCK: usize = 10;
 
@@ -139,7 +139,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     Ok(result)
 }
 
-/// No line goes through so few points, and nothing can be recommended from them.
+/// Error for too few points: no line fits them, and nothing can be recommended from them.
 fn too_few() -> Error {
     Error::not_measured("too few activations were measured").remedy("raise --duration")
 }

@@ -26,7 +26,7 @@ const MEMORY_MIB: u32 = 3_072;
 /// A boot with all its measurements takes less.
 const TIMEOUT: Duration = Duration::from_secs(1_800);
 
-/// Which kernels stand for the documents' systems.
+/// Kernels for the documents' systems.
 #[derive(Debug, Clone)]
 pub struct Kernels {
     pub ordinary: KernelChoice,
@@ -37,16 +37,16 @@ pub struct Kernels {
     pub evl: Option<KernelChoice>,
 }
 
-/// One system.
+/// A system of a document.
 #[derive(Debug, Clone)]
 pub struct System {
-    /// What tables and files call it.
+    /// Name in tables and files.
     pub name: &'static str,
     /// Booted in virtual time; `None` for this machine's own.
     pub kernel: Option<KernelChoice>,
     /// The scheduling policy of its tasks.
     pub policy: Policy,
-    /// How its tasks wait.
+    /// Wake-up method of its tasks.
     pub wake: WakeMethod,
 }
 
@@ -62,13 +62,13 @@ impl System {
         System { name, kernel: Some(kernel.clone()), policy, wake }
     }
 
-    /// All that this machine has, the ordinary policy first.
+    /// All systems of this machine, the ordinary policy first.
     #[must_use]
     pub fn of_this_machine() -> Vec<System> {
         Self::all_on(&facts::read(&Root::system()))
     }
 
-    /// All that a machine has.
+    /// All systems of a machine.
     #[must_use]
     pub fn all_on(machine: &SystemFacts) -> Vec<System> {
         let fifo = Policy::Fifo(80);
@@ -92,7 +92,7 @@ impl System {
         (!real_time.is_empty()).then(|| real_time.swap_remove(on_core.unwrap_or(0)))
     }
 
-    /// Whether it is no real-time system.
+    /// True if it is no real-time system.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         self.policy == Policy::Other
@@ -131,7 +131,7 @@ impl Kernels {
                 continue;
             }
             let image = kernel.image(&mut |_| ())?;
-            // Older ones have another pipeline, of which their version line says nothing.
+            // Older kernels have another pipeline, which their version line does not name.
             let says_it = version(&image.release) >= (5, 10);
             if let Some(core) = core.filter(|_| says_it && !image.pipelines_interrupts()) {
                 return Err(without_core(&image.name, &image.release, core));
@@ -150,9 +150,9 @@ fn version(release: &str) -> (u32, u32) {
 /// One condition of a document.
 #[derive(Debug, Clone, Copy)]
 pub struct Case {
-    /// What tables and files call it.
+    /// Name in tables and files.
     pub name: &'static str,
-    /// The load beside the task, as `--load` takes it.
+    /// The load of the measurement, as `--load` takes it.
     pub load: &'static str,
 }
 
@@ -181,8 +181,8 @@ pub(crate) struct Measured<T> {
 }
 
 impl Workplace<'_> {
-    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot. Run files that are there
-    /// from before are kept. `of` takes what is wanted of a run, `with` puts the turns of a load together.
+    /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot.
+    /// Existing run files are kept. `of` takes the figures of a run, `with` combines the turns of a load.
     pub(crate) fn under_loads<T>(
         &mut self,
         systems: &[System],
@@ -228,7 +228,7 @@ impl Workplace<'_> {
         Ok(all)
     }
 
-    /// Measures what is missing of a task on a kernel under all loads, in one boot.
+    /// Measures the missing runs of a task on a kernel under all loads, in one boot.
     fn boot(
         &mut self,
         system: &System,

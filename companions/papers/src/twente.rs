@@ -1,5 +1,5 @@
-//! Twente: a loop of 1 ms, ordinary and real-time, without load, beside `stress -c 4 -m 2` and beside
-//! `stress -c 4 -m 6`.
+//! Twente: a loop of 1 ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c
+//! 4 -m 6`.
 
 use std::path::Path;
 
@@ -25,12 +25,13 @@ const LOADS: [Case; 3] = [
     Case { name: "stress-4-6", load: "stress -c 4 -m 6" },
 ];
 
-/// The report's loop.
+/// Task of the report's loop.
 fn task() -> TaskSpec {
     TaskSpec { period_ns: PERIOD_NS, work: Work::Twente { divisions: 10_000 }, ..TaskSpec::default() }
 }
 
-/// Figures 1 to 12 on every system of this machine, what the report concludes of them, and how long its work takes.
+/// Figures 1 to 12 on every system of this machine, the report's conclusions about them, and the duration of
+/// its work.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
@@ -64,7 +65,7 @@ struct Repeated {
 }
 
 impl Repeated {
-    /// Draws the figures, makes a page of all, and gives what the report says of it.
+    /// Draws the figures, makes a page of all, and returns the reproduction.
     fn shown(
         mut self,
         at: &Workplace<'_>,
@@ -115,8 +116,8 @@ fn add(stretches: &mut LoopStretches, file: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// How long the numbers of divisions take that the report weighs; with the ordinary policy, since the most of them may take
-/// longer than the period.
+/// Durations of the numbers of divisions that the report considers; with the ordinary policy, since the
+/// largest may take longer than the period.
 fn work(at: &mut Workplace<'_>) -> Result<Vec<WorkTime>, Error> {
     let mut files = Vec::new();
     for divisions in DIVISIONS {

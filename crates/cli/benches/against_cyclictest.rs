@@ -1,4 +1,4 @@
-//! jitterlab beside cyclictest: same period, priority, processor and duration, in turn, on this machine.
+//! jitterlab against cyclictest: same period, priority, processor and duration, in turn, on this machine.
 //!
 //!     cargo bench --bench against_cyclictest            # 10 alternations of 5 s at 1 ms and 200 us
 //!     SECONDS=2 ALTERNATIONS=4 CPU=1 cargo bench --bench against_cyclictest

@@ -1,11 +1,12 @@
-//! How fast `jitterlab analyze` reads a run file and how much memory that takes, beside DuckDB and polars computing the
-//! same figures from the same file.
+//! Speed and memory of `jitterlab analyze` on a run file, against DuckDB and polars computing the same
+//! figures from the same file.
 //!
 //!     cargo bench -p jitterlab --bench analyze_file -- [ROWS | RUN.parquet]
 //!
-//! makes a file of ROWS activations (20 million unless told; 1000000000 are some 4 GB) in the directory for temporary files
-//! and removes it, or takes a run file of one task and lets it be. The Python with the other two is the one in
-//! JITTERLAB_PYTHON, as `./test` sets it; each may take 12 GB of memory and 40 times as long as jitterlab.
+//! makes a file of ROWS activations (20 million by default; 1000000000 are some 4 GB) in the directory for
+//! temporary files and removes it, or reads a run file of one task and keeps it. The Python with the other
+//! two is the one in JITTERLAB_PYTHON, as `./test` sets it; each may take 12 GB of memory and 40 times as
+//! long as jitterlab.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,9 +20,9 @@ use serde_json::Value;
 
 const PERIOD_NS: i64 = 250_000;
 
-/// Count, extremes, mean, standard deviation and five quantiles of four quantities: what `analyze` prints first. Prints
-/// a row for each. Rows are taken in the file's order, which spares both tools a sort; DuckDB's approximate quantiles take
-/// longer than its exact ones.
+/// Count, extremes, mean, standard deviation and five quantiles of four quantities: the first output of
+/// `analyze`. Prints a row for each. Rows are taken in the file's order, which spares both tools a sort;
+/// DuckDB's approximate quantiles take longer than its exact ones.
 const PYTHON: &str = r#"
 import json, resource, sys
 tool, path, period = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -137,7 +138,7 @@ fn agree(ours: &Value, theirs: &Value) -> Result<()> {
     Ok(())
 }
 
-/// What a program needed, from start to end.
+/// Resources that a program needed, from start to end.
 struct Ran {
     seconds: f64,
     /// Most memory resident at any time.

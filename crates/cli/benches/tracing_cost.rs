@@ -1,12 +1,13 @@
-//! What `run --why` costs: the same task with and without, in turn, on this machine.
+//! Cost of `run --why`: the same task with and without, in turn, on this machine.
 //!
 //!     cargo bench --bench tracing_cost                   # 10 pairs of 5 s at 1 ms and at 250 us
 //!     SECONDS=2 PAIRS=4 CPU=1 cargo bench --bench tracing_cost
 //!     FAST=600 PAIRS=0 cargo bench --bench tracing_cost  # tasks every 25 us and 1 ms, traced for 10 minutes
 //!
-//! Who goes first alternates. Prints each pair, the median of the differences of the medians with the quartiles, and how
-//! much of a processor reading the events took, and at last whether the buffer held all events of a task every 25 us beside
-//! one every 1 ms; asserts nothing, since machines are shared. As root.
+//! The order of the two alternates. Prints each pair, the median of the differences of the medians with the
+//! quartiles, and the share of a processor that reading the events took. At last it prints if the buffer held
+//! all events of a task every 25 us next to one every 1 ms. It asserts nothing, since machines are shared. As
+//! root.
 
 use std::error::Error;
 use std::path::Path;
@@ -64,7 +65,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fast(folder.path(), from_environment("FAST", 10), cpu)
 }
 
-/// Two tasks on one processor, of which the one comes every 25 us.
+/// Two tasks on one processor, one of them every 25 us.
 fn fast(folder: &Path, seconds: u64, cpu: u64) -> Result<(), Box<dyn Error>> {
     let task = |name: &str, period: &str, priority: u8| {
         format!("name={name},period={period},cpu={cpu},policy=fifo:{priority}")
@@ -74,7 +75,7 @@ fn fast(folder: &Path, seconds: u64, cpu: u64) -> Result<(), Box<dyn Error>> {
         task("base", "25us", 80),
         task("servo", "1ms", 70)
     );
-    // That of a run before it was read already.
+    // The file of an earlier run has been read already.
     let _ = std::fs::remove_file(folder.join("traced.parquet"));
     jitterlab(folder, &args.split(' ').map(str::to_owned).collect::<Vec<_>>())?;
     let tracer = tracer(folder)?;

@@ -36,7 +36,7 @@ pub const REPRODUCE: Companion = Companion { command: "reproduce", program: "jit
 
 const ALL: [&Companion; 3] = [&KERNEL, &MCU, &REPRODUCE];
 
-/// Where packages put companions.
+/// Folder in which packages install companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";
 
 /// What a companion is called with.
@@ -116,7 +116,7 @@ pub fn described(command: Command) -> Command {
     })
 }
 
-/// Beside the program, where packages put them, and in `path`.
+/// Folders of companions: that of the program, that of packages, and those in `path`.
 fn folders(own: Option<&Path>, path: &OsStr) -> impl Iterator<Item = PathBuf> {
     let beside = own.and_then(Path::parent).map(Path::to_owned);
     let in_path: Vec<PathBuf> = env::split_paths(path).filter(|folder| folder.is_absolute()).collect();

@@ -1,14 +1,14 @@
-//! What is going on and how long it will still take, for commands that measure in several steps.
+//! Current step and remaining time, for commands that measure in several steps.
 
 use jitterlab_host::Progress;
 use jitterlab_report::progress;
 
 use crate::status_line::StatusLine;
 
-/// Tells on standard error how far an experiment is: on a terminal one line that is rewritten, else one line for
-/// each step.
+/// Shows the progress of an experiment on standard error: on a terminal one line that is rewritten, else one
+/// line for each step.
 pub struct Countdown {
-    /// `None` where nothing is to be told.
+    /// `None` if nothing is to be shown.
     line: Option<StatusLine>,
 }
 

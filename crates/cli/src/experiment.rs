@@ -10,8 +10,9 @@ use crate::countdown::Countdown;
 use crate::exit::{Ending, Status};
 use crate::{interrupt, kept_parts};
 
-/// Measures, going on behind the parts that an earlier call of the command kept, and shows what was found; `None` where it was
-/// interrupted before there was anything to show. `open` opens the parts; from then on Ctrl-C ends it in order.
+/// Measures, continuing after the parts that an earlier call of the command kept, and shows the result;
+/// `None` if it was interrupted before there was anything to show. `open` opens the parts; from then on
+/// Ctrl-C ends it in order.
 pub fn conduct<T>(
     open: impl FnOnce() -> Parts,
     quiet: bool,

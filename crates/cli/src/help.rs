@@ -1,4 +1,4 @@
-//! The list of commands in `jitterlab --help`, by what one wants to do.
+//! The list of commands in `jitterlab --help`, by purpose.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use jitterlab_report::{start, wrap};
 
 use crate::output;
 
-/// Every command stands under one heading.
+/// Every command is under one heading.
 const GROUPS: [(&str, &[&str]); 7] = [
     ("Measure", &["run", "watch", "matrix"]),
     ("Understand", &["analyze", "why", "predict"]),
@@ -19,7 +19,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
 
-/// Where the second column begins.
+/// Column at which the second column begins.
 const INDENT: usize = 19;
 /// As wide as lines of help become on a wide terminal.
 pub const WIDEST: usize = 100;

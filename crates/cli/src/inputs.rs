@@ -1,4 +1,4 @@
-//! What `report` and `plot` take: runs, what other tools measured, and the results of other commands.
+//! Inputs of `report` and `plot`: runs, outputs of other tools, and results of other commands.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::run_args::RunArgs;
 /// Everything that was named on the command line.
 pub struct Inputs {
     pub runs: Vec<PageRun>,
-    /// The other results.
+    /// Results of other commands.
     pub documents: Vec<Document>,
 }
 
-/// Reads run files, outputs of other tools, directories that `matrix` left, and what other commands printed with
-/// `--json`.
+/// Reads run files, outputs of other tools, directories of `matrix`, and results that other commands printed
+/// with `--json`.
 pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
     let mut documents = Vec::new();
     let mut runs = Vec::new();
@@ -48,7 +48,7 @@ pub fn read(paths: &[PathBuf], args: &RunArgs) -> Result<Inputs, Error> {
 /// No result is larger.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// What another command printed with `--json`.
+/// Result that another command printed with `--json`.
 fn result(path: &Path) -> Result<Document, Error> {
     let text = source::read_text(path, LARGEST_BYTES).map_err(Error::file("read", path))?;
     let document = Document::read(&text).map_err(|error| error.within(path.display()))?;
@@ -59,7 +59,7 @@ fn result(path: &Path) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// What `matrix` left in a directory.
+/// Result that `matrix` left in a directory.
 fn directory(folder: &Path) -> Result<Document, Error> {
     let index = matrix::read(folder)?.ok_or_else(|| {
         Error::bad_use(format!("{} is a directory, but none that `jitterlab matrix` left", folder.display()))

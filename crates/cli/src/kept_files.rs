@@ -10,7 +10,7 @@ use jitterlab_trace::place;
 
 use crate::output;
 
-/// Whether a file is there, and is ours.
+/// True if a file exists and is ours, false if it is not ours; `None` without a file.
 fn is_ours(path: &Path) -> io::Result<Option<bool>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => Ok(Some(fs::read(path)?.starts_with(MARK.as_bytes()))),
@@ -29,7 +29,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> Error {
     }
 }
 
-/// Writes the files below a folder, each in one step, and says what is left to do.
+/// Writes the files below a folder, each in one step, and prints the steps that are left to do.
 pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     if files.is_empty() {
         output::note(words::NOTHING_TO_KEEP);
@@ -41,7 +41,7 @@ pub fn keep(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes the files below a folder, in place of those that were kept there before.
+/// Writes the files below a folder, in place of earlier ones that were kept there.
 pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     for (place, _) in files {
         let path = folder.join(place);
@@ -60,7 +60,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what [`keep`] wrote below a folder.
+/// Removes the files that [`keep`] wrote below a folder.
 pub fn take_back(folder: &Path) -> Result<(), Error> {
     let mut removed = 0;
     for place in PLACES {

@@ -1,4 +1,4 @@
-//! What a machine is judged for: the same option for every command that judges a run.
+//! Purpose that a machine is judged for: the same option for every command that judges a run.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use jitterlab_analysis::purposes::{PURPOSES, Purpose};

@@ -1,4 +1,4 @@
-//! Where a run is recorded, and what is shown meanwhile: the options of every command that makes a run file.
+//! Run file and progress display: the options of every command that makes a run file.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -49,14 +49,14 @@ impl RecordArgs {
         })
     }
 
-    /// A note beside the result, unless nothing is to be printed.
+    /// Prints a note next to the result, unless nothing is to be printed.
     pub fn note(&self, write: impl FnOnce() -> String) {
         if !self.quiet {
             output::note(self.show.written(write).trim_end());
         }
     }
 
-    /// Says where a run was kept, or, however little was to be printed, that it was not.
+    /// Prints the path of a run, or, even with --quiet, that it was not saved.
     ///
     /// # Errors
     /// The file holds only a part of the run.
@@ -79,14 +79,15 @@ impl RecordArgs {
         })
     }
 
-    /// Shows how far a measurement is, unless nothing is to be printed; `beside_prints` where another program prints, too.
+    /// Progress display of a measurement, unless nothing is to be printed; `beside_prints` if another program
+    /// prints, too.
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
         let line = if beside_prints { StatusLine::of_lines() } else { StatusLine::new() };
         Progress::begin((!self.quiet).then_some(line), self.show, info.duration_ns)
     }
 }
 
-/// What is shown of a measurement that goes on.
+/// Progress display of a measurement.
 pub struct Progress {
     line: Option<StatusLine>,
     show: OutputArgs,
@@ -94,27 +95,26 @@ pub struct Progress {
     next: Instant,
     recording_ended: bool,
     closing: Closing,
-    /// Whose limit is shown.
+    /// Purpose whose limit is shown.
     pub purpose: Option<&'static Purpose>,
 }
 
-/// What is shown of a run file that takes long to be made: nothing for the first ten seconds.
+/// Progress display of writing a run file that takes long; silent for the first ten seconds.
 pub struct Closing {
-    /// What was not begun yet has no time.
+    /// Begin of the writing; `None` before it.
     begun: Option<Instant>,
     next: Duration,
 }
 
 impl Closing {
-    /// Quicker ones are not spoken of.
+    /// Time below which writing is not displayed.
     pub const PATIENCE: Duration = Duration::from_secs(10);
 
-    /// Before it begins.
     pub fn new() -> Self {
         Closing { begun: None, next: Closing::PATIENCE }
     }
 
-    /// What is to be shown now, if anything.
+    /// Text to be shown now, if any.
     pub fn look(&mut self, every: Duration, (done, of): (u64, u64)) -> Option<String> {
         let taken = self.begun.get_or_insert_with(Instant::now).elapsed();
         (taken >= self.next).then(|| {
@@ -128,7 +128,7 @@ impl Progress {
     const REDRAW_EVERY: Duration = Duration::from_millis(250);
     /// At least, where a line is printed each tenth.
     const LINE_EVERY: Duration = Duration::from_secs(1);
-    /// Where nobody knows how long it takes.
+    /// Interval of lines if the duration is unknown.
     const LINE_EVERY_UNPLANNED: Duration = Duration::from_secs(10);
 
     /// Shows a measurement of this length in this line, if in any.
@@ -155,7 +155,7 @@ impl Progress {
         Progress::begin(Some(StatusLine::new()).filter(StatusLine::is_redrawn), show, Some(duration_ns))
     }
 
-    /// Shows it if it is time to, and says once if nothing is recorded any more.
+    /// Shows the progress if it is time to, and reports once that recording has ended.
     pub fn look(&mut self, underway: &RunInProgress<'_>) {
         if let (false, Some(why)) = (self.recording_ended, underway.recording_ended()) {
             self.recording_ended = true;

@@ -55,12 +55,12 @@ enum Unit {
 }
 
 impl RunArgs {
-    /// Opens anything that holds a run, and shows how far its reading is if that takes long.
+    /// Opens anything that holds a run, with a progress display if that takes long.
     pub fn open(&self, path: &Path) -> Result<Run, Error> {
         open(path, &self.hints())
     }
 
-    /// Opens what may be a capture, whose edges are taken as they came.
+    /// Opens a file that may be a capture, whose edges are taken as they came.
     pub fn open_edges(&self, path: &Path) -> Result<Run, Error> {
         let mut hints = self.hints();
         hints.capture.raw = true;
@@ -76,7 +76,7 @@ impl RunArgs {
         }
     }
 
-    /// What the user says of another tool's output.
+    /// Hints of the user about another tool's output.
     pub fn hints(&self) -> Hints {
         let unit_ns = self.unit.map(|unit| match unit {
             Unit::Ns => 1,
@@ -132,12 +132,12 @@ pub fn page_runs(runs: &[Run], task: Option<&str>) -> Result<Vec<PageRun>, Error
 /// Nothing is shown before this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Shows how far reading is, on standard error if that is a terminal.
+/// Shows the progress of reading, on standard error if that is a terminal.
 fn show(progress: Progress) {
     if progress.taken < PATIENCE || !io::stderr().is_terminal() {
         return;
     }
-    // Nobody is left to read it when standard error is closed.
+    // A closed standard error has no reader.
     let _ = if progress.finished {
         write!(io::stderr(), "\r\x1b[K")
     } else {

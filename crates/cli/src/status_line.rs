@@ -1,4 +1,4 @@
-//! How far a command is, in one line of standard error.
+//! Progress of a command, in one line of standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 const WAITING: usize = 64;
 const CLEAR: &str = "\r\x1b[K";
 
-/// On a terminal a line that each text replaces, elsewhere a line for each text. A thread of its own writes them: a terminal
-/// that was stopped (Ctrl-S), or a pipe that nobody reads, holds up nothing else.
+/// On a terminal a line that each text replaces, elsewhere a line for each text. A thread of its own writes
+/// them: a stopped terminal (Ctrl-S), or a pipe without a reader, delays nothing else.
 pub struct StatusLine {
     /// `None` once it ends, or where there is no thread to write from.
     texts: Option<SyncSender<String>>,
@@ -36,7 +36,7 @@ impl StatusLine {
         StatusLine { texts: writer.is_some().then_some(sender), writer, is_redrawn }
     }
 
-    /// Whether each text replaces the one before.
+    /// True if each text replaces the one before.
     pub fn is_redrawn(&self) -> bool {
         self.is_redrawn
     }
@@ -56,7 +56,8 @@ impl StatusLine {
 }
 
 impl Drop for StatusLine {
-    /// Waits until a redrawn line is off the terminal: what is printed next would have to wait for the terminal as well.
+    /// Waits until a redrawn line is off the terminal: the next output would have to wait for the terminal as
+    /// well.
     fn drop(&mut self) {
         self.texts = None;
         if self.is_redrawn {

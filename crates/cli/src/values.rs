@@ -1,4 +1,4 @@
-//! Values of options, with what was meant where they make no sense.
+//! Values of options, with hints for values that make no sense.
 
 use jitterlab_model::Error;
 
@@ -30,7 +30,7 @@ pub fn frame(text: &str) -> Result<u32, Error> {
     })
 }
 
-/// A motor's name or file; a frame size is none.
+/// A motor's name or file; a frame size is refused.
 pub fn motor(text: &str) -> Result<String, Error> {
     let is_frame = text.to_ascii_lowercase().starts_with("nema") && frame(text).is_ok();
     if is_frame {

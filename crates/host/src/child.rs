@@ -25,7 +25,7 @@ impl EndsWithParent for Command {
         let parent = getpid();
         let tell_the_kernel = move || {
             set_pdeathsig(signal)?;
-            // Who ended before the kernel was told sends nothing any more.
+            // A parent that ended before prctl() took effect sends no signal any more.
             if getppid() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
         };
         // SAFETY: between fork and exec it makes system calls only, and allocates nothing.
@@ -33,8 +33,8 @@ impl EndsWithParent for Command {
     }
 }
 
-/// Kills all that came from a program when this process is gone, however it ends: of a script the kernel tells only the shell.
-/// Dropped when the program has ended.
+/// Kills all descendants of a program when this process is gone, however it ends: for a script the kernel
+/// signals only the shell. Dropped when the program has ended.
 #[derive(Debug)]
 pub struct EndsDescendants(Child);
 
@@ -48,7 +48,7 @@ while marked=$(grep -lsxz "$0" /proc/[0-9]*/environ); [ -n "$marked" ]; do
 done"#;
 
 impl EndsDescendants {
-    /// Marks what this command will start, and watches over it.
+    /// Marks the processes that this command will start, and watches over them.
     pub fn new(command: &mut Command) -> io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let mark = format!("{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -76,7 +76,7 @@ fn children(process: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A process and all that come from it, each before those that it started.
+/// A process and all its descendants, each before those that it started.
 pub fn family(first: u32) -> Vec<u32> {
     let mut family = vec![first];
     let mut next = 0;
@@ -87,7 +87,7 @@ pub fn family(first: u32) -> Vec<u32> {
     family
 }
 
-/// What comes from a process and has not ended.
+/// Descendants of a process that have not ended.
 fn living_descendants(of: u32) -> Vec<u32> {
     family(of).into_iter().skip(1).filter(|process| !is_zombie(*process)).collect()
 }
@@ -98,8 +98,8 @@ fn signal(processes: &[u32], signal: Signal) {
     }
 }
 
-/// Asks all that come from a process to end, and kills what is still there after a while. Those whose parents end first are
-/// found only if the process is their subreaper (prctl(2)).
+/// Asks all descendants of a process to end, and kills the remaining ones after a while. A descendant whose
+/// parent ends first is found only if the process is its subreaper (prctl(2)).
 pub fn end_descendants(of: u32, grace: Duration) {
     let asked = Instant::now();
     signal(&living_descendants(of), Signal::SIGTERM);
@@ -109,9 +109,9 @@ pub fn end_descendants(of: u32, grace: Duration) {
     kill_descendants(of);
 }
 
-/// Kills all that come from a process, whatever they start meanwhile, but not the process itself.
+/// Kills all descendants of a process, including those started meanwhile, but not the process itself.
 pub fn kill_descendants(of: u32) {
-    /// Each time all that were there are killed: more often than that only a bomb of processes needs.
+    /// Number of rounds, in each of which all living ones are killed: only a fork bomb needs more.
     const TIMES: u32 = 100;
     for _ in 0..TIMES {
         let living = living_descendants(of);
@@ -123,7 +123,7 @@ pub fn kill_descendants(of: u32) {
     }
 }
 
-/// Whether it has ended and only its parent has not asked how.
+/// True for a process that has ended and waits for its parent to read its status.
 fn is_zombie(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'))

@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use jitterlab_model::Error;
 
-/// What to do with `/dev/cpu_dma_latency` for the time of a run.
+/// Request to `/dev/cpu_dma_latency` for the time of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DmaLatency {
     /// Leave it as it is.
@@ -52,10 +52,10 @@ pub struct Held {
 }
 
 impl DmaLatency {
-    /// Puts the request in force.
+    /// Puts the request into force.
     ///
     /// # Errors
-    /// When the device cannot be opened (it belongs to root) or written.
+    /// The device cannot be opened (it belongs to root) or written.
     pub fn hold(self) -> io::Result<Held> {
         self.hold_at(Path::new("/dev/cpu_dma_latency"))
     }

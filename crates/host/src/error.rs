@@ -14,7 +14,7 @@ pub enum MatrixError {
     /// The index cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Unreadable {
-        /// The index.
+        /// Path of the index.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
@@ -22,9 +22,8 @@ pub enum MatrixError {
     /// The file in the index's place is something else.
     #[error("{} is no index of a matrix ({error}): choose another directory with --output", path.display())]
     NoIndex {
-        /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Error of the JSON parser.
         error: serde_json::Error,
     },
     /// An index of another version.
@@ -38,12 +37,11 @@ pub enum MatrixError {
     /// There is no place for the files.
     #[error("cannot make the directory {}: {error}", path.display())]
     Folder {
-        /// The directory.
         path: PathBuf,
         /// The system's words.
         error: io::Error,
     },
-    /// Somebody measures into it.
+    /// Another jitterlab measures into it.
     #[error("another jitterlab measures into {} right now: wait for its end, or choose another directory with --output", .0.display())]
     Busy(PathBuf),
     /// The index cannot be written as JSON.
@@ -63,7 +61,7 @@ impl From<MatrixError> for Error {
     }
 }
 
-/// Why a session of measurements came to nothing. The message says what to do.
+/// Error of a session of measurements. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -73,19 +71,19 @@ pub enum SessionError {
     /// A way to wait that is not written as one.
     #[error("--way {parts}: {error}")]
     NotAWay {
-        /// What was given.
+        /// The text as written.
         parts: String,
-        /// What is wrong with it.
+        /// The error in it.
         error: Error,
     },
-    /// Somebody asked for an end too early.
+    /// The user stopped it too early.
     #[error("interrupted before there was anything to report")]
     Interrupted,
     /// A task that has to run was stopped for the machine's safety.
     #[error("with compensate={compensate}: {overload}")]
     Stopped {
         compensate: Compensation,
-        /// What was seen.
+        /// Overload that stopped it.
         overload: Overload,
     },
     /// Less than one period.
@@ -111,7 +109,7 @@ impl From<SessionError> for Error {
     }
 }
 
-/// What is noted of a limit that was asked for and refused.
+/// Refusal to note for a limit that was asked for.
 pub(super) fn dma_latency_refused(wanted: DmaLatency, error: &io::Error) -> Refusal {
     Refusal {
         what: format!("cpu_dma_latency {wanted}"),

@@ -1,4 +1,4 @@
-//! Control groups of tasks: their paths, and what their CPU quotas did.
+//! Control groups of tasks: their paths, and the effect of their CPU quotas.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use jitterlab_analysis::causes::Explainer;
 use jitterlab_model::causes::QuotaCount;
 use jitterlab_rt::{Linux, System};
 
-/// The kernel counts what quotas do; nothing but that is looked at more often than this.
+/// Shortest interval between two readings of the kernel's quota counters, in ns.
 const LOOK_EVERY_NS: i64 = 100_000_000;
 
 /// The CPU quotas of tasks.
@@ -52,7 +52,7 @@ impl Groups {
         groups
     }
 
-    /// Looks what the quotas did since the last time, if that is some time ago.
+    /// Reads the effect of the quotas since the last time, if that is some time ago.
     pub(super) fn look(&mut self, explainer: &mut Explainer) {
         let now_ns = Linux.now_ns();
         if now_ns - self.looked_ns >= LOOK_EVERY_NS {
@@ -111,7 +111,7 @@ fn limited(mounts: &str, groups: &str) -> Option<PathBuf> {
     of("cgroup2", "").or_else(|| of("cgroup", "cpu"))
 }
 
-/// What `cpu.stat` of version 1 or 2 counts.
+/// Counters of `cpu.stat`, version 1 or 2.
 fn counted(counters: &Path) -> QuotaCount {
     read(&fs::read_to_string(counters).unwrap_or_default())
 }

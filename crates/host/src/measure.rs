@@ -24,10 +24,10 @@ use super::prepare::{self, Moved};
 use super::pulse::{self, EdgeTimes};
 use super::why::{self, Why};
 
-/// What to measure.
+/// Request for a measurement.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// The tasks; at least one. What they leave open is chosen.
+    /// The tasks; at least one. Open settings are chosen.
     pub tasks: Vec<TaskSpec>,
     /// End of the run, if it has one.
     pub duration_ns: Option<i64>,
@@ -35,16 +35,16 @@ pub struct Request {
     pub count: Option<u64>,
     /// Latency from which on the run ends, if there is one.
     pub stop_above_ns: Option<i64>,
-    /// What the recorder will keep; only noted here.
+    /// Rows that the recorder will keep; only noted here.
     pub keep: Keep,
-    /// What to do with `/dev/cpu_dma_latency`.
+    /// Request to `/dev/cpu_dma_latency`.
     pub dma_latency: DmaLatency,
-    /// What runs beside the tasks on purpose, from the first activation to the last.
+    /// Loads that run from the first activation to the last.
     pub loads: Vec<LoadSpec>,
     /// The CPUs to keep everything else off, if any.
     pub isolate: Option<CpuSet>,
-    /// Whether the kernel's events are recorded, to say why activations are late. They are, too, where a latency ends the
-    /// run.
+    /// True to record the kernel's events, which show why activations are late. They are also recorded if a
+    /// latency ends the run.
     pub why: bool,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// These tasks and nothing else: every activation kept, no load beside them, until somebody ends it.
+    /// These tasks and nothing else: every activation kept, no load, until the user ends it.
     #[must_use]
     pub fn for_tasks(tasks: Vec<TaskSpec>) -> Self {
         Request {
@@ -72,7 +72,7 @@ impl Request {
     }
 }
 
-/// Takes what is measured, on an ordinary thread of its own.
+/// Receiver of the records, on an ordinary thread of its own.
 pub trait Sink: Send {
     /// The next activations of a task, in order.
     fn activations(&mut self, task: usize, rows: &[Activation]);
@@ -86,18 +86,16 @@ pub trait Sink: Send {
 pub struct Above {
     /// Index of its task.
     pub task: usize,
-    /// The activation itself.
     pub activation: Activation,
     /// The last activations of its task, it at the end; fewer where records were lost.
     pub around: Vec<Activation>,
 }
 
-/// A finished measurement.
 #[derive(Debug, Clone)]
 pub struct Finished {
     /// The complete description of the run.
     pub info: RunInfo,
-    /// What ended it, if that was a latency that reached the limit.
+    /// Activation that ended the run, if its latency reached the limit.
     pub above: Option<Above>,
     /// Why activations were late, where that was found out.
     pub causes: Option<RunCauses>,
@@ -105,7 +103,7 @@ pub struct Finished {
 
 /// Activations shown before one that reached the limit.
 const NEIGHBOURS: usize = 8;
-/// The ring of a task holds what it produces in this time, so that a collector held up by load loses nothing.
+/// The ring of a task holds its records of this time, so that a collector held up by load loses nothing.
 const RING_NS: i64 = 4_000_000_000;
 /// Seldom: even on another processor, each look into the rings was seen to delay an activation or two.
 const COLLECT_EVERY: Duration = Duration::from_millis(200);
@@ -113,7 +111,7 @@ const WATCH_EVERY: Duration = Duration::from_millis(100);
 /// From the last preparation to the first due time, which all tasks share.
 const LEAD_NS: i64 = 2_000_000;
 
-/// Tasks whose threads are set up and wait for the beginning.
+/// Tasks with threads that are set up and wait for the beginning.
 pub struct Measurement {
     info: RunInfo,
     root: Root,
@@ -122,23 +120,23 @@ pub struct Measurement {
     stop: Arc<AtomicBool>,
     loads: Loads,
     isolation: Option<Isolation>,
-    /// What the pulses of each task take.
+    /// Durations of the pulse edges of each task.
     pulses: Vec<Option<Arc<EdgeTimes>>>,
     _moved: Moved,
     _latency: Option<Held>,
 }
 
 impl Measurement {
-    /// Reads the machine's facts, chooses what was left open, makes the tasks' threads and sets them up.
+    /// Reads the machine's facts, chooses open settings, makes the tasks' threads and sets them up.
     ///
     /// # Errors
-    /// Tasks that cannot be run as described, and threads that cannot be made. What the system refuses without
-    /// preventing the run is noted in [`RunInfo::refused`] instead.
+    /// Tasks that cannot be run as described, and threads that cannot be made. Refusals of the system that do
+    /// not prevent the run are noted in [`RunInfo::refused`] instead.
     pub fn prepare(request: Request) -> Result<Self, Error> {
         Self::prepare_with(request, None)
     }
 
-    /// The same, with somebody's own work for the first task.
+    /// The same, with the caller's own work for the first task.
     ///
     /// # Errors
     /// As [`Measurement::prepare`].
@@ -255,7 +253,7 @@ impl Measurement {
         })
     }
 
-    /// Whether the kernel's events are recorded.
+    /// True if the kernel's events are recorded.
     #[must_use]
     pub fn explains(&self) -> bool {
         self.why.is_some()
@@ -392,7 +390,7 @@ struct Collector<'a> {
     sink: &'a mut dyn Sink,
     /// The last activations of each task.
     last: Vec<VecDeque<Activation>>,
-    /// The one processor of each task that is bound to one, and how many of its activations ran on others.
+    /// The one processor of each task that is bound to one, and the number of its activations on others.
     bound: Vec<Option<u16>>,
     elsewhere: Vec<u64>,
     rows: Vec<Activation>,
@@ -434,7 +432,7 @@ impl<'a> Collector<'a> {
         self.causes.iter().for_each(|causes| self.sink.causes(causes));
     }
 
-    /// Hands on at most one batch of a task and says how many records that were.
+    /// Hands on at most one batch of a task, and returns the number of its records.
     fn collect(&mut self, task: usize) -> usize {
         self.rows.clear();
         let taken = self.drains[task].pop_into(&mut self.rows, Self::BATCH);

@@ -1,4 +1,4 @@
-//! What has to be settled before the first activation: processors, policies, and whether it can work at all.
+//! Preparation before the first activation: processors, policies, and whether the tasks can run at all.
 
 use std::time::SystemTime;
 
@@ -28,7 +28,8 @@ pub(super) struct Prepared {
     pub warnings: Vec<Warning>,
 }
 
-/// Settles what the tasks leave open. `taken` are CPUs that other jitterlabs keep free, with their processes.
+/// Chooses the open settings of the tasks. `taken` are CPUs that other jitterlabs keep free, with their
+/// processes.
 pub(super) fn tasks(
     facts: &SystemFacts,
     mut tasks: Vec<TaskSpec>,
@@ -70,7 +71,7 @@ pub(super) fn tasks(
         topology::check_cpu(facts, cpu)?;
     }
     let choice = match isolate {
-        // What will be isolated counts as isolated.
+        // CPUs that the run will isolate count as isolated.
         Some(cpus) => {
             let mut facts = facts.clone();
             facts.process.allowed_cpus = Some(facts.usable());
@@ -132,7 +133,7 @@ fn check_times(task: &TaskSpec) -> Result<(), Error> {
     Ok(())
 }
 
-/// How long the work takes at least, by trying: a part of it where the whole would take long.
+/// Shortest time of the work, by trying; long work is tried in part.
 fn shortest_run_ns(work: Work) -> i64 {
     const TRIED: u32 = 10_000;
     let (tried, times) = match work {
@@ -153,12 +154,12 @@ fn shortest_run_ns(work: Work) -> i64 {
     (shortest as f64 * times) as i64
 }
 
-/// Prepares the Xenomai cores that tasks ask for. It may begin this process anew, so nothing is held yet.
+/// Prepares the Xenomai cores that tasks ask for. It may restart this process, so nothing is held yet.
 pub(super) fn cores(tasks: &[TaskSpec]) -> Result<(), Error> {
     tasks.iter().filter_map(|task| Core::for_wake(task.wake)).try_for_each(xenomai::prepare)
 }
 
-/// What a task that lost real-time mode measured.
+/// Warning about a task that left the core's real-time mode.
 pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
     let core = task.result.as_ref()?.core.as_ref().filter(|core| core.outside > 0)?;
     Some(Warning::OutsideCore {
@@ -170,8 +171,8 @@ pub(super) fn core_warning(task: &TaskRun) -> Option<Warning> {
     })
 }
 
-/// What a task that is bound to one processor tells when activations ran on others. `taken` are CPUs that other jitterlabs
-/// keep free, with their processes.
+/// Warning about a task that is bound to one processor, if activations ran on others. `taken` are CPUs that
+/// other jitterlabs keep free, with their processes.
 pub(super) fn left_cpu_warning(
     task: &TaskRun,
     elsewhere: u64,
@@ -204,7 +205,7 @@ pub(super) struct Moved {
 }
 
 impl Moved {
-    /// Staying where it is does no harm that the choice of processors would not have told.
+    /// Moves the thread. A failure does no harm: the choice of processors has reported it already.
     pub(super) fn to(cpus: &CpuSet) -> Moved {
         let before = sched::cpus().ok();
         let cpus: Vec<u16> = cpus.iter().collect();
@@ -221,7 +222,7 @@ impl Drop for Moved {
     }
 }
 
-/// What makes a time of the monotonic clock one of the Unix epoch.
+/// Difference of the Unix epoch and the monotonic clock, in ns: to be added to the latter.
 pub fn epoch_offset_ns() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as i64 - Linux.now_ns()

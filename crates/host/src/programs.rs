@@ -6,14 +6,14 @@ use std::process::Command;
 
 use nix::unistd::geteuid;
 
-/// Where systems have their programs.
+/// Folders of a system's programs.
 const FOLDERS: [&str; 7] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "/snap/bin"];
 
-/// Whether this program has more rights than the one who calls it may have by themselves: then it runs nothing that their PATH
-/// names. What cannot be found out counts as privileged.
+/// True if this program has more rights than its caller: then it runs no program from the caller's PATH. An
+/// unknown state counts as privileged.
 pub fn is_privileged() -> bool {
-    /// Of getauxval(3).
+    /// Key of getauxval(3).
     const AT_SECURE: usize = 23;
     let word = |bytes: &[u8]| bytes.try_into().map(usize::from_ne_bytes).unwrap_or_default();
     let is_secure = |auxiliary: Vec<u8>| {
@@ -30,6 +30,6 @@ pub(crate) fn of_system(name: &str) -> Command {
         return Command::new(name);
     }
     let mut places = FOLDERS.iter().map(|folder| Path::new(folder).join(name));
-    // What is in none of them is not found by its path either.
+    // A missing program is not found by its path either, which gives the usual error.
     Command::new(places.find(|place| place.is_file()).unwrap_or_else(|| Path::new(FOLDERS[0]).join(name)))
 }

@@ -1,4 +1,4 @@
-//! A measurement counted activation by activation, recorded, and looked at while it goes on.
+//! A measurement in progress: counted activation by activation, recorded, and observed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -11,14 +11,14 @@ use jitterlab_trace::RunWriter;
 use super::measure::{Finished, Measurement, Request, Sink};
 use super::watch::Watch;
 
-/// What was counted so far: shared between the thread that counts and the one that looks.
+/// Counts so far, shared between the thread that counts and the one that displays them.
 struct Counted {
     stats: Vec<TimingStats>,
     failure: Option<Error>,
 }
 
 fn lock(counted: &Mutex<Counted>) -> MutexGuard<'_, Counted> {
-    // What was counted stays usable whatever happened to the thread that held it.
+    // The counts stay usable even if the thread that held the lock panicked.
     counted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -44,7 +44,7 @@ impl Sink for Counter<'_> {
     }
 }
 
-/// A measurement that goes on.
+/// A measurement in progress.
 pub struct RunInProgress<'a> {
     measurement: (&'a [String], Option<i64>),
     counted: &'a Mutex<Counted>,
@@ -53,7 +53,6 @@ pub struct RunInProgress<'a> {
 }
 
 impl RunInProgress<'_> {
-    /// What was counted so far.
     #[must_use]
     pub fn so_far(&self) -> SoFar {
         let (names, planned_ns) = self.measurement;
@@ -63,7 +62,7 @@ impl RunInProgress<'_> {
         SoFar { elapsed_ns: self.elapsed_ns, planned_ns, tasks: tasks.collect() }
     }
 
-    /// How many bytes of how many are in the run file, once it is being closed.
+    /// Bytes written and bytes in all, while the run file is being closed.
     #[must_use]
     pub fn closing(&self) -> Option<(u64, u64)> {
         self.closing
@@ -76,16 +75,16 @@ impl RunInProgress<'_> {
     }
 }
 
-/// What was measured, whatever became of its run file.
+/// Results of a measurement, whatever happened to its run file.
 pub struct Recorded {
     /// With its file, where that is whole.
     pub run: MeasuredRun,
-    /// Why the run file could not be closed, and where what it was to hold is now.
+    /// Reason why the run file could not be closed, and the file that holds its data now.
     pub closed: Result<(), Error>,
 }
 
 impl Recorded {
-    /// What was measured, if its run file is whole or none was asked for.
+    /// The results, if the run file is complete or none was asked for.
     ///
     /// # Errors
     /// The run file could not be closed.
@@ -94,9 +93,9 @@ impl Recorded {
     }
 }
 
-/// Measures until the end that was asked for, or until `interrupted` is set, into the run file if there is one. `watch` may
-/// look several times a second, also while the file is closed. A run file that takes no more ends the recording, not the measurement; the run's warnings
-/// say so.
+/// Measures until the requested end, or until `interrupted` is set, into the run file if there is one.
+/// `watch` may be called several times a second, also while the file is closed. A full run file ends the
+/// recording, not the measurement; the run's warnings contain that.
 ///
 /// # Errors
 /// A task's thread that broke down.
@@ -113,7 +112,7 @@ pub fn record(
 /// Watches threads that run anyway, in the same way.
 ///
 /// # Errors
-/// What is watched broke down.
+/// A breakdown of the watch.
 pub fn record_watched(
     watched: Watch,
     writer: Option<RunWriter>,
@@ -124,7 +123,7 @@ pub fn record_watched(
     recorded(&info, writer, watch, |sink, look| Ok(watched.run(sink, look, interrupted)))
 }
 
-/// What `run` measures, counted and recorded.
+/// Counts and records the activations of `run`.
 fn recorded(
     info: &RunInfo,
     writer: Option<RunWriter>,
@@ -179,7 +178,7 @@ pub fn record_to(request: Request, file: &Path, interrupted: &AtomicBool) -> Res
     })
 }
 
-/// A run file of its own in the working directory, for a measurement that nobody named one for.
+/// A run file of its own in the working directory, for a measurement without a given name.
 ///
 /// # Errors
 /// It cannot be written.
@@ -187,12 +186,12 @@ pub fn writer(info: &RunInfo) -> Result<RunWriter, Error> {
     RunWriter::create_numbered(default_name(&info.started, ".parquet"), info)
 }
 
-/// Runs longer than this many bytes of file keep spikes only, unless told otherwise.
+/// Size of a run file in bytes above which only spikes are kept by default.
 const KEEP_ALL_BYTES: i64 = 2_000_000_000;
 const BYTES_PER_ACTIVATION: i64 = 4;
 
-/// What a run keeps where nothing is asked for: everything, while the file stays of a size that is pleasant to keep and to
-/// send.
+/// Default of the activations that a run keeps: all of them, as long as the file has a size that is pleasant
+/// to keep and to send; otherwise spikes only.
 #[must_use]
 pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     let rows: i64 = tasks.iter().map(|task| duration_ns.unwrap_or(0) / task.period_ns).sum();
@@ -203,7 +202,7 @@ pub fn keep_by_default(tasks: &[TaskSpec], duration_ns: Option<i64>) -> Keep {
     }
 }
 
-/// What a file is called that nobody gave a name: `jitterlab-20260704T120000Z`, of the time it was begun.
+/// Default name of a file: `jitterlab-20260704T120000Z`, from the start of the run.
 #[must_use]
 pub fn default_name(started: &str, rest: &str) -> PathBuf {
     let stamp: String = started.chars().filter(char::is_ascii_alphanumeric).collect();

@@ -1,6 +1,6 @@
-//! Folders for what is needed only while a command runs: under names that nobody can foresee, for this user alone, and
-//! gone afterwards. What a killed process leaves is taken away by the next folder that is made beside it, or by
-//! [`sweep_usual_places`].
+//! Folders that are needed only while a command runs: with unpredictable names, for this user alone, and
+//! removed afterwards. Remains of a killed process are removed when the next folder is made next to them, or
+//! by [`sweep_usual_places`].
 
 use std::env;
 use std::fs::{self, File};
@@ -13,16 +13,16 @@ use tempfile::{Builder, TempDir};
 
 const PREFIX: &str = ".jitterlab-scratch-";
 
-/// A folder that goes away again, with all that is in it.
+/// A folder that is removed at the end, with its content.
 #[derive(Debug)]
 pub struct Scratch {
     folder: TempDir,
-    /// Held as long as the folder is used: whoever can lock it knows that nobody does.
+    /// Held as long as the folder is used: a process that can lock it knows that it is unused.
     _lock: File,
 }
 
 impl Scratch {
-    /// Makes a folder below `parent`, and takes away those that nobody uses any more.
+    /// Makes a folder below `parent`, and removes those that nobody uses any more.
     ///
     /// # Errors
     /// `parent` is no folder that may be written to.
@@ -31,7 +31,7 @@ impl Scratch {
         loop {
             let private = fs::Permissions::from_mode(0o700);
             let folder = Builder::new().prefix(PREFIX).permissions(private).tempdir_in(parent)?;
-            // Until it is locked, somebody who sweeps here may take it away.
+            // Until it is locked, another process that sweeps here may remove it.
             match File::open(folder.path()) {
                 Ok(lock) if lock.try_lock().is_ok() && folder.path().exists() => {
                     return Ok(Scratch { folder, _lock: lock });
@@ -42,7 +42,7 @@ impl Scratch {
         }
     }
 
-    /// Makes one where programs put what is temporary.
+    /// Makes one in the usual place of temporary files.
     ///
     /// # Errors
     /// There is no such place.
@@ -50,26 +50,26 @@ impl Scratch {
         Self::below(&env::temp_dir())
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Where companions keep packages of Debian: `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
+/// Folder of companions' Debian packages: `$XDG_CACHE_HOME/jitterlab/debian`, by default below `~/.cache`.
 pub fn package_cache() -> Option<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let above = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
     Some(above?.join("jitterlab/debian"))
 }
 
-/// Takes away the folders that killed processes of this user left where such folders usually are; says which.
+/// Removes the folders that killed processes of this user left in the usual places; returns their paths.
 pub fn sweep_usual_places() -> Vec<PathBuf> {
     let places = [Some(env::temp_dir()), Some(PathBuf::from(".")), package_cache()];
     places.iter().flatten().flat_map(|parent| sweep(parent)).collect()
 }
 
-/// Takes away the folders below `parent` that nobody uses any more; says which.
+/// Removes the folders below `parent` that nobody uses any more; returns their paths.
 fn sweep(parent: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let scratches = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));

@@ -1,4 +1,4 @@
-//! Which CPU each task should run on, and which are left to everything else.
+//! Choice of a CPU for each task, and of the CPUs for everything else.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ pub struct CpuChoice {
     pub cpus: Vec<u16>,
     /// The CPUs for all threads that are not measured. Apart from the measured ones wherever there are enough.
     pub housekeeping: CpuSet,
-    /// Why.
+    /// Reasons for the choice.
     pub because: Vec<Because>,
 }
 
@@ -36,7 +36,7 @@ impl CpuChoice {
     }
 }
 
-/// Whether a task can be bound to a CPU.
+/// Checks that a task can be bound to a CPU.
 ///
 /// # Errors
 /// The CPU is not online, or not among those this process may use.
@@ -74,7 +74,7 @@ pub fn choose_cpus(facts: &SystemFacts, tasks: &[TaskSpec]) -> CpuChoice {
     CpuChoice { cpus, housekeeping, because }
 }
 
-/// What speaks against a CPU, most serious first: the smallest is the best.
+/// Drawbacks of a CPU, most serious first: the smallest value is the best.
 type Drawbacks = (bool, bool, bool, bool, bool, Reverse<u32>, Sharing, Reverse<u16>);
 
 fn drawbacks(facts: &SystemFacts, cpu: u16, taken: &[u16]) -> Drawbacks {
@@ -98,8 +98,8 @@ fn is_busy_with_interrupts(facts: &SystemFacts, cpu: u16) -> bool {
     facts.uptime_s.is_some_and(|s| s > 0.0 && count as f64 / s > BUSY_INTERRUPTS_PER_S)
 }
 
-/// Up to `wanted` CPUs for tasks that did not ask for one, best first. Fewer where more would take the last core
-/// from the rest of the system, or leave the isolated CPUs.
+/// Up to `wanted` CPUs for tasks without a given one, best first. Fewer if more would take the last core from
+/// the rest of the system, or leave the isolated CPUs.
 fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) -> Vec<u16> {
     let isolated = facts.isolation.isolated.as_ref().map(|set| set.and(usable)).unwrap_or_default();
     let mut free = usable.without(asked);
@@ -122,7 +122,7 @@ fn slots(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, wanted: usize) ->
     slots
 }
 
-/// The usable CPUs whose core none of these CPUs is on.
+/// The usable CPUs on cores without any of these CPUs.
 fn rest(facts: &SystemFacts, usable: &CpuSet, used: &CpuSet) -> CpuSet {
     let cores: CpuSet = used
         .iter()
@@ -142,7 +142,7 @@ fn housekeeping(facts: &SystemFacts, usable: &CpuSet, measured: &CpuSet) -> CpuS
         .unwrap_or_else(|| usable.clone())
 }
 
-/// What speaks for these CPUs.
+/// Reasons for these CPUs.
 fn because(facts: &SystemFacts, usable: &CpuSet, asked: &CpuSet, measured: &CpuSet) -> Vec<Because> {
     let Some(first) = measured.first() else { return Vec::new() };
     if facts.cpus.is_empty() {

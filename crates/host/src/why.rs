@@ -14,10 +14,11 @@ use super::trace_events::{Detail, TraceEvents};
 /// nanoseconds of an instruction.
 pub const VIRTUAL_TIME: &str = "jitterlab.virtual_time";
 
-/// What is known is kept in the file not more often than this, and after a tenth more of the run.
+/// Shortest time between two writes of the causes to the file; later a tenth of the time so far, if that is
+/// longer.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
 
-/// When what is known was kept last.
+/// Time at which the causes were written last.
 pub(super) struct Kept {
     begun: Instant,
     at: Duration,
@@ -30,7 +31,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Whether it is time to keep it again.
+    /// True if it is time to write them again.
     pub(super) fn is_due(&mut self) -> bool {
         let elapsed = self.begun.elapsed();
         let due = elapsed >= self.at + KEEP_EVERY.max(self.at / 10);
@@ -41,9 +42,9 @@ impl Kept {
     }
 }
 
-/// The kernel's events of the tasks' processors, and what they say.
+/// The kernel's events of the tasks' processors, and their explanation.
 pub(super) struct Why {
-    /// Whether each task is one of Linux: events of Linux say nothing of the others.
+    /// True for each task that runs under Linux's scheduler: events of Linux say nothing about the others.
     of_linux: Vec<bool>,
     events: TraceEvents,
     explainer: Explainer,
@@ -63,7 +64,7 @@ impl Why {
         let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
         let rate_hz = tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum();
         let mut events = TraceEvents::open(&mut names)?;
-        // A lost event of a processor leaves known what its task did.
+        // If events of a processor are lost, its task's own events stay known.
         events.record_threads(Detail::Threads, &cpus, &numbers)?;
         events.record_everything(&cpus, rate_hz)?;
         let mut explainer = Explainer::new(&numbers, names, machine(facts));
@@ -72,7 +73,7 @@ impl Why {
         Ok(Why { of_linux, events, explainer, groups, kept: Kept::default() })
     }
 
-    /// Reads what has happened, and says up to when all is known.
+    /// Reads new events, and returns the time in ns up to which all are known.
     pub(super) fn read(&mut self) -> i64 {
         let (events, complete_ns) = self.events.read(self.explainer.names());
         events.iter().for_each(|event| self.explainer.event(event));
@@ -87,7 +88,7 @@ impl Why {
         }
     }
 
-    /// Explains what can be. The answer is what is known until now, where it is time to keep that.
+    /// Explains complete activations. Returns the causes until now, if it is time to keep them.
     pub(super) fn explain(&mut self, complete_ns: i64) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
         self.kept.is_due().then(|| self.explainer.causes(self.events.tracer()))
@@ -101,7 +102,7 @@ impl Why {
     }
 }
 
-/// What the machine is like, as far as it matters for causes.
+/// Properties of the machine that matter for causes.
 pub(super) fn machine(facts: &SystemFacts) -> Machine {
     let option = |name: &str| facts.kernel.options.get(name).map(|value| value == "y");
     let virtual_time = facts.kernel.parameter(VIRTUAL_TIME);
@@ -122,13 +123,13 @@ pub(super) fn machine(facts: &SystemFacts) -> Machine {
     Machine { below, handlers_apart: option("IRQ_TIME_ACCOUNTING") != Some(false), limits }
 }
 
-/// Whether a kernel of this release has the fair server, which came with Linux 6.12.
+/// True if a kernel of this release has the fair server, which came with Linux 6.12.
 fn has_fair_server(release: &str) -> Option<bool> {
     let mut numbers = release.split(['.', '-']).map(|number| number.parse::<u32>().ok());
     Some((numbers.next()??, numbers.next()??) >= (6, 12))
 }
 
-/// What a reader of the figures has to know of the recording beside them.
+/// Warnings about the recording, for readers of the figures.
 pub(super) fn warnings(causes: &RunCauses) -> Vec<Warning> {
     let sums = causes.tasks.iter().flat_map(|task| &task.causes);
     let tracer = sums.filter(|sum| sum.cause.class == CauseClass::Tracer);

@@ -1,4 +1,4 @@
-//! Interleaved blocks on the real machine. Only what must hold on any machine is asserted.
+//! Interleaved blocks on the real machine. Only facts that hold on any machine are asserted.
 
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 

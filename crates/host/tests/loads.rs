@@ -1,5 +1,5 @@
-//! The loads as processes: what they achieve, how they end, what they leave behind. Without the usual harness,
-//! since a worker is this program again.
+//! The loads as processes: their throughput, their end, their remains. Without the usual harness, since a
+//! worker is this program again.
 
 #![expect(clippy::unwrap_used, reason = "a test without the usual harness is still a test")]
 

@@ -9,8 +9,8 @@ use jitterlab_motion::catalog;
 use jitterlab_motion::servo::{Plant, Question};
 use jitterlab_motion::stepper::{Axis, AxisOptions, Motor, PulseTrain, Watch, simulate};
 
-/// Processor time of this thread in s, so that what else runs on the machine does not count; the clock's where the
-/// kernel does not tell it.
+/// Processor time of this thread in s, which leaves other work on the machine out; elapsed time if the kernel
+/// does not report it.
 fn busy_s(begin: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let ns = told.and_then(|text| text.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()));

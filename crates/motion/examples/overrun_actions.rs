@@ -6,11 +6,11 @@ use std::fmt::Write;
 
 use jitterlab_motion::servo::{Job, Late, Replay};
 
-/// Length of a period on the page, and of what is shown in periods.
+/// Length of a period on the page, and number of periods shown.
 const PERIOD: f64 = 108.0;
 const SHOWN: i64 = 6;
 const LEFT: f64 = 92.0;
-/// How long jobs work in thousandths of a period: the second is late.
+/// Execution times in thousandths of a period; the second job is late.
 const WORKS: [i64; 7] = [500, 1_350, 800, 500, 600, 400, 500];
 
 fn x(time: i64) -> f64 {
@@ -52,7 +52,7 @@ fn lane(svg: &mut String, late: Late, name: &str, top: f64) -> std::fmt::Result 
     text(svg, 8.0, top + 13.0, "start", "#333", name)?;
     writeln!(svg, "<path d=\"M{:.1} {} H{:.1}\" stroke=\"#999\"/>", x(0), top + 22.0, x(end))?;
     let served = |due: i64| jobs.iter().any(|job| job.due_ns == due);
-    // A grid that begins anew has its due times where its jobs are.
+    // On a grid that restarts, the due times follow the jobs.
     let dues: Vec<i64> = match late {
         Late::RePhase => jobs.iter().map(|job| job.due_ns).collect(),
         _ => (0..=SHOWN).map(|k| k * 1_000).collect(),

@@ -15,7 +15,7 @@ pub(crate) mod shipped {
 
 /// A kind of device that is described by a TOML file.
 pub trait Device: Sized {
-    /// What it is called in messages, such as `motor`.
+    /// Kind of device in messages, such as `motor`.
     const KIND: &'static str;
     /// The folder of the user's own ones, below `jitterlab/` in the configuration directory.
     const FOLDER: &'static str;
@@ -25,10 +25,10 @@ pub trait Device: Sized {
     /// Reads one file's content; `name` is for messages.
     ///
     /// # Errors
-    /// What is wrong with the file, with the remedy.
+    /// An error with the remedy, if the file is wrong.
     fn from_toml(name: &str, text: &str) -> Result<Self, MotionError>;
 
-    /// Reads what another program wrote, where devices of this kind can be read from such; `None` for anything else.
+    /// Reads a file of another program, for kinds of devices that have such files; `None` for anything else.
     fn imported(_path: &Path) -> Option<Result<Self, MotionError>> {
         None
     }
@@ -39,18 +39,18 @@ pub trait Device: Sized {
 pub struct Entry<D, E = MotionError> {
     /// The name to ask for it by.
     pub name: String,
-    /// Whether it is a file in the user's directory, not part of jitterlab.
+    /// True for a file in the user's directory, false for a device shipped with jitterlab.
     pub own: bool,
-    /// The device, or what is wrong with its file.
+    /// The device, or the error in its file.
     pub device: Result<D, E>,
 }
 
-/// The devices of a kind, and what to begin one's own with.
+/// The devices of a kind, and an example to start one's own from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Devices<D> {
     /// The user's own, then the shipped.
     pub entries: Vec<Entry<D, String>>,
-    /// Where the user's own are looked for; `None` where no home directory is known.
+    /// Directory of the user's own files; `None` if no home directory is known.
     pub own_directory: Option<PathBuf>,
     /// A shipped one to begin with: its name and its file's content.
     pub example: (String, String),
@@ -84,7 +84,7 @@ pub fn user_directory<D: Device>() -> Option<PathBuf> {
 pub fn list<D: Device>(own: Option<&Path>) -> Vec<Entry<D>> {
     let mut entries: Vec<Entry<D>> = Vec::new();
     let files = own.and_then(|directory| std::fs::read_dir(directory).ok()).into_iter().flatten().flatten();
-    // What waits for a writer, such as a FIFO, is no file of the user's.
+    // A FIFO and the like would wait for a writer: only regular files are read.
     let is_device = |path: &PathBuf| path.extension().is_some_and(|e| e == "toml") && path.is_file();
     for path in files.map(|entry| entry.path()).filter(is_device) {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -112,7 +112,7 @@ pub fn known<D: Device>(name: &str) -> Result<D, MotionError> {
 /// aside.
 ///
 /// # Errors
-/// No such name (the message lists those there are), or what is wrong with its file.
+/// No such name (the message lists the known ones), or an error in its file.
 pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError> {
     if name.contains('/') || name.ends_with(".toml") || name.ends_with(".json") {
         return from_file(Path::new(name));
@@ -128,7 +128,8 @@ pub fn find<D: Device>(name: &str, own: Option<&Path>) -> Result<D, MotionError>
     }
 }
 
-/// No device's file is larger: what is, such as a device node that never ends, is cut off and makes no sense.
+/// Limit on a device's file in bytes: a larger one, such as a device node that never ends, is cut off and
+/// then invalid.
 pub(crate) const LARGEST_BYTES: u64 = 1 << 20;
 
 fn from_file<D: Device>(path: &Path) -> Result<D, MotionError> {

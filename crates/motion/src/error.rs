@@ -1,4 +1,4 @@
-//! Why a question about a motor or a loop could not be answered. Every message says what to write instead.
+//! Errors in questions about a motor or a loop. Every message says what to write instead.
 
 use jitterlab_model::Error;
 
@@ -19,16 +19,16 @@ pub enum MotionError {
     /// A run that could not be read.
     #[error(transparent)]
     Run(#[from] Error),
-    /// A file that is not TOML or not of the wanted layout.
+    /// A file that is not TOML or has not the expected layout.
     #[error("{name} is not a valid {kind} file: {reason}{hint}")]
     Layout {
         /// `motor`, `drive` or `plant`.
         kind: &'static str,
         /// The file or preset.
         name: String,
-        /// What the parser said, in one line.
+        /// Message of the parser, in one line.
         reason: String,
-        /// What to write instead, where that is known.
+        /// Hint on what to write instead, if there is one.
         hint: Hint,
     },
     /// A quantity that could not be read.
@@ -36,17 +36,17 @@ pub enum MotionError {
     Quantity {
         /// The file or preset.
         name: String,
-        /// What is wrong.
+        /// Error in the quantity.
         error: QuantityError,
     },
-    /// A value outside the range in which it means something.
+    /// A value outside its sensible range.
     #[error("{what} is {value}: {bound}")]
     Range {
-        /// The quantity.
+        /// Name of the quantity.
         what: &'static str,
         /// Its value with unit.
         value: String,
-        /// What it has to be.
+        /// Allowed range.
         bound: Bound,
     },
     /// A name that is neither a preset, nor one of the user's, nor a file.
@@ -54,7 +54,7 @@ pub enum MotionError {
     Unknown {
         /// `motor`, `drive` or `plant`.
         kind: &'static str,
-        /// What was asked for.
+        /// Name that was asked for.
         name: String,
         /// The names there are.
         known: String,
@@ -64,7 +64,7 @@ pub enum MotionError {
     Unreadable {
         /// The file or directory.
         path: String,
-        /// What the system said.
+        /// Message of the system.
         reason: String,
     },
     /// A task of no run.
@@ -72,7 +72,7 @@ pub enum MotionError {
     TaskWithoutRun,
 }
 
-/// What a value has to be.
+/// Allowed range of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Bound {
@@ -85,10 +85,10 @@ pub enum Bound {
     /// Above zero, a time.
     #[error("it has to be a time above zero")]
     PositiveTime,
-    /// What motors are made in.
+    /// A NEMA frame size that motors are made in.
     #[error("stepper motors are NEMA 6, 8, 11, 14, 16, 17, 23, 24, 34 or 42")]
     Frame,
-    /// What drives make.
+    /// A number of microsteps that drives offer.
     #[error("drives make 1 to 256 of a full step")]
     Microsteps,
     /// Below the holding torque, a load.
@@ -103,16 +103,16 @@ pub enum Bound {
     /// A whole number of steps in a quarter turn.
     #[error("90 degrees have to be a whole number of steps, as with 1.8, 0.9, 3.75, 7.5 or 15 degrees")]
     WholeSteps,
-    /// What a drive's inputs need.
+    /// A time that a drive's inputs may need.
     #[error("a drive's times are from 1 ns to 1 s (0 for direction)")]
     DriveTime,
 }
 
-/// What to write in a file instead.
+/// Hint on what to write in a file instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Hint {
-    /// Nothing to add to what the parser said.
+    /// Nothing to add to the parser's message.
     #[error("")]
     None,
     /// A quantity as a bare number.

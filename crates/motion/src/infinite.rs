@@ -1,9 +1,10 @@
-//! Numbers that may have no end, in JSON: `null` stands for what is infinite (an unstable loop's cost, the share of a
-//! torque of which nothing is left), and is read back as infinity.
+//! Numbers that may be infinite, in JSON: infinity (an unstable loop's cost, the share of a torque that is
+//! used up) is written as `null` and read back as infinity.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-// How a number is written: itself, or `null`. (As documentation this would stand in the schema, in place of the number.)
+// A finite number is written as itself, an infinite one as `null`. (As a doc comment, this would replace the
+// number's own description in the schema.)
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "Option<f64>"))]
 pub(crate) enum Infinite {}
 

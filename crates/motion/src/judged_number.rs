@@ -1,4 +1,4 @@
-//! What one number is good for: the largest lateness that somebody was told, without the run that it is of.
+//! Verdict on a single number: the largest lateness, known without the run it comes from.
 
 use std::cmp::Reverse;
 
@@ -11,19 +11,19 @@ use crate::MotionError;
 use crate::catalog;
 use crate::stepper::{Drive, TOO_LATE_NS, stepconf};
 
-/// Speeds are said of this many steps a revolution: a motor of 200 steps, in eighths.
+/// Steps a revolution for speeds: a motor of 200 steps, in eighths.
 const PULSES_PER_REVOLUTION: f64 = 1600.0;
 /// And of this travel of a revolution, in mm.
 pub const TRAVEL_MM: f64 = 5.0;
 
-/// What a largest lateness is good for.
+/// Verdict on a largest lateness.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JudgedNumber {
     /// The largest lateness of a start, or the largest error of a period, in ns.
     pub late_ns: i64,
     /// For which purposes it is good enough.
     pub verdict: Verdict,
-    /// How fast software may step with it; `None` beyond what LinuxCNC's manual holds for good enough, 100 us.
+    /// Fastest software steps at this lateness; `None` above 100 us, the limit of LinuxCNC's manual.
     pub steps: Option<SoftwareSteps>,
 }
 

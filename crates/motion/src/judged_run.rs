@@ -20,18 +20,18 @@ pub struct JudgedRun {
     pub period_ns: i64,
     /// Activations of it that ran.
     pub executed: u64,
-    /// What the source does not tell of the task.
+    /// Facts about the task that the source does not report.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Gap>,
-    /// What the run itself warns of.
+    /// Warnings of the run file itself.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub warnings: Vec<Warning>,
-    /// What speaks against the run's figures.
+    /// Reasons to doubt the run's figures.
     pub caveats: Vec<Caveat>,
 }
 
 impl JudgedRun {
-    /// What is named of this task.
+    /// Takes the data of this task.
     #[must_use]
     pub fn from_task(task: &OneTask) -> Self {
         JudgedRun {
@@ -46,7 +46,7 @@ impl JudgedRun {
         }
     }
 
-    /// A task that nobody measured, by the words that it was assumed in.
+    /// A task that was assumed instead of measured, with `by` as its name and file.
     #[must_use]
     pub fn assumed(by: String, period_ns: i64, executed: u64) -> Self {
         JudgedRun {
@@ -61,7 +61,7 @@ impl JudgedRun {
         }
     }
 
-    /// Whether it is told how many activations there were: a source of extremes need not say of how many they are.
+    /// True if the number of activations is known; a source that reports only extremes may leave it out.
     #[must_use]
     pub fn is_counted(&self) -> bool {
         !self.warnings.iter().any(|w| matches!(w, Warning::CountUnknown))

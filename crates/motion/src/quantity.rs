@@ -1,6 +1,6 @@
 //! Physical quantities as data sheets write them: `1.2 N m`, `269 oz-in`, `0.86 mH`, `300 g cm2`.
 
-/// What a quantity measures; decides the units it may have.
+/// Dimension of a quantity; decides the units it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
     /// Torque; SI unit N m.
@@ -77,17 +77,17 @@ pub enum QuantityError {
     NotANumber {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
         /// A unit it could have.
         unit: &'static str,
     },
-    /// A number alone.
+    /// A number without a unit.
     #[error("{field} is {text:?} without a unit: write one of {known}, such as \"{text} {unit}\"")]
     NoUnit {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
         /// A unit it could have.
         unit: &'static str,
@@ -99,7 +99,7 @@ pub enum QuantityError {
     Implausible {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
     },
     /// A unit of something else.
@@ -107,9 +107,8 @@ pub enum QuantityError {
     WrongUnit {
         /// The key or option.
         field: String,
-        /// What was written.
+        /// The text as written.
         text: String,
-        /// The unit found.
         unit: String,
         /// All units it could have.
         known: String,
@@ -171,7 +170,7 @@ pub fn parse(dimension: Dimension, field: &str, text: &str) -> Result<f64, Quant
     let exact = units.iter().find(|(u, _)| plain(u) == wanted);
     let found = exact.or_else(|| units.iter().find(|(u, _)| plain(u).eq_ignore_ascii_case(&wanted)));
     let (_, factor) = found.ok_or_else(|| {
-        // The beginning of a unit is meant for it: mm for mm/rev.
+        // A text that begins like a unit is completed in the hint: mm/rev for mm.
         let meant = units.iter().find(|(u, _)| plain(u).starts_with(&wanted));
         let meant = meant.map_or_else(String::new, |(u, _)| format!("; did you mean {number}{u}?"));
         let known = dimension.known() + &meant;

@@ -1,4 +1,5 @@
-//! A run held against a witness, such as the capture of a pin: which pulse is of which activation, and how far the two differ.
+//! Alignment of a run with a witness, such as the capture of a pin: the pulse of each activation, and the
+//! difference of the two.
 
 use jitterlab_analysis::align::{Alignment, Ambiguous, ChannelAligned, Found, Matched, RunAligned, Spread};
 use jitterlab_model::Fitness;
@@ -11,7 +12,8 @@ use crate::words::{count, plural, share, time};
 
 /// Shifts that are named.
 const NAMED: usize = 6;
-/// A best shift that leaves more than this of what an arbitrary one leaves shows nothing of the run.
+/// Largest residual of the best shift, as a share of an arbitrary shift's residual; above it the pulses show
+/// nothing about the run.
 const STRANGE: f64 = 0.9;
 
 impl Present for RunAligned {
@@ -83,7 +85,7 @@ fn open_head(aligned: &RunAligned) -> Head {
     Head { fitness: Fitness::CannotTell, asked: true, verdict, number, next }
 }
 
-/// Which shifts explain the pulses about as well as the best one.
+/// Names the shifts that explain the pulses about as well as the best one.
 fn beside(ambiguous: &Ambiguous) -> String {
     let mut nearest = ambiguous.shifts.clone();
     nearest.sort_by_key(|shift| (shift.abs(), *shift));

@@ -1,4 +1,4 @@
-//! What a run showed of one task, in a sentence, and what speaks against its figures.
+//! Result of one task in a sentence, and the reasons to doubt its figures.
 
 use jitterlab_analysis::summary::{P50, P99_9};
 use jitterlab_analysis::{Caveat, Summary};
@@ -6,7 +6,7 @@ use jitterlab_model::Gap;
 
 use crate::words::{count, exact, list, plural, share, time};
 
-/// What was seen of a task, in one or two sentences; `measured_ns` is how long it was measured.
+/// Summarises a task in one or two sentences; `measured_ns` is the duration of the measurement.
 #[must_use]
 pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     let human = |ns: i64| time(ns as f64);
@@ -63,7 +63,7 @@ pub fn statement(s: &Summary, measured_ns: Option<i64>) -> String {
     text + "."
 }
 
-/// What is known of a task without latencies.
+/// Summarises a task without latencies.
 fn without_latencies(s: &Summary) -> String {
     match (s.period_error.min_ns, s.period_error.max_ns) {
         (Some(shortest), Some(longest)) => format!(
@@ -82,13 +82,13 @@ fn without_latencies(s: &Summary) -> String {
     }
 }
 
-/// What is known of values that are no latencies of a periodic task.
+/// Summarises values that are no latencies of a periodic task.
 fn of_values(s: &Summary) -> String {
     let longest = s.latency.max_ns.map_or("an unknown time".into(), |ns| time(ns as f64));
     format!("{}: {} values, the longest {longest}{}.", s.task, count(s.latency.count), typical(s))
 }
 
-/// How late a task was at worst.
+/// Describes the worst start of a task.
 fn worst(s: &Summary, worst_ns: i64) -> String {
     let of_period = worst_ns as f64 / s.period_ns as f64;
     let (late, period) = (time(worst_ns as f64), exact(s.period_ns));
@@ -105,7 +105,7 @@ fn worst(s: &Summary, worst_ns: i64) -> String {
     }
 }
 
-/// How early a task was that was never late.
+/// Describes a task that was never late, by how early it started.
 fn never_late(s: &Summary, latest_ns: i64) -> String {
     let early = |ns: i64| time(-ns as f64);
     let always = if s.latency.count == 1 { "" } else { "always " };
@@ -125,7 +125,7 @@ fn never_late(s: &Summary, latest_ns: i64) -> String {
     }
 }
 
-/// Within what most values are.
+/// Bound that most values keep.
 fn typical(s: &Summary) -> String {
     let within = |share: &str, ns: i64| match ns {
         ..0 => format!("{share} at least {} early", time(-ns as f64)),
@@ -219,7 +219,7 @@ pub fn clause(caveat: &Caveat) -> String {
     }
 }
 
-/// That no load was started, and what the machine did all the same.
+/// States that no load was started, and how busy the machine was all the same.
 fn no_load(load_1_min: Option<f64>, cpus: usize) -> String {
     let average =
         load_1_min.map(|load| format!(" (load average {load:.2} on {})", plural(cpus as u64, "CPU")));

@@ -1,4 +1,4 @@
-//! What happened to the machine while it was measured, in sentences.
+//! Changes of the machine's state during a measurement, in sentences.
 
 use jitterlab_model::facts::{Change, Setting};
 

@@ -1,4 +1,4 @@
-//! Words for runs side by side: what differs first, then what that rests on.
+//! Words for runs side by side: the differences, then their evidence.
 
 mod causes;
 mod chart;
@@ -70,7 +70,7 @@ fn of_task(of: &TaskCompared, move_tolerance_ns: i64) -> Vec<Piece> {
     pieces
 }
 
-/// What a reader has to know, each once, with the runs that it is true of.
+/// Warnings of the runs, each once, with the names of its runs.
 fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     let mut notes: Vec<(String, Vec<String>)> = Vec::new();
     let sentences = |all: &[Warning]| warnings::sentences(&all.iter().collect::<Vec<_>>());
@@ -87,7 +87,7 @@ fn warned(compared: &RunsCompared) -> impl Iterator<Item = Piece> {
     notes.into_iter().map(|(sentence, runs)| Piece::note(format!("{}: {sentence}", list(&runs))))
 }
 
-/// What differs between the conditions of two runs.
+/// Differences between the conditions of two runs.
 fn mismatches(first: &str, other: &str, all: &[Mismatch]) -> Vec<Piece> {
     let of = |weight: Weight, caption: &str| {
         let found = all.iter().filter(|m| m.weight == weight);
@@ -133,7 +133,7 @@ fn signed(statistic: Statistic, value: f64) -> String {
     }
 }
 
-/// What a run's intervals rest on.
+/// Assumption behind a run's intervals.
 fn basis(basis: &Basis) -> String {
     match *basis {
         Basis::Dependence { effective, correlation_ns: Some(ns), .. } => format!(
@@ -240,7 +240,7 @@ fn difference(first: &ComparedRun, against: &AgainstFirst) -> Vec<Piece> {
     [differences].into_iter().chain(maxima).chain([earlier, shifts]).collect()
 }
 
-/// How the largest latencies compare.
+/// Compares the largest latencies.
 fn worst(first: &str, here: &str, maxima: &Maxima) -> String {
     let of =
         |name: &str, side: usize| format!("{} of {} of {name}", maxima.exceed[side], maxima.stretches[side]);

@@ -95,7 +95,7 @@ pub fn interval(m: Option<MedianInterval>, show: impl Fn(f64) -> String) -> Stri
     }
 }
 
-/// How many times smaller or larger something became, and whether that is shown.
+/// Factor by which a figure became smaller or larger, and whether the data show it.
 fn change(factor: Option<MedianInterval>) -> String {
     let times = |f: f64| if f >= 9.95 { format!("{f:.0}") } else { format!("{f:.1}") };
     let either = |f: f64| match f {
@@ -250,7 +250,7 @@ fn margins(trial: &CompensationTrial) -> Vec<Piece> {
     ]
 }
 
-/// The way to use, and what limits it.
+/// The way to use, and its limits.
 fn recommended(trial: &CompensationTrial) -> Vec<Piece> {
     let Some(Candidate { wake, choice: r, .. }) = trial.candidates.get(trial.chosen) else {
         return Vec::new();

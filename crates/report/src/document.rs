@@ -1,8 +1,8 @@
-//! What a command answers, as one tree: the head, then sections. Terminal, page, JSON and Python render this and know no
-//! kind of result.
+//! Answer of a command, as one tree: the head, then sections. Terminal, page, JSON and Python render this
+//! tree and know no kind of result.
 //!
-//! A result is a type beside its computation, in the room that computes it. To show a new kind of result: implement
-//! [`Present`] for it in a file of words beside this one.
+//! A result is a type next to its computation, in the crate that computes it. To show a new kind of result:
+//! implement [`Present`] for it in a file of words in this crate.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ pub trait Present: Serialize {
     /// The answer in three lines; `None` for a result that judges nothing.
     fn head(&self) -> Option<Head>;
 
-    /// What the answer rests on, the most important first.
+    /// Evidence for the answer, the most important first.
     fn sections(&self) -> Vec<Section>;
 
     /// The words below the head on a terminal, for a result that does not show its sections there.
@@ -48,7 +48,7 @@ pub struct Document {
     /// The answer in three lines, where the result judges something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Head>,
-    /// What it rests on.
+    /// Evidence for the answer.
     pub sections: Vec<Section>,
 }
 
@@ -57,7 +57,7 @@ fn not_a_result(cause: serde_json::Error) -> Error {
 }
 
 impl Document {
-    /// What a result answers.
+    /// Makes the document of a result.
     #[must_use]
     pub fn new<R: Present>(result: &R) -> Self {
         Document {
@@ -69,7 +69,7 @@ impl Document {
         }
     }
 
-    /// Reads what [`json`] wrote, of whatever kind. Its numbers are left where they are.
+    /// Reads the output of [`json`], of any kind. Numbers in it are kept as they are.
     ///
     /// # Errors
     /// It is no JSON, of another version, or lacks a field: nothing is guessed.
@@ -88,7 +88,7 @@ impl Document {
         serde_json::from_slice(text.as_bytes()).map_err(not_a_result)
     }
 
-    /// As much of it as is wanted, for the terminal.
+    /// Its text for the terminal, in this extent.
     #[must_use]
     pub fn text(&self, extent: Extent, terminal: Terminal) -> String {
         finished(self.head.as_ref(), extent, terminal, |extent| {
@@ -97,7 +97,7 @@ impl Document {
     }
 }
 
-/// As much of a result as is wanted, for the terminal.
+/// Text of a result for the terminal, in this extent.
 pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> String {
     let words = |extent| {
         let own = result.own_words(extent, terminal);
@@ -106,7 +106,7 @@ pub fn text<R: Present>(result: &R, extent: Extent, terminal: Terminal) -> Strin
     finished(result.head().as_ref(), extent, terminal, words)
 }
 
-/// The head, and below it what it rests on unless only the head is wanted; everything where there is no head.
+/// The head, and below it the evidence unless only the head is asked for; everything if there is no head.
 fn finished(
     head: Option<&Head>,
     extent: Extent,
@@ -134,7 +134,7 @@ pub fn not_written(cause: serde_json::Error) -> Error {
     Error::defect("the result could not be written as JSON").because(cause)
 }
 
-/// The JSON that `--json` prints: the document with the numbers it rests on, ending with a line feed.
+/// The output of `--json`: the document with the numbers behind it, ending with a line feed.
 ///
 /// # Errors
 /// A value that JSON cannot hold: never in practice.

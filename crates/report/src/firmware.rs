@@ -1,4 +1,4 @@
-//! What a firmware did on its chip besides its activations: interrupts, locks, stack, findings.
+//! Behaviour of a firmware on its chip apart from activations: interrupts, locks, stack, findings.
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
@@ -10,7 +10,7 @@ use crate::head::Head;
 use crate::section::{Cell, Piece};
 use crate::words::{count, list, plural, share, time};
 
-/// Interrupts by vector, the longest lock, the stack, and what it sent.
+/// Interrupts by vector, the longest lock, the stack, and the serial output.
 pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     let ns = |cycles: u64| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1));
     let part = |cycles: u64| cycles as f64 / report.cycles.max(1) as f64;
@@ -65,7 +65,7 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
     pieces
 }
 
-/// The head of a firmware of which nothing was required: its period, how regular it is, and what disturbs it.
+/// The head of a firmware without requirements: its period, its regularity, and its disturbances.
 pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<Head> {
     let tasks = measured.run.tasks.iter().zip(measured.summaries());
     let of_pins = tasks.filter_map(|(task, of)| {
@@ -134,7 +134,7 @@ fn jitter_ns(summary: &Summary) -> i64 {
     error.max_ns.unwrap_or_default().max(-error.min_ns.unwrap_or_default())
 }
 
-/// A bound that holds: whole microseconds above what was seen.
+/// A bound that holds: whole microseconds above the largest value.
 fn rounded_up(ns: i64) -> i64 {
     (ns / 1_000 + 1) * 1_000
 }
@@ -151,7 +151,7 @@ fn precise(ns: f64) -> String {
     format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// What makes starts late most of all.
+/// Names the largest source of late starts.
 fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     let Some(first) = pin.disturbed.first() else {
         return match pin.late {
@@ -176,7 +176,7 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     )
 }
 
-/// By how much starts leave a grid that was asked for.
+/// Deviation of starts from a requested grid.
 fn drift(pin: &PinReport, result: &TaskResult) -> String {
     let length_ns = (result.last_end_ns - result.first_due_ns).max(1) as f64;
     match pin.drift_ns {
@@ -190,7 +190,7 @@ fn drift(pin: &PinReport, result: &TaskResult) -> String {
     }
 }
 
-/// How long the pin is as it is after a start.
+/// Describes the duration of the pin's pulses.
 fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     /// The shortest step pulses that drivers of stepper motors take, in ns: data sheets of Allegro and Texas Instruments.
     const DRIVERS: [(&str, f64); 2] = [("an A4988", 1_000.0), ("a DRV8825", 1_900.0)];
@@ -205,7 +205,7 @@ fn pulses(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
     format!("Pulses of {}{up_to}{narrow}.", precise(ns(shortest)))
 }
 
-/// The part of the processor that handlers take, and what was lost.
+/// The part of the processor that handlers take, and lost interrupts.
 fn processor(report: &FirmwareReport) -> String {
     let Some(most) = report.interrupts.iter().max_by_key(|of| of.total_cycles) else { return String::new() };
     if let Some(unknown) = report.interrupts.iter().find(|of| of.switched > 0) {
@@ -232,13 +232,13 @@ fn processor(report: &FirmwareReport) -> String {
     }
 }
 
-/// What a firmware sent over its serial port, each line set off; nothing where it sent nothing.
+/// Output of a firmware on its serial port, each line set off; empty if it sent nothing.
 fn sent(text: &str) -> String {
     let lines: String = text.lines().map(|line| format!("  > {}\n", printable(line))).collect();
     if lines.is_empty() { lines } else { format!("sent over the serial port:\n{lines}") }
 }
 
-/// A line without what would command the terminal.
+/// A line without characters that control the terminal.
 fn printable(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! What isolating the CPUs changed.
+//! Changes made to isolate the CPUs.
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;

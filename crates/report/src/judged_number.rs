@@ -1,4 +1,4 @@
-//! What one number is good for, in words.
+//! Verdict on a single number, in words.
 
 use jitterlab_model::Fitness;
 use jitterlab_motion::judged_number::{JudgedNumber, TRAVEL_MM};
@@ -76,7 +76,7 @@ fn steps(judged: &JudgedNumber) -> String {
 }
 
 fn next(judged: &JudgedNumber) -> String {
-    // Of what it is good enough for, the most demanding.
+    // The most demanding of the purposes that it is good enough for.
     let (verdict, fit) = (&judged.verdict, [Fitness::Good, Fitness::Limited]);
     let best = fit.into_iter().find_map(|fitness| verdict.with(fitness).next());
     let name = verdict.asked.as_deref().or(best.map(|best| best.purpose.as_str())).unwrap_or("servo-thread");

@@ -6,16 +6,16 @@ use jitterlab_model::Fitness;
 
 /// One verdict.
 pub(crate) struct Case {
-    /// What was judged: a run, a pin.
+    /// Object of the verdict: a run, a pin.
     pub class: String,
     pub name: String,
-    /// The verdict: failed where it is unfit, skipped where that cannot be told.
+    /// The verdict: failed if it is unfit, skipped if that cannot be decided.
     pub fitness: Fitness,
-    /// Why.
+    /// Reason, in a sentence.
     pub said: String,
 }
 
-/// All of them.
+/// The test suite of all cases.
 pub(crate) fn suite(name: &str, cases: &[Case]) -> String {
     let of = |fitness| cases.iter().filter(|case| case.fitness == fitness).count();
     let (failed, open) = (of(Fitness::Unfit), of(Fitness::CannotTell));

@@ -11,7 +11,7 @@ use crate::section::Section;
 /// The words of a kind of result: for the answer, and for everything.
 type Words<R> = (fn(&R, Terminal) -> Option<String>, fn(&R, Terminal) -> String);
 
-/// Whichever words are wanted; an answer without words of its own is everything.
+/// The words for this extent; an answer without words of its own is shown in full.
 fn words<R>(result: &R, (answer, everything): Words<R>, extent: Extent, terminal: Terminal) -> String {
     let short = if extent == Extent::Answer { answer(result, terminal) } else { None };
     short.unwrap_or_else(|| everything(result, terminal))

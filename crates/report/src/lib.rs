@@ -1,4 +1,4 @@
-//! What people see of a run. Terminal first: readable at 80 columns, colour only where it is wanted.
+//! Presentation of runs to people. Terminal first: readable at 80 columns, colour only if the user wants it.
 
 pub mod alignment;
 pub mod caveats;

@@ -1,13 +1,13 @@
-//! Loads in words: what each does, for `--load help`, and which ran beside a run.
+//! Loads in words: the effect of each, for `--load help`, and the load of a run.
 
 use jitterlab_model::{Bench, RunInfo};
 
 use crate::wrap::paragraph;
 
-/// Where the text of a load begins.
+/// Column of a load's text.
 const INDENT: usize = 25;
 
-/// What a kind of load does, in half a sentence; `None` for one that is not known here.
+/// Effect of a kind of load, in half a sentence; `None` for an unknown kind.
 #[must_use]
 pub fn of_kind(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -28,7 +28,7 @@ pub fn of_kind(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Where a preset comes from; `None` for one that is not known here.
+/// Origin of a preset; `None` for an unknown one.
 #[must_use]
 pub fn of_preset(name: &str) -> Option<&'static str> {
     Some(match name {
@@ -58,7 +58,7 @@ pub fn help<'a>(
     kinds.chain(presets).collect()
 }
 
-/// The load that ran beside a run, with what each part of it reached where that is known.
+/// The load of a run, with the throughput of each part if it is known.
 #[must_use]
 pub fn of_run(info: &RunInfo) -> String {
     match info.loads.as_slice() {

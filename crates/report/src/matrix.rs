@@ -1,4 +1,4 @@
-//! Words of `matrix`: the recommended placement, how sure it is, and every cell.
+//! Words of `matrix`: the recommended placement, the confidence in it, and every cell.
 
 mod grid;
 
@@ -41,7 +41,7 @@ impl Present for MatrixResult {
         if !largest.is_empty() {
             pieces.push(Piece::details("Largest latency of each cell", largest));
         }
-        // The head says it where there is one.
+        // The head, if there is one, contains this already.
         let unfinished = Some(self.index.left()).filter(|cells| *cells > 0 && self.recommendation.is_none());
         pieces.extend(unfinished.map(left).map(Piece::text));
         vec![Section {
@@ -116,7 +116,7 @@ fn placed(sharing: Sharing) -> String {
 /// Remedy of a proposal that leaves CPUs out.
 pub const MORE_CPUS: &str = "name others with --cpus, or raise --budget";
 
-/// The CPUs that are measured where not all are, and why these; `remedy` says how to take others.
+/// The CPUs that are measured instead of all, and the reason; `remedy` is the way to take others.
 #[must_use]
 pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
     format!(
@@ -127,7 +127,7 @@ pub fn proposal(proposal: &Proposal, remedy: &str) -> String {
     )
 }
 
-/// The answer to a question with what it rests on; without a full stop.
+/// The answer to a question with its evidence; without a full stop.
 #[must_use]
 pub fn observation(question: &str, found: &Observation) -> String {
     let answer = match found.answer {
@@ -207,7 +207,7 @@ fn head(result: &MatrixResult) -> Option<Head> {
     })
 }
 
-/// How sure the recommendation is, and what the topology says of it; nothing before anything was measured.
+/// Confidence in the recommendation, and facts of the topology about it; empty before the first measurement.
 fn sentences(result: &MatrixResult) -> Vec<String> {
     let Some(found) = &result.recommendation else { return Vec::new() };
     let mut all = vec![how_sure(found, &result.matrix)];

@@ -1,4 +1,4 @@
-//! What a run's trace shows, in words: figures, histogram and patterns; each part of the analysis in full on demand.
+//! Analysis of a run's trace in words: figures, histogram and patterns; each part in full on demand.
 
 mod sentences;
 
@@ -74,7 +74,7 @@ fn overview(analysis: &RunAnalysis) -> Vec<Piece> {
     pieces
 }
 
-/// What a part of the analysis is of, for help.
+/// Topic of a part of the analysis, for help.
 #[must_use]
 pub fn section_help(section: AnalysisSection) -> &'static str {
     match section {
@@ -90,7 +90,7 @@ pub fn section_help(section: AnalysisSection) -> &'static str {
     }
 }
 
-/// What patterns there are, in sentences; of tasks without any in one for all that are alike.
+/// Patterns found, in sentences; tasks without any share one sentence if they are alike.
 fn all_found(run: &RunInfo, tasks: &[TaskAnalysis]) -> Vec<String> {
     let mut found = Vec::new();
     let [mut unknown, mut random, mut unordered] = [const { Vec::new() }; 3];
@@ -201,7 +201,7 @@ fn clusters(caption: String, patterns: &Patterns) -> Piece {
     Piece::table(caption, &header, patterns.clusters.iter().enumerate().map(row))
 }
 
-/// Which mode follows which.
+/// Transitions between modes.
 fn transitions(t: &Transitions) -> Vec<Piece> {
     let names = (1..=t.probabilities.len()).map(|i| format!("to {i}"));
     let header: Vec<String> = std::iter::once(String::new()).chain(names).collect();

@@ -1,4 +1,4 @@
-//! Words for what a run says about the time after it: limits that were counted, and a bound where one may be given.
+//! Words for predictions from a run: limits of the counted shares, and a bound if the data allow one.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{
@@ -32,7 +32,7 @@ impl Present for Outlook {
             let pieces = if many.is_some() { &mut each } else { &mut pieces };
             let is_asked = task.reliability.is_some() || !task.requirements.is_empty();
             match &task.prediction {
-                // Of a single task the head says it, unless that is about a requirement.
+                // For a single task the head shows this, unless it is about a requirement.
                 Some(found) => pieces.extend(of_task(&task.task, found, !is_single || is_asked)),
                 None if !is_asked => pieces.push(Piece::text(format!(
                     "{}: no prediction; that takes latencies of a periodic task, their number and its period (--period)",
@@ -114,7 +114,7 @@ fn of_many(tasks: &[TaskOutlook]) -> Option<Table> {
     Some(Table::new(caption, &header, rows))
 }
 
-/// The limits of a task, what to mind, and folded behind that what both rest on.
+/// The limits of a task, the caveats, and the folded evidence for both.
 fn of_task(name: &str, prediction: &Prediction, is_answered_here: bool) -> Vec<Piece> {
     let facts = &prediction.facts;
     let answer = Piece::text(answer(name, prediction));
@@ -192,7 +192,7 @@ fn fits(bound: &Bound) -> Table {
     Table::new(caption, &["tail of, µs", "above", "scale", "shape", "bound"], rows)
 }
 
-/// The bound, or what there is instead, in a sentence.
+/// The bound, or the reason why there is none, in a sentence.
 fn answer(name: &str, prediction: &Prediction) -> String {
     let facts = &prediction.facts;
     let ahead = time(facts.horizon_ns);
@@ -210,7 +210,7 @@ fn answer(name: &str, prediction: &Prediction) -> String {
     }
 }
 
-/// The same with the name of what was computed, for a reader who knows the method.
+/// The same with the name of the method, for a reader who knows it.
 fn with_method(gate: &Gate) -> String {
     let index = |index: f64| format!(" (extremal index {index:.2})");
     let method = match &gate.condition {
@@ -226,7 +226,7 @@ fn with_method(gate: &Gate) -> String {
     condition(gate) + &method
 }
 
-/// What a condition looked at and found, as a clause in plain words.
+/// Value and result of a condition, as a clause in plain words.
 fn condition(gate: &Gate) -> String {
     let whole = |number: f64| count(number as u64);
     let statistic = gate.statistic.unwrap_or(f64::NAN);
@@ -300,7 +300,7 @@ fn caveat(caveat: &PredictionCaveat, facts: &Facts) -> String {
     }
 }
 
-/// The largest latencies against how often they came, and the bound at the horizon.
+/// The largest latencies against their frequency, and the bound at the horizon.
 fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     let facts = &prediction.facts;
     let largest = &prediction.largest_ns;
@@ -334,7 +334,7 @@ fn chart(name: &str, prediction: &Prediction) -> Option<Chart> {
     })
 }
 
-/// Whose late starts the bound is of, as a further sentence.
+/// Further sentence on the cause whose late starts the bound describes.
 fn of_cause(bound: &Bound) -> String {
     bound.cause.as_ref().map_or(String::new(), |found| {
         format!(
@@ -344,7 +344,7 @@ fn of_cause(bound: &Bound) -> String {
     })
 }
 
-/// How predictions from the windows of a run turned out.
+/// Reliability of predictions from the windows of a run.
 fn reliability(task: &str, found: &Reliability) -> Piece {
     let held = found.held_limits.map_or("-".into(), |[low, high]| {
         let held = found.held as f64 / found.bounded as f64;

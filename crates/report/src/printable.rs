@@ -6,8 +6,8 @@ use std::borrow::Cow;
 /// The backgrounds of tables, from good to bad (256-colour palette).
 pub(crate) const SHADES: [u8; 5] = [78, 148, 220, 208, 203];
 
-/// Whether a character does something instead of being seen: it moves the cursor, rings, clears, or turns the direction
-/// of what follows.
+/// True if a character acts on the terminal instead of being visible: it moves the cursor, rings, clears, or
+/// changes the direction of the text after it.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -34,8 +34,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escape_where(text, acts)
 }
 
-/// A whole drawing or page: XML can hold no such characters at all, and HTML should not. What is escaped is as JSON and
-/// JavaScript want it in strings.
+/// A whole drawing or page: XML can hold no such characters at all, and HTML should not. Escapes are those of
+/// strings in JSON and JavaScript.
 #[must_use]
 pub fn printable_drawing(text: &str) -> Cow<'_, str> {
     escape_where(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
@@ -47,7 +47,7 @@ pub fn printable_name(text: &str) -> String {
     printable_drawing(text).replace('\t', " ")
 }
 
-/// The same in plain ASCII; what cannot be said in it is `?`.
+/// The same in plain ASCII; characters without an equivalent become `?`.
 ///
 /// ```
 /// # use jitterlab_report::printable::ascii;
@@ -77,8 +77,8 @@ pub fn ascii(text: &str) -> String {
     plain
 }
 
-/// Whole output: lines, and the colours that this program uses, stay. What is escaped is as JSON wants it in strings,
-/// where alone it can stand in JSON.
+/// Whole output: lines, and the colours that this program uses, stay. Escapes are those of strings in JSON,
+/// the only place where such characters can be in JSON.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     let harmful = |c: char| acts(c) && !matches!(c, '\n' | '\t');
@@ -100,8 +100,8 @@ pub fn printable_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Length of the code of one of this program's colours at the beginning of a text, 0 if there is none: another one might
-/// hide what follows.
+/// Length of the code of one of this program's colours at the beginning of a text, 0 if there is none: other
+/// codes might hide the text after them.
 fn colour_length(text: &str) -> usize {
     let code = text.strip_prefix("\x1b[").and_then(|rest| rest.split_once('m'));
     let is_shade = |number: &str| SHADES.iter().any(|shade| number == shade.to_string());

@@ -1,4 +1,4 @@
-//! What a command says while it measures.
+//! Messages of a command while it measures.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::words::{count, exact, plural, time};
 /// Ends the line of a measurement on a terminal.
 pub const ENDS: &str = "  ^C ends";
 
-/// How far a measurement is, in one line; of several tasks the one that was latest is named.
+/// Progress of a measurement in one line; of several tasks the one with the latest start is named.
 #[must_use]
 pub fn measured(so_far: &SoFar, purpose: Option<&Purpose>) -> String {
     // Whole seconds; tenths of the first one.
@@ -57,13 +57,13 @@ fn limit(so_far: &SoFar, purpose: Option<&Purpose>) -> Option<String> {
     Some(format!("; {name} {} of {usable}", time(worst_ns as f64)))
 }
 
-/// How far a run file is that takes long to be made.
+/// Progress of writing a run file that takes long.
 #[must_use]
 pub fn closing(done: u64, of: u64) -> String {
     format!("closing the run file: {} % done", 100 * done.min(of) / of.max(1))
 }
 
-/// A step, and about how long all will still take, where that is known.
+/// A step, and the approximate time for the rest, if it is known.
 #[must_use]
 pub fn left(of: &TrialStep, left_ns: Option<i64>) -> String {
     let whole_s = |ns: i64| (ns as f64 / 1e9).ceil() * 1e9;
@@ -77,7 +77,7 @@ pub fn live_way(name: &str, load: &str, left_ns: f64) -> String {
     format!("{name} under load {load}, {} left", Human(left_ns))
 }
 
-/// What a command says that was stopped and is called again.
+/// Message of a command that continues an earlier call.
 #[must_use]
 pub fn goes_on(parts: usize, file: &Path) -> String {
     format!(
@@ -91,7 +91,7 @@ pub fn goes_on(parts: usize, file: &Path) -> String {
 pub const NO_MEMORY: &str = "error: the system has no memory left for this; give it more (ulimit -v, a container's limit), or \
                              a shorter run\n";
 
-/// What it says when it is stopped.
+/// Message of a command that is stopped.
 pub const GOES_ON_LATER: &str = "what was measured is kept: the same command goes on from here";
 
 /// A step of an experiment.

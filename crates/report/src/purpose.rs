@@ -1,4 +1,4 @@
-//! Purposes in words: what each is, and what decides whether it is served.
+//! Purposes in words: their titles, and the values that decide about them.
 
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::{Decision, PurposeVerdict, Verdict};
@@ -7,7 +7,7 @@ use jitterlab_model::Fitness;
 use crate::section::{Cell, Piece};
 use crate::words::{count, exact, list, share, time};
 
-/// What a purpose is, for help and for sentences.
+/// Title of a purpose, for help and for sentences.
 #[must_use]
 pub fn title(name: &str) -> &'static str {
     match name {
@@ -40,7 +40,7 @@ pub(crate) fn word(fitness: Fitness) -> &'static str {
     }
 }
 
-/// The purposes that were judged, by how well they are served, the worst first: the word for it, and their names.
+/// The judged purposes by fitness, the worst first: the word for it, and their names.
 pub(crate) fn by_fitness(verdict: &Verdict) -> impl DoubleEndedIterator<Item = (&'static str, String)> {
     let all = [Fitness::Unfit, Fitness::Limited, Fitness::Good];
     let all = all.map(|fitness| (word(fitness), names(verdict.with(fitness))));
@@ -52,7 +52,7 @@ pub(crate) fn decision(purpose: &str, decision: &Decision, tasks: usize) -> Stri
     format!("{}; {purpose}: {}.{}", decided_by(decision, tasks), limits(decision), open(decision))
 }
 
-/// The same for whom the purpose's name says nothing.
+/// The same without the purpose's name, for people to whom it means nothing.
 pub(crate) fn plainly(decision: &Decision) -> String {
     format!("{}; {}.{}", decided_by(decision, 1), limits(decision), open(decision))
 }
@@ -68,7 +68,7 @@ fn limits(decision: &Decision) -> String {
     }
 }
 
-/// What was seen that decides.
+/// The measured value that decides.
 fn decided_by(decision: &Decision, tasks: usize) -> String {
     let Decision { task, seen, at_most, limit, .. } = decision;
     let of = if tasks > 1 { format!(" of {task}") } else { String::new() };
@@ -82,14 +82,15 @@ fn decided_by(decision: &Decision, tasks: usize) -> String {
     }
 }
 
-/// What was not seen.
+/// Share that the run may have missed.
 fn open(decision: &Decision) -> String {
     decision.open_share.map_or_else(String::new, |open| {
         format!(" Up to {} may be worse, unseen (95 % confidence, if they come one by one).", share(open))
     })
 }
 
-/// How well each purpose is served, the worst first: what decides it, and its limits. `None` of one alone, whose head says it.
+/// Fitness for each purpose, the worst first: the deciding value, and its limits. `None` for a single
+/// purpose, which the head covers.
 pub(crate) fn table(verdict: &Verdict) -> Option<Piece> {
     let judged = verdict.purposes.iter().filter_map(|of| Some((of, of.decided_by.as_ref()?)));
     let mut judged: Vec<(&PurposeVerdict, &Decision)> = judged.collect();

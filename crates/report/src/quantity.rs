@@ -1,4 +1,4 @@
-//! What the quantities of an activation are called.
+//! Names of the quantities of an activation.
 
 use jitterlab_model::{Error, Quantity};
 
@@ -26,22 +26,23 @@ pub fn row(quantity: Quantity) -> &'static str {
     names(quantity)[1]
 }
 
-/// How those that are shown are asked for, for help and errors: `latency, corrected, period, cycle, execution`.
+/// Names of the shown quantities in options, for help and errors: `latency, corrected, period, cycle,
+/// execution`.
 #[must_use]
 pub fn list() -> String {
     Quantity::SHOWN.map(|quantity| names(quantity)[2]).join(", ")
 }
 
-/// What `plot --quantity` says of itself.
+/// Help text of `plot --quantity`.
 #[must_use]
 pub fn help() -> String {
     format!("Of what, for histogram and percentiles: {}; for series: latency, period, execution", list())
 }
 
-/// The quantity that is asked for so.
+/// The quantity with this name.
 ///
 /// # Errors
-/// There is none.
+/// No quantity has this name.
 pub fn parse(text: &str) -> Result<Quantity, Error> {
     let asked = if text == "period-error" { "period" } else { text };
     let found = Quantity::SHOWN.into_iter().find(|quantity| names(*quantity)[2] == asked);

@@ -1,4 +1,4 @@
-//! What recovering a journal gave.
+//! Result of recovering a journal.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use jitterlab_model::warning::Warning;
 use crate::warnings::sentence;
 use crate::words::{count, list, plural};
 
-/// What is in the run file, what is missing, and whether the journal is still there.
+/// Contents of the run file, missing data, and whether the journal is still there.
 #[must_use]
 pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Option<&Path>) -> String {
     let mut text =
@@ -21,8 +21,8 @@ pub fn text(run: &Path, rows: u64, bytes: u64, damaged: &[Warning], journal: Opt
     text
 }
 
-/// What was put back of each process that is gone: its number, the changes undone, and what could not be; how many
-/// recordings of the kernel's events were ended; and what was taken away.
+/// Restoration for each process that is gone: its number, the changes undone, and the failures. Then the
+/// number of kernel event recordings that were ended, and the things removed.
 #[must_use]
 pub fn restored<'a>(
     processes: impl Iterator<Item = (u32, usize, &'a [String])>,

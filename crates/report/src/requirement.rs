@@ -1,4 +1,4 @@
-//! Requirements and claims in words: the outcome, and what it rests on.
+//! Requirements and claims in words: the outcome, and its evidence.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::require::{ClaimPlan, Judgement, LimitBasis, Outcome, PlannedRun, Required};
@@ -10,7 +10,7 @@ use crate::section::{Cell, Piece};
 use crate::warnings::gap;
 use crate::words::{count, exact, share, time};
 
-/// The requirements of all tasks with their outcomes; `None` where there is none.
+/// The requirements of all tasks with their outcomes; `None` without requirements.
 pub(crate) fn table(tasks: &[TaskOutlook]) -> Option<Piece> {
     let named = |task: &TaskOutlook, of: &Judgement| match tasks {
         [_] => of.requirement.text.clone(),
@@ -47,7 +47,7 @@ pub fn judgement(task: &str, judgement: &Judgement) -> String {
     }
 }
 
-/// What an outcome means for what it was asked for.
+/// Fitness for an outcome.
 pub(crate) fn fitness(outcome: Outcome) -> Fitness {
     match outcome {
         Outcome::Pass => Fitness::Good,
@@ -73,7 +73,7 @@ pub(crate) fn cases(decided: &Outlook) -> Vec<Case> {
     each.map(case).collect()
 }
 
-/// What a requirement's outcome rests on, in a sentence.
+/// Evidence for a requirement's outcome, in a sentence.
 pub(crate) fn evidence_of(task: &str, judgement: &Judgement) -> String {
     match judgement.unknown {
         Some(unknown) => format!("{task}: the source does not say {}.", gap(unknown)),
@@ -81,7 +81,7 @@ pub(crate) fn evidence_of(task: &str, judgement: &Judgement) -> String {
     }
 }
 
-/// How long to run to support a claim.
+/// Time to run in support of a claim.
 #[must_use]
 pub fn claim(task: &str, plan: &ClaimPlan) -> String {
     let claimed = &plan.now.requirement.text;
@@ -97,7 +97,7 @@ fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// How many values broke it, and the share of them that may.
+/// Number of values that broke it, and their possible share.
 fn evidence(judgement: &Judgement) -> String {
     let (required, seen) = (&judgement.requirement, judgement.evidence);
     let upper = share(judgement.share_limits[1]);
@@ -121,7 +121,7 @@ fn evidence(judgement: &Judgement) -> String {
     text
 }
 
-/// What has to be known beside the run to decide it, where that is so.
+/// Fact that only the user can know and that would decide it, if there is one.
 fn missing(judgement: &Judgement) -> String {
     let [low, _] = judgement.share_limits;
     let undecided = judgement.footing == LimitBasis::Singly && judgement.outcome == Outcome::NotEnoughData;
@@ -145,7 +145,7 @@ fn missing(judgement: &Judgement) -> String {
     }
 }
 
-/// What the limits rest on.
+/// Assumption behind the limits.
 fn footing(judgement: &Judgement) -> String {
     match judgement.footing {
         LimitBasis::Bursts { effective } => {

@@ -1,4 +1,4 @@
-//! A run around its figures: what is announced, how it was measured, and the activation that ended it.
+//! A run around its figures: announcement, conditions of the measurement, and the activation that ended it.
 
 use crate::words::exact;
 use jitterlab_analysis::causes::TaskWhy;
@@ -14,7 +14,7 @@ use crate::words::plural;
 use crate::wrap::wrap;
 use crate::{waiting, warnings};
 
-/// What is measured first where isolation is compared with none.
+/// Note that the first measurement is without isolation, for comparison.
 pub const WITHOUT_ISOLATION_FIRST: &str = "first without isolation, for comparison";
 
 /// The tasks as they will run, and everything that was refused with its remedy.
@@ -36,7 +36,7 @@ pub fn found(info: &RunInfo) -> String {
     format!("{threads}:\n{}", tasks.collect::<String>()) + &refusals(info)
 }
 
-/// What was asked for and not given, with the remedy for each; empty if nothing was refused.
+/// Requests that the system refused, with the remedy for each; empty if nothing was refused.
 pub fn refusals(info: &RunInfo) -> String {
     info.refused
         .iter()
@@ -79,7 +79,7 @@ pub fn task_line(info: &RunInfo, task: &TaskRun) -> String {
     format!("{}: every {}{offset} on CPU {cpus}, {policy}, {how}", spec.name, exact(spec.period_ns))
 }
 
-/// What a run was of, where and how, in names and values.
+/// Conditions of a run, in names and values.
 pub(crate) fn facts(info: &RunInfo) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut fact = |term: &str, text: String| facts.push((term.to_owned(), text));

@@ -1,11 +1,11 @@
-//! Measurements made up for the tests of what is said of them.
+//! Made-up measurements for tests of the words about them.
 
 use jitterlab_model::{Activation, TimingStats};
 
 use crate::chart::Terminal;
 use crate::section::{Piece, Section};
 
-/// Pieces as a terminal of 80 columns shows them, with all that is folded in them.
+/// Pieces as a terminal of 80 columns shows them, folded ones included.
 pub(crate) fn shown_pieces(pieces: Vec<Piece>) -> String {
     let section = Section { id: String::new(), title: String::new(), lead: String::new(), pieces };
     section.text(Terminal { columns: 80, ascii: false, colour: false })

@@ -1,11 +1,11 @@
-//! The JSON Schema of what commands print with `--json`.
+//! The JSON Schema of the commands' output with `--json`.
 
 /// As it was made of the types and is shipped.
 pub const SCHEMA_TEXT: &str = include_str!("schema.json");
 
-/// The JSON Schema of a [`Document`](crate::document::Document) with its `result`, made of the types: what
-/// [`SCHEMA_TEXT`] has to say. It describes what scripts use; a field that a type leaves out (`schemars(skip)`) is
-/// printed as well, and may change.
+/// The JSON Schema of a [`Document`](crate::document::Document) with its `result`, made of the types;
+/// [`SCHEMA_TEXT`] must be equal to it. It describes the fields for scripts; a field that a type leaves out
+/// (`schemars(skip)`) is printed as well, and may change.
 #[cfg(feature = "schema")]
 #[must_use]
 pub fn schema() -> schemars::Schema {

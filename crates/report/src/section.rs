@@ -1,5 +1,5 @@
-//! The one presentation of every result: sections of pieces, which the renderers (terminal, page, JSON, Python) show
-//! without knowing what they are of.
+//! The one presentation of every result: sections of pieces, which the renderers (terminal, page, JSON,
+//! Python) show without knowing their subject.
 //!
 //! To show a new kind of result, implement [`Present`](crate::document::Present) in its file of words. Text is escaped by
 //! the renderers. Cells of tables are values: a renderer picks their digits, alignment and widths.
@@ -18,7 +18,7 @@ pub struct Section {
     pub id: String,
     /// Heading.
     pub title: String,
-    /// What the section answers and how to read it, in a sentence or two; the page alone shows it.
+    /// Question that the section answers and how to read it, in a sentence or two; shown on the page only.
     pub lead: String,
     /// Its content, in order.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<serde_json::Value>"))]
@@ -48,17 +48,17 @@ impl Section {
 pub enum Piece {
     /// A paragraph.
     Text {
-        /// The words.
+        /// Text of the paragraph.
         text: String,
     },
-    /// A remark on what is shown, the gravest first: a terminal shows three of them and counts the others.
+    /// A remark on the result, the gravest first: a terminal shows three of them and counts the others.
     Note {
-        /// The words.
+        /// Text of the remark.
         text: String,
     },
-    /// Names and what each is, a line each.
+    /// Names with their values, a line each.
     Facts {
-        /// What the facts are of; empty if the section says it.
+        /// Topic of the facts; empty if the section names it.
         caption: String,
         /// Name and value of each.
         facts: Vec<(String, String)>,
@@ -66,25 +66,25 @@ pub enum Piece {
     Table(Table),
     /// A figure. A terminal shows low ones ([`Chart::GLANCE`]) at once, others with everything else that is folded.
     Figure(Chart),
-    /// Figures of which one is seen at a time.
+    /// Figures that are seen one at a time.
     Choice {
-        /// What there is to choose.
+        /// Label of the choice.
         label: String,
         /// The figures, the first one seen first.
         figures: Vec<Shown>,
     },
     /// Lines to be shown as they are, in a fixed-width fount.
     Verbatim {
-        /// What they are; may be empty.
+        /// Heading of the lines; may be empty.
         heading: String,
         /// The lines.
         text: String,
     },
-    /// Pieces that are folded away until somebody wants them.
+    /// Pieces that are folded away until the reader opens them.
     Details {
-        /// What is behind it.
+        /// Summary, always visible.
         summary: String,
-        /// What is folded.
+        /// Pieces that are folded away.
         pieces: Vec<Piece>,
     },
 }
@@ -118,7 +118,7 @@ impl Piece {
 /// A table. The first column names the row; all others hold values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// What the table holds.
+    /// Caption.
     pub caption: String,
     /// One heading for each column.
     pub header: Vec<String>,
@@ -148,14 +148,14 @@ pub enum Cell {
     Nothing,
     /// Words, or a value that is written already.
     Text(String),
-    /// How well something is served, in words.
+    /// A fitness, in words.
     Verdict {
-        /// How well.
+        /// Fitness, which sets the colour.
         fitness: Fitness,
         /// The words.
         text: String,
     },
-    /// A value that is written already, coloured by how good it is among those of its table.
+    /// A value that is written already, coloured by its rank in the table.
     Shaded {
         /// From 0 for the best to 1 for the worst.
         shade: f64,
@@ -217,12 +217,12 @@ impl From<&str> for Cell {
 /// One of several figures to choose from: charts below each other, which move together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
-    /// What it is called among the others.
+    /// Name among the others.
     pub label: String,
     pub charts: Vec<Chart>,
-    /// Where the page has finer detail of them; `None` if they hold all there is.
+    /// Finer detail on the page; `None` if the charts hold all there is.
     pub detail: Option<Detail>,
-    /// The point of the section's other figures by which it is chosen, too: whoever clicks at that gets this.
+    /// The point in the section's other figures that selects this one: a click at it shows this.
     pub stands_at: Option<[f64; 2]>,
 }
 

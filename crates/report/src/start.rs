@@ -1,4 +1,4 @@
-//! What is shown to somebody who begins: the usual things to do, and habits from other tools answered with ours.
+//! First steps for beginners: the usual things to do, and habits from other tools answered with ours.
 
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::load::LoadSpec;
@@ -35,11 +35,11 @@ pub const COMPANIONS: &str = "Companions, programs of their own";
 /// The command that the parser adds.
 pub const HELP: &str = "Print this message or the help of the given subcommand(s)";
 
-/// What holds for every command.
+/// Rules that hold for every command.
 pub const EVERYWHERE: &str = "Most commands take --brief, --details, --json, --color WHEN and --ascii.
 Exit status: 0 answered, 1 a requirement failed, 2 bad use, 3 could not measure; 128 and the signal's number when a signal ended a measurement early, with what was measured until then kept.";
 
-/// What is meant by a line of a motor's data sheet.
+/// Hint for a line of a motor's data sheet.
 const MOTOR_FILE: &str =
     "a motor's data sheet is a file: jitterlab stepper --list shows one to copy, --motor FILE reads it";
 
@@ -89,7 +89,7 @@ pub const OPTIONS: [(&str, &str); 33] = [
     ("--histogram", "the histogram is always kept here: see it with --details, or jitterlab plot"),
 ];
 
-/// Other tools and figures that are typed as commands, and what does that here.
+/// Other tools and figures that people type as commands, and our command for each.
 pub const TOOLS: [(&str, &str); 18] = [
     (
         "cyclictest",
@@ -126,7 +126,7 @@ pub const TOOLS: [(&str, &str); 18] = [
     ("show", "to see what a run shows: jitterlab analyze RUN, or jitterlab report RUN -o page.html"),
 ];
 
-/// Values that are typed for those that an option takes: option, value, and what is meant.
+/// Values that people type in place of an option's own: option, value, and the value that is meant.
 pub const VALUES: [(&str, &str, &str); 18] = [
     ("--for", "cnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "linuxcnc", "step-50us where software makes the steps, servo-thread where a card does"),
@@ -179,19 +179,19 @@ pub fn option_of(word: &str, command: &str) -> Option<String> {
     Some(format!("did you mean jitterlab {command} {option} {value}?"))
 }
 
-/// What is meant by a file without a command.
+/// Hint for a file without a command.
 #[must_use]
 pub fn to_analyze(file: &str) -> String {
     format!("to see what a run shows: jitterlab analyze {file}")
 }
 
-/// What is meant by a unit that stands behind its value as a word of its own.
+/// Hint for a unit that is separated from its value.
 #[must_use]
 pub fn one_word(unit: &str) -> String {
     format!("a value and its unit are one word: 10{unit}")
 }
 
-/// What is meant by a name where the number of a process is wanted.
+/// Hint for a name in place of a process number.
 #[must_use]
 pub fn thread_by_name(name: &str) -> String {
     format!("a process has a number; a thread goes by its name: --thread {name}")

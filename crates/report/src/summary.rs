@@ -1,4 +1,4 @@
-//! A measured run in words: how each purpose is served, the figures of its tasks, what speaks against them.
+//! A measured run in words: how each purpose is served, the figures of its tasks, reasons to doubt them.
 
 use std::path::Path;
 
@@ -58,17 +58,17 @@ impl Present for MeasuredRun {
     }
 }
 
-/// Where a run was kept, beside its result.
+/// Path of the saved run, for the end of its result.
 #[must_use]
 pub fn saved(file: &Path) -> String {
     let file = shown(&file.display().to_string());
     format!("saved {file}; more: jitterlab analyze {file}")
 }
 
-/// Where nothing was kept of a run that was to be.
+/// Message that a run could not be saved.
 pub const NOT_SAVED: &str = "no run file was written: these figures are all that is left of the run";
 
-/// What is behind the folded part of a run.
+/// Title of the folded part of a run.
 pub(crate) const FOLDED: &str = "Every figure, the histogram, and how it was measured";
 
 /// The tables that everybody wants: how each purpose is served, and the main figures.
@@ -117,7 +117,7 @@ fn worst_ns(summary: &Summary) -> Option<i64> {
     summary.latency.max_ns.or_else(|| Some(error.max_ns?.max(-error.min_ns?)))
 }
 
-/// A task's name, and the processor to which it was bound, where its name does not tell that.
+/// A task's name, and the processor to which it was bound, unless the name contains it.
 fn placed(task: &TaskRun, with_cpu: bool) -> String {
     let cpu = task.spec.cpu.filter(|cpu| with_cpu && !task.spec.name.ends_with(&cpu.to_string()));
     cpu.map_or(task.spec.name.clone(), |cpu| format!("{}, CPU {cpu}", task.spec.name))
@@ -138,7 +138,7 @@ fn best_and_worst(sorted: &[(&TaskRun, &&MeasuredTask)]) -> Option<Piece> {
     (is_sure && best.spec.name != worst.spec.name).then(|| Piece::text(said))
 }
 
-/// How many activations many tasks ran and missed, what they have in common once.
+/// Number of activations that many tasks ran and missed, with their common facts once.
 fn many(tasks: &[&MeasuredTask], conditions: &str) -> String {
     let counts: Option<Vec<u64>> = tasks.iter().map(|task| task.summary.executed.exactly()).collect();
     let counts = counts.and_then(|all| Some((*all.iter().min()?, *all.iter().max()?)));
@@ -166,7 +166,7 @@ fn many(tasks: &[&MeasuredTask], conditions: &str) -> String {
     if conditions.is_empty() { tasks } else { format!("{conditions}. {tasks}") }
 }
 
-/// Whether a quantity is among the main figures of a task.
+/// True if a quantity is among the main figures of a task.
 fn is_main(quantity: Quantity, summary: &Summary) -> bool {
     match quantity {
         Quantity::CycleToCycle => false,
@@ -175,7 +175,7 @@ fn is_main(quantity: Quantity, summary: &Summary) -> bool {
     }
 }
 
-/// Length of the run and the load beside it, as far as they are known.
+/// Length and load of the run, as far as they are known.
 fn conditions(info: &RunInfo) -> String {
     let length = info.measured_ns().map(|ns| Human(ns as f64).to_string());
     let load = match info.bench {
@@ -187,17 +187,17 @@ fn conditions(info: &RunInfo) -> String {
     list_of(&[length.unwrap_or_default(), load])
 }
 
-/// Those parts that are not empty, with commas.
+/// Joins the non-empty parts with commas.
 fn list_of(parts: &[String]) -> String {
     parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
 }
 
-/// How many activations ran, and how many were missed.
+/// Numbers of activations that ran and that were missed.
 fn activations(summary: &Summary) -> String {
     format!("{} activations, {}", known_count(summary.executed), missed(summary))
 }
 
-/// How many due times were missed, and what became of them.
+/// Number of missed due times, and the task's reaction to them.
 fn missed(summary: &Summary) -> String {
     let missed = match summary.missed {
         Known::Unknown => "missed ones unknown".into(),
@@ -214,7 +214,8 @@ fn missed(summary: &Summary) -> String {
     format!("{missed}{of_missed}{lost}")
 }
 
-/// What a reader has to know of the figures, that which could change the verdict first; `found` is what was found in them.
+/// Warnings, findings (`found`) and caveats about the figures; those that could change the verdict come
+/// first.
 pub(crate) fn notes(info: &RunInfo, tasks: &[&MeasuredTask], found: Vec<String>) -> Vec<Piece> {
     let caveats = distinct(tasks.iter().flat_map(|task| &task.caveats));
     let grave: Vec<&Warning> = info.warnings.iter().filter(|of| **of != Warning::NoChecksums).collect();
@@ -251,7 +252,7 @@ pub(crate) fn every_figure(summary: &Summary) -> Table {
     Table::new(format!("{}: {}", summary.task, activations(summary)), &header(true), rows)
 }
 
-/// Whether anything is known of a quantity.
+/// True if any figure of a quantity is known.
 fn is_known(figures: &Statistics) -> bool {
     let percentile = figures.percentiles().any(|(_, ns)| ns.at_least().is_some());
     percentile || figures.min_ns.is_some() || figures.max_ns.is_some() || figures.mean_ns.is_some()
@@ -287,7 +288,8 @@ fn bounded(ns: Known<i64>) -> Cell {
     }
 }
 
-/// How often each latency of some tasks occurred: of many, of the first and the last by their largest values.
+/// Histograms of the latencies of some tasks; for many tasks only of the first and the last by their largest
+/// values.
 pub(crate) fn histograms(tasks: &[&MeasuredTask]) -> Vec<Piece> {
     let (mut shown, unknown): (Vec<&MeasuredTask>, Vec<&MeasuredTask>) =
         tasks.iter().partition(|task| has_shape(task));
@@ -308,7 +310,7 @@ fn has_shape(task: &MeasuredTask) -> bool {
     task.latency_histogram().has_shape() && !task.summary.unknown.contains(&Gap::Unit)
 }
 
-/// How often each latency of a task occurred, if that is known.
+/// Histogram of a task's latencies, if it is known.
 fn histogram(task: &MeasuredTask, height: u32) -> Option<Piece> {
     let (name, latency) = (&task.summary.task, task.latency_histogram());
     if !has_shape(task) {
@@ -336,7 +338,7 @@ mod tests {
     use crate::document::{self, Extent};
     use jitterlab_model::{Granted, Policy, TaskResult, TaskSpec, TimingStats};
 
-    /// Ten thousand starts, some of them late, beside a task that misses.
+    /// Ten thousand starts, some of them late, and a second task that misses.
     fn measured(tasks: &[&str]) -> MeasuredRun {
         let specs = tasks.iter().map(|spec| spec.parse::<TaskSpec>().unwrap());
         let mut run = RunInfo::new(Bench::Host, "CLOCK_MONOTONIC", specs);

@@ -5,7 +5,7 @@ use crate::wrap::{lines, width, words};
 
 /// Columns that a narrow terminal does without, the first to go first.
 const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
-/// Columns that remain of a table of which not everything is wanted.
+/// Number of columns that remain in the short form of a table.
 const LEAST: usize = 3;
 /// Longer words may be broken into several lines of their column.
 const PROSE: usize = 28;
@@ -20,9 +20,9 @@ pub fn columns(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> 
     grid.text(&grid.widths(), " ")
 }
 
-/// A table of at most so many columns of the terminal: less important columns go first, then words are broken within
-/// their column, then the table is turned. If all of that is not enough, each row gets lines of its own, where everything
-/// is wanted, or the last columns go.
+/// Fits a table into at most `widest` columns of the terminal: less important columns go first, then words
+/// are broken within their column, then the table is turned. If all of that is not enough, each row gets
+/// lines of its own if `everything` is set; otherwise the last columns go.
 pub(crate) fn fitted(
     table: &Table,
     widest: usize,
@@ -145,7 +145,7 @@ impl Grid {
     }
 }
 
-/// A name with its value to the right, the further lines of which begin where the first does.
+/// A name with its value to the right; further lines of the value are aligned with its first.
 pub(crate) fn fact(name: &str, value: &str, indent: usize, longest: usize, widest: usize) -> String {
     let blanks = |number: usize| " ".repeat(number);
     let at = indent + longest + 2;

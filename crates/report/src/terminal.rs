@@ -8,19 +8,19 @@ use crate::section::{Cell, Piece, Section, Table};
 use crate::table::{fact, fitted};
 use crate::wrap::{self, width, wrap};
 
-/// How much of a result is shown on the terminal.
+/// Amount of detail of a result on the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Extent {
     /// The head alone.
     Head,
-    /// The head and what it rests on, a screen of it.
+    /// The head and its evidence, a screen of it.
     #[default]
     Answer,
     /// Everything.
     Details,
 }
 
-/// So many remarks are shown before somebody asks for all of them.
+/// Number of remarks that are shown by default.
 const NOTES: usize = 3;
 
 /// The colour of a verdict.
@@ -32,12 +32,12 @@ pub(crate) fn colour(fitness: Fitness) -> &'static str {
     }
 }
 
-/// Sections below each other: what is folded only with everything else.
+/// Sections below each other: folded pieces only with all details.
 pub(crate) fn sections(sections: &[Section], extent: Extent, terminal: Terminal) -> String {
     let show = Show { extent, terminal };
     let all: Vec<&Piece> = sections.iter().flat_map(|section| &section.pieces).collect();
     let is_text = |piece: &&&Piece| matches!(piece, Piece::Text { .. });
-    // Where more is to be had stands below the remarks.
+    // The texts at the end, which point to further output, come after the remarks.
     let (all, last) = all.split_at(all.len() - all.iter().rev().take_while(is_text).count());
     let (notes, others): (Vec<&Piece>, Vec<&Piece>) =
         all.iter().partition(|piece| matches!(piece, Piece::Note { .. }));
@@ -70,7 +70,7 @@ impl Section {
     }
 }
 
-/// Pieces with all that is folded in them, without colours and at the width that lines have.
+/// Pieces, folded ones included, without colours and in the current line width.
 #[cfg(test)]
 pub(crate) fn plain(pieces: impl IntoIterator<Item = Piece>) -> String {
     let terminal = Terminal { columns: wrap::columns(), ascii: false, colour: false };
@@ -129,7 +129,7 @@ impl Show {
         if self.terminal.colour { format!("\x1b[2m{line}\x1b[0m\n") } else { format!("{line}\n") }
     }
 
-    /// Whether it is shown with everything else only.
+    /// True if it is shown only with all details.
     fn is_folded(&self, piece: &Piece) -> bool {
         match piece {
             Piece::Figure(chart) => chart.height > Chart::GLANCE,

@@ -1,4 +1,4 @@
-//! How a task waits, and what its thread found out about that: polling, margin, other clocks.
+//! Wait of a task, and its thread's measurements of it: polling, margin, other clocks.
 
 use jitterlab_model::units::Human;
 use jitterlab_model::watched::{DueTimes, Waits};
@@ -6,7 +6,7 @@ use jitterlab_model::{ClockFit, MarginUsed, ReadClock, Returns, SleepClock, Task
 
 use crate::words::{count, sentence, share};
 
-/// How a task waits, for its line: method, clocks and compensation, as far as they are not the usual ones.
+/// Wait of a task, for its line: method, clocks and compensation, as far as they differ from the defaults.
 pub fn how(spec: &TaskSpec) -> String {
     let mut text = format!("wake {}", spec.wake);
     if spec.clock != SleepClock::Monotonic {
@@ -21,7 +21,7 @@ pub fn how(spec: &TaskSpec) -> String {
     text
 }
 
-/// How a thread of another program waits, and where its due times are from, for its line.
+/// Wait of another program's thread, and the source of its due times, for its line.
 pub fn watched(watched: &Watched) -> String {
     let waits = match watched.waits {
         Waits::Nanosleep => "sleeps to absolute times",
@@ -44,7 +44,7 @@ pub fn watched(watched: &Watched) -> String {
     format!("thread {} of {} ({}), {waits}, {due}", watched.thread, watched.program, watched.process)
 }
 
-/// What the task's thread found out about its wait, a sentence each; nothing for a plain one.
+/// Measurements of the task's thread about its wait, a sentence each; none for a plain wait.
 pub fn findings(task: &TaskRun) -> Vec<String> {
     let Some(result) = &task.result else { return Vec::new() };
     let mut lines: Vec<String> =
@@ -79,7 +79,7 @@ pub fn findings(task: &TaskRun) -> Vec<String> {
     lines.iter().map(|line| sentence(line)).collect()
 }
 
-/// Where the starts of a watched thread are.
+/// Explains the start times of a watched thread.
 fn begins(returns: Option<Returns>) -> String {
     let Some(Returns { times, lower_ns, taken_ns, upper_ns }) = returns else {
         return "starts are its returns from the kernel; how long after them it can read a clock was not measured"
@@ -116,7 +116,7 @@ fn margin(used: &MarginUsed) -> Option<String> {
     })
 }
 
-/// How fast a counter counts, and how well it could be stated in nanoseconds.
+/// Rate of a counter, and the accuracy of its conversion to nanoseconds.
 pub fn clock(read: ReadClock, fit: &ClockFit) -> String {
     let rate = format!("{read} counts {:.6} MHz", fit.units_per_s as f64 / 1e6);
     if fit.pairs == 0 {

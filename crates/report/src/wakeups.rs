@@ -93,7 +93,7 @@ fn untold(compared: &WaysCompared) -> Head {
     }
 }
 
-/// The table and what its columns mean.
+/// The table, with an explanation of its columns.
 #[must_use]
 pub fn section(compared: &WaysCompared) -> Section {
     let rows = compared.ways.iter().filter_map(|way| {

@@ -1,4 +1,4 @@
-//! What a reader of a run's figures has to know, and where its tasks ran, in sentences.
+//! Warnings about a run's figures, and the placement of its tasks, in sentences.
 
 use jitterlab_analysis::listed::{Rhythm, rhythms};
 use jitterlab_model::Gap;
@@ -8,7 +8,7 @@ use jitterlab_model::warning::{
 
 use crate::words::{MANY, count, cpus_named, exact, list, list_some, plural, time};
 
-/// Warnings, a sentence each; what is alike of many tasks is said once.
+/// Warnings, a sentence each; a warning of many tasks is written once.
 #[must_use]
 pub fn sentences(all: &[&Warning]) -> Vec<String> {
     let of_kind = |kind: &str| {
@@ -32,7 +32,7 @@ pub fn sentences(all: &[&Warning]) -> Vec<String> {
     said.collect()
 }
 
-/// The task of a warning, and what such warnings of other tasks have in common with it.
+/// The task of a warning, and the part that it has in common with such warnings of other tasks.
 fn alike(warning: &Warning) -> Option<(&str, String)> {
     match warning {
         Warning::AboveHistogram { task, .. } => Some((task, "above".into())),
@@ -133,7 +133,7 @@ pub fn sentence(warning: &Warning) -> String {
             time(*turn_ns as f64)
         ),
         Warning::Kernel { name, release, version } => {
-            // Compressed images tell neither.
+            // Compressed images contain neither.
             let built = format!("{release} {version}");
             let told = [&format!("Kernel {name}"), built.trim(), "booted in QEMU."];
             told.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
@@ -322,7 +322,7 @@ pub fn sentence(warning: &Warning) -> String {
     }
 }
 
-/// What other tools measure beside periodic tasks.
+/// Quantity that other tools measure apart from periodic tasks.
 fn aperiodic(measured: Aperiodic) -> &'static str {
     match measured {
         Aperiodic::Gaps => "how long its busy loop stood still, which is due at no time",
@@ -378,7 +378,7 @@ fn rhythms_of(at: &[u64], each_ns: Option<i64>) -> String {
     if rhythms.is_empty() { String::new() } else { list(&rhythms) }
 }
 
-/// What was in the way of a latency.
+/// Parts of a latency that rtla traced.
 fn traced(one: &Traced) -> String {
     let on = one.cpu.map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
     let parts = one.parts.iter().map(|part| {
@@ -391,7 +391,7 @@ fn traced(one: &Traced) -> String {
     format!("rtla traced a latency of {}{on}: {}{stack}", time(one.latency_ns as f64), list(&parts))
 }
 
-/// What recording the kernel's events beside a task adds.
+/// Overhead of recording the kernel's events during a measurement.
 fn beside_events(event_ns: Option<i64>, noting_ns: Option<i64>) -> String {
     let each =
         event_ns.map_or(String::new(), |ns| format!(", {} for each event on the way", time(ns as f64)));
@@ -401,7 +401,7 @@ fn beside_events(event_ns: Option<i64>, noting_ns: Option<i64>) -> String {
     format!("the kernel's events were recorded meanwhile, which makes latencies longer{each}{noting}")
 }
 
-/// What a source does not tell, as the object of a sentence.
+/// Fact that a source does not report, as the object of a sentence.
 #[must_use]
 pub fn gap(gap: Gap) -> &'static str {
     match gap {
@@ -424,7 +424,7 @@ pub fn gap(gap: Gap) -> &'static str {
     }
 }
 
-/// What figures measured in an emulator do not say.
+/// Limits of figures that were measured in an emulator.
 #[must_use]
 pub fn emulated(ns_per_instruction: Option<u32>) -> String {
     match ns_per_instruction {
@@ -440,7 +440,7 @@ pub fn emulated(ns_per_instruction: Option<u32>) -> String {
     }
 }
 
-/// What was done about the cycles that simavr does not charge.
+/// Treatment of the cycles that simavr does not charge.
 #[must_use]
 pub fn interrupt_entries(entries: &InterruptEntries) -> String {
     let InterruptEntries { charged, entries, from_sleep, cycles, cycles_from_sleep } = entries;
@@ -458,7 +458,7 @@ pub fn interrupt_entries(entries: &InterruptEntries) -> String {
     }
 }
 
-/// What isolation did, and what stayed.
+/// Changes made by isolation, and things that could not be moved.
 fn isolation(isolated: &Isolated) -> String {
     let mut text = format!(
         "isolated {}: {} and {} moved away",
@@ -505,7 +505,7 @@ fn of_left(left: &LeftBehind) -> String {
     }
 }
 
-/// Names with how often each came: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
+/// Names with their counts: `ksoftirqd/1, cpuhp/1` or `kworker (12)`.
 fn tallied(names: &[(String, u64)]) -> String {
     const SHOWN: usize = 8;
     let mut named: Vec<String> = names
@@ -519,7 +519,7 @@ fn tallied(names: &[(String, u64)]) -> String {
     named.join(", ")
 }
 
-/// Where the tasks run and why there; `None` where that is not known.
+/// CPUs of the tasks and the reason for them; `None` if unknown.
 #[must_use]
 pub fn placement(placed: Option<&Placed>) -> Option<String> {
     let (cpus, rest, because) = match placed? {

@@ -1,7 +1,7 @@
-//! How quantities are written for people: one way each for shares, counts and times, wherever they are shown.
+//! Notation of quantities for people: one form each for shares, counts and times, wherever they are shown.
 //!
-//! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); everything read rather than
-//! typed goes through here.
+//! Values that options take (`500us`) are written by [`Exact`](jitterlab_model::units::Exact); all others,
+//! which are only read, by this module.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::Known;
@@ -89,7 +89,7 @@ pub fn time(ns: f64) -> String {
     Human(ns).to_string()
 }
 
-/// Four significant digits in microseconds, as narrow as they come, for tables that say so.
+/// Four significant digits in microseconds, as narrow as they come, for tables with the unit in their header.
 ///
 /// ```
 /// # use jitterlab_report::words::microseconds;
@@ -108,7 +108,7 @@ pub fn microseconds(ns: f64) -> String {
     format!("{us:.decimals$}")
 }
 
-/// A time to the nanosecond, in the unit that suits its size: what was asked for rather than measured.
+/// A time to the nanosecond, in the unit that suits its size: for requested rather than measured times.
 ///
 /// ```
 /// # use jitterlab_report::words::exact;
@@ -127,7 +127,7 @@ pub fn exact(ns: i64) -> String {
         ("ns", 1),
     ];
     let size = ns.unsigned_abs();
-    // Above a second, only what divides evenly: 90 s rather than 1.5 min.
+    // Above a second, only units that divide evenly: 90 s rather than 1.5 min.
     let suits = |(_, per): &(&str, u64)| size >= *per && (*per <= 1_000_000_000 || size.is_multiple_of(*per));
     let (unit, per) = UNITS.into_iter().find(suits).unwrap_or(("ns", 1));
     let digits = per.ilog10() as usize;
@@ -151,7 +151,7 @@ pub fn list(names: &[String]) -> String {
     }
 }
 
-/// From so many tasks on they are sorted, and what they have in common is said once.
+/// Number of tasks from which on they are sorted, and their common facts are given once.
 pub(crate) const MANY: usize = 4;
 
 /// The same, of more than four only three by their names.
@@ -183,8 +183,8 @@ pub fn plural(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// Microseconds with three significant digits, not below 0.01 µs, nor finer than the bins that the value was read from
-/// (0 for an exact one): what tables show.
+/// Microseconds with three significant digits, not below 0.01 µs, nor finer than the bins that the value was
+/// read from (0 for an exact one), for tables.
 ///
 /// ```
 /// # use jitterlab_report::words::microseconds_of_bins;
@@ -202,7 +202,7 @@ pub fn microseconds_of_bins(ns: f64, bin_ns: f64) -> String {
     let of_bins = if bin_ns > 0.0 { (3.0 - bin_ns.log10()).ceil().max(0.0) as usize } else { decimals };
     let decimals = decimals.min(of_bins);
     let text = format!("{us:.decimals$}");
-    // No minus before what rounds to nothing.
+    // No minus before a value that rounds to zero.
     if text.trim_start_matches(['-', '0', '.']).is_empty() {
         text.trim_start_matches('-').into()
     } else {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-/// Where lines are broken unless something else was asked for.
+/// Default width of lines.
 const USUAL: usize = 80;
 /// Longer lines are no joy to read, however wide the terminal is.
 const WIDEST: usize = 120;
@@ -11,7 +11,7 @@ thread_local! {
     static COLUMNS: Cell<usize> = const { Cell::new(USUAL) };
 }
 
-/// Breaks what `write` writes for a terminal of this width: at 80 columns outside of this, at most at 120.
+/// Breaks the text of `write` for a terminal of this width: 80 columns by default, 120 at most.
 pub fn at<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     struct Before(usize);
     impl Drop for Before {
@@ -23,7 +23,7 @@ pub fn at<T>(columns: usize, write: impl FnOnce() -> T) -> T {
     write()
 }
 
-/// How wide lines may be.
+/// Width of lines, in columns.
 pub fn columns() -> usize {
     COLUMNS.get()
 }
@@ -91,7 +91,8 @@ fn belongs_to_number(word: &str) -> bool {
         )
 }
 
-/// Words in lines of at most so many columns; a longer word has its own. A number stays with its unit.
+/// Breaks words into lines of at most `columns` columns; a longer word has its own. A number stays with its
+/// unit.
 pub fn lines(text: &str, columns: usize) -> Vec<String> {
     if width(text) <= columns {
         return vec![text.to_owned()];
@@ -110,8 +111,8 @@ pub fn lines(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A text whose lines are broken where they are too long, without a line feed at its end. A line of a table, or of a command,
-/// is left as it is: its blanks are meant.
+/// A text with its long lines broken, without a line feed at its end. A line of a table, or of a command, is
+/// left as it is, since its blanks matter.
 pub fn broken(text: &str) -> String {
     let is_set = |line: &str| line.trim_start().contains("  ") || line.starts_with("    ");
     let broken = |line: &str| match width(line) > columns() && !is_set(line) {

@@ -1,6 +1,7 @@
-//! The limit of what a tool can measure: a loop as bare as can be, in the same boot. It sleeps by the raw system call,
-//! reads the clock and stores one number in an array. Its due times lie as those of jitterlab's run in the same boot do to
-//! the kernel's tick, which makes one wake-up of several a quarter longer: else that decides which mean is larger.
+//! The limit of a tool's measurement: a loop as bare as can be, in the same boot. It sleeps by the raw system
+//! call, reads the clock and stores one number in an array. Its due times have the same offset from the
+//! kernel's tick as those of jitterlab's run in the same boot. The tick makes one wake-up of several a
+//! quarter longer, so that another offset would decide which mean is larger.
 #![expect(unsafe_code, reason = "C calls")]
 
 use std::fs;
@@ -37,12 +38,13 @@ pub(super) fn main(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Runs the loop on the calling thread, its due times whole seconds after those of the run in the file `beside` (as long as
-/// the seconds hold whole periods), and writes its latencies as jitterdebugger does: processor, time and latency of each
-/// activation.
+/// Runs the loop on the calling thread, its due times whole seconds after those of the run in the file
+/// `beside` (as long as the seconds hold whole periods). Writes its latencies as jitterdebugger does:
+/// processor, time and latency of each activation.
 ///
 /// # Errors
-/// What the system refused: a thread set up otherwise is no limit. That run cannot be read.
+/// A setting that the system refused, since a thread set up otherwise is no limit; or that run cannot be
+/// read.
 fn run(task: &PeerTask, file: &str, beside: &str) -> io::Result<()> {
     let beside = RunReader::open(beside).map_err(io::Error::other)?;
     let held = beside.info().tasks.first().and_then(|task| task.result.as_ref());

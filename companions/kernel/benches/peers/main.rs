@@ -1,5 +1,6 @@
-//! Other tools that measure wake-up latency beside jitterlab, one after the other in one boot: the same kernel, processor, period and
-//! priority, in virtual time. A loop as bare as can be is the limit of what a tool can measure.
+//! Comparison of jitterlab with other tools that measure wake-up latency, one after the other in one boot:
+//! the same kernel, processor, period and priority, in virtual time. A loop as bare as can be shows the limit
+//! of a tool's measurement.
 //!
 //! `cargo build --release && cargo bench -p jitterlab-kernel --bench peers -- [KERNEL...]`, by default of `debian:rt`. Tools that are not
 //! installed are taken from Debian's packages, which are fetched and not installed.
@@ -24,18 +25,14 @@ use jitterlab_trace::import_bytes;
 struct PeerTask {
     /// Its period, whole microseconds: rtla and cyclictest know nothing finer.
     period_ns: i64,
-    /// Its SCHED_FIFO priority.
     priority: u8,
-    /// Its processor.
     cpu: u16,
-    /// How many activations.
     count: u64,
 }
 
-/// A tool.
 #[derive(Debug, Clone, Copy)]
 struct Peer {
-    /// Its program.
+    /// Name of its program.
     name: &'static str,
     /// The program and the package of Debian that it is in; `None`: it is this program itself.
     packaged: Option<(&'static str, &'static str)>,
@@ -68,7 +65,7 @@ const PEERS: [Peer; 4] = [
     Peer {
         name: "cyclictest",
         packaged: Some(("cyclictest", "rt-tests")),
-        // It holds /dev/cpu_dma_latency and changes the system's limits unless told to leave the system alone.
+        // By default cyclictest holds /dev/cpu_dma_latency and changes the system's limits.
         command: |task| {
             words(&format!(
                 "cyclictest -q -m -N -t1 -a {} -p {} -i {} -l {} -h {CYCLICTEST_BINS} --default-system --histfile=/dev/null --json=cyclictest.json",
@@ -84,7 +81,7 @@ const PEERS: [Peer; 4] = [
     Peer {
         name: "jitterdebugger",
         packaged: Some(("jitterdebugger", "jitterdebugger")),
-        // Its figures are in ns with -N, its interval in us all the same, whatever its help says.
+        // With -N its figures are in ns, yet its interval stays in us, against its help text.
         command: |task| {
             words(&format!(
                 "jitterdebugger -N -s -o jitterdebugger -a {} -p {} -i {} -l {}",
@@ -98,7 +95,7 @@ const PEERS: [Peer; 4] = [
         task: |_| true,
     },
     Peer {
-        // Its thread is one of the kernel, which returns to no user's code.
+        // Its thread is one of the kernel and does not return to user space.
         name: "rtla timerlat",
         packaged: Some(("rtla", "rtla")),
         command: |task| {
@@ -129,7 +126,7 @@ impl Peer {
     /// Its figures in a guest.
     ///
     /// # Errors
-    /// A sentence that says why there is nothing.
+    /// A sentence with the reason why there are none.
     fn figures(&self, task: &PeerTask, answer: &Answer) -> Result<TimingStats, String> {
         let step = answer.steps.get(self.name).cloned().unwrap_or_default();
         let said = |error: Error| {

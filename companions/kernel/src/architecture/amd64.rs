@@ -38,6 +38,6 @@ fn version(image: &[u8]) -> Option<String> {
     let at = u16::from_le_bytes(image.get(0x20e..0x210)?.try_into().ok()?);
     let text = image.get(usize::from(at) + 0x200..)?;
     let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-    // A position of 0 means that the image does not say.
+    // A position of 0 means that the image has no version.
     Some(if at == 0 { String::new() } else { String::from_utf8_lossy(text).into_owned() })
 }

@@ -16,7 +16,8 @@ pub static ARM64: Architecture = Architecture {
     emulator: "qemu-system-aarch64",
     emulator_package: "qemu-system-arm",
     machine: "virt",
-    // The core of a Raspberry Pi 4; its counter at 1 GHz instead of the emulator's 62.5 MHz, so that it tells nanoseconds.
+    // The core of a Raspberry Pi 4; its counter runs at 1 GHz instead of the emulator's 62.5 MHz, so that it
+    // counts nanoseconds.
     cpu: "cortex-a72,cntfrq=1000000000",
     console: "ttyAMA0",
     // The machine has one serial line; the driver of this one is built into distributions' kernels.

@@ -25,7 +25,7 @@ pub static ARMHF: Architecture = Architecture {
     version,
 };
 
-/// The header of a zImage (0x016f2818 at 0x24), which is compressed and tells no version.
+/// The header of a zImage (0x016f2818 at 0x24), which is compressed and has no readable version.
 fn version(image: &[u8]) -> Option<String> {
     (image.get(0x24..0x28)? == 0x016f_2818u32.to_le_bytes()).then(String::new)
 }

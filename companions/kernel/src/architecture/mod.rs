@@ -1,5 +1,5 @@
-//! The processors that kernels are booted on, one file each: what the emulated machine is, how its devices are called, what
-//! its kernel images look like.
+//! The processors that kernels are booted on, one file each: the emulated machine, the names of its devices,
+//! the format of its kernel images.
 
 mod amd64;
 mod arm64;
@@ -14,14 +14,13 @@ pub use armhf::ARMHF;
 pub enum Flavour {
     /// With PREEMPT_RT.
     Rt,
-    /// The ordinary one.
+    /// The ordinary kernel.
     Generic,
     /// The one for virtual machines.
     Cloud,
 }
 
 impl Flavour {
-    /// All of them.
     pub const ALL: [Flavour; 3] = [Flavour::Rt, Flavour::Generic, Flavour::Cloud];
 
     /// The word after `debian:`.
@@ -53,21 +52,22 @@ pub struct Architecture {
     pub emulator_package: &'static str,
     /// QEMU's name of the machine, and of its processor.
     pub(super) machine: &'static str,
-    /// The processor's model.
+    /// Model of the processor.
     pub(super) cpu: &'static str,
     /// The serial line of the console, and the one that the answer comes through.
     pub(super) console: &'static str,
-    /// What the kernel calls the line that the answer comes through.
+    /// Device name in the kernel of the serial line for the answer.
     pub(super) answer: &'static str,
     /// The device of that line; `serial` is a further one of the machine's own.
     pub(super) answer_device: &'static [&'static str],
-    /// Where the seconds of the machine's clock can be read in its memory; `None`: it is a property of the machine.
+    /// Address in the machine's memory of the clock's seconds; `None`: the clock is a property of the
+    /// machine.
     pub(super) clock: Option<&'static str>,
     /// QEMU's device for a further processor, where several can take turns.
     pub(super) turns: Option<&'static str>,
     /// Debian's packages that depend on its newest kernels.
     pub(super) kernels: &'static [(Flavour, &'static str)],
-    /// The version that an image file tells; `None` if it is no kernel of this processor.
+    /// Reads the version in an image file; `None` if it is no kernel of this processor.
     pub(super) version: fn(&[u8]) -> Option<String>,
 }
 
@@ -80,7 +80,6 @@ impl PartialEq for Architecture {
 impl Eq for Architecture {}
 
 impl Architecture {
-    /// All of them.
     pub const ALL: [&'static Architecture; 3] = [&AMD64, &ARM64, &ARMHF];
 
     /// The one that this program was built for; `None` where no kernel of it can be booted.
@@ -88,7 +87,7 @@ impl Architecture {
         Self::ALL.into_iter().find(|one| one.rust == std::env::consts::ARCH)
     }
 
-    /// The one meant where none is named: this program's own, as far as its kernels can be booted.
+    /// The default architecture: this program's own, as far as its kernels can be booted.
     pub fn usual() -> &'static Architecture {
         Self::own().unwrap_or(&AMD64)
     }
@@ -104,8 +103,8 @@ impl Architecture {
     }
 }
 
-/// What follows `Linux version ` in an image that is not compressed, without the compiler: release, who built it, and the
-/// rest from `#1` on, as x86's images tell it. Where it stands twice, the first is a pattern without the number.
+/// The text after `Linux version ` in an uncompressed image, without the compiler: release, builder, and the
+/// rest from `#1` on, as in x86's images. If there are two, the first is a pattern without the number.
 fn banner(image: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"Linux version ";
     // Most bytes of an image are no `L`.

@@ -1,4 +1,4 @@
-//! Booting with the progress shown, and reading what was measured.
+//! Boots with a progress display, and reads the measurements.
 
 use std::path::Path;
 
@@ -17,14 +17,14 @@ use super::progress::Board;
 /// The step of a guest that measures with jitterlab.
 pub const RUN_STEP: &str = "run";
 
-/// The step that measures this. What a run here would refuse does not cost a boot.
+/// The step of this measurement. Options that a run here would refuse do not cost a boot.
 pub fn step(measure: &MeasureArgs) -> Result<Step, Error> {
     measure.request()?;
     Ok(run_step(RUN_STEP, &measure.words()))
 }
 
-/// Boots each kernel and does the session's steps on it. What `each` makes of them, as soon as they are done, is in the
-/// kernels' order.
+/// Boots each kernel and does the session's steps on it. `each` is called for each guest as soon as it is
+/// done; the results are in the kernels' order.
 pub fn boot<T: Send>(
     session: &KernelSession,
     kernels: &[KernelChoice],
@@ -38,7 +38,7 @@ pub fn boot<T: Send>(
     answers.into_iter().map(|answer| answer?).collect()
 }
 
-/// How a command ends of which some kernels failed: by the user's mistake where each did.
+/// Ending of a command with failures on some kernels: bad use if each of them is, else "not measured".
 pub fn ending(failures: &[Error]) -> Ending {
     if failures.is_empty() {
         return Ok(Status::Fine);
@@ -49,18 +49,18 @@ pub fn ending(failures: &[Error]) -> Ending {
     Err(Error::new(kind, said.join("\n")))
 }
 
-/// A run file.
+/// Opens a run file.
 pub fn run(path: &Path) -> Result<Run, Error> {
     Run::open(path, &Hints::default())
 }
 
-/// What a guest measured, described as what it is; its run file is not kept.
+/// Figures that a guest measured, with a description of the guest; its run file is not kept.
 pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun, Error> {
     let file = guest.run_file(RUN_STEP)?;
     let run = run(file.path())?;
     let (stats, warnings) = run.timing()?.into_parts();
     let mut info = RunInfo { warnings, ..run.info().clone() };
-    // Before it is judged: what speaks against figures of a machine does not speak against those of virtual time.
+    // Described before it is judged, since caveats about a machine's figures do not apply to virtual time.
     guest.describe(&mut info, time, std::env::args());
     Ok(MeasuredRun::new(info, &stats, None))
 }

@@ -1,4 +1,4 @@
-//! The options all `jitterlab kernel` commands share: the emulated machine and what is put into it.
+//! The options all `jitterlab kernel` commands share: the emulated machine and the files in it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,13 +42,13 @@ pub struct MachineArgs {
 }
 
 impl MachineArgs {
-    /// How the guest's time passes.
+    /// Time base of the guest.
     pub fn time(&self) -> GuestTime {
         self.time
     }
 
-    /// A session of these steps on such a machine, with what the tasks and loads of a run among them need in the
-    /// guest.
+    /// A session of these steps on such a machine, with everything that the tasks and loads of a run among
+    /// them need in the guest.
     pub fn session(&self, steps: Vec<Step>, measure: Option<&MeasureArgs>) -> Result<KernelSession, Error> {
         let mut session = KernelSession {
             machine: Machine {

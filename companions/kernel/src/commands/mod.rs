@@ -14,7 +14,6 @@ pub enum Action {
     Run(Box<run::Args>),
 }
 
-/// Does it.
 pub fn execute(action: &Action) -> Ending {
     match action {
         Action::Run(args) => run::execute(args),

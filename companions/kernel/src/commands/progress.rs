@@ -1,4 +1,4 @@
-//! How far the guests are, while they run.
+//! Progress of the guests, while they run.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};

@@ -103,11 +103,12 @@ pub fn execute(args: &Args) -> Ending {
     ending(&failures)
 }
 
-/// What the further commands did in a guest, the files they left, and what was measured there.
+/// Results of the further commands in a guest, the files they left, and the measurement.
 type InGuest<T> = (Vec<AlsoRan>, Vec<PathBuf>, T);
 
 impl Args {
-    /// What a guest measured, its files kept where they are wanted; `files` gets those of the further commands.
+    /// Result of a guest's measurement, with its files kept unless --no-file; `files` gets those of the
+    /// further commands.
     fn kept(
         &self,
         kernel: &KernelChoice,
@@ -138,7 +139,7 @@ fn also_steps(commands: &[String]) -> impl Iterator<Item = String> {
     (1..=commands.len()).map(|number| format!("also-{number}"))
 }
 
-/// What became of the further commands in a guest.
+/// Results of the further commands in a guest.
 fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<AlsoRan> {
     let ran = commands.iter().zip(also_steps(commands)).map(|(command, step)| {
         let StepResult { status, failure, stdout, stderr } =

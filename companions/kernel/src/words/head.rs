@@ -1,4 +1,4 @@
-//! The heads of what was measured on kernels: which is better.
+//! The heads of measurements on kernels: the best kernel.
 
 use jitterlab_model::{Fitness, Known};
 use jitterlab_report::head::{Head, shown};
@@ -6,8 +6,8 @@ use jitterlab_report::words::{list, plural, time};
 
 use crate::results::{BestKernels, KernelMismatch, KernelRun, RunOnKernel};
 
-/// Starts or misses that a difference rests on, below which it may be chance: six of a kind in a row come by chance less
-/// often than one time in twenty.
+/// Number of starts or misses behind a difference, below which it may be chance: six of a kind in a row come
+/// by chance less often than one time in twenty.
 const FEW: u64 = 6;
 
 /// The head of the same tasks on one kernel after the other; `None` where nothing was measured.
@@ -19,7 +19,7 @@ pub fn run(run: &KernelRun) -> Option<Head> {
     }
 }
 
-/// How late a task started at worst on a kernel, and what it missed there.
+/// Describes the latest start of a task on a kernel, and its missed due times there.
 fn late(kernel: &RunOnKernel, task: usize) -> String {
     let Some(of) = kernel.measured.tasks.get(task).map(|task| &task.summary) else {
         return "not measured".into();
@@ -37,7 +37,7 @@ fn tasks(kernel: &RunOnKernel) -> impl Iterator<Item = (usize, &str)> {
     kernel.measured.summaries().map(|summary| summary.task.as_str()).enumerate()
 }
 
-/// One kernel: virtual time says nothing of a machine.
+/// Head for one kernel: virtual time says nothing about a machine.
 fn alone(kernel: &RunOnKernel, counted: bool) -> Head {
     let why = match counted {
         true => "virtual time counts instructions, so it compares kernels",
@@ -101,7 +101,7 @@ fn unranked(run: &KernelRun, unlike: KernelMismatch) -> String {
     format!("NOT RANKED: {why}.")
 }
 
-/// Which kernel is best, for each task where they differ.
+/// Names the best kernel, for each task if they differ.
 fn ranked(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
     let all: Vec<(&str, BestKernels)> = tasks(first).map(|(number, task)| (task, run.best(number))).collect();
     let Some((_, best)) = all.first() else {
@@ -116,7 +116,7 @@ fn ranked(run: &KernelRun, first: &RunOnKernel) -> (Fitness, String) {
     (Fitness::Limited, format!("DIFFERENT by task: {}.", each.join("; ")))
 }
 
-/// What a verdict names, whatever it rests on.
+/// Kernels that a verdict names, without the number behind it.
 fn named(best: &BestKernels) -> Option<(&[usize], &[usize])> {
     match best {
         BestKernels::These { kernels, .. } => Some((kernels, &[])),
@@ -149,7 +149,7 @@ fn names(run: &KernelRun, kernels: &[usize]) -> String {
     format!("{}{alike}", list(&names))
 }
 
-/// The verdict where all tasks say the same.
+/// The verdict if it is the same for all tasks.
 fn of_all(run: &KernelRun, best: &BestKernels, rests_on: u64) -> String {
     const WHY: &str = "nowhere else is the latest start earlier, or are fewer due times missed";
     match best {
@@ -194,7 +194,7 @@ mod tests {
 
     use crate::sample;
 
-    /// On this kernel, tasks with these latencies that missed so many due times each.
+    /// Measurement on this kernel of tasks with these latencies and these numbers of missed due times.
     fn on(kernel: &str, tasks: &[(&[i64], u64)]) -> RunOnKernel {
         let spec = |number: usize| TaskSpec { name: ["base", "servo"][number].into(), ..TaskSpec::default() };
         let mut run = RunInfo::new(Bench::Kernel, "monotonic", (0..tasks.len()).map(spec));
@@ -242,7 +242,7 @@ mod tests {
             "BEST: rt; nowhere else is the latest start earlier, or are fewer due times missed.",
             "base at worst 4 µs late on rt and 9 µs late (3 due times missed) on generic.",
         );
-        // What misses due times is not best because it started early otherwise.
+        // A kernel that misses due times is not best because its other starts are earlier.
         said(
             &kernels(vec![on("rt", &[(EARLY, 3)]), on("generic", &[(LATE, 0)])]),
             Fitness::Limited,

@@ -20,7 +20,7 @@ impl Present for KernelRun {
         head::run(self)
     }
 
-    /// Of one kernel what a run says, and what was run after it.
+    /// For one kernel, the sections of its run and the further commands after it.
     fn sections(&self) -> Vec<Section> {
         let [only] = self.kernels.as_slice() else { return vec![section(self)] };
         let mut sections = only.measured.sections();
@@ -29,8 +29,9 @@ impl Present for KernelRun {
     }
 }
 
-/// For each task a table of release latencies with a row per kernel, and in a sentence how far the kernels' largest
-/// latencies are apart; then what the runs warn of, where their files are, and what was run after them.
+/// For each task a table of release latencies with a row per kernel, and a sentence on the ratio of the
+/// kernels' largest latencies. Then the warnings of the runs, their files, and the further commands after
+/// them.
 fn section(run: &KernelRun) -> Section {
     let kernels = &run.kernels;
     let named = kernels.iter().map(|k| format!("{}: Linux {}.", k.kernel, k.release));
@@ -63,7 +64,7 @@ fn kernel_section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Sect
     Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
-/// What was run after the measurements, and the files it left.
+/// Further commands that ran after the measurements, and the files they left.
 fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
     let commands = run.also.iter().map(|AlsoRan { kernel, command, status, stdout, stderr, failure }| {
         let ended = match (failure, status) {
@@ -77,7 +78,7 @@ fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
         .chain(run.files.iter().map(|file| Piece::text(format!("File from the guest: {}", file.display()))))
 }
 
-/// What the runs warn of, each once, but for what is said of every kernel elsewhere.
+/// Warnings of the runs, each once, without those that other parts show for every kernel.
 fn warned(kernels: &[RunOnKernel]) -> impl Iterator<Item = Piece> {
     let mut warnings: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for (kernel, warning) in kernels.iter().flat_map(|k| k.measured.run.warnings.iter().map(move |w| (k, w)))
@@ -110,7 +111,7 @@ fn row(kernel: &str, summary: &Summary) -> Vec<String> {
     cells
 }
 
-/// Which kernel's largest latency is how many times the smallest one's.
+/// Ratio of the largest of the kernels' largest latencies to the smallest, with the kernels' names.
 fn ratio(of: &[(&str, &Summary)]) -> Option<String> {
     let largest = |s: &Summary| s.latency.max_ns;
     let best = of.iter().filter(|(_, s)| largest(s).is_some()).min_by_key(|(_, s)| largest(s))?;

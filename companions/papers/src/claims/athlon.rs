@@ -14,9 +14,10 @@ pub const NO_LOAD: &str = "none";
 /// Name of the condition with CPU hogs on CPUs 0 and 1, the report's test series 2.
 pub const HOGS: &str = "hog@0-1";
 
-/// Name of the condition of the report's note: somebody reads the kernel's figures while the threads run.
+/// Name of the condition of the report's note: a program reads the kernel's figures while the threads run.
 pub const READING: &str = "proc";
-/// To what the report says that the base thread's period error "typically jumps" then, from below 10 us; it gives no table.
+/// Range to which the base thread's period error then "typically jumps", from below 10 us, according to the
+/// report; it gives no table.
 pub const READING_NS: (i64, i64) = (250_000, 350_000);
 
 /// Base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
@@ -90,19 +91,17 @@ pub struct AthlonReproduction {
     pub tasks: Vec<TaskSpec>,
     /// Length of each cell.
     pub duration_ns: i64,
-    /// How often each cell is measured.
+    /// Number of measurements of each cell.
     pub repetitions: u32,
     /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
     pub left: usize,
-    /// The report's numbers.
     pub printed: Matrix,
-    /// What was measured here.
+    /// Results measured here.
     pub today: Matrix,
-    /// The report's observations.
     pub observations: Vec<Compared>,
-    /// Which CPUs are an exception to the first one, as CPU 0 was in the report.
+    /// CPUs that are an exception to the first observation, as CPU 0 was in the report.
     pub exceptions: Exceptions,
 }
 
@@ -110,21 +109,22 @@ pub struct AthlonReproduction {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
     pub asked: Asked,
-    /// What the report's numbers say; `None` where it gives none.
+    /// Answer from the report's numbers; `None` if it gives none.
     pub printed: Option<Observation>,
-    /// What today's say; `None` where nothing was measured.
+    /// Answer from today's numbers; `None` if nothing was measured.
     pub today: Option<Observation>,
-    /// Whether emulated processors that take turns push towards today's answer, so that it is perhaps theirs alone.
+    /// True if emulated processors that take turns favour today's answer, so that it may come from the turns
+    /// alone.
     pub turns_decide: bool,
 }
 
-/// What the report observes.
+/// Question behind an observation of the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asked {
     /// Is it better to have both threads on one CPU?
     SameCpu,
-    /// Also beside CPU hogs?
+    /// Is it also better with CPU hogs?
     SameCpuWithHogs,
     /// Do CPU hogs help?
     Hogs,
@@ -132,18 +132,18 @@ pub enum Asked {
     ReadingProc,
 }
 
-/// CPUs that stand out among the same-CPU cells without load, each with its factor against the others; `None` with fewer
-/// than three CPUs, where none can.
+/// CPUs that are exceptions among the same-CPU cells without load, each with its factor against the others;
+/// `None` with fewer than three CPUs, where none can be one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exceptions {
-    /// In the report.
+    /// Exceptions in the report.
     pub printed: Option<Vec<(u16, f64)>>,
     pub today: Option<Vec<(u16, f64)>>,
 }
 
 impl AthlonReproduction {
-    /// Tests the observations on what was measured on `machine`: each cell `repetitions` times for `duration_ns`, of which
-    /// `left` cells are missing.
+    /// Tests the observations on the measurements on `machine`: each cell `repetitions` times for
+    /// `duration_ns`, with `left` cells missing.
     pub fn new(
         machine: SystemFacts,
         tasks: Vec<TaskSpec>,
@@ -175,7 +175,7 @@ impl AthlonReproduction {
         }
     }
 
-    /// The same of emulated processors that take turns of this length while their clock goes on for all.
+    /// The same for emulated processors that take turns of this length on a common clock.
     #[must_use]
     pub fn in_turns(mut self, turn_ns: i64) -> Self {
         self.turn_ns = Some(turn_ns);
@@ -193,7 +193,7 @@ impl AthlonReproduction {
 }
 
 impl Asked {
-    /// What a table says of it; `None` if it does not hold what is asked for.
+    /// Answer from a table; `None` if the table has not the cells for it.
     fn answer(self, matrix: &Matrix) -> Option<Observation> {
         let error = CellStatistic::PeriodError;
         match self {
@@ -206,8 +206,8 @@ impl Asked {
 }
 
 impl Asked {
-    /// Whether processors that take turns give this answer where there is nothing to find: whatever has work elsewhere, the
-    /// other task or a load, makes them wait.
+    /// True if processors that take turns give this answer even without an effect: any work on another
+    /// processor, the other task or a load, makes a task wait.
     fn is_what_turns_do(self, answer: Answer) -> bool {
         match self {
             Asked::SameCpu | Asked::SameCpuWithHogs | Asked::ReadingProc => {

@@ -1,5 +1,5 @@
-//! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): what it prints in table 1 and figure 7, beside
-//! what is measured on a simulated microcontroller, and where it does not agree with itself.
+//! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): the numbers of its table 1 and
+//! figure 7 with those of a simulated microcontroller, and its contradictions.
 
 use jitterlab_mcu::{
     AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, Strategy, ThreadFigures,
@@ -71,7 +71,7 @@ pub enum Variant {
     Right(Strategy),
 }
 
-/// The columns.
+/// The columns of the table.
 pub const VARIANTS: [Variant; 7] = [
     Variant::Printed(Strategy::Periodic),
     Variant::AsPaper(Strategy::Periodic),
@@ -85,15 +85,15 @@ pub const VARIANTS: [Variant; 7] = [
 /// A row of table 1 as it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The requested period.
+    /// The requested period, in µs.
     pub period_us: u32,
     /// Counts of the timer a second.
     pub timer_hz: f64,
-    /// Mean errors, in the order of [`VARIANTS`]; `None` where there is none.
+    /// Mean errors, in the order of [`VARIANTS`]; `None` without a value.
     pub errors_us: [Option<f64>; 7],
 }
 
-/// What the paper prints of the led thread's period in figure 7.
+/// Numbers that the paper prints for the led thread's period in figure 7.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PrintedThread {
     /// Mean period in microseconds.
@@ -139,9 +139,8 @@ fn interruption_cycles(standard_deviation_us: f64, mean_us: f64, every_us: f64) 
 /// The led thread under one strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LedThread {
-    /// What was measured.
     pub figures: ThreadFigures,
-    /// What the paper prints; `None` for a strategy it does not have.
+    /// Printed numbers; `None` for a strategy that the paper does not have.
     pub printed: Option<PrintedThread>,
     /// Length of each round, in order.
     pub rounds_ns: Vec<i64>,
@@ -158,18 +157,18 @@ pub struct EposReproduction {
     pub figure_3: Vec<ServicesSaid>,
     /// The cells of table 1, under all strategies, programmed as in the paper and rightly.
     pub table_1: Vec<AlarmFigures>,
-    /// Figure 7.
+    /// The led thread of figure 7 under each strategy.
     pub led_thread: Vec<LedThread>,
-    /// What one event every 20 ms costs.
+    /// Costs of one event every 20 ms.
     pub costs: Vec<CostFigures>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
-    /// Where the paper is inconsistent.
+    /// Contradictions of the paper.
     pub inconsistent: Vec<Inconsistency>,
 }
 
 impl EposReproduction {
-    /// Of what was measured; delays, figure 3 and the timers of the related work are to be added.
+    /// From the measurements; delays, figure 3 and the timers of the related work are to be added.
     pub fn new(
         table_1: Vec<AlarmFigures>,
         led_thread: Vec<LedThread>,
@@ -226,7 +225,7 @@ fn mean_error_us(
     Some(found.mean_error_us())
 }
 
-/// Where the paper does not agree with itself or with its table.
+/// A contradiction within the paper, or between it and its table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Inconsistency {
@@ -248,17 +247,17 @@ pub enum Inconsistency {
     /// Table 1 has a period that is shorter than one count, which equation 1 rules out.
     PeriodBelowOneCount {
         period_us: u32,
-        /// The timer's clock.
+        /// Clock of the timer, in Hz.
         timer_hz: f64,
         count_us: f64,
     },
     /// Table 1, periodic timer, from 10 ms on: each error is one count for each hardware period.
     OneCountTooMany {
-        /// By how much the measured errors of 10 ms to 1 s, programmed alike, differ from the printed ones at most;
-        /// `None` where they were not measured.
+        /// Largest difference of the measured errors of 10 ms to 1 s, programmed alike, from the printed
+        /// ones; `None` if they were not measured.
         within_us: Option<f64>,
     },
-    /// Table 1, single shot: how many counts are lost in 10 s at 7200 Hz, and in 10 ms at the faster clocks.
+    /// Table 1, single shot: number of counts lost in 10 s at 7200 Hz, and in 10 ms at the faster clocks.
     LostCounts {
         /// In 10 s at 7200 Hz: about one in each of 1000 ticks of 10 ms.
         slow: f64,
@@ -278,16 +277,16 @@ pub enum Inconsistency {
     },
     /// "The single-shot timing strategy usually presents better results".
     NotUsuallyBetter {
-        /// In how many cells of table 1 it does.
+        /// Number of cells of table 1 in which it does.
         better: usize,
-        /// Of how many.
+        /// Number of all cells.
         cells: usize,
     },
     /// "T = I / F" ticks of an interval I at the frequency F: it is I F.
     TicksOfAnInterval,
 }
 
-/// Those of the paper; `measured` is table 1 as it was measured.
+/// Contradictions of the paper; `measured` is table 1 as it was measured.
 fn inconsistencies(measured: &[AlarmFigures]) -> Vec<Inconsistency> {
     let shot = LED_SINGLE_SHOT;
     let by_percent_us = shot.standard_deviation_by_percent_us();

@@ -1,4 +1,5 @@
-//! The source documents: what they print as numbers, what they state, and whether it holds for what is measured here.
+//! The source documents: their printed numbers, their statements, and whether these hold for the measurements
+//! here.
 
 pub mod athlon;
 pub mod epos;
@@ -10,13 +11,13 @@ pub mod twente;
 
 use serde::{Deserialize, Serialize};
 
-/// Whether a statement of a document holds here.
+/// Verdict on a statement of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
     Holds,
     DoesNotHold,
-    /// What was measured does not decide it.
+    /// The measurement does not decide it.
     CannotBeTold,
 }
 
@@ -32,11 +33,10 @@ impl Standing {
     }
 }
 
-/// A statement of a document with the numbers that decide it, and what became of it.
+/// A statement of a document with the numbers that decide it, and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
     pub statement: S,
-    /// Whether it holds.
     pub standing: Standing,
 }
 
@@ -55,20 +55,19 @@ impl<S> Tested<S> {
 /// One measurement of a document, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderLoad<T> {
-    /// What tables and files call the condition.
+    /// Name of the condition in tables and files.
     pub condition: String,
-    /// The load beside the task, as `--load` takes it.
+    /// The load of the measurement, as `--load` takes it.
     pub load: String,
-    /// What was found; `None` where nothing was measured.
+    /// Result; `None` if nothing was measured.
     pub found: Option<T>,
 }
 
 /// A system under the loads of a document, from none to most.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SystemUnderLoads<T> {
-    /// What tables and files call the system.
+    /// Name of the system in tables and files.
     pub system: String,
-    /// Its measurements.
     pub loads: Vec<UnderLoad<T>>,
 }
 

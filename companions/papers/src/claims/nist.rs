@@ -1,5 +1,6 @@
-//! F. M. Proctor and W. P. Shackleford, "Real-time Operating System Timing Jitter and its Impact on Motor Control" (NIST,
-//! 2001), sections 2 and 3: the jitter of a task of 500 us, what it costs to compensate it, and what that brings.
+//! F. M. Proctor and W. P. Shackleford, "Real-time Operating System Timing Jitter and its Impact on Motor
+//! Control" (NIST, 2001), sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and
+//! the gain.
 
 use jitterlab_model::ClockFit;
 use serde::Serialize;
@@ -16,7 +17,7 @@ use jitterlab_analysis::median_interval::MedianInterval;
 /// The paper's period.
 pub const PERIOD_NS: i64 = 500_000;
 
-/// What the paper prints of its figures 1, 2, 5 and 6.
+/// Numbers that the paper prints for its figures 1, 2, 5 and 6.
 pub const PRINTED: PrintedJitter = PrintedJitter {
     jitter_ns: 3_600.0,
     jitter_in_figure_2_ns: 3_500.0,
@@ -28,7 +29,7 @@ pub const PRINTED: PrintedJitter = PrintedJitter {
     least_load_every_ns: 50_000,
 };
 
-/// What the paper prints of its figures 1, 2, 5 and 6.
+/// Numbers that the paper prints for its figures 1, 2, 5 and 6.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct PrintedJitter {
     /// Jitter of the uncompensated task in figure 6.
@@ -37,7 +38,7 @@ pub struct PrintedJitter {
     pub jitter_in_figure_2_ns: f64,
     /// Jitter of the compensated task in figure 6.
     pub compensated_jitter_ns: f64,
-    /// How many times smaller that is, in the paper's words; the two numbers give 36.7.
+    /// Factor by which that is smaller, in the paper's words; the two numbers give 36.7.
     pub factor: f64,
     /// Share of the processor that it costs.
     pub extra_load: f64,
@@ -52,11 +53,11 @@ pub struct PrintedJitter {
 /// Figures 1, 2, 5 and 6 repeated on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistJitter {
-    /// What the paper prints of it.
+    /// Numbers that the paper prints.
     pub printed: PrintedJitter,
     /// T, the paper's 500 us.
     pub period_ns: i64,
-    /// How well the time stamp counter could be stated in nanoseconds; `None` if CLOCK_MONOTONIC was read.
+    /// Accuracy of the time stamp counter in nanoseconds; `None` if CLOCK_MONOTONIC was read.
     pub clock_fit: Option<ClockFit>,
     /// Time between two readings of the clock.
     pub floor_ns: i64,
@@ -68,7 +69,7 @@ pub struct NistJitter {
     pub long_clusters: Vec<LatencyCluster>,
     /// Figure 4: one activation, called early at the distance that equation 2 recommends; `None` where none was called early.
     pub early_calls: Option<EarlyCalls>,
-    /// Figure 5: S.
+    /// Figure 5: the service time S.
     pub service: ServiceTime,
     /// Figure 5: measured loads.
     pub load_curve: Vec<LoadPoint>,
@@ -82,7 +83,7 @@ pub struct NistJitter {
     pub uncompensated_jitter_ns: Option<MedianInterval>,
     /// Jitter of compensated series of 100 samples.
     pub compensated_jitter_ns: Option<MedianInterval>,
-    /// How many times smaller, series by series.
+    /// Factor by which the jitter became smaller, series by series.
     pub factor: Option<MedianInterval>,
     /// Additional share of a processor.
     pub extra_load: Option<MedianInterval>,
@@ -91,9 +92,7 @@ pub struct NistJitter {
 /// The latencies of one measurement of figure 3.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyRange {
-    /// Smallest.
     pub min_ns: i64,
-    /// Largest.
     pub max_ns: i64,
     /// Standard deviation, the largest of several runs.
     pub sd_ns: Option<f64>,
@@ -116,7 +115,7 @@ impl LatencyRange {
         })
     }
 
-    /// Of both runs.
+    /// The range over both runs.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         LatencyRange {
@@ -128,7 +127,6 @@ impl LatencyRange {
         }
     }
 
-    /// Largest minus smallest.
     pub fn range_ns(&self) -> i64 {
         self.max_ns.saturating_sub(self.min_ns)
     }
@@ -137,16 +135,16 @@ impl LatencyRange {
 /// Figure 3 repeated on the real-time systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistLoads {
-    /// The systems under normal, network and disk load; the first two stand for those of figures 3a and 3b.
+    /// The systems under normal, network and disk load; the first two correspond to figures 3a and 3b.
     pub systems: Vec<SystemUnderLoads<LatencyRange>>,
-    /// Whether time is virtual, and then nanoseconds of it for each instruction.
+    /// True for virtual time; `ns_per_instruction` is then the time of an instruction.
     pub in_virtual_time: bool,
     pub ns_per_instruction: Option<u32>,
-    /// What the paper says of the figure, tested.
+    /// Statements of the paper about the figure, tested.
     pub statements: Vec<Tested<Statement>>,
 }
 
-/// What the paper says of its figure 3.
+/// Statement of the paper about its figure 3.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Statement {
@@ -155,14 +153,14 @@ pub enum Statement {
         system: String,
         /// Ranges under the loads from none to most.
         ranges_ns: Vec<Option<i64>>,
-        /// How many times as large as without load the range of a stretch is, for each load but the first.
+        /// Factor of a stretch's range over that without load, for each load but the first.
         growth: Vec<Option<MedianInterval>>,
     },
     /// Under heavy disk load both systems are comparable: here, within a factor of 2.
     ComparableUnderDiskLoad {
         /// The systems' ranges under that load.
         ranges_ns: Vec<Option<i64>>,
-        /// How many times as large as the first one's the second one's range of a stretch is.
+        /// Factor of the second system's range of a stretch over the first one's.
         factor: Option<MedianInterval>,
     },
     /// Worst cases are on the order of ten microseconds: from 3.162 to 31.62 us.
@@ -173,8 +171,8 @@ pub enum Statement {
 }
 
 impl NistLoads {
-    /// Tests what the paper says on what was measured. `stretches` are the latencies' ranges in equal stretches of each system's
-    /// run under each load: one range of each alone would say nothing of how it repeats.
+    /// Tests the paper's statements on the measurements. `stretches` are the latencies' ranges in equal
+    /// stretches of each system's run under each load: a single range of each would not show how it varies.
     pub fn new(systems: Vec<SystemUnderLoads<LatencyRange>>, stretches: &[Vec<Vec<f64>>]) -> Self {
         let mut statements: Vec<Tested<Statement>> = systems
             .iter()
@@ -241,7 +239,7 @@ mod tests {
         let standings = |systems: [[Option<i64>; 3]; 2]| {
             let systems = systems
                 .map(|ranges| SystemUnderLoads { system: "a".into(), loads: ranges.map(under).into() });
-            // Ten stretches that are all alike, or as many as nothing can be told of.
+            // Ten stretches that are all alike, or none if the range is unknown.
             let alike =
                 |load: &UnderLoad<LatencyRange>| load.found.map_or(vec![], |f| vec![f.range_ns() as f64; 10]);
             let stretches = systems.each_ref().map(|system| system.loads.iter().map(alike).collect());

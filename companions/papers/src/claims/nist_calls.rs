@@ -11,21 +11,21 @@ pub struct EarlyCalls {
     pub returned: Vec<Call>,
     /// The last call, which polled until the due time had come.
     pub polled: Call,
-    /// How many activations were measured; of these it is the one whose calls took the median time together.
+    /// Number of measured activations; this one has the median of the calls' total time.
     pub of: u64,
 }
 
 /// One call: from the first reading of the clock after the wake-up to the last before it sleeps again or begins its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Call {
-    /// When it was awake.
+    /// Time at which it was awake.
     pub woken_ns: i64,
-    /// When it was done.
+    /// Time at which it was done.
     pub done_ns: i64,
 }
 
 impl Call {
-    /// How long it took.
+    /// Its duration, in ns.
     #[must_use]
     pub fn took_ns(&self) -> i64 {
         self.done_ns - self.woken_ns
@@ -33,9 +33,9 @@ impl Call {
 }
 
 impl EarlyCalls {
-    /// The most ordinary of several activations: whose calls took the median time together. `waits` are when each sleep was
-    /// asked for and when it was over, `starts` due time and start of each activation, both in order and by the same clock.
-    /// `None` where no activation was called early.
+    /// The most ordinary of several activations: the one with the median of the calls' total time. `waits`
+    /// are the times at which each sleep was to end and did end, `starts` due time and start of each
+    /// activation, both in order and by the same clock. `None` if no activation was called early.
     #[must_use]
     pub fn most_ordinary(every_ns: i64, waits: &[(i64, i64)], starts: &[(i64, i64)]) -> Option<Self> {
         let mut all: Vec<EarlyCalls> = Vec::new();

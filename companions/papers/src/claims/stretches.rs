@@ -1,5 +1,5 @@
-//! What a document concludes from one run each is decided by stretches: each run is cut into equal ones, so that a number
-//! comes with an interval. Stretches are taken for independent of each other.
+//! Decision by stretches on conclusions that a document draws from one run each: each run is cut into equal
+//! stretches, so that a number comes with an interval. Stretches count as independent of each other.
 
 use jitterlab_analysis::median_interval::MedianInterval;
 
@@ -9,22 +9,24 @@ pub const STRETCHES: usize = 20;
 /// Times that each measurement on this machine is repeated, in turns with the others: one alone does not show how it varies.
 pub const TURNS: usize = 3;
 
-/// How many times as large a number of one run's stretches is as another's, stretch by stretch.
+/// Factor of a number in the stretches of `to` over that in the stretches of `of`, stretch by stretch.
 pub(super) fn factor(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
     MedianInterval::from_values(of.iter().zip(to).filter(|(of, _)| **of > 0.0).map(|(of, to)| to / of))
 }
 
-/// By how much a number of one run's stretches is larger than another's, stretch by stretch.
+/// Difference of a number in the stretches of `to` from that in the stretches of `of`, stretch by stretch.
 pub(super) fn change(of: &[f64], to: &[f64]) -> Option<MedianInterval> {
     MedianInterval::from_values(of.iter().zip(to).map(|(of, to)| to - of))
 }
 
-/// Whether all of these are above `limit`; `None` where an interval leaves that open and none decides against it.
+/// True if all of these are above `limit`; `None` if an interval leaves that open and none decides against
+/// it.
 pub(super) fn each_is_above(limit: f64, all: &[Option<MedianInterval>]) -> Option<bool> {
     decided(all, |(low, _)| low > limit, |(_, high)| high <= limit)
 }
 
-/// Whether all of these are at most `limit` in size; `None` where an interval leaves that open and none decides against it.
+/// True if all of these are at most `limit` in size; `None` if an interval leaves that open and none decides
+/// against it.
 pub(super) fn each_is_within(limit: f64, all: &[Option<MedianInterval>]) -> Option<bool> {
     decided(all, |(low, high)| low >= -limit && high <= limit, |(low, high)| high < -limit || low > limit)
 }

@@ -57,7 +57,7 @@ pub const TABLE_1: [PrintedRow; 3] = [
 
 /// The jitter the text states for the uncompensated task, in seconds.
 pub const STATED_UNCOMPENSATED_S: f64 = 3.60e-6;
-/// The jitter the text states for the compensated task, in seconds (the caption says 0.0988 us).
+/// The jitter the text states for the compensated task, in seconds (the caption has 0.0988 us).
 pub const STATED_COMPENSATED_S: f64 = 0.098e-6;
 /// A jitter from which the uncompensated column does follow, in seconds.
 pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
@@ -65,9 +65,9 @@ pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 /// The table recomputed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NistTorques {
-    /// Its motors.
+    /// The motors of the table.
     pub rows: Vec<TorqueRow>,
-    /// What the paper says of it, tested.
+    /// Statements of the paper about it, tested.
     pub claims: Vec<Tested<Claim>>,
 }
 
@@ -83,7 +83,7 @@ pub struct TorqueRow {
     pub compensated: Torque,
 }
 
-/// What a jitter takes from a motor.
+/// Torque that a jitter takes from a motor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Torque {
     /// The jitter in seconds.
@@ -93,7 +93,7 @@ pub struct Torque {
     pub percent: f64,
 }
 
-/// What the paper says of the table.
+/// Statement of the paper about the table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Claim {
@@ -119,7 +119,7 @@ pub enum Claim {
 }
 
 impl NistTorques {
-    /// Computes the table by the paper's equation 7 and tests what it says.
+    /// Computes the table by the paper's equation 7 and tests the paper's statements.
     pub fn compute() -> Self {
         let row = |printed: PrintedRow| {
             let torque = |jitter_s| Torque {
@@ -175,8 +175,8 @@ impl PrintedRow {
     }
 }
 
-/// The range of jitter (seconds, from inclusive to exclusive) from which every printed torque of a column follows
-/// when digits are cut off, not rounded; `None` if there is none.
+/// The range of jitter (seconds, from inclusive to exclusive) from which every printed torque of a column
+/// follows when digits are cut off, not rounded; `None` if no jitter gives all of them.
 ///
 /// The compensated column follows from 0.0980 to 0.0997 us, so from the stated jitter; the uncompensated one only
 /// from 4.060 to 4.106 us, not from the stated 3.60 us. 4.08/0.0988 is the text's "about 40 times".

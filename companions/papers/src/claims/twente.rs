@@ -1,5 +1,5 @@
-//! "Timing of periodic non-realtime and realtime threads", University of Twente: the duration of a loop of 1 ms, ordinary
-//! and real-time, without load, beside `stress -c 4 -m 2` and beside `stress -c 4 -m 6`.
+//! "Timing of periodic non-realtime and realtime threads", University of Twente: the duration of a loop of 1
+//! ms, ordinary and real-time, without load, with `stress -c 4 -m 2` and with `stress -c 4 -m 6`.
 
 use serde::Serialize;
 
@@ -12,18 +12,17 @@ use jitterlab_analysis::summary::{P50, P99};
 /// The report's period.
 pub const PERIOD_NS: i64 = 1_000_000;
 
-/// By how much the standard deviation changed under load in the report's figures 7, 9 and 11, which it calls "not
+/// Change of the standard deviation under load in the report's figures 7, 9 and 11, which it calls "not
 /// significantly": 0.031 to 0.022 ms.
 const NOT_SIGNIFICANT_NS: f64 = 9_000.0;
 
-/// By what factor the mean must rise to have risen as in the report, where it goes from 1.15 to 1.3 ms.
+/// Factor by which the mean must rise to count as risen; in the report it goes from 1.15 to 1.3 ms.
 const RISEN: f64 = 1.05;
 
 /// Duration of the loop: from one start to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LoopTimes {
     pub mean_ns: f64,
-    /// Standard deviation.
     pub sd_ns: f64,
     pub shortest_ns: i64,
     pub longest_ns: i64,
@@ -47,7 +46,7 @@ impl LoopTimes {
         })
     }
 
-    /// Of both runs.
+    /// The figures of both runs together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         let all = (self.executed + other.executed) as f64;
@@ -90,13 +89,13 @@ impl LoopStretches {
 /// A system under the report's loads, with the stretches of each run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TwenteSystem {
-    /// What was found of each run as a whole.
+    /// Results of each run as a whole.
     pub found: SystemUnderLoads<LoopTimes>,
     /// The stretches of each run.
     pub stretches: Vec<LoopStretches>,
 }
 
-/// What the report prints of one measurement, in milliseconds.
+/// Numbers that the report prints for one measurement, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct PrintedLoop {
     pub mean_ms: Option<f64>,
@@ -104,7 +103,6 @@ pub struct PrintedLoop {
     pub other_mean_ms: Option<f64>,
     /// Between which durations most loops lie.
     pub mostly_ms: Option<(f64, f64)>,
-    /// Standard deviation.
     pub sd_ms: Option<f64>,
     /// The standard deviation as another place of the report has it.
     pub other_sd_ms: Option<f64>,
@@ -157,7 +155,7 @@ pub const PRINTED: [PrintedLoop; 6] = [
     },
 ];
 
-/// How long a number of divisions takes.
+/// Duration of a number of divisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WorkTime {
     /// k, the number of divisions.
@@ -169,7 +167,7 @@ pub struct WorkTime {
 }
 
 impl WorkTime {
-    /// Of a run with so many divisions.
+    /// Takes the durations of a run with this number of divisions.
     #[must_use]
     pub fn new(divisions: u32, summary: &Summary) -> Self {
         let at = |percentile| summary.execution.at(percentile).exactly();
@@ -177,20 +175,20 @@ impl WorkTime {
     }
 }
 
-/// What the report says of the number of divisions k (its section 1).
+/// Statement of the report about the number of divisions k (its section 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Choice {
     /// More than 10^5 take longer than the period.
     LongerThanPeriod {
-        /// What 10^5 take.
+        /// Duration of 10^5 divisions.
         work: WorkTime,
     },
     /// Fewer than 10^3 are too little to matter: here, less than the loop's own standard deviation in the report.
     TooLittle {
-        /// What 10^3 take.
+        /// Duration of 10^3 divisions.
         work: WorkTime,
-        /// That standard deviation.
+        /// The loop's standard deviation.
         sd_ns: i64,
     },
 }
@@ -204,22 +202,23 @@ pub const DIVISIONS: [u32; 3] = [1_000, 10_000, 100_000];
 /// The report's measurements repeated on the systems of a machine, or on kernels in virtual time.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TwenteReproduction {
-    /// The ordinary one.
+    /// The ordinary system.
     pub ordinary: SystemUnderLoads<LoopTimes>,
-    /// The real-time ones.
+    /// The real-time systems.
     pub real_time: Vec<SystemUnderLoads<LoopTimes>>,
-    /// Whether time is virtual, and then nanoseconds of it for each instruction.
+    /// True for virtual time; `ns_per_instruction` is then the time of an instruction.
     pub in_virtual_time: bool,
     pub ns_per_instruction: Option<u32>,
-    /// What the report concludes, tested.
+    /// Conclusions of the report, tested.
     pub conclusions: Vec<Tested<Conclusion>>,
-    /// How long the work takes for each number of divisions that the report weighs, least first; on a machine only.
+    /// Duration of the work for each number of divisions that the report considers, least first; on a machine
+    /// only.
     pub work: Vec<WorkTime>,
     /// Statements of the report on these numbers, tested.
     pub choice: Vec<Tested<Choice>>,
 }
 
-/// Tests what the report says of k.
+/// Tests the report's statements about k.
 fn of_choice(work: &[WorkTime]) -> Vec<Tested<Choice>> {
     let (Some(least), Some(most)) = (work.first(), work.last()) else { return Vec::new() };
     // Both the median and the 99th percentile on one side, so that neither luck nor an interruption decides.
@@ -235,32 +234,29 @@ fn of_choice(work: &[WorkTime]) -> Vec<Tested<Choice>> {
     ]
 }
 
-/// What the report concludes in sections 2.1 to 2.2.2. Standard deviations are those of the loads from none to most; factors and
-/// changes are those of a stretch, with intervals, which decide.
+/// Conclusion of the report in its sections 2.1 to 2.2.2. Standard deviations are those of the loads from
+/// none to most; factors and changes are those of a stretch, with intervals, which decide.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "says", rename_all = "kebab-case")]
 pub enum Conclusion {
     /// Ordinary Linux: stress enlarges the jitter.
     StressEnlargesJitter {
-        /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
-        /// How many times as large as without load it is, for each load.
+        /// Factor over that without load, for each load.
         growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the jitter grows with the stress applied.
     JitterGrowsWithStress {
-        /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
-        /// How many times as large as under the load before it is, for each load.
+        /// Factor over that under the load before, for each load.
         growth: Vec<Option<MedianInterval>>,
     },
     /// Ordinary Linux: the mean rises under stress, from 1.15 to 1.3 ms.
     MeanRisesUnderStress {
-        /// Mean without load.
         idle_ns: Option<f64>,
         /// Mean under the larger load.
         stressed_ns: Option<f64>,
-        /// How many times as long it is under the larger load.
+        /// Factor of the mean under the larger load over that without load.
         growth: Option<MedianInterval>,
         /// Loops missed under the larger load: they lengthen the mean, since the grid is absolute.
         missed: Option<u64>,
@@ -268,17 +264,16 @@ pub enum Conclusion {
     /// A real-time system: stress does not significantly affect the timing.
     StressDoesNotMatter {
         system: String,
-        /// Standard deviations.
         sds_ns: Vec<Option<f64>>,
-        /// By how much it changed, for each load.
+        /// Change of the standard deviation, for each load.
         changes_ns: Vec<Option<MedianInterval>>,
-        /// By how much the report's standard deviation changed.
+        /// Change of the report's standard deviation.
         not_significant_ns: f64,
     },
     /// A real-time system meets the period more accurately than ordinary Linux.
     MoreAccurate {
         system: String,
-        /// How many times as large the ordinary Linux's standard deviation is, of whole runs.
+        /// Factor of the ordinary Linux's standard deviation over the system's, of whole runs.
         factors: Vec<Option<f64>>,
         /// The same of stretches.
         of_stretches: Vec<Option<MedianInterval>>,
@@ -286,7 +281,7 @@ pub enum Conclusion {
 }
 
 impl TwenteReproduction {
-    /// Tests the conclusions on what was measured on a machine.
+    /// Tests the conclusions on measurements on a machine.
     #[must_use]
     pub fn new(ordinary: TwenteSystem, real_time: Vec<TwenteSystem>, work: Vec<WorkTime>) -> Self {
         let mut conclusions = of_ordinary(&ordinary);

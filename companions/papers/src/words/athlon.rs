@@ -1,4 +1,5 @@
-//! The Athlon report: largest period error for all pairs of CPUs, its tables beside today's, and its observations.
+//! The Athlon report: largest period error for all pairs of CPUs, its tables and today's, and its
+//! observations.
 
 use crate::claims::Standing;
 use crate::claims::athlon::{Asked, AthlonReproduction, Compared, HOGS, NO_LOAD, READING_NS};
@@ -16,7 +17,7 @@ pub(super) fn section(found: &AthlonReproduction) -> Section {
     let paragraphs = [here(found), REPORT.into()].into_iter().chain(sentences(found));
     let paragraphs = paragraphs.chain((found.left > 0).then(|| left(found.left)));
     let mut pieces: Vec<Piece> = paragraphs.map(|text| Piece::Text { text }).collect();
-    // What LinuxCNC's latency test calls max jitter.
+    // LinuxCNC's latency test calls this max jitter.
     let max_jitter = |of: &str| format!("largest period error (max jitter) {of}");
     pieces.extend(tables(&found.today, &max_jitter("on this machine"), CellStatistic::PeriodError));
     pieces.extend(tables(&found.printed, &max_jitter("in the report"), CellStatistic::PeriodError));
@@ -56,7 +57,7 @@ fn here(found: &AthlonReproduction) -> String {
     )
 }
 
-/// Observations of the Athlon report, all of which its own numbers affirm.
+/// Observations of the Athlon report, all of them confirmed by its own numbers.
 pub(super) fn statements(found: &AthlonReproduction) -> Vec<StatementWords> {
     let said = |compared: &Compared| {
         let (item, statement) = match compared.asked {
@@ -79,7 +80,7 @@ pub(super) fn statements(found: &AthlonReproduction) -> Vec<StatementWords> {
     found.observations.iter().map(said).collect()
 }
 
-/// What the report observes, as a question.
+/// Observation of the report, as a question.
 fn question(asked: Asked) -> String {
     match asked {
         Asked::SameCpu => format!("Better on the same CPU ({NO_LOAD})?"),
@@ -117,7 +118,7 @@ fn sentences(found: &AthlonReproduction) -> Vec<String> {
     sentences
 }
 
-/// Which CPUs are an exception to "best on one CPU", as CPU 0 was in the report.
+/// CPUs that are an exception to "best on one CPU", as CPU 0 was in the report.
 fn standing_out(whose: &str, exceptions: Option<&[(u16, f64)]>) -> String {
     let found = match exceptions {
         None => {

@@ -76,7 +76,7 @@ fn tables(found: &EposReproduction) -> [(String, String); 8] {
     ]
 }
 
-/// The introduction's delay.
+/// The delays of the paper's introduction.
 fn delays(figures: &[DelayFigures]) -> String {
     let header = ["in ms", "tick", "asked for", "delays", "shortest", "longest"];
     let ms = |us: f64| format!("{:.3}", us / 1e3);
@@ -149,8 +149,8 @@ fn percent(percent: f64) -> String {
     }
 }
 
-/// Table 1 beside what is measured here: mean errors, a block for each timer clock. Columns: periodic as printed, as the
-/// paper programmed it, rightly programmed; single shot the same three; anchored.
+/// Table 1 with the results measured here: mean errors, a block for each timer clock. Columns: periodic as
+/// printed, as the paper programmed it, rightly programmed; single shot the same three; anchored.
 fn errors(rows: &[Row], unit: &str, show: impl Fn(f64, &Row) -> String) -> String {
     let header =
         ["period", "periodic: paper", "alike", "right", "single: paper", "alike", "right", "anchored"];
@@ -167,7 +167,7 @@ fn errors(rows: &[Row], unit: &str, show: impl Fn(f64, &Row) -> String) -> Strin
     rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).map(block).collect()
 }
 
-/// What one event of 20 ms costs, a time service in each line.
+/// Costs of one event every 20 ms, a time service in each line.
 fn costs(figures: &[CostFigures]) -> String {
     let header = ["", "flash", "RAM", "program", "irq/s", "in irq", "asleep", "min err", "max err"];
     let rows = figures.iter().map(|c| {
@@ -189,7 +189,7 @@ fn costs(figures: &[CostFigures]) -> String {
         )
 }
 
-/// The paper's figure 7 beside what is measured here.
+/// The paper's figure 7 with the results measured here.
 fn figure_7(threads: &[LedThread]) -> String {
     let header = ["in µs", "mean", "std dev", "of mean", "a tick", "an event", "paper", "std dev"];
     let rows = threads.iter().map(|LedThread { figures: t, printed, .. }| {
@@ -222,7 +222,7 @@ fn figure_7(threads: &[LedThread]) -> String {
     text
 }
 
-/// The standard deviation as printed, and as the percentage beside it says where that is something else.
+/// The standard deviation as printed, and the one from the printed percentage if that differs.
 fn two_readings(printed: PrintedThread) -> String {
     let (us, by_percent_us) = (printed.standard_deviation_us, printed.standard_deviation_by_percent_us());
     if (by_percent_us - us).abs() < 0.01 * us {
@@ -232,14 +232,14 @@ fn two_readings(printed: PrintedThread) -> String {
     }
 }
 
-/// Where the paper is inconsistent, a paragraph each.
+/// Contradictions of the paper, a paragraph each.
 fn notes(found: &EposReproduction) -> Vec<String> {
     let programming = found.costs.iter().filter(|cost| cost.name.contains("single"));
     let programming = programming.filter_map(|cost| cost.programming_cycles).min();
     found.inconsistent.iter().map(|inconsistency| note(inconsistency, programming)).collect()
 }
 
-/// `programming` is how many cycles it takes here to program a single shot.
+/// `programming` is the number of cycles to program a single shot here.
 fn note(inconsistency: &Inconsistency, programming: Option<u64>) -> String {
     match inconsistency {
         Inconsistency::StandardDeviation {

@@ -1,4 +1,4 @@
-//! The EPOS paper's figures, drawn from what is measured here.
+//! The EPOS paper's figures, drawn from the measurements here.
 
 use crate::claims::epos::{EposReproduction, LedThread, Row};
 use jitterlab_mcu::Strategy;
@@ -10,8 +10,9 @@ const PERIODIC: usize = 0;
 const SINGLE_SHOT: usize = 1;
 const ANCHORED: usize = 2;
 
-/// The columns of [`Row::errors_us`]: name, colour, and whether it is a line (the paper's, and what is measured with the
-/// compare register rightly programmed) or points (measured with it programmed as the paper did).
+/// The columns of [`Row::errors_us`]: name, colour, and shape. Lines are the paper's values, and those
+/// measured with the compare register rightly programmed; points are those measured with it programmed as in
+/// the paper.
 const CURVES: [(&str, usize, Look); 7] = [
     ("periodic, paper", PERIODIC, Look::Paper),
     ("periodic, programmed as in the paper", PERIODIC, Look::Points),
@@ -29,7 +30,7 @@ enum Look {
     Measured,
 }
 
-/// Percent: what is exact lies at the foot of a logarithmic axis.
+/// Smallest error drawn, in percent: an exact value lies at the foot of a logarithmic axis.
 const LEAST_PERCENT: f64 = 1e-7;
 
 /// Figures 5 and 7.

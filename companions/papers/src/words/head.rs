@@ -1,4 +1,5 @@
-//! The head of a source document's repetition: how many of its statements hold here, the number that decides, what is left.
+//! The head of a source document's repetition: number of its statements that hold here, the deciding number,
+//! the next step.
 
 use crate::claims::Standing;
 use crate::claims::epos::{EposReproduction, Inconsistency};
@@ -35,7 +36,7 @@ fn here(document: &str) -> String {
     format!("jitterlab reproduce {document} (on this machine)")
 }
 
-/// How many statements hold, and the first that does not, else the first that cannot be told, else the first.
+/// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
 fn tested(all: &[StatementWords], next: String) -> Head {
     let count = |standing| all.iter().filter(|said| said.standing == standing).count();
     let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(count);
@@ -63,7 +64,7 @@ fn tested(all: &[StatementWords], next: String) -> Head {
     }
 }
 
-/// Table 1 beside the paper's, programmed alike.
+/// Table 1 against the paper's, programmed alike.
 fn epos(found: &EposReproduction) -> Option<Head> {
     let rows = found.rows();
     // Periodic, then single shot: as printed and measured alike, a count apart or less.

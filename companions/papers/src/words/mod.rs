@@ -1,6 +1,6 @@
-//! The source documents repeated: tables, statements with what became of them, and figures.
+//! The source documents repeated: tables, statements with their verdicts, and figures.
 //!
-//! One document is one file beside this one, and one variant of [`Found`].
+//! One document is one file in this folder, and one variant of [`Found`].
 
 mod athlon;
 pub mod contents;
@@ -38,7 +38,7 @@ use jitterlab_report::section::{Piece, Section};
 /// A source document's experiments, repeated.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reproduction {
-    /// Where the run files and figures are.
+    /// Folder of the run files and figures.
     pub directory: PathBuf,
     pub found: Found,
     /// Verdicts on items of the document, by their names in its list.
@@ -46,7 +46,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// Takes what was found with its verdicts on the items of the document: one holds where all of its statements do.
+    /// Takes the results with their verdicts on the items of the document: an item holds if all of its
+    /// statements do.
     #[must_use]
     pub fn new(directory: PathBuf, found: Found) -> Self {
         let mut verdicts: BTreeMap<&'static str, Standing> = BTreeMap::new();
@@ -58,7 +59,7 @@ impl Reproduction {
     }
 }
 
-/// What the repetition of a document gave.
+/// Result of repeating a document.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "document", content = "numbers", rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -98,7 +99,7 @@ impl Present for Reproduction {
     }
 }
 
-/// What a repetition begins with.
+/// A step of a repetition, as it begins.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
@@ -106,14 +107,13 @@ pub enum Step {
     Kept(PathBuf),
     /// A task is measured on this machine.
     Measuring {
-        /// The measurement.
+        /// Name of the measurement.
         name: String,
-        /// The load beside it.
         load: String,
     },
     /// A kernel is booted.
     Booting {
-        /// The document's system that it stands for.
+        /// The document's system in whose place it is booted.
         system: String,
         kernel: String,
     },
@@ -146,7 +146,6 @@ pub fn step(step: &Step) -> String {
 /// A figure of a document: the name of its file without extension, and its charts.
 pub type PaperFigure = (String, Vec<Chart>);
 
-/// For the terminal.
 #[must_use]
 /// Words, tables and the figures that need no run file.
 fn sections(reproduction: &Reproduction) -> Vec<Section> {
@@ -175,7 +174,7 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
     }
 }
 
-/// Statements of a document on what was measured, tested.
+/// Statements of a document, tested on the measurements.
 fn statements(found: &Found) -> Vec<StatementWords> {
     match found {
         Found::Athlon(found) => athlon::statements(found),
@@ -192,11 +191,9 @@ fn statements(found: &Found) -> Vec<StatementWords> {
 
 /// A statement in words.
 struct StatementWords {
-    /// The item of the document that says it.
+    /// The item of the document with the statement.
     item: &'static str,
-    /// What the document says.
     statement: String,
-    /// What became of it.
     standing: Standing,
     /// The numbers that decide.
     numbers: String,
@@ -214,7 +211,7 @@ fn claims<S>(
     each.collect()
 }
 
-/// How measurements on this machine were made.
+/// Note on the repetitions of measurements on this machine.
 fn in_turns() -> String {
     format!("Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals.")
 }

@@ -12,7 +12,7 @@ use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::emulated;
 use jitterlab_report::words::{count, time};
 
-/// Table 1 with computed values beside the printed ones, and what the paper says of it.
+/// Table 1 with computed and printed values, and the paper's statements about it.
 fn torques(found: &NistTorques) -> [Piece; 3] {
     [
         Piece::table(
@@ -92,7 +92,7 @@ pub(super) fn torque_claims(found: &NistTorques) -> Vec<StatementWords> {
     })
 }
 
-/// Figure 3: what the paper says of it, and the ranges.
+/// Figure 3: the paper's statements about it, and the ranges.
 fn loads(found: &NistLoads) -> [Piece; 3] {
     let (of, how) =
         if found.in_virtual_time { (" of virtual time", caution(found)) } else { ("", super::in_turns()) };
@@ -103,7 +103,7 @@ fn loads(found: &NistLoads) -> [Piece; 3] {
     ]
 }
 
-/// All that was found on this machine.
+/// All results on this machine.
 pub(super) fn section(found: &NistReproduction) -> Section {
     let terminal = Terminal { columns: 80, ascii: false, colour: false };
     let jitter = Piece::Verbatim {

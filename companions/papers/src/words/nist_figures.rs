@@ -11,7 +11,7 @@ use jitterlab_report::figure::histogram::cluster_words;
 
 /// Bars of the histogram.
 const BARS: usize = 60;
-/// Beyond so many samples their points would hide the line between them.
+/// Number of samples beyond which their points would hide the line between them.
 const CONNECTED: usize = 1_000;
 
 /// Figure 1: a short series and its histogram, clusters boxed in both.
@@ -100,7 +100,7 @@ fn series(all: &[(&str, &Deviations)]) -> Chart {
     }
 }
 
-/// How many deviations lie where, boxes around the clusters.
+/// Histogram of the deviations, with boxes around the clusters.
 fn histogram(deviations: &Deviations, clusters: &[LatencyCluster]) -> Chart {
     let (low, high) = (deviations.residual.min, deviations.residual.max);
     let width = ((high - low) / BARS as f64).max(f64::MIN_POSITIVE);

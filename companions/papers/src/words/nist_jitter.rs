@@ -1,4 +1,5 @@
-//! NIST's report, sections 2 and 3: the jitter of a task of 500 us and its compensation, beside the paper's figures.
+//! NIST's report, sections 2 and 3: the jitter of a task of 500 us and its compensation, with the paper's
+//! figures.
 
 use std::fmt::Write as _;
 
@@ -78,7 +79,7 @@ pub(super) fn numbers(found: &NistJitter, terminal: Terminal) -> String {
     out
 }
 
-/// A series of samples in numbers, beside what the paper says of it.
+/// A series of samples in numbers, with the paper's statement.
 fn series((figure, paper): (&str, &str), series: &Deviations) -> String {
     let mut out = "\n".to_owned();
     out.push_str(&wrap(&format!(

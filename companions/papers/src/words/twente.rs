@@ -33,7 +33,7 @@ fn work_row(work: &WorkTime) -> Vec<String> {
     ]
 }
 
-/// What the report says of the number of divisions.
+/// Statements of the report about the number of divisions.
 fn choice(found: &TwenteReproduction) -> Vec<StatementWords> {
     let took = |work: &WorkTime| {
         let [_, median, p99, _] = <[String; 4]>::try_from(work_row(work)).unwrap_or_default();
@@ -54,7 +54,7 @@ fn choice(found: &TwenteReproduction) -> Vec<StatementWords> {
     })
 }
 
-/// All that the report says of what was measured.
+/// All statements of the report about the measurements.
 pub(super) fn statements(found: &TwenteReproduction) -> Vec<StatementWords> {
     conclusions(found).into_iter().chain(choice(found)).collect()
 }

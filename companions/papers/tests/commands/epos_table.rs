@@ -5,7 +5,7 @@ use jitterlab_mcu::{AlarmFigures, Board, Compiler, Program, Setup, Strategy, is_
 use jitterlab_model::Warning;
 use jitterlab_papers::claims::epos as paper;
 
-/// The compiler; `None` where there is none and nothing requires it.
+/// The compiler; `None` if it is missing and not required.
 fn bench() -> Option<Compiler> {
     match Compiler::new() {
         Ok(compiler) => Some(compiler),
@@ -117,7 +117,7 @@ fn one_count_too_many_is_what_the_papers_periodic_column_shows() {
 #[test]
 fn periods_of_two_counts_keep_their_mean() {
     let Some(compiler) = bench() else { return };
-    // The last two lie about what an event takes at that clock.
+    // The last two periods lie just above and just below the time that an event takes at that clock.
     for (prescaler, period_us, is_kept) in
         [(1024, 278, true), (256, 70, true), (64, 61, true), (64, 52, false)]
     {

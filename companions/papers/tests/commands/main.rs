@@ -53,7 +53,7 @@ fn a_file_that_is_no_kernel_is_refused_before_anything_boots() {
     }
 }
 
-/// The attributes of the Twente report's thread as it lists them, and with what they lack.
+/// The attributes of the Twente report's thread as it lists them, and with the missing ones added.
 #[test]
 fn the_listing_s_thread_keeps_its_creator_s_policy() {
     let folder = tempfile::tempdir().unwrap();

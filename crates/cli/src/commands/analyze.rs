@@ -1,4 +1,4 @@
-//! `jitterlab analyze`: what saved runs, or the outputs of other tools, say.
+//! `jitterlab analyze`: figures and patterns of saved runs, or of the outputs of other tools.
 
 use std::path::PathBuf;
 

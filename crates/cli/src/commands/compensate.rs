@@ -1,4 +1,4 @@
-//! `jitterlab compensate`: what compensating jitter costs and brings on this machine, measured and proven.
+//! `jitterlab compensate`: cost and gain of compensating jitter on this machine, measured and proven.
 
 use std::path::PathBuf;
 
@@ -97,7 +97,7 @@ impl Args {
         stem.with_file_name(format!("{name}-{way}.parquet"))
     }
 
-    /// What cannot work is found before a minute of measuring.
+    /// Checks the options, so that an error shows before a minute of measuring.
     fn check(&self, task: &TaskSpec, plan: &CompensationPlan) -> Result<(), Error> {
         if let Some(path) = &self.figure {
             output::check_figure(path, "--figure")?;

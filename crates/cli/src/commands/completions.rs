@@ -1,4 +1,4 @@
-//! `jitterlab completions`: what a shell needs to complete commands and options.
+//! `jitterlab completions`: scripts with which a shell completes commands and options.
 
 use clap::Command;
 use clap_complete::Shell;

@@ -1,4 +1,4 @@
-//! `jitterlab export`: a run as what other tools read.
+//! `jitterlab export`: a run in formats of other tools.
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -67,7 +67,7 @@ pub fn execute(args: &Args) -> Ending {
 }
 
 impl Args {
-    /// What the format is to say beyond the run itself.
+    /// Questions for the format, beyond the data of the run.
     fn asked(&self) -> Result<Asked, Error> {
         let decides = self.wanted.purpose.is_some() || !self.requirements.is_empty();
         for (option, given, taken) in [

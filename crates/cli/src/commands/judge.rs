@@ -1,4 +1,4 @@
-//! `jitterlab judge`: what one number is good for.
+//! `jitterlab judge`: the verdict on a single number.
 
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_motion::judged_number::JudgedNumber;
@@ -9,7 +9,8 @@ use crate::purpose_args::PurposeArgs;
 
 /// Say what one number is good for: the largest latency or jitter
 ///
-/// Of "max jitter is 90 us": the purposes that this is good, usable or not fit for, and how fast software may step. With --for: exit status 1 when it is not fit, 3 when that cannot be told.
+/// Of "max jitter is 90 us": the purposes that this is good, usable or not fit for, and how fast software may
+/// step. With --for: exit status 1 when it is not fit, 3 when that cannot be told.
 #[derive(clap::Args)]
 pub struct Args {
     /// The largest latency, or LinuxCNC's max jitter, such as 90us

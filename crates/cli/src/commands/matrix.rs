@@ -107,7 +107,7 @@ impl Args {
     }
 }
 
-/// Measures what is missing and shows what there is.
+/// Measures the missing cells and shows all of them.
 pub fn execute(args: &Args) -> Ending {
     if let Some(path) = &args.figure {
         output::check_figure(path, "--figure")?;
@@ -126,7 +126,7 @@ pub fn execute(args: &Args) -> Ending {
         }
         Ok(Some(MatrixResult::new(index, Some(&facts))))
     };
-    // What is measured is kept by the index.
+    // The index keeps the measured cells.
     conduct(Parts::nowhere, false, measure, |result: MatrixResult| {
         if let Some(path) = &args.figure {
             output::write_figure(path, &words::svg(&result)?)?;

@@ -1,4 +1,4 @@
-//! `jitterlab predict`: how much worse it can get, and whether a requirement is met.
+//! `jitterlab predict`: prediction of the largest latency, and decisions on requirements.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `jitterlab recover`: make a run file of what a killed measurement left.
+//! `jitterlab recover`: makes a run file of the journal of a killed measurement.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! `jitterlab restore`: put back what a crashed run left isolated, end what it left recording, and take kept settings back.
+//! `jitterlab restore`: undoes the isolation of a crashed run, ends its recordings, and removes kept
+//! settings.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ pub struct Args {
     kept: Option<PathBuf>,
 }
 
-/// Undoes what processes that are gone had changed.
+/// Undoes the changes of processes that are gone.
 pub fn execute(args: &Args) -> Ending {
     if let Some(folder) = &args.kept {
         kept_files::take_back(folder)?;
@@ -38,7 +39,7 @@ pub fn execute(args: &Args) -> Ending {
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })
 }
 
-/// Says that a killed command has left this machine changed, whatever was asked for.
+/// Reports, in any command, that a killed one has left this machine changed.
 pub fn offer() {
     let left = left_behind(&Root::system());
     if !left.is_empty() {

@@ -1,4 +1,4 @@
-//! `jitterlab schema`: the layout of what commands print with `--json`.
+//! `jitterlab schema`: the layout of the commands' output with `--json`.
 
 use crate::exit::{Ending, Status};
 use crate::output;
@@ -7,7 +7,7 @@ use crate::output;
 #[derive(clap::Args)]
 pub struct Args {}
 
-/// Prints it.
+/// Prints the schema.
 pub fn execute(_: &Args) -> Ending {
     output::print(jitterlab_report::schema::SCHEMA_TEXT)?;
     Ok(Status::Fine)

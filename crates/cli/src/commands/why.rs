@@ -30,17 +30,17 @@ pub struct Args {
     run: RunArgs,
 }
 
-/// What other programs open.
+/// Export formats for other programs.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Export {
     /// JSON trace events: ui.perfetto.dev, chrome://tracing.
     Perfetto,
 }
 
-/// Activations that are told one by one.
+/// Activations that are listed one by one.
 const LATEST: usize = 10;
 
-/// Says it.
+/// Prints the causes of late activations.
 pub fn execute(args: &Args) -> Ending {
     let run = args.run.open(&args.file)?;
     if let Some(Export::Perfetto) = args.export {

@@ -1,6 +1,6 @@
-//! Causes that are put there are found by their names. Each makes activations late in one way, and the time that its maker
-//! took is told apart by what it was taken for: the table is printed (`--nocapture`), as docs/evidence/causes.md shows it.
-//! No time is asserted, only shares of it and how often.
+//! Injected causes are found by their names. Each makes activations late in one way, and the table shows how
+//! the time that it took was classified. It is printed (`--nocapture`) as in docs/evidence/causes.md. Times
+//! are not asserted, only shares of them and counts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -77,7 +77,7 @@ fn on_cpu_0() {
     sched_setaffinity(Pid::from_raw(0), &cpus).unwrap();
 }
 
-/// What the causes of the first task say.
+/// Causes found for the first task.
 fn measured(tasks: &[&str]) -> Value {
     let folder = TempDir::new().unwrap();
     let mut run = vec!["run", "--why", "-q", "-d", "2s", "-o", "run.parquet"];
@@ -86,7 +86,7 @@ fn measured(tasks: &[&str]) -> Value {
     why(folder.path(), "run.parquet")["tasks"][0].clone()
 }
 
-/// What the causes of a thread that runs already say. Beside other work it may be anything but periodic for a while.
+/// Causes found for a thread that runs already. With other work running, it may not be periodic for a while.
 fn watched(thread: &str) -> Value {
     let folder = TempDir::new().unwrap();
     let watch = ["watch", "-q", "-d", "2s", "--find", "1s", "-o", "run.parquet", "--thread", thread];
@@ -129,13 +129,13 @@ fn what_is_put_there_is_found_by_its_name() {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(socket.local_addr().unwrap()).unwrap();
         let flood = maker("flood", move || drop(socket.send(&[0; 1_000])));
-        // Some of what the softirq does, it does with interrupts off.
+        // Some of the softirq's work is done with interrupts off.
         check("a flood of packets", "NET_RX", &["softirq", "interrupts-off"], 10, &measured(&[MAIN]));
         drop(flood);
     });
 }
 
-/// Reads from the disk over and over, past what the system keeps of it.
+/// Reads from the disk over and over, bypassing the page cache.
 fn reads(folder: &TempDir) -> impl FnMut() + Send + 'static {
     let path = folder.path().join("content");
     fs::write(&path, vec![1; 1 << 20]).unwrap();
@@ -221,7 +221,7 @@ fn spin(time: Duration) {
     }
 }
 
-/// How often a watched task's work was interrupted by this.
+/// Number of interruptions of a watched task by this cause.
 fn interrupted(task: &Value, class: &str, who: Option<&str>) -> u64 {
     let rows = task["interruptions"].as_array().unwrap().iter();
     let here = rows.filter(|row| row["cause"]["class"] == class && row["cause"]["who"].as_str() == who);
@@ -282,13 +282,14 @@ fn page_faults_in_the_work_are_counted() {
     }
     let _alone = alone();
     unless_starved(|| {
-        // Beside other work an ordinary thread is anything but periodic.
+        // With other work running, an ordinary thread is far from periodic.
         let faulty = Threads::default().and(
             "faulty",
             || urgent(30),
             || {
                 thread::sleep(Duration::from_millis(5));
-                // Larger than what the C library keeps for later, so that its pages are new each time.
+                // Larger than the blocks that the C library keeps for later, so that its pages are new each
+                // time.
                 let mut fresh = vec![0u8; 40 << 20];
                 fresh.chunks_mut(4_096).take(256).for_each(|page| page[0] = 1);
                 std::hint::black_box(fresh);

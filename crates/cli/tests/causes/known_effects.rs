@@ -1,5 +1,5 @@
-//! Effects that are put there are found: each ranked first, in the right direction. They take some 35 s each, so they run
-//! where `JITTERLAB_TRIALS` names how many of each are wanted, as root on a machine of two processors or more:
+//! Injected effects are found: each ranked first, in the right direction. They take some 35 s each, so they
+//! run only with `JITTERLAB_TRIALS`, the number of each, as root on a machine of two processors or more:
 //!
 //!     JITTERLAB_TRIALS=20 cargo test -p jitterlab --test causes known_effects -- --nocapture
 
@@ -24,7 +24,7 @@ fn trials() -> usize {
     std::env::var("JITTERLAB_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(0)
 }
 
-/// A program beside the trial, ended with it and with all that it has started.
+/// A program next to the trial, ended with it and with all its descendants.
 struct Beside(Child);
 
 impl Beside {
@@ -44,21 +44,21 @@ impl Drop for Beside {
 
 const HOG: &str = "while :; do :; done";
 
-/// How often a trial is gone on with that another jitterlab was in the way of.
+/// Number of times that a trial is continued after another jitterlab blocked it.
 const TRIES: usize = 40;
 
-/// What a trial is of: the knob among two that do nothing here, and what else is asked for.
+/// Setup of a trial: the knob to find among two without effect here, and further options.
 struct Trial<'a> {
     knob: &'a str,
     more: &'a str,
     within: Option<&'a Path>,
 }
 
-/// What came of a trial.
+/// Outcome of a trial.
 struct Outcome {
     first: bool,
     proven: bool,
-    /// Settings that do nothing and were said to do something.
+    /// Settings without an effect that were reported to have one.
     false_calls: usize,
     told: String,
 }
@@ -82,7 +82,7 @@ impl Trial<'_> {
         }
         command.args(words.split_whitespace()).current_dir(folder.path());
         let mut output = command.output().unwrap();
-        // Others may isolate the same processor for a while: the same command goes on.
+        // Another jitterlab may isolate the same processor for a while: the same command continues.
         for _ in 0..TRIES {
             if !String::from_utf8_lossy(&output.stderr).contains("another jitterlab") {
                 break;
@@ -113,7 +113,7 @@ impl Trial<'_> {
     }
 }
 
-/// Each trial anew; in all of them it has to be first, in the right direction.
+/// Repeats the trials; in all of them the knob has to be first, in the right direction.
 fn all_are_first(what: &str, trial: impl Fn() -> Outcome) {
     if trials() == 0 {
         return println!("skipped: takes half a minute for each trial; set JITTERLAB_TRIALS to have it");
@@ -145,12 +145,13 @@ fn a_hog_is_moved_off_the_processor() {
     });
 }
 
-/// Timers of the storm, how often all of them expire, and how long it lasts at most.
+/// Number of the storm's timers, interval of their expiry, and its longest duration.
 const TIMERS: usize = 4_000;
 const EVERY: Duration = Duration::from_millis(5);
 const STORM: Duration = Duration::from_secs(120);
 
-/// A program of its own, begun by the test of the storm: thousands of timers that expire at once, all handled in one interrupt.
+/// A program of its own, started by the test of the storm: thousands of timers that expire at once, all
+/// handled in one interrupt.
 #[test]
 fn storm_itself() {
     if std::env::var_os("JITTERLAB_STORM").is_none() {
@@ -169,7 +170,7 @@ fn storm_itself() {
     }
 }
 
-/// What the clock of the timers shows.
+/// Time of the timers' clock.
 fn now() -> TimeSpec {
     clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap()
 }
@@ -216,7 +217,7 @@ fn a_throttled_group_is_left_by_a_real_time_policy() {
     if trials() == 0 {
         return;
     }
-    // One for all trials: what a removed group may take of real time is given back much later.
+    // One for all trials: the real-time budget of a removed group is returned much later.
     let group = Group::make();
     all_are_first("throttling", || {
         let hog = Beside::on(0, HOG);

@@ -1,4 +1,5 @@
-//! Causes of late activations, from the kernel's events: root, and nothing else that measures beside them.
+//! Causes of late activations, from the kernel's events: needs root, and no other measurement at the same
+//! time.
 
 #[path = "../shared/mod.rs"]
 mod shared;

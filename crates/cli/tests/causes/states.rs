@@ -1,6 +1,7 @@
-//! Causes that are put on the task itself: it is stopped, frozen, held off by the scheduler, out of its quota, or its memory is not
-//! there. The largest cause is the right one or undecided, and no other is proven. The table is printed (`--nocapture`), as
-//! docs/evidence/causes.md shows it; `JITTERLAB_TRIALS` says how often each is tried.
+//! Causes in the task itself: it is stopped, frozen, held off by the scheduler, out of its quota, or its
+//! memory is missing. The largest cause is the right one or undecided, and no other is proven. The table
+//! is printed (`--nocapture`) as in docs/evidence/causes.md; `JITTERLAB_TRIALS` is the number of trials of
+//! each.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -38,7 +39,7 @@ impl Victim {
         self.child.id().to_string()
     }
 
-    /// What the causes say of the task after it was watched.
+    /// Causes found for the task after it was watched.
     fn watched(&self) -> Value {
         let pid = self.pid();
         let watch = ["watch", "-q", "-d", "3s", "--find", "1s", "--pid", &pid, "-o", "run.parquet"];
@@ -86,7 +87,7 @@ fn largest(task: &Value) -> (String, Option<String>, f64, f64) {
     (class, text(&row["cause"]["who"]), number("proven") + number("likely"), number("latest_share"))
 }
 
-/// Tries something, and holds the largest cause against what it is.
+/// Runs a trial, and compares the largest cause with the right one.
 fn tried(put: &str, right: &[&str], trial: impl Fn() -> Option<Value>) {
     let trials = std::env::var("JITTERLAB_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(1);
     for _ in 0..trials {

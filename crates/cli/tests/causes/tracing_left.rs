@@ -1,5 +1,5 @@
-//! What recording the kernel's events leaves behind: nothing, even of a killed run once `restore` was called, and other people's
-//! tracing as it was. Without the right to trace the run goes on, and says so.
+//! Recording the kernel's events leaves nothing behind, even by a killed run once `restore` was called, and
+//! leaves other people's tracing as it was. Without the right to trace the run continues, and reports that.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -23,7 +23,7 @@ fn kills() -> u64 {
     std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20)
 }
 
-/// A tracefs mounted for the test alone, with somebody's instance in it.
+/// A tracefs mounted for the test alone, with another user's instance in it.
 struct Somebody {
     fs: TempDir,
     instance: PathBuf,
@@ -40,7 +40,7 @@ impl Somebody {
         Somebody { fs, instance }
     }
 
-    /// What must not change: theirs, and the tracing that belongs to nobody.
+    /// Settings that must not change: those of the other instance, and those of the top-level tracing.
     fn settings(&self) -> Vec<String> {
         let theirs =
             ["events/sched/sched_switch/enable", "trace_clock", "tracing_on", "tracing_cpumask", "set_event"];
@@ -50,7 +50,7 @@ impl Somebody {
         theirs.iter().chain(&of_all).map(|path| fs::read_to_string(path).unwrap()).collect()
     }
 
-    /// How many events they see from now on.
+    /// Number of events that the other instance sees from now on.
     fn sees(&self) -> usize {
         fs::write(self.instance.join("trace"), "").unwrap();
         sleep(Duration::from_millis(300));
@@ -72,7 +72,7 @@ impl Drop for Somebody {
 }
 
 const RUN: &str = "run --why -q -d 20s --no-file --policy other";
-/// What it starts ends with it.
+/// The watched program ends with the watch.
 const WATCH: &str = concat!(
     "watch -q -d 20s --find 300ms --no-file -- ",
     env!("CARGO_BIN_EXE_jitterlab"),

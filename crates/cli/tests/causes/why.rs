@@ -1,5 +1,5 @@
-//! Causes of late activations on the real machine: they add up, and one that was put there is found by its name. No time is
-//! asserted, only what must hold always.
+//! Causes of late activations on the real machine: they add up, and an injected one is found by its name.
+//! Times are not asserted, only facts that always hold.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 
@@ -178,7 +178,7 @@ fn the_threads_of_a_unit_and_of_a_container_are_those_of_its_control_group() {
     unless_starved(|| {
         let folder = TempDir::new().unwrap();
         let unit = format!("jitterlab-test-{}", std::process::id());
-        // The group has to go after what is in it.
+        // The group has to be dropped after its members.
         let Some(group) = Group::make(&format!("{unit}.service")) else {
             return println!("skipped: no control group can be made here");
         };

@@ -1,4 +1,5 @@
-//! Two isolations at once: each keeps clear of what the other isolates or measures on, and afterwards the machine is as it was.
+//! Two isolations at once: each avoids the CPUs that the other isolates or measures on, and afterwards the
+//! machine is as it was.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 

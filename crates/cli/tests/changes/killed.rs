@@ -1,6 +1,6 @@
-//! Commands that measure or change the machine, or write files, are killed at any moment, beside whatever else runs here: what
-//! was recorded until a second before is kept, what was written is whole or not there, nothing that was started goes on, and
-//! after `restore` the machine is as it was.
+//! Commands that measure or change the machine, or write files, are killed at any moment, with any other
+//! programs running. The record until a second before is kept, and a written file is complete or missing. No
+//! started process continues, and after `restore` the machine is as it was.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::shared::machine::{State, alone, command, may_isolate, names, start};
 
-/// A command, and how long after its beginning it is killed at most.
+/// A command, and the latest time after its start at which it is killed.
 struct Attacked {
     words: &'static str,
     within_ms: u64,
@@ -126,7 +126,7 @@ impl Drop for Moved {
     }
 }
 
-/// Processes that were started with this folder for what is temporary, and what they are.
+/// Processes that were started with this folder for temporary files, with their command lines.
 fn left_running(folder: &Path) -> BTreeMap<u32, String> {
     let mark = format!("TMPDIR={}", folder.display()).into_bytes();
     let marked = |process: &u32| {
@@ -141,7 +141,7 @@ fn left_running(folder: &Path) -> BTreeMap<u32, String> {
     processes.filter(marked).map(what).filter(|(_, words)| !words.is_empty()).collect()
 }
 
-/// Whether a process has ended or ends: a signal that nothing can refuse is pending, or it is on its way out.
+/// True if a process has ended or is about to: it has a pending SIGKILL, or it is exiting.
 fn ends(process: u32) -> bool {
     let Ok(status) = fs::read_to_string(format!("/proc/{process}/status")) else { return true };
     let pending = |name: &str| {
@@ -160,13 +160,13 @@ fn moment(round: u64, within_ms: u64) -> Duration {
     Duration::from_millis((round + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % within_ms)
 }
 
-/// Kills the command at that moment; how long it had recorded until then. `None` if it had ended before: it was refused
-/// because of another jitterlab, or was too fast.
+/// Kills the command at that moment; returns the time that it had recorded until then. `None` if it had ended
+/// before: it was refused because of another jitterlab, or was too fast.
 fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Option<Duration> {
     let mut run = attacked.start(folder);
     let isolation = format!("/run/jitterlab/isolation-{}.journal", run.id());
     let mut begin = Instant::now();
-    // An isolation is to be hit, not what comes before it.
+    // The kill is to hit an isolation, not the time before it.
     while attacked.isolates() && !Path::new(&isolation).exists() && run.try_wait().unwrap().is_none() {
         sleep(Duration::from_millis(1));
         begin = Instant::now();
@@ -186,7 +186,7 @@ fn killed(attacked: &Attacked, folder: &Path, moment: Duration) -> Option<Durati
     (!ended).then_some(recorded)
 }
 
-/// The rows of a run, and how long it lasted.
+/// The number of rows of a run, and its duration.
 fn length(file: &Path) -> (u64, Duration) {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
     let run = RunReader::open(file).unwrap();
@@ -198,8 +198,8 @@ fn length(file: &Path) -> (u64, Duration) {
     (run.rows(), Duration::from_nanos(last.saturating_sub(first).max(0).unsigned_abs()))
 }
 
-/// Nothing that was started goes on. What would go on for long the kernel has told to end; the rest does so by itself, loads
-/// with all that is theirs.
+/// Checks that no started process continues. Those that would run for long have been signalled by the kernel;
+/// the others end by themselves, loads with all their descendants.
 fn nothing_goes_on(folder: &Path, what: &str) {
     let long = |words: &str| ["qemu-system", "apt-"].iter().any(|name| words.starts_with(name));
     for (process, words) in left_running(folder).into_iter().filter(|(_, words)| long(words)) {
@@ -212,7 +212,8 @@ fn nothing_goes_on(folder: &Path, what: &str) {
     assert_eq!(left_running(folder), BTreeMap::new(), "{what}");
 }
 
-/// What is in the folder is a measurement, or a result that is whole. How much of `recorded` is missing in a run.
+/// Checks that the folder holds a measurement or a complete result. Returns the part of `recorded` that is
+/// missing in a run.
 fn kept(attacked: &Attacked, folder: &Path, what: &str, recorded: Duration) -> Duration {
     let is_kept = |name: &String| {
         ["c", "m", "known.csv", "known.html", "jitterlab-doctor.html", "jitterlab-doctor.json"]
@@ -226,8 +227,8 @@ fn kept(attacked: &Attacked, folder: &Path, what: &str, recorded: Duration) -> D
     assert!(lines("known.csv").is_none_or(|lines| lines == KNOWN + 1), "{what}: half a table");
     let page = fs::read_to_string(folder.join("known.html")).ok();
     assert!(page.is_none_or(|page| page.trim_end().ends_with("</html>")), "{what}: half a page");
-    // Killed between making the file and its first byte, there is nothing to recover. One that lies beside its whole run file
-    // was about to be removed.
+    // Killed between making the file and its first byte, a journal has nothing to recover. One next to its
+    // complete run file was about to be removed.
     for name in ["r.parquet", "known.parquet"] {
         let journal = folder.join(format!("{name}.part"));
         let whole = folder.join(name).exists();
@@ -260,7 +261,7 @@ fn killed_experiments_leave_no_setting_no_group_and_no_journal() {
     attack(&EXPERIMENTS, 3);
 }
 
-/// Kills each command so often; more by hand: JITTERLAB_KILLS=20 of each.
+/// Kills each command `usual` times; more by hand: JITTERLAB_KILLS=20 of each.
 fn attack(attacked: &[Attacked], usual: u64) {
     let rounds: u64 = std::env::var("JITTERLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual);
     let _alone = alone();
@@ -290,7 +291,7 @@ fn attack(attacked: &[Attacked], usual: u64) {
             undone += u32::from(String::from_utf8_lossy(&restored.stdout).contains("undone"));
             let begin = Instant::now();
             let mut changed = State::now().changed(&before);
-            // What is left behind stays; what other programs change meanwhile they put back.
+            // Changes that were left behind stay; those of other programs are undone by themselves.
             while !changed.is_empty() && begin.elapsed() < Duration::from_secs(60) {
                 sleep(Duration::from_millis(200));
                 changed = State::now().changed(&before);
@@ -321,10 +322,10 @@ fn reserved(of_its_user: u32) -> u64 {
     line.trim().split('/').next().unwrap().parse().unwrap()
 }
 
-/// The Twente report says that timers of timer_create survive a crash of their program.
+/// The Twente report claims that timers of timer_create survive a crash of their program.
 #[test]
 fn the_timers_of_a_killed_program_go_with_it() {
-    // A user whom nobody else is, so that nobody else's signals are counted.
+    // A user ID of this test alone, so that no other process's signals are counted.
     const NOBODY_ELSE: u32 = 61_417;
     let own = |program: &str, words: &str| {
         let mut command = Command::new(program);

@@ -1,4 +1,4 @@
-//! Settings are tried on this machine, and it is as it was afterwards, and what was kept goes again.
+//! Settings are tried on this machine, which is as it was afterwards, and kept settings can be removed again.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -17,7 +17,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-/// What some settings are kept in.
+/// Values of some files that hold settings.
 fn state() -> BTreeMap<&'static str, Option<String>> {
     let files = [
         "/proc/sys/kernel/timer_migration",
@@ -150,7 +150,7 @@ fn a_thread_that_runs_already_is_tuned_as_it_is() {
         ];
         let _program =
             Beside::begin(Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(run).current_dir(folder.path()));
-        // It shares its processor with somebody who never stops.
+        // It shares its processor with a program that never stops.
         let _hog =
             Beside::begin(Command::new("taskset").args(["-c", "1", "sh", "-c", "while :; do :; done"]));
         std::thread::sleep(std::time::Duration::from_secs(1));

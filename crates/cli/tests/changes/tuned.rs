@@ -1,4 +1,5 @@
-//! Disturbances of known kind beside a task, and what `tune` makes of them: by hand, since each trial takes minutes.
+//! Disturbances of a known kind, and the settings that `tune` finds against them: run by hand, since each
+//! trial takes minutes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -23,7 +24,7 @@ struct Disturbance {
     name: &'static str,
     remedies: &'static [&'static str],
     begin: fn() -> Box<dyn Any>,
-    /// Whether the task itself is put into it.
+    /// Control group that the task is put into, if any.
     group: Option<&'static str>,
     /// Policy of the task.
     policy: &'static str,
@@ -64,7 +65,7 @@ fn throttled() -> Box<dyn Any> {
     let _ = fs::create_dir(group);
     fs::write(group.join("cpu.cfs_quota_us"), "10000").unwrap();
     fs::write(group.join("cpu.cfs_period_us"), "20000").unwrap();
-    // Somebody in it uses its time up, elsewhere.
+    // A program in it uses up its time, on another CPU.
     let script = "echo $$ > \"$0/cgroup.procs\"; while :; do :; done";
     let mut busy = Command::new("sh");
     let busy = busy.args(["-c", script, GROUP]).stdout(Stdio::null()).spawn().unwrap();
@@ -112,7 +113,7 @@ const DISTURBANCES: [Disturbance; 3] = [
     },
 ];
 
-/// What one call of `tune` made of it.
+/// Outcome of one call of `tune`.
 struct Trial {
     kept: Vec<String>,
     holds: bool,

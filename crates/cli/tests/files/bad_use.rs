@@ -122,7 +122,7 @@ fn values_and_options_of_other_habits_are_answered_with_ours() {
     ] {
         refused(args, 2, &[meant]);
     }
-    // What is merely spelt alike is not said beside it.
+    // A name that is merely spelt alike is not suggested as well.
     let (_, text) = jitterlab(&["doctor", "--for", "cnc"]);
     assert!(!text.contains("--force"), "{text}");
     let (_, text) = jitterlab(&["test"]);

@@ -1,15 +1,16 @@
-//! What the program answers, held against what it answered before: exit status and first three lines, with `--json` the kind and
-//! the head, of every command on inputs that never change.
+//! Answers of the program, compared with its earlier answers: exit status and first three lines, with
+//! `--json` the kind and the head, of every command on inputs that never change.
 //!
-//! Each file of `corpus` is read by people: `$ ` and a command, then its exit status, then what it printed, of standard error where
-//! standard output is empty. To add a command, write its line there, and record. Who changes an answer on purpose records it again,
-//! so that the change is looked at before it lands:
+//! Each file of `corpus` is read by people: `$ ` and a command, then its exit status, then its output, from
+//! standard error if standard output is empty. To add a command, write its line there, and record. After a
+//! change of an answer on purpose, record it again, so that the change is looked at before it lands:
 //!
 //!     JITTERLAB_RECORD_CORPUS=1 cargo test -p jitterlab --test files corpus:: && git diff crates/cli/tests/files/corpus
 //!
-//! `JITTERLAB_PROGRAM` names another jitterlab to be asked, such as that of an older commit. Paths of temporary folders and sizes of
-//! files are left out; what depends on the machine or takes a measurement is not asked. A command behind `# needs PROGRAM` is
-//! skipped where that is neither installed nor, as a companion, beside the program.
+//! `JITTERLAB_PROGRAM` names another jitterlab to be asked, such as that of an older commit. Paths of
+//! temporary folders and sizes of files are left out; answers that depend on the machine or need a
+//! measurement are not asked for. A command behind `# needs PROGRAM` is skipped if that program is neither
+//! installed nor, as a companion, next to jitterlab.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 
@@ -25,7 +26,7 @@ use tempfile::TempDir;
 use crate::half_done;
 use crate::shared::known;
 
-/// What stays of what is printed.
+/// Number of lines of an answer that are kept.
 const LINES: usize = 3;
 
 fn here() -> PathBuf {
@@ -86,7 +87,7 @@ fn answer(folder: &Path, command: &str) -> Output {
         .unwrap()
 }
 
-/// A line without what is another one each time.
+/// A line without the parts that differ each time.
 fn lasting(line: &str, folder: &Path) -> String {
     let is_date = |word: &&str| word.len() >= 20 && word.starts_with("20") && word.contains("Z,");
     let line = match line.split(' ').find(is_date) {
@@ -121,7 +122,7 @@ fn recorded(folder: &Path, command: &str) -> String {
     text
 }
 
-/// Whether a program is in the path or, as a companion, beside jitterlab.
+/// True if a program is in the path or, as a companion, next to jitterlab.
 fn is_here(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let beside = program().parent().unwrap().to_owned();
@@ -177,7 +178,8 @@ fn every_output_of_another_tool_is_asked() {
     }
 }
 
-/// A histogram of cyclictest of so many threads; `shift` is what all but a few are later by, and `above` lie above that of thread 5.
+/// A histogram of cyclictest with `THREADS` threads. All but the first few are later by `shift`, and `above`
+/// values lie above the last bin of thread 5.
 fn of_many_threads(shift: usize, above: u64) -> String {
     const THREADS: usize = 64;
     let (mut text, mut totals) =

@@ -63,7 +63,7 @@ fn every_command_and_option_in_the_documents_exists() {
             let help = helps.entry(command.clone()).or_insert_with(|| {
                 let own =
                     help_of(&[command]).unwrap_or_else(|| panic!("{}: no command {command}", path.display()));
-                // Sub-commands bring options of their own.
+                // Sub-commands have options of their own.
                 let of_subs = own.lines().filter_map(|line| {
                     let name = line.strip_prefix("  ")?.split_whitespace().next()?;
                     name.chars()

@@ -1,4 +1,4 @@
-//! `analyze`, `predict` and `compare` on traces whose truth is known, and on what other tools print.
+//! `analyze`, `predict` and `compare` on traces with a known truth, and on outputs of other tools.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot make its files or start its program has failed")]
 

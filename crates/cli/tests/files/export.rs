@@ -1,4 +1,5 @@
-//! Runs written out: the figures come back, other programs' own readers take the files, and what a format cannot hold is said.
+//! Exported runs: the figures come back, other programs' own readers take the files, and losses of a format
+//! are reported.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -68,7 +69,7 @@ fn python(packages: &str) -> Option<String> {
     has(&python, &["-c", &format!("import {packages}")]).then_some(python)
 }
 
-/// What a program in Python says of the exports in a folder.
+/// Output of a Python program about the exports in a folder.
 #[track_caller]
 fn read_by(python: &str, program: &str, folder: &Path) -> Value {
     let output = Command::new(python).args(["-c", program]).current_dir(folder).output().unwrap();
@@ -133,7 +134,7 @@ fn a_histogram_gives_the_same_figures_to_the_microsecond() {
     }
 }
 
-/// The script of OSADL's latency plots, shortened: what gnuplot is fed with is the same.
+/// The script of OSADL's latency plots, shortened: gnuplot gets the same input.
 const OSADL: &str = r##"set -e
 max=$(grep "Max Latencies" out.cyclictest | tr " " "\n" | sort -n | tail -1 | sed s/^0*//)
 grep -v -e "^#" -e "^$" out.cyclictest | tr " " "\t" >histogram
@@ -161,7 +162,7 @@ fn gnuplot_draws_the_histogram_by_cyclictests_script() {
     assert_eq!(counted, 15_000);
 }
 
-/// What the readers of Python's packages find, as JSON.
+/// Program that prints the results of the readers in Python's packages, as JSON.
 const READERS: &str = r#"
 import json, sys
 from hdrh.histogram import HdrHistogram
@@ -243,7 +244,8 @@ fn what_a_format_cannot_hold_is_said() {
     assert!(!exported(folder, "openmetrics", "run.parquet").contains("below 0"));
     assert!(!fs::read_to_string(folder.join("out.openmetrics")).unwrap().contains("_seconds_sum"));
 
-    // Only a histogram is known of another tool's run: no activation is made up, and what it does not tell has no value.
+    // Of another tool's run only a histogram is known: no activation is made up, and unknown figures have no
+    // value.
     fs::remove_file(folder.join("run.parquet")).unwrap();
     run(folder, Keep::All, 0);
     exported(folder, "cyclictest", "run.parquet");
@@ -300,7 +302,7 @@ fn a_histogram_of_whole_microseconds_comes_back_as_it_was() {
         lines.map(String::from).collect()
     };
     assert_eq!(bins(&again), bins(&told));
-    // How long that took is not told, and is no 0 without a word.
+    // The duration is unknown, and is not replaced by 0 without a word.
     assert!(exported(folder, "hdr", "told.txt").contains("does not tell how long it lasted"));
     assert!(!exported(folder, "openmetrics", "told.txt").is_empty());
 }
@@ -479,7 +481,7 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
         assert_eq!((entry("JOINT_0", stepgen), entry("STEPCONF", stepconf)), (told, told), "{key}");
     }
 
-    // A run that cannot tell is refused with the reason, for either thread.
+    // A run without an answer is refused with the reason, for either thread.
     let export = ["export", "run.parquet", "--as", "linuxcnc"];
     refused(folder, &[&export[..], &["--drive", "nothing"]].concat(), 2, &["no drive", "keling"]);
     let again = |bench, spike_ns, policy| {
@@ -491,7 +493,7 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
     refused(folder, &export, 3, &["base ran under an ordinary policy", "servo-thread"]);
     again(Bench::Kernel, 0, Policy::Fifo(90));
     refused(folder, &export, 3, &["simulated"]);
-    // A table does not say under which policy its task ran.
+    // A table has no policy of its task.
     answered(folder, &["export", "run.parquet", "--as", "csv", "-o", "table.csv"]);
     refused(
         folder,
@@ -499,7 +501,7 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
         3,
         &["does not say under which policy base ran"],
     );
-    // What is too late for steps by software may do for a servo thread.
+    // A period error too large for steps by software may be good enough for a servo thread.
     again(Bench::Host, 150_000, Policy::Fifo(90));
     let text = answered(folder, &export);
     assert!(

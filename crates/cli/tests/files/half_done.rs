@@ -1,6 +1,6 @@
-//! What today's program leaves when it is killed, and a run that it measured, are opened by the programs to come, or they say why
-//! not. `half_done` holds what version 0.1.0 left: a matrix of three cells, killed in the second; a `tune` that had found the causes
-//! and measured two of its blocks; a run with its causes.
+//! Remains of a killed program of today, and a run that it measured, can be opened by later programs, or they
+//! give a reason. `half_done` holds the remains of version 0.1.0: a matrix of three cells, killed in the
+//! second; a `tune` that had found the causes and measured two of its blocks; a run with its causes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::shared::known::answered;
 
-/// Copies what was left into this folder, as `half-done`.
+/// Copies the remains into this folder, as `half-done`.
 pub fn copy(folder: &Path) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files/half_done");
     for part in ["matrix", "tune"] {
@@ -40,7 +40,7 @@ fn a_matrix_goes_on_behind_its_finished_cell() {
     assert!(matrix.join("cell-0001.parquet").exists() && matrix.join("cell-0002.parquet").exists());
 }
 
-/// The same words as the tune was begun with.
+/// The same words as at the begin of the tune.
 fn tune(folder: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_jitterlab"))
         .args(["tune", "-q", "--budget", "10m", "--policy", "other", "--period", "20ms", "--load", "none"])
@@ -51,8 +51,8 @@ fn tune(folder: &Path) -> Child {
         .unwrap()
 }
 
-/// The causes that were found, by the name that they have at this start of the machine: what was measured before a restart is
-/// not gone on with.
+/// Renames the causes found to their name at this start of the machine: measurements from before a restart
+/// are not continued.
 fn as_of_this_start(folder: &Path) {
     let causes = || {
         let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

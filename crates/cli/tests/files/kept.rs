@@ -1,4 +1,4 @@
-//! What was measured is never destroyed by writing something else, and nothing is written where it does not belong.
+//! Measured data are never destroyed by writing something else, and nothing is written in a wrong place.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -177,7 +177,7 @@ fn a_damaged_journal_is_recovered_around_the_damage_and_kept() {
     assert_eq!(jitterlab(folder, &["recover", "run.parquet.part", "-o", "b.parquet"]).status.code(), Some(1));
 }
 
-/// What a name may do to a terminal.
+/// A name that tries to control the terminal.
 const HOSTILE: &str = "\u{1b}[30;40m\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}";
 
 #[test]

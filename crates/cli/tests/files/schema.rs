@@ -1,4 +1,4 @@
-//! What programs rely on: every command's JSON keeps to the schema that is shipped and printed.
+//! Interface for programs: every command's JSON keeps to the schema that is shipped and printed.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test without its files has failed")]
 
@@ -41,7 +41,7 @@ fn valid(folder: &Path, args: &[&str], kind: &str, statuses: &[i32]) -> Value {
         validator.iter_errors(&document).map(|e| format!("{} at {}", e, e.instance_path())).collect();
     assert!(errors.is_empty(), "{args:?}: {errors:#?}");
     assert_eq!(document["kind"], kind, "{args:?}");
-    // What is written is read back: `report` takes it.
+    // `report` reads back the written document.
     let text = String::from_utf8_lossy(&output.stdout);
     jitterlab_report::document::Document::read(&text).unwrap_or_else(|error| panic!("{args:?}: {error}"));
     document
@@ -53,7 +53,7 @@ fn check_keeps_to_the_schema() {
     valid(folder.path(), &["check", "--json"], "check", &[0, 1]);
 }
 
-/// What another tool left, so that nothing has to be measured here.
+/// Output of another tool, so that nothing has to be measured here.
 fn measured() -> String {
     let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../trace/tests/peers");
     peers.join("cyclictest-v.txt").to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! `jitterlab servo` as a user meets it, on runs whose timing is known.
+//! `jitterlab servo` as a user meets it, on runs with known timing.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 const H: i64 = 6_000_000;
 
-/// What is said of a loop, and how it ended: 3 where the run is too short to tell.
+/// Result for a loop, after a check of the exit status: 3 if the run is too short for a verdict.
 fn json(folder: &Path, args: &[&str]) -> Value {
     let output = jitterlab(folder, &[&["servo", "--json"], args].concat());
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -140,7 +140,7 @@ fn given_execution_times_are_judged_under_each_overrun_action() {
         String::from_utf8_lossy(&output.stdout)
             .contains("PROVED stable under any sequence of these jobs with at most 1 missed in")
     );
-    // The miss is in the proof though no job misses; what grows ends with 1, what is not proved with 3.
+    // The miss is in the proof though no job misses; a growing sequence ends with 1, a missing proof with 3.
     for (overrun, asked, code, says) in [
         ("kill", "2/3", 1, "It is NOT stable with at most 2 of any 3 periods missed"),
         ("kill/zero", "2/3", 0, "It is PROVED stable with at most 2 of any 3 periods missed"),
@@ -190,7 +190,7 @@ fn a_published_loop_with_a_given_gain_is_answered() {
     );
     let delayed = ["servo", "--plant", file, "--period", "1s", "--design-delay", "100ms"];
     refused(folder.path(), &delayed, 2, &["given by its numbers", "lqg"]);
-    // What it cannot be designed for is not proposed either.
+    // A design for the delay is impossible here, so it is not proposed either.
     let run =
         known::run(folder.path(), "late.parquet", 1_000_000_000, 50, |k| 100_000_000 + k * 7_919 % 1_000);
     let output = jitterlab(folder.path(), &["servo", "--plant", file, run.to_str().unwrap()]);
@@ -317,7 +317,7 @@ fn a_loop_is_closed_in_real_time_and_its_error_is_near_the_punctual_one() {
         let due = way["executed"].as_u64().unwrap() + way["missed"].as_u64().unwrap();
         assert!((59..=61).contains(&due), "{way}");
         assert_eq!((&way["asked_loads"], &way["load"]), (&serde_json::json!([]), &"none".into()));
-        // A sine of 0.5 that the joints follow late: an error, and not a runaway. How large it is depends on the
+        // The joints follow a sine of 0.5 late: that is an error, and not a runaway. Its size depends on the
         // machine's load at this moment.
         assert!(way["errors"].as_array().unwrap().iter().all(|e| e["rms"].as_f64() > Some(0.0)), "{way}");
     }

@@ -1,4 +1,4 @@
-//! `jitterlab stepper` as a user meets it, on runs whose timing is known.
+//! `jitterlab stepper` as a user meets it, on runs with known timing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ fn a_stall_loses_steps_and_the_quiet_run_beside_it_does_not() {
     let quiet = run(folder.path(), "quiet.parquet", 3_000);
     let options = ["stepper", "--motor", "as1050", "--voltage", "48V", "--microsteps", "1", "--speed"];
     let files = ["5rev/s", "--json", "--beside", quiet.to_str().unwrap(), stalled.to_str().unwrap()];
-    // What software cannot step ends with 1.
+    // An axis that software cannot step ends with 1.
     let judged = known::jitterlab(folder.path(), &[&options[..], &files].concat());
     assert_eq!(judged.status.code(), Some(1));
     let json: Value = serde_json::from_slice(&judged.stdout).unwrap();
@@ -113,13 +113,13 @@ fn a_clock_that_is_fast_is_named_and_makes_no_tick_late() {
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(&format!("is {said} against that of the due times")), "{text}");
     }
-    // What else is wrong still is.
+    // Other faults are still reported.
     let path = table("stalled.csv", 1, 200_000, 400_000);
     let judged = known::jitterlab(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
     let text = String::from_utf8_lossy(&judged.stdout);
     assert!(judged.status.code() == Some(1) && text.starts_with("NOT FIT"), "{text}");
     assert!(text.contains("up to 40") && text.contains("ppm fast"), "{text}");
-    // So few ticks show nothing.
+    // Too few ticks give no verdict.
     let path = table("few.csv", 0, 500, 0);
     let judged = known::jitterlab(folder.path(), &[&NEMA_23[..], &[path.to_str().unwrap()]].concat());
     let text = String::from_utf8_lossy(&judged.stdout).replace("\n  ", " ");
@@ -151,7 +151,7 @@ fn a_histogram_of_another_tool_is_judged_and_what_it_cannot_say_is_named() {
     .unwrap();
     let histogram = histogram.to_str().unwrap();
     let args = ["stepper", "--motor", "as1050", "--json", histogram];
-    // Of a thread every millisecond it cannot tell.
+    // A thread with a period of a millisecond gives no verdict.
     let judged = known::jitterlab(folder.path(), &args);
     assert_eq!(judged.status.code(), Some(3));
     let json: Value = serde_json::from_slice(&judged.stdout).unwrap();
@@ -194,7 +194,7 @@ fn own_devices_are_listed_found_by_name_and_hide_shipped_ones() {
     assert!(list.contains("broken: ") && list.contains(own.to_str().unwrap()), "{list}");
     let text = answered(folder.path(), &["stepper", "--motor", "plotter", "--jitter", "10us", "--details"]);
     assert!(text.contains("Old plotter"), "{text}");
-    // What the list shows to begin with is a file that works.
+    // The file that the list shows as an example works.
     fs::write(own.join("copied.toml"), known::example(&list, "as1050")).unwrap();
     let drives = folder.path().join("jitterlab/drives");
     fs::create_dir_all(&drives).unwrap();

@@ -1,5 +1,5 @@
-//! What every command prints fits the terminal: nothing is wider, prose uses its width, and the words of specialists stay
-//! behind `--details`.
+//! Output of every command fits the terminal: nothing is wider, prose uses its width, and the words of
+//! specialists stay behind `--details`.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot make its files or start its program has failed")]
 
@@ -11,10 +11,10 @@ use jitterlab_report::document::{Document, Extent};
 
 use crate::shared::known;
 
-/// Words of specialists, which nobody should have to look up to know what to do.
+/// Words of specialists, which a user must not need to look up to know the next step.
 const SPECIALISTS: [&str; 7] = ["gate", "extremal index", "KPSS", "MTIE", "TDEV", "GPD", "autocovariance"];
 
-/// What the command prints on a terminal of this width, but for files shown as they are.
+/// Output of the command on a terminal of this width, except for files that are shown as they are.
 fn printed(folder: &Path, args: &[&str], columns: usize) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_jitterlab"));
     command.args(args).current_dir(folder).env("XDG_CONFIG_HOME", folder);
@@ -109,7 +109,8 @@ fn nothing_is_wider_than_the_terminal() {
     assert!(wider > 10, "{wider}");
 }
 
-/// Results as commands gave them that take long, or need what a test has not: told as their commands tell them.
+/// Stored results of commands that take long or need more than a test has, printed as the commands print
+/// them.
 #[test]
 fn no_result_is_wider_than_the_terminal() {
     let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/results");

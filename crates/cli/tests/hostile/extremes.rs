@@ -33,8 +33,8 @@ const COMMANDS: [&[&str]; 15] = [
 /// The program, with no more memory and processor time than that.
 fn limited(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new("sh");
-    // Ten seconds as it is shipped. What only talks is built without optimisation for the tests, which takes several times as
-    // long, and a build for debugging longer still.
+    // Ten seconds are enough for the shipped build. Code that only prints is built without optimisation for
+    // the tests, which takes several times as long, and a debug build longer still.
     let seconds = if cfg!(debug_assertions) { 60 } else { 30 };
     command.args(["-c", &format!("ulimit -v 1048576 && ulimit -t {seconds} && exec \"$@\""), "sh"]);
     // The allocator sets address space aside for each thread, which is no memory yet.
@@ -42,7 +42,7 @@ fn limited(folder: &Path, args: &[&str]) -> Output {
     command.current_dir(folder).env("XDG_CONFIG_HOME", folder).output().unwrap()
 }
 
-/// What is wrong with how a command ended, if anything is.
+/// Fault in a command's exit status or output, if there is one.
 fn fault(output: &Output) -> Option<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let ended = matches!(output.status.code(), Some(0..=3)) && !said.contains("panicked");
@@ -50,7 +50,7 @@ fn fault(output: &Output) -> Option<String> {
     (!ended).then(|| format!("{}: {last}", output.status))
 }
 
-/// Runs one of so many commands on a file, and says what went wrong.
+/// Runs each `every`-th command on a file, and returns the faults.
 fn faults(folder: &Path, file: &str, every: usize) -> Vec<String> {
     let mut faults = Vec::new();
     for command in COMMANDS.iter().step_by(every) {

@@ -1,5 +1,5 @@
-//! The fuzz targets on their corpora, and for some seconds on inputs made out of these. For as long as one likes, and
-//! guided by what the code does with an input: `fuzz/run`.
+//! The fuzz targets on their corpora, and for some seconds on inputs made out of these. Longer runs, guided
+//! by code coverage: `fuzz/run`.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,10 +21,10 @@ use targets::{TARGETS, Target, lot};
 /// Longer inputs are cut.
 const LONGEST: usize = 1 << 16;
 
-/// One input of so many at least is taken through what takes long.
+/// At least one input of this many is taken through the long checks.
 const FEWER: u32 = 32;
 
-/// What replaces a number in a text.
+/// Replacements for a number in a text.
 const NUMBERS: [&str; 8] =
     ["0", "-1", "18446744073709551615", "-9223372036854775808", "1e308", "-1e30", "nan", "0.0000001"];
 
@@ -97,7 +97,7 @@ fn fuzz(name: &str) {
         for _ in 0..1 + dice.roll(6) {
             change(&mut input, other, &mut dice);
         }
-        // There are fewer inputs here than under libFuzzer, of which many more are taken the whole way.
+        // Here are fewer inputs than under libFuzzer, so a larger share of them goes through the long checks.
         let long = lot(&input).is_multiple_of(target.share.min(FEWER));
         let one = Instant::now();
         tried(&input, long, path);

@@ -1,4 +1,4 @@
-//! Inputs that nobody should give: values at and beyond all bounds, and inputs that were changed at random.
+//! Hostile inputs: values at and beyond all bounds, and inputs that were changed at random.
 
 mod extremes;
 mod fuzz;

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::extremes::runs;
 
-/// Commands that read a run, and what they write.
+/// Commands that read a run, with their output files.
 const COMMANDS: [(&[&str], Option<&str>); 6] = [
     (&["analyze", "run.parquet"], None),
     (&["report", "run.parquet", "-o", "page.html"], Some("page.html")),
@@ -33,7 +33,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     paths.filter(|path| path.is_file()).map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs a command under some trial, and says what is wrong with how it ended; whether it ended for want of memory.
+/// Runs a command under some limit. Returns true if it ended for want of memory, or the fault in its end.
 fn tried(folder: &Path, command: &mut Command, writes: Option<&str>, what: &str) -> Result<bool, String> {
     let before = files(folder);
     let output: Output = command.current_dir(folder).env("XDG_CONFIG_HOME", folder).output().unwrap();
@@ -88,7 +88,7 @@ fn every_allocation_may_fail() {
     assert!(wanting > 100, "{wanting}");
 }
 
-/// The program with so much address space.
+/// The program with this address space.
 fn within(kib: u64, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -v {kib} && exec \"$@\""), "sh"]);
@@ -102,7 +102,7 @@ fn any_limit_of_the_address_space_is_answered() {
     let folder = folder();
     let (mut faults, mut wanting) = (Vec::new(), 0);
     let starts = |kib: &u64| within(*kib, &["--version"]).output().unwrap().status.success();
-    // What the system's loader takes it for itself is not ours to answer.
+    // Below this limit the system's loader fails, before the program runs.
     let least = (20_000..).step_by(500).find(starts).unwrap();
     for (number, (args, writes)) in (0..).zip(COMMANDS) {
         for step in 0..5 {

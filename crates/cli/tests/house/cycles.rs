@@ -1,4 +1,4 @@
-//! Which files of a crate name each other's items, and where that goes round in a circle.
+//! Files of a crate that name each other's items, and circles among them.
 //!
 //! A file and the files below it (`a.rs` or `a/mod.rs`, and `a/b.rs`) may name each other: they are one thing in parts.
 
@@ -50,7 +50,7 @@ fn graph(files: &[(String, &str)]) -> Graph {
     arrows.collect()
 }
 
-/// Whether a module is the other, or below it.
+/// True if a module is the other one, or below it.
 fn is_within(module: &str, other: &str) -> bool {
     other.is_empty()
         || module == other

@@ -106,7 +106,7 @@ fn a_file_is_read_in_one_sitting() {
 /// Lines that a room may differ from the budget table before that has to be renewed.
 const STALE: usize = 100;
 
-/// The table is a record to be looked at with each change, not a limit: nobody writes denser code for it.
+/// The table is a record to be looked at with each change, not a limit: it is no reason to write denser code.
 #[test]
 fn the_budget_table_says_how_large_the_rooms_are() {
     let mut rooms: BTreeMap<String, usize> = BTreeMap::new();
@@ -138,7 +138,7 @@ fn the_budget_table_says_how_large_the_rooms_are() {
     assert!(recorded.keys().all(|room| rooms.contains_key(room)), "a row without its room");
 }
 
-/// Who may import whom: what is not listed is not allowed (cargo enforces it; this keeps the manifests to it).
+/// Allowed imports: others are not allowed (cargo enforces it; this keeps the manifests to it).
 const IMPORTS: [(&str, &[&str]); 17] = [
     ("model", &[]),
     ("rt", &["model"]),

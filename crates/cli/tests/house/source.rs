@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 pub struct Source {
     /// Its path below `crates/` or `companions/`.
     pub path: String,
-    /// What is in it, up to its tests, without comments.
+    /// Its content up to its tests, without comments.
     pub text: String,
     /// Lines up to its tests, comments included, blank ones not.
     pub lines: usize,
@@ -68,7 +68,7 @@ fn without_comments(code: &str) -> String {
     lines.map(|line| line.to_owned() + "\n").collect()
 }
 
-/// Every string literal, with what stands before it.
+/// Every string literal, with the text before it.
 pub fn literals(text: &str) -> Vec<(&str, String)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -103,7 +103,7 @@ pub fn literals(text: &str) -> Vec<(&str, String)> {
     found
 }
 
-/// Whether what stands before a literal makes it a sentence of an error: `Error::bad_use(`, `.remedy(format!(`.
+/// True if the text before a literal makes it a sentence of an error: `Error::bad_use(`, `.remedy(format!(`.
 pub fn is_of_an_error(before: &str) -> bool {
     const CALLS: [&str; 10] = [
         "#[error",

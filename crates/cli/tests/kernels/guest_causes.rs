@@ -31,7 +31,7 @@ fn wanted() -> bool {
     wanted
 }
 
-/// The module, made for the newest kernel of this flavour whose headers are here.
+/// The module, built for the newest kernel of this flavour with headers here.
 fn module(folder: &Path, flavour: &str) -> PathBuf {
     let entries = fs::read_dir("/lib/modules").unwrap().flatten();
     let is_wanted = |path: &PathBuf| {
@@ -95,7 +95,7 @@ fn a_watched_program_starts_when_it_says_itself_in_virtual_time() {
     );
 }
 
-/// What the causes of the one task say after a run on a kernel.
+/// Causes found for the only task after a run on a kernel.
 fn measured(folder: &Path, kernel: &str, options: &[&str]) -> Value {
     let run = ["kernel", "run", "-q", "--why", "--timeout", "30m", "-o", "runs", "--kernel", kernel];
     answered(folder, &[&run[..], options].concat());
@@ -135,7 +135,7 @@ fn an_emulator_that_is_stopped_is_outside_of_its_guest() {
         return;
     }
     let folder = TempDir::new().unwrap();
-    // A program runs all the time, or an idle processor would leave open what held it.
+    // A program runs all the time; an idle processor would leave open what held it.
     let options =
         "kernel run -q --why --kernel debian:generic --time real --load cpu:1 -d 6s --timeout 30m -o runs";
     let mut run = Command::new(env!("CARGO_BIN_EXE_jitterlab"))
@@ -165,7 +165,7 @@ fn an_emulator_that_is_stopped_is_outside_of_its_guest() {
     };
     println!("an emulator stopped for 30 ms five times a second: outside {:.1} %", 100.0 * of("outside"));
     assert!(of("outside") >= 0.5, "{task:#}");
-    // Whom it met is not to blame.
+    // A task that it met is not to blame.
     let innocent = rows.iter().filter(|row| {
         let class = row["cause"]["class"].as_str().unwrap();
         matches!(class, "preempted" | "shared" | "not-preemptible" | "interrupts-off")

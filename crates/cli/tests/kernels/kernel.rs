@@ -1,5 +1,5 @@
-//! `jitterlab kernel` as a user meets it, a companion that is built beside the program: with toy kernels of a few instructions that fail in every way a kernel can,
-//! and with Debian's real ones.
+//! `jitterlab kernel` as a user meets it, a companion that is built next to the program: with toy kernels of
+//! a few instructions that fail in every way a kernel can, and with Debian's real ones.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -19,13 +19,13 @@ use crate::shared::executable;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab");
 const RUN: [&str; 7] = ["--period", "1ms", "--policy", "fifo:90", "--cpu", "0", "--count"];
 
-/// Says why a test is skipped; where everything is required it fails instead.
+/// Prints why a test is skipped; fails instead if everything is required.
 fn skip(why: &str) {
     assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "{why}");
     println!("skipped: {why}");
 }
 
-/// Writes to the serial line what is at 0x300 of the image, as real-mode code.
+/// Real-mode code that writes the text at 0x300 of the image to the serial line.
 const SAY: [u8; 15] = [
     0xba, 0xf8, 0x03, // mov dx, 0x3f8
     0xbe, 0x00, 0x03, // mov si, 0x300
@@ -37,7 +37,7 @@ const HALT: [u8; 4] = [0xfa, 0xf4, 0xeb, 0xfd]; // cli; hlt; jmp hlt
 const LOOP: [u8; 2] = [0xeb, 0xfe];
 const RESET: [u8; 6] = [0xb0, 0xfe, 0xe6, 0x64, 0xeb, 0xfe]; // by the keyboard controller
 
-/// A kernel image that says something and then does only this. `None` without QEMU.
+/// A kernel image that prints a text and then does only this. `None` without QEMU.
 fn toy(says: &str, then: &[u8]) -> Option<(TempDir, PathBuf)> {
     if Command::new("qemu-system-x86_64").arg("--version").stdout(Stdio::null()).status().is_err() {
         skip("qemu-system-x86_64 is not installed");
@@ -98,7 +98,7 @@ fn kill(pid: i32) {
     assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
 }
 
-/// Asserts that a failed measurement left nothing behind, and gives what it said.
+/// Asserts that a failed measurement left nothing behind, and returns its message.
 fn failed(folder: &Path, kernel: &Path, output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");
@@ -111,7 +111,7 @@ fn failed(folder: &Path, kernel: &Path, output: &Output) -> String {
     said
 }
 
-/// What a measurement on a toy kernel says.
+/// Message of a measurement on a toy kernel.
 fn on_toy(says: &str, then: &[u8], options: &[&str]) -> Option<String> {
     let (folder, kernel) = toy(says, then)?;
     let output = start(folder.path(), &kernel, options).wait_with_output().unwrap();
@@ -166,7 +166,7 @@ fn the_emulator_ends_with_a_killed_jitterlab() {
     }
 }
 
-/// Building jitterlab for it takes as long as everything else that is tested, so it is brought.
+/// Building jitterlab for arm64 takes as long as all other tests together, so it is built elsewhere.
 #[test]
 fn an_arm64_guest_measures_analyzes_and_reports() {
     let Some(program) = std::env::var_os("JITTERLAB_ARM64") else {
@@ -204,12 +204,12 @@ fn an_arm64_guest_measures_analyzes_and_reports() {
     assert_eq!(facts.virtualisation.hypervisor.as_deref(), Some("QEMU"));
 }
 
-/// Runs `jitterlab kernel` on Debian's kernels; `None` where they cannot be had.
+/// Runs `jitterlab kernel` on Debian's kernels; `None` if they are not available.
 fn on_debian(folder: &Path, words: &[&str]) -> Option<Output> {
     had(Command::new(PROGRAM).arg("kernel").args(words).current_dir(folder).output().unwrap())
 }
 
-/// What a command said that needs Debian's kernels; `None` where they cannot be had.
+/// Output of a command that needs Debian's kernels; `None` if they are not available.
 fn had(output: Output) -> Option<Output> {
     let said = String::from_utf8_lossy(&output.stderr);
     let missing = ["could not be started", "could not be fetched", "is not here", "package lists"];
@@ -262,7 +262,7 @@ fn real_kernels_boot_and_repeat_to_the_nanosecond() {
     assert_eq!(info.bench, jitterlab_model::Bench::Kernel);
     assert!(info.facts_before.unwrap().kernel.release.unwrap().ends_with("-rt-amd64"));
 
-    // What repeats has no difference; another kernel has other code paths.
+    // A repetition shows no difference; another kernel has other code paths.
     let diff = |new: &str| {
         let words = ["compare", "--anyway", "--fail-if-moved", "0ns", "debian-rt.parquet", new];
         Command::new(PROGRAM).args(words).current_dir(folder.path()).output().unwrap()

@@ -1,9 +1,9 @@
-//! `--pulse` on the real drivers of Debian's kernels, seen from the other side: by the kernel's own events, and by the
-//! emulator, which notes what is written to its ports.
+//! `--pulse` on the real drivers of Debian's kernels, seen from the other side: by the kernel's own events,
+//! and by the emulator, which logs writes to its ports.
 //!
-//! The parallel and the serial port are QEMU's. Debian's kernels have neither gpio-sim nor gpio-mockup, so the GPIO chip is one
-//! that they have a driver for (gpio-amdpt), described to them by a table of the firmware; its registers lie where the
-//! emulator has nothing, which notes each access to them.
+//! The parallel and the serial port are QEMU's. Debian's kernels have neither gpio-sim nor gpio-mockup, so
+//! the GPIO chip is one with a driver there (gpio-amdpt), described to them by a table of the firmware. Its
+//! registers lie at addresses where the emulator has nothing, which logs each access to them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -24,7 +24,7 @@ const ACTIVATIONS: usize = 101;
 const GPIO_CHIP: &[u8] =
     b"\x10\x32\\_SB_\x5b\x82\x2aGPT0\x08_HID\x0dAMDF030\x00\x08_CRS\x11\x11\x0a\x0e\x86\x09\x00\x01\
     \x00\x00\xd8\xfe\x00\x10\x00\x00\x79\x00";
-/// How the emulator notes a write to the chip's output register.
+/// Message of the emulator for a write to the chip's output register.
 const GPIO_WRITE: &str = "Invalid write at addr 0xFED80008";
 /// A step at D5 while D3 is held for the direction: values that no driver writes to find the port.
 const STEP: &str = "parallel_ioport_write write [SW] addr 0x00 val 0x28";
@@ -32,7 +32,7 @@ const STEP_ENDS: &str = "parallel_ioport_write write [SW] addr 0x00 val 0x08";
 /// RTS low, DTR high.
 const RTS_LOW: &str = "serial_write write addr 0x04 val 0x09";
 
-/// An emulator with pins, which notes what happens to them.
+/// An emulator with pins, which logs their changes.
 fn emulator(folder: &Path) {
     fs::write(folder.join("gpio.aml"), GPIO_CHIP).unwrap();
     let script = "#!/bin/sh\nexec qemu-system-x86_64 \"$@\" -acpitable sig=SSDT,rev=2,data=gpio.aml \
@@ -42,7 +42,7 @@ fn emulator(folder: &Path) {
     executable::script(&folder.join("qemu-with-pins"), script);
 }
 
-/// What the measured run said, and the kernel's events; `None` where a kernel or the emulator cannot be had.
+/// Output of the measured run, and the kernel's events; `None` if a kernel or the emulator is not available.
 fn measured(folder: &Path) -> Option<String> {
     let count = ACTIVATIONS.to_string();
     let words = [
@@ -73,7 +73,7 @@ fn measured(folder: &Path) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// The times of the events of a task whose text ends so, in whole microseconds as the kernel prints them.
+/// The times of a task's events with this end of their text, in whole microseconds as the kernel prints them.
 fn events(said: &str, task: &str, ends: &str) -> Vec<i64> {
     let of_task = said.lines().filter(|line| {
         let thread =
@@ -88,7 +88,8 @@ fn events(said: &str, task: &str, ends: &str) -> Vec<i64> {
         .collect()
 }
 
-/// How long after the time stamp each event came: at least and, since the kernel cuts its microseconds off, less than 1 µs more.
+/// Smallest and largest delay of the events after their time stamps. The true ones are up to 1 µs longer,
+/// since the kernel cuts its microseconds off.
 fn after(starts: &[i64], events: &[i64]) -> (i64, i64) {
     assert_eq!(starts.len(), events.len());
     let delays: Vec<i64> = starts.iter().zip(events).map(|(start, event)| event * 1_000 - start).collect();
@@ -144,7 +145,7 @@ fn pulses_on_real_drivers_are_those_of_the_activations() {
         assert!(least > -1_000 && most < longest_ns, "{name}: {least} {most} {longest_ns}");
     }
 
-    // By the emulator: what it noted from the first step to the last.
+    // From the emulator's log: the events from the first step to the last.
     let log = fs::read_to_string(folder.join("edges.log")).unwrap();
     let log: Vec<&str> = log.lines().collect();
     let is_step = |line: &&str| line.ends_with(STEP);

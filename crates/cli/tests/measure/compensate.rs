@@ -1,5 +1,5 @@
-//! `jitterlab compensate` and `jitterlab compare-wakeups` as a user meets them, on the real machine. No time is
-//! asserted, only what must hold on any machine.
+//! `jitterlab compensate` and `jitterlab compare-wakeups` as a user meets them, on the real machine. Times
+//! are not asserted, only facts that hold on any machine.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -62,7 +62,7 @@ fn a_compensation_is_measured_recommended_and_proven() {
         assert!(proof["p99_factor"]["interval"].is_array(), "{proof}");
         assert_eq!(proof["late"]["starts"], proof["after"]["executed"]);
 
-        // Both runs are there, and say what they are.
+        // Both runs are there, with their compensation.
         for (way, compensate) in
             [("uncompensated", "none".to_owned()), ("compensated", format!("margin:{margin_ns}ns"))]
         {

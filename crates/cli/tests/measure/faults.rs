@@ -1,4 +1,5 @@
-//! A failing file system: every call of a kind fails in turn, and after each failure what was measured is still there.
+//! A failing file system: every call of a kind fails in turn, and after each failure the measured data are
+//! still there.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -28,7 +29,8 @@ const CALLS: [(&str, &str); 13] = [
     ("pread64", "EIO"),
     ("statx,newfstatat", "EACCES"),
 ];
-/// The last of these are made by the hundred for what the system says of itself: where files are named, only theirs fail.
+/// Number of the last calls, which are made by the hundred to read facts about the system: if files are
+/// named, only calls on these fail.
 const OF_FILES: usize = 4;
 /// Few commands make more calls of a kind.
 const MOST: u32 = 60;
@@ -50,7 +52,7 @@ fn with_fault(folder: &Path, call: (&str, &str), n: u32, files: &[&Path], args: 
     injected.then_some(output)
 }
 
-/// Whether calls can be made to fail here.
+/// True if calls can be made to fail here.
 fn possible() -> bool {
     let try_out = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     let possible = try_out.is_ok_and(|output| output.status.success());
@@ -61,7 +63,7 @@ fn possible() -> bool {
     possible
 }
 
-/// Lets every call fail in turn; `after` gets what it was and how the command ended.
+/// Lets every call fail in turn; `after` gets its description and the end of the command.
 fn each_fault(
     folder: &Path,
     files: &[&Path],
@@ -77,7 +79,7 @@ fn each_fault(
             let Some(output) = with_fault(folder, call, n, files, args) else { break };
             let said = String::from_utf8_lossy(&output.stderr);
             let what = format!("{} {n} fails: {}, {said}", call.0, output.status);
-            // The loader of programs, and whoever needs memory, give up in their own ways.
+            // The loader of programs, and any code that needs memory, fails in its own way.
             if call.0 != "mmap" && !said.contains("error while loading shared libraries") {
                 assert!(!said.contains("panicked"), "{what}");
                 assert!(matches!(output.status.code(), Some(0..=3)), "{what}");
@@ -124,7 +126,7 @@ fn a_run_keeps_what_it_measured_whatever_fails() {
                 recover(&journal).unwrap_or_else(|error| panic!("{what}: the journal is lost: {error}"));
             }
             if !file.exists() {
-                // It never began, says so if it has the memory for that, and left nothing.
+                // The run never began, reports that if it has the memory for it, and left nothing.
                 let said = output.status.code() == Some(3) || what.starts_with("mmap");
                 assert!(said && output.stdout.is_empty(), "{what}: no file");
                 assert_eq!(names(folder), [""; 0], "{what}");

@@ -1,5 +1,5 @@
-//! Commands that measure several parts are killed at random moments: what was finished until then is kept, and the same
-//! command goes on behind it.
+//! Commands that measure several parts are killed at random moments: finished parts are kept, and the same
+//! command continues after them.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 
@@ -47,13 +47,13 @@ fn parts(folder: &Path) -> Option<PathBuf> {
     names.into_iter().find(|path| path.extension().is_some_and(|end| end == "parts"))
 }
 
-/// What is kept, but for the file's beginning.
+/// Bytes of the kept parts, without the file's header.
 fn bytes(folder: &Path) -> u64 {
     let length = parts(folder).and_then(|path| fs::metadata(path).ok()).map_or(0, |m| m.len());
     length.saturating_sub(64)
 }
 
-/// Where a call says that it goes on behind so many parts.
+/// Number of parts after which a call continues, from its output.
 fn went_on_behind(said: &str) -> u64 {
     let number = said.split("going on behind the ").nth(1).and_then(|rest| rest.split(' ').next());
     number.map_or(0, |number| number.parse().unwrap())

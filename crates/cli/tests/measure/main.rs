@@ -1,4 +1,5 @@
-//! Measurements on this machine as any user makes them. No time is asserted, only what must hold on any machine.
+//! Measurements on this machine as any user makes them. Times are not asserted, only facts that hold on any
+//! machine.
 
 #[path = "../shared/mod.rs"]
 mod shared;

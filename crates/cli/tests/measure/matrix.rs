@@ -17,7 +17,7 @@ fn jitterlab(folder: &Path, args: &[&str]) -> Output {
     Command::new(PROGRAM).args(args).current_dir(folder).stdin(Stdio::null()).output().unwrap()
 }
 
-/// The finished cells and what is in them.
+/// The finished cells with their contents.
 fn cells(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_str().unwrap().to_owned());

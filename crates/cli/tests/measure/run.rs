@@ -1,4 +1,5 @@
-//! `jitterlab run` as a user meets it, on the real machine. No time is asserted, only what must hold always.
+//! `jitterlab run` as a user meets it, on the real machine. Times are not asserted, only facts that always
+//! hold.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -28,7 +29,7 @@ fn json(output: &Output) -> Value {
     document["result"].clone()
 }
 
-/// `analyze` says all that `run` does of each task, and more.
+/// Checks that `analyze` has all figures of `run` for each task.
 fn same_figures(run: &Value, again: &Value) {
     let tasks = |of: &Value| of["tasks"].as_array().unwrap().clone();
     assert_eq!(tasks(run).len(), tasks(again).len());
@@ -175,7 +176,7 @@ fn a_killed_run_is_recovered_up_to_the_last_second() {
         );
         let run = json(&jitterlab(folder.path(), &["analyze", "--json", "run.parquet"]));
         assert_eq!(run["run"]["stop"]["reason"], "crashed");
-        // 2 s were measured; what is older than a second must be there, be it that it was missed.
+        // 2 s were measured; due times older than a second must be there, as an activation or as missed.
         let summary = &run["tasks"][0]["summary"];
         let due = summary["executed"].as_u64().unwrap() + summary["missed"].as_u64().unwrap();
         assert!(due > 500, "{summary}");

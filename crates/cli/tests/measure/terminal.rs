@@ -1,4 +1,4 @@
-//! A terminal that is closed at any moment: the run ends in order, and what was measured is in its file.
+//! A terminal that is closed at any moment: the run ends in order, and the measured data are in its file.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot do its steps has failed")]
 
@@ -25,11 +25,10 @@ struct OnTerminal {
     run: Child,
     /// The other end of its terminal.
     screen: File,
-    /// Its terminal.
     terminal: File,
 }
 
-/// The size of a terminal that says none, and of one.
+/// Sizes of a terminal: none reported, and a usual one.
 const NO_SIZE: [&str; 4] = ["rows", "0", "cols", "0"];
 const LARGE: [&str; 4] = ["rows", "24", "cols", "80"];
 
@@ -67,7 +66,7 @@ impl OnTerminal {
         OnTerminal { run, screen: OwnedFd::from(screen).into(), terminal: end() }
     }
 
-    /// What it shows, from now to its end, with what is left to be read.
+    /// Output on the screen from now to the end, unread text included.
     fn shown(&self) -> JoinHandle<String> {
         let mut screen = self.screen.try_clone().unwrap();
         spawn(move || {
@@ -95,7 +94,7 @@ impl OnTerminal {
         }
     }
 
-    /// Waits for its end, and gives its status and what was shown.
+    /// Waits for its end, and returns its status and the screen's output.
     fn end(self, shown: JoinHandle<String>) -> (ExitStatus, String) {
         let OnTerminal { run, screen, terminal } = self;
         let status = ended(run);
@@ -111,7 +110,7 @@ impl OnTerminal {
     }
 }
 
-/// Waits for an end, but not for ever.
+/// Waits for the end, with a time limit.
 fn ended(mut run: Child) -> ExitStatus {
     let begin = Instant::now();
     loop {
@@ -170,10 +169,10 @@ fn a_closed_terminal_ends_a_run_in_order() {
 fn a_stopped_terminal_does_not_hold_up_a_run() {
     let folder = TempDir::new().unwrap();
     let args = ["run", "-d", "1s", "--policy", "other", "-o", "run.parquet"];
-    // Nobody reads what it draws: the terminal is full soon, or stopped at once.
+    // The output has no reader: the terminal is full soon, or stopped at once.
     for (stop, size) in [(false, NO_SIZE), (true, NO_SIZE), (false, LARGE), (true, LARGE)] {
         let mut terminal = OnTerminal::start(folder.path(), size, &args);
-        // The view is on it: what is said before the run begins has no thread of its own.
+        // Now the run's display is active: output from before the run has no thread of its own.
         terminal.wait_for("activation");
         if stop {
             terminal.screen.write_all(b"\x13").unwrap();
@@ -190,7 +189,7 @@ fn a_stopped_terminal_does_not_hold_up_a_run() {
     }
 }
 
-/// The letters that commands to the terminal end with; queries end in n (where is the cursor) or c (what are you).
+/// The final letters of commands to the terminal; queries end in n (cursor position) or c (terminal type).
 fn commands(seen: &str) -> impl Iterator<Item = char> + Clone {
     let codes = seen.split("\x1b[").skip(1);
     codes.filter_map(|code| code.trim_start_matches(|c: char| !c.is_alphabetic()).chars().next())
@@ -226,7 +225,7 @@ fn every_ending_clears_the_line_and_leaves_the_answer() {
         // Two Ctrl-C wait for no answer.
         let answer = seen.rfind("Next: ");
         assert!(answer > seen.rfind("^C ends") || keys.len() == 2, "{seen:?}");
-        // What is printed next begins in the line's place.
+        // The next output begins in place of the line.
         let after = seen.rsplit("^C ends").next().unwrap_or_default();
         assert!(after.contains("\r\x1b[K") || keys.len() == 2, "{seen:?}");
     }

@@ -1,4 +1,5 @@
-//! Run files that are long in closing, or cannot be closed: nothing that was measured is lost, and what happens is said.
+//! Run files that take long to close, or cannot be closed: no measured data are lost, and the user is
+//! informed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 #![expect(unsafe_code, reason = "a thread is stopped by ptrace(2), which is a C call")]

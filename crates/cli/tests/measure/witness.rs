@@ -9,7 +9,7 @@ use std::path::Path;
 use crate::shared::known::{self, answered, jitterlab, refused};
 use crate::shared::machine::unless_starved;
 
-/// What no formula repeats: a number from 0 to 9999 for each index.
+/// A scattered number from 0 to 9999 for each index, without a pattern.
 fn scattered(index: i64) -> i64 {
     let mut x = (index as u64).wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -38,7 +38,7 @@ fn capture(path: &Path, starts: impl Iterator<Item = (i64, i64)>) {
     fs::write(path, text).unwrap();
 }
 
-/// What is said, wherever its lines break.
+/// Output in one line, wherever its lines break.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

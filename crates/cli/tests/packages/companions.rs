@@ -1,4 +1,4 @@
-//! Companions, as the program finds and calls them: scripts here, which say what they were called with.
+//! Companions, as the program finds and calls them: scripts here, which print their arguments.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
 
@@ -21,7 +21,7 @@ fn alone() -> (TempDir, PathBuf) {
     (folder, program)
 }
 
-/// A companion that does what a script says.
+/// A companion that is a shell script.
 fn companion(folder: &Path, script: &str) -> PathBuf {
     let path = folder.join("jitterlab-mcu");
     executable::script(&path, &format!("#!/bin/sh\n{script}\n"));

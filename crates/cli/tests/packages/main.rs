@@ -1,4 +1,4 @@
-//! What is installed: companions, the Debian packages and the Python package.
+//! Installed parts: companions, the Debian packages and the Python package.
 
 #[path = "../shared/mod.rs"]
 mod shared;

@@ -1,4 +1,5 @@
-//! The Debian packages: made of what is built for the tests, installed on a bare Debian 12, used by ordinary users, removed.
+//! The Debian packages: made from the build of the tests, installed on a bare Debian 12, used by ordinary
+//! users, removed.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
@@ -15,7 +16,8 @@ fn packaging() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging")
 }
 
-/// Whether the programs that the test needs are here: skipped without them, unless everything is required.
+/// True if the programs that the test needs are here. The test is skipped without them, unless everything is
+/// required.
 fn has(programs: &[&str]) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_here = |program: &&&str| env::split_paths(&path).any(|folder| folder.join(program).exists());
@@ -35,7 +37,7 @@ fn fine(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Debian 12 with nothing but what every Debian has, kept where the kernels are.
+/// Debian 12 with only its essential packages, kept in the folder of the kernels.
 fn bare_debian() -> PathBuf {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.unwrap_or_else(|| PathBuf::from(env::var_os("HOME").unwrap()).join(".cache"));
@@ -49,7 +51,7 @@ fn bare_debian() -> PathBuf {
     tarball
 }
 
-/// What happens on the bare system, in mount and process namespaces of its own.
+/// Script for the bare system, in mount and process namespaces of its own.
 const ON_THE_BARE_SYSTEM: &str = r#"set -eu
 all() { find / -xdev \( -path /var/lib/dpkg -o -path /var/log -o -path /var/cache -o -path /home -o -path /tmp \) -prune -o -print | sort; }
 useradd --create-home member

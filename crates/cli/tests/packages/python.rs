@@ -12,7 +12,6 @@ use tempfile::TempDir;
 
 use crate::shared::known;
 
-/// The package's folder.
 fn package() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../python")
 }
@@ -31,7 +30,8 @@ fn python() -> Option<&'static Path> {
     INSTALLED.get_or_init(installed).as_deref()
 }
 
-/// Builds the wheel with what the tests have compiled, and installs it beside the packages of the tests' Python.
+/// Builds the wheel with the artifacts of the test build, and installs it next to the packages of the tests'
+/// Python.
 fn installed() -> Option<PathBuf> {
     let tools = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
     let needed = "import maturin, mypy, numpy, pandas, polars, pyarrow, sysconfig; print(sysconfig.get_path('purelib'))";
@@ -47,7 +47,7 @@ fn installed() -> Option<PathBuf> {
         );
         return None;
     };
-    // In Cargo's folder for tests: what all tests of a process share, none of them removes.
+    // In Cargo's folder for tests: all tests of a process share it, so none of them removes it.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
     let _ = fs::remove_dir_all(&folder);
     let built = folder.join("wheels");
@@ -137,7 +137,7 @@ fn the_examples_run_and_their_types_are_right() {
     ran(python, folder.path(), &[&strict[..4], &programs[..]].concat());
 }
 
-/// What runs a notebook: each cell in turn, the last expression shown as a notebook shows it.
+/// Program that runs a notebook: each cell in turn, with the last expression shown as a notebook shows it.
 const NOTEBOOK: &str = "
 import ast, json, sys
 shown = []

@@ -1,6 +1,6 @@
-//! From a fresh start to a decision: what a CNC builder reads who measures for software stepping and asks what the motor
-//! makes of it, in few words on the terminal, and on the first screen of the page, on a desk and on a phone. The page needs
-//! Chromium and playwright.
+//! From a fresh start to a decision: the output for a CNC builder who measures for software stepping and asks
+//! for the effect on the motor. It must be short on the terminal, and be on the first screen of the page, on
+//! a desk and on a phone. The page needs Chromium and playwright.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot make its files or start its program has failed")]
 
@@ -79,7 +79,7 @@ fn in_a_virtual_machine(info: &mut RunInfo) {
     facts.virtualisation.hypervisor = Some("KVM".into());
 }
 
-/// What the program prints, whatever it says of the machine by its status.
+/// Output of the program, for any verdict in its exit status.
 fn said(folder: &Path, args: &[&str]) -> String {
     let output =
         Command::new(env!("CARGO_BIN_EXE_jitterlab")).args(args).current_dir(folder).output().unwrap();
@@ -88,7 +88,7 @@ fn said(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The page of a run and of what it means to a motor, and the words of both verdicts.
+/// The page of a run and of its effect on a motor, and the words of both verdicts.
 fn page(folder: &Path, name: &str) -> Value {
     let (run, motor, page) =
         (format!("{name}.parquet"), format!("{name}.json"), folder.join(format!("{name}.html")));

@@ -16,7 +16,8 @@ use jitterlab_trace::{RunFileWriter, RunWriter};
 use serde_json::{Value, json};
 
 const PERIOD_NS: i64 = 100_000;
-/// What the bars are about; without optimisation a tenth of it, which takes long enough.
+/// Number of activations that the time limits refer to; without optimisation a tenth of it, which takes long
+/// enough.
 const ACTIVATIONS: u64 = if cfg!(debug_assertions) { 1_000_000 } else { 10_000_000 };
 
 /// Held by the test that runs, since two browsers at once would print times of a busy machine.
@@ -80,7 +81,7 @@ fn jitterlab(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The browser and a Python that can drive it, or why there is none.
+/// The browser and a Python that can drive it, or the reason why there is none.
 fn browser() -> Result<(PathBuf, PathBuf), String> {
     let python = PathBuf::from(std::env::var_os("JITTERLAB_PYTHON").unwrap_or_else(|| "python3".into()));
     let import = Command::new(&python).args(["-c", "import playwright, axe_playwright_python"]).output();
@@ -166,7 +167,7 @@ fn every_section_is_legible_and_open_to_everybody() {
         ],
         &[&["stepper", "--json", &runs[0]], &motor[..]].concat(),
         &["servo", "--json", &runs[0]],
-        // Says by its status whether this machine is fit, which is not the question.
+        // Its exit status depends on this machine's fitness, which is not tested here.
         &["check", "--json"],
     ];
     for (arguments, result) in asked.iter().zip(&results) {
@@ -203,8 +204,8 @@ fn every_section_is_legible_and_open_to_everybody() {
     examine(directory.path(), &page, &shown, json!({ "sections": sections }));
 }
 
-/// A run of three late starts whose causes and neighbours are known, and what the page has to show of them: where each stands,
-/// the bars of one from the lowest lane up, and how many there are of each cause.
+/// A run of three late starts with known causes and neighbours, and the page's expected contents: the
+/// position of each, the bars of one from the lowest lane up, and the number of starts for each cause.
 fn write_causes(path: &Path) -> Value {
     const LATE: [(u64, usize); 3] = [(70, 0), (150, 1), (230, 0)];
     let latency_ns = |index: u64| match LATE.iter().position(|(late, _)| *late == index) {
@@ -231,7 +232,7 @@ fn write_causes(path: &Path) -> Value {
     let latest = LATE.map(|(index, cause)| {
         let ns = latency_ns(index);
         let part = |cause, at_ns, ns| Part { cause, at_ns, ns, evidence: Evidence::Events, function: None };
-        // The task runs once it starts; below it what had the processor before.
+        // The task runs from its start on; the lane below shows the thread that had the processor before.
         let ran = |lane, name, at_ns, ns| Ran { lane, name, at_ns, ns };
         let spans = vec![
             ran(Lane::Task, 0, ns, 100_000),

@@ -1,4 +1,4 @@
-//! Runs whose timing is known, and the program run on them.
+//! Runs with known timing, and the program run on them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -66,7 +66,7 @@ pub fn run(
     writer.finish(info).unwrap().path
 }
 
-/// A run of one late start, whose cause is known: a thread named `hog`.
+/// A run with one late start of known cause: a thread named `hog`.
 pub fn run_with_cause(folder: &Path, name: &str) -> PathBuf {
     let late_ns = 400_000;
     let tasks = [TaskSpec { name: "known".into(), period_ns: 1_000_000, ..TaskSpec::default() }];

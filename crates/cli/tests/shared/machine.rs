@@ -1,4 +1,4 @@
-//! The machine as a command finds it, to be compared with what the command leaves.
+//! The state of the machine before a command, for comparison with its state afterwards.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,13 +17,14 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How often a test is tried on a machine that others keep busy.
+/// Number of attempts at a test on a machine that other programs keep busy.
 const TRIES: u32 = 3;
 /// Others keep the machine busy from this share of one processor.
 const BUSY_SHARE: f64 = 0.3;
 
-/// Runs a test of what is measured in real time. Where it fails while other programs take the processors' time, it is tried
-/// again, and where that does not help, it is skipped and says so: a starved measurement tells nothing of jitterlab.
+/// Runs a test of a measurement in real time. If it fails while other programs take the processors' time, it
+/// is tried again, and if that does not help, it is skipped with a message: a starved measurement says
+/// nothing about jitterlab.
 pub fn unless_starved(test: impl Fn()) {
     for attempt in 1..=TRIES {
         let (begin, before) = (Instant::now(), Spent::now());
@@ -33,7 +34,7 @@ pub fn unless_starved(test: impl Fn()) {
             resume_unwind(failure);
         }
         println!("failed while other programs took {processors:.1} processors, attempt {attempt} of {TRIES}");
-        // What begins or ends, such as a build, may be over then.
+        // Short work of others, such as a build, may be over then.
         sleep(Duration::from_secs(2));
     }
     println!("skipped: other programs keep this machine too busy to measure on it");
@@ -53,7 +54,7 @@ impl Spent {
         let spent: Vec<u64> =
             stat.lines().next().unwrap_or_default().split_whitespace().skip(1).map(number).collect();
         let by_all = [0, 1, 2, 5, 6, 7].iter().filter_map(|field| spent.get(*field)).sum();
-        // user and system time of a process and of those that it has waited for
+        // User and system time of a process and of the children that it has waited for.
         let by_process = |process: u32| -> u64 {
             let stat = text(&format!("/proc/{process}/stat"));
             let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
@@ -79,7 +80,8 @@ pub fn start(folder: &Path, args: &[&str]) -> Child {
     command(folder, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Isolating needs root, and a CPU for the rest. Where it is not possible, the test is skipped and says so.
+/// True if isolating is possible: it needs root, and a CPU for the rest. Otherwise prints that the test is
+/// skipped.
 pub fn may_isolate() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let root = status.lines().any(|line| line.starts_with("Uid:\t0\t"));
@@ -99,8 +101,8 @@ pub fn names(folder: &str) -> Vec<String> {
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Everything that a command could leave changed, beside other programs that change it too: what another jitterlab that runs
-/// has changed counts as what it was before that, as its journal tells, and of threads those of the kernel and those that
+/// State that a command could leave changed, while other programs change it too. A change by another running
+/// jitterlab counts as the value before it, from its journal. Only the threads of the kernel and those that
 /// the test has started count.
 #[derive(Debug, PartialEq, Default)]
 pub struct State {
@@ -164,7 +166,7 @@ impl State {
         }
         for journal in names("/run/jitterlab").into_iter().filter(|name| !others.journals.contains_key(name))
         {
-            // Whose turn it is, is nobody's for long.
+            // The lock is held for a short time only.
             if journal != "turn" {
                 state.note(format!("/run/jitterlab/{journal}"));
             }
@@ -195,7 +197,7 @@ impl State {
         self.values.insert(path, value);
     }
 
-    /// What is other than before.
+    /// Differences from the state before.
     pub fn changed(&self, before: &State) -> Vec<String> {
         let names = self.values.keys().chain(before.values.keys());
         let values = names
@@ -238,7 +240,7 @@ impl Thread {
     }
 }
 
-/// This process and those that it has started, and they.
+/// This process and all its descendants.
 fn family() -> Vec<u32> {
     let mut family = vec![std::process::id()];
     let mut next = 0;
@@ -252,7 +254,7 @@ fn family() -> Vec<u32> {
     family
 }
 
-/// What other jitterlabs that run have changed, with what it was before.
+/// Changes of other running jitterlabs, with the values before them.
 #[derive(Debug, PartialEq, Default)]
 struct Others {
     journals: BTreeMap<String, String>,
@@ -301,7 +303,7 @@ impl Others {
     }
 }
 
-/// The choice in a file such as `always [madvise] never`, or what it holds.
+/// The choice in a file such as `always [madvise] never`, or its whole text.
 fn chosen(text: &str) -> &str {
     let choice = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     choice.map_or(text, |(choice, _)| choice)

@@ -1,4 +1,4 @@
-//! What the test executables share.
+//! Helpers that the test executables share.
 
 #![allow(dead_code, reason = "each executable uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]

@@ -1,4 +1,4 @@
-//! Whether the kernel's events can be recorded here, and what `why` says of a run.
+//! Helpers for tests of `why`: the right to record the kernel's events, and the causes of a run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::known::answered;
 
-/// Whether the kernel's events can be recorded: with CAP_SYS_ADMIN, as root on the machine itself has it.
+/// True if the kernel's events can be recorded: with CAP_SYS_ADMIN, which root on the machine itself has.
 pub fn may_trace() -> bool {
     const SYS_ADMIN: u64 = 1 << 21;
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -30,7 +30,8 @@ pub fn why(folder: &Path, file: &str) -> Value {
     document["result"].clone()
 }
 
-/// How often, and which share of the time that `who` took each class was given; with `None`, of those that name nobody.
+/// Number of delays by `who`, and the share of their time in each class; with `None`, of delays without a
+/// name.
 fn taken_for(task: &Value, who: Option<&str>) -> (u64, BTreeMap<String, f64>) {
     let rows = task["causes"].as_array().unwrap();
     let whose = rows.iter().filter(|row| row["cause"]["who"].as_str() == who);
@@ -66,15 +67,16 @@ pub fn activations(file: &Path, task: usize) -> Vec<Activation> {
     rows
 }
 
-/// How long after its returns from the kernel the starts of a watched task count.
+/// Time in ns from a watched task's return from the kernel to its start.
 pub fn return_ns(task: &TaskRun) -> i64 {
     let returns = task.watched.as_ref().and_then(|watched| watched.returns);
     returns.map_or(0, |returns| returns.taken_ns)
 }
 
-/// How long before the program's own clock each watched start is, sorted; they count so long after the return from the
-/// kernel. Each activation of its own was seen, but for so many at most that lost events hide; due times agree to the
-/// nanosecond; and what was seen of one lies around its own times and before the next.
+/// Time in ns from each watched start to the program's own time stamp, sorted; starts count `return_ns` after
+/// the return from the kernel. Checks that every activation was seen, except for up to `hidden` that lost
+/// events hide. Checks that due times agree to the nanosecond, and that each observation lies around the
+/// activation's own times and before the next.
 pub fn before_own(own: &[Activation], seen: &[Activation], hidden: usize, return_ns: i64) -> Vec<i64> {
     let own: BTreeMap<i64, &Activation> = own.iter().map(|a| (a.due_ns, a)).collect();
     let there = own.range(seen[0].due_ns..=seen[seen.len() - 1].due_ns).count();

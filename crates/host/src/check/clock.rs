@@ -1,4 +1,4 @@
-//! What the kernel keeps time with.
+//! Checks of the kernel's clock source.
 
 use jitterlab_model::check::RemedyKind::{Host, Lasting, Machine};
 
@@ -29,7 +29,7 @@ fn clocksource(s: &Subject<'_>) -> Ruling {
     ruling.with("source", source)
 }
 
-/// Those that are read without a system call.
+/// True for clock sources that are read without a system call.
 fn is_fast(source: &str) -> bool {
     ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource", "timebase"]
         .contains(&source)

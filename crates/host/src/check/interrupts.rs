@@ -14,7 +14,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "smi", scope: Scope::Kernel, ruling: smi },
 ];
 
-/// Where an interrupt goes, as far as is known.
+/// CPUs that an interrupt goes to, as far as known.
 fn goes_to(line: &Interrupt) -> Option<&CpuSet> {
     line.effective.as_ref().filter(|set| !set.is_empty()).or(line.affinity.as_ref())
 }

@@ -1,4 +1,4 @@
-//! Which CPUs are kept free of what.
+//! Checks of the isolation of CPUs.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::RemedyKind::{Command, Machine};
@@ -26,7 +26,7 @@ fn cpu_count(s: &Subject<'_>) -> Ruling {
     }
 }
 
-/// What the checks of one kind of isolation have in common: which of the wanted CPUs lack it, and the remedy.
+/// Rules on one kind of isolation: names the real-time CPUs that lack it, and adds the remedy.
 fn covered(s: &Subject<'_>, there: &CpuSet, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
     let missing = s.cpus.without(there);
     if missing.is_empty() {
@@ -74,7 +74,7 @@ fn smt(s: &Subject<'_>) -> Ruling {
     if siblings.is_empty() {
         return unknown();
     }
-    // A sibling that is isolated as well runs nothing that jitterlab does not put there.
+    // A sibling that is isolated as well runs only threads that jitterlab puts there.
     let isolated = s.facts.isolation.isolated.clone().unwrap_or_default();
     let others = siblings.without(s.cpus);
     let shared = others.without(&isolated).and(&s.facts.online());

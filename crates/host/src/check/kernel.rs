@@ -138,7 +138,7 @@ fn timer_migration(s: &Subject<'_>) -> Ruling {
     }
 }
 
-/// Whether a detector of locked-up CPUs watches the real-time CPUs.
+/// Rules on a detector of locked-up CPUs, which should not watch the real-time CPUs.
 fn detector(s: &Subject<'_>, on: Option<bool>, remedy: impl FnOnce(Ruling) -> Ruling) -> Ruling {
     let elsewhere = s.facts.scheduler.watchdog_cpus.as_ref().is_some_and(|watched| !watched.overlaps(s.cpus));
     match on {

@@ -7,7 +7,8 @@ use super::{Rule, Ruling, Scope, Subject, fail, not_applicable, pass, unknown, w
 /// Below this share of free memory the kernel starts to reclaim pages.
 const SCARCE: f64 = 0.05;
 
-/// From here on the kernel swaps only where memory is short: what rtcqs and audio distributions ask for.
+/// Swappiness up to which the kernel swaps only if memory is short: the value of rtcqs and audio
+/// distributions.
 const LITTLE_SWAPPINESS: u32 = 10;
 
 pub(super) const RULES: &[Rule] = &[

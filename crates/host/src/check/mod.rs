@@ -30,7 +30,7 @@ const TOPICS: &[(&str, &[Rule])] = &[
     ("surroundings", surroundings::RULES),
 ];
 
-/// What the checks are about: a machine, and the CPUs on it that real-time tasks would run on.
+/// Object of the checks: a machine, and the CPUs on it that real-time tasks would run on.
 struct Subject<'a> {
     facts: &'a SystemFacts,
     cpus: &'a CpuSet,
@@ -60,10 +60,10 @@ fn alternatives(words: impl Iterator<Item = impl ToString>) -> String {
     if words.len() == 1 { words.concat() } else { format!("{{{}}}", words.join(",")) }
 }
 
-/// Who decides about what a check looks at.
+/// Level that decides about the object of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// The process and whoever started it.
+    /// The process, and the user or program that starts it.
     Process,
     /// The kernel: in a container, the host's.
     Kernel,
@@ -78,7 +78,7 @@ struct Rule {
     ruling: fn(&Subject<'_>) -> Ruling,
 }
 
-/// How a rule came out: ids of words, and the quantities they are about.
+/// Outcome of a rule: ids of words, and the quantities in them.
 struct Ruling {
     status: Status,
     found: &'static str,
@@ -93,7 +93,7 @@ impl Ruling {
         self
     }
 
-    /// The longest delay that what was found can cause here.
+    /// Sets the longest delay in µs that this finding can cause here.
     fn costs_us(self, us: i64) -> Ruling {
         self.with(COSTS, us.saturating_mul(1_000))
     }
@@ -159,7 +159,7 @@ fn not_applicable(found: &'static str) -> Ruling {
     ruling(Status::NotApplicable, found)
 }
 
-/// For what the machine did not say.
+/// Ruling for a fact that the machine did not report.
 fn unknown() -> Ruling {
     not_applicable("unreadable")
 }
@@ -208,7 +208,7 @@ fn judge(topic: &str, rule: &Rule, subject: &Subject<'_>) -> Check {
             }
         }
         Scope::Kernel | Scope::Hardware if subject.facts.is_kernel_of_host() => {
-            // Whoever starts the machine gives it its kernel and command line.
+            // The host gives this machine its kernel and command line.
             let of_host = |kind| matches!(kind, RemedyKind::KernelParameter | RemedyKind::Machine);
             for remedy in ruling.remedies.iter_mut().filter(|remedy| of_host(remedy.kind)) {
                 remedy.kind = RemedyKind::Host;

@@ -1,4 +1,4 @@
-//! What this process may do.
+//! Checks of this process's permissions.
 
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting};
 use jitterlab_model::facts::{GroupLimit, Limit};
@@ -21,7 +21,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule { id: "allowed-cpus", scope: Scope::Process, ruling: allowed_cpus },
 ];
 
-/// The ways to be given a limit: by a capability or a line for the user, in a container by whoever starts it.
+/// Adds the ways to get a limit: by a capability or a line for the user, in a container from the user who
+/// starts it.
 fn given(ruling: Ruling, s: &Subject<'_>) -> Ruling {
     if s.facts.virtualisation.container.is_some() {
         return ruling.advise(Host, "docker");

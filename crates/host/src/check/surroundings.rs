@@ -1,4 +1,5 @@
-//! What runs under and beside the task: the hypervisor, urgent threads, other programs, guards against attacks.
+//! Checks of the platform below the task and the programs next to it: the hypervisor, urgent threads, other
+//! programs, mitigations.
 
 use jitterlab_model::check::RemedyKind::{Command, Host, Lasting, Option as ForOneRun};
 use jitterlab_model::facts::RealTimeThread;
@@ -9,7 +10,8 @@ use crate::prepare::DEFAULT_PRIORITY;
 /// The share of time taken by the hypervisor from which on no latency can be kept.
 const MUCH_STEAL: f64 = 0.01;
 
-/// Threads the kernel needs on every CPU, which do nothing unless it is in trouble or somebody asks.
+/// Threads the kernel needs on every CPU, which are idle unless it is in trouble or a user asks for their
+/// work.
 const HARMLESS: &[&str] = &["migration/", "watchdog/", "idle_inject/", "stopper/", "watchdogd", "irq_work/"];
 
 pub(super) const RULES: &[Rule] = &[
@@ -54,7 +56,7 @@ fn steal(s: &Subject<'_>) -> Ruling {
     ruling.with("stolen_share", share).advise(Host, "fewer")
 }
 
-/// Whether a thread may keep a task of the default priority waiting.
+/// True if a thread may keep a task of the default priority waiting.
 fn is_urgent(thread: &RealTimeThread) -> bool {
     thread.policy == "deadline" || thread.priority >= DEFAULT_PRIORITY
 }
@@ -68,7 +70,7 @@ fn names(threads: &[&RealTimeThread]) -> Vec<String> {
     threads.iter().map(name).collect()
 }
 
-/// What to do about threads: nothing where all are less urgent than the task.
+/// Rules on competing threads, with a remedy unless all are less urgent than the task.
 fn competing(threads: &[&RealTimeThread], remedy: impl FnOnce(Ruling, String) -> Ruling) -> Ruling {
     let urgent: Vec<&RealTimeThread> = threads.iter().copied().filter(|t| is_urgent(t)).collect();
     let ruling = match (urgent.as_slice(), threads) {

@@ -1,4 +1,4 @@
-//! Every check must be able to pass and to find fault, and say exactly what to do about it.
+//! Every check must be able to pass and to find fault, and give an exact remedy.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ fn report(facts: &SystemFacts) -> CheckReport {
 }
 
 type Change = fn(&mut SystemFacts);
-/// A check, a machine, what is different on it, the verdict, a part of what was found, a part of a remedy.
+/// A check, a machine, the difference on it, the verdict, a part of the finding, a part of a remedy.
 type Case = (&'static str, &'static str, Change, Status, &'static str, &'static str);
 
 const AS_IT_IS: Change = |_| ();
@@ -279,7 +279,7 @@ fn what_fails_leads_and_what_costs_most_here_comes_first() {
         faults.iter().filter(|check| check.status == status).map(|check| check.id.as_str()).collect()
     };
     assert_eq!(ids(Fail), ["rtprio", "preemption"], "{faults:#?}");
-    // The group says itself how long it stops a program: here 80 ms.
+    // The group's limit shows how long it stops a program: here 80 ms.
     let warned = ids(Warn);
     assert_eq!(warned[..2], ["group-limits", "preempt-rt"], "{warned:?}");
     assert!(warned[2..].contains(&"governor"), "{warned:?}");
@@ -320,7 +320,7 @@ fn in_a_container_what_belongs_to_the_kernel_is_the_hosts() {
     assert_eq!(container.kernel_parameters, "");
 }
 
-/// Machines with what no case above looks at.
+/// Machines for the checks that no case above covers.
 fn more_machines() -> Vec<SystemFacts> {
     #[rustfmt::skip]
     const CHANGES: &[(&str, Change)] = &[

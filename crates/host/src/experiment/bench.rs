@@ -80,12 +80,13 @@ impl Block {
 /// From the last preparation of a block to its first due time.
 const LEAD_NS: i64 = 2_000_000;
 const WATCH_EVERY: Duration = Duration::from_millis(10);
-/// A block's records stay in the ring until it is over, so that nothing runs beside it.
+/// Largest number of a block's records. They stay in the ring until the block is over, so that no collector
+/// runs next to it.
 const MOST_ACTIVATIONS: u64 = 1 << 20;
 
 impl<'e, 'a> TaskBench<'e, 'a> {
-    /// Reads the machine's facts, chooses what the task leaves open, and moves the calling thread off the measured
-    /// processor where there is another.
+    /// Reads the machine's facts, chooses the task's open settings, and moves the calling thread off the
+    /// measured processor if there is another.
     ///
     /// # Errors
     /// A task that cannot be run as described.
@@ -116,7 +117,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         })
     }
 
-    /// The machine now.
+    /// Facts of the machine at this time.
     pub fn facts_now(&self) -> SystemFacts {
         facts::read(&Root::system())
     }
@@ -156,7 +157,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     /// Measures one block to its end.
     ///
     /// # Errors
-    /// A task that cannot be measured here or was stopped, or an end that was asked for.
+    /// A task that cannot be measured here or was stopped, or an interrupt by the user.
     pub fn block(&mut self, spec: &TaskSpec, length_ns: i64) -> Result<Block, SessionError> {
         let block = self.measure(spec, length_ns)?.ok_or(SessionError::Interrupted)?;
         match &block.overload {
@@ -165,8 +166,8 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         }
     }
 
-    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that what changes on the machine meanwhile
-    /// meets all of them. Interrupted, it gives the whole rounds until then.
+    /// Measures several tasks in turns, `rounds` times each (A B C, A B C), so that changes of the machine
+    /// meet all of them. Interrupted, it returns the whole rounds until then.
     ///
     /// # Errors
     /// As [`TaskBench::measure`].
@@ -207,10 +208,10 @@ impl<'e, 'a> TaskBench<'e, 'a> {
         Ok(blocks)
     }
 
-    /// Whether a task may be measured here at all; the error says why not.
+    /// Checks that a task may be measured here; the error gives the reason.
     ///
     /// # Errors
-    /// A description that contradicts itself, and polling that would leave the machine no processor.
+    /// A description that contradicts itself, or polling that would leave the machine no processor.
     pub fn try_out(&self, spec: &TaskSpec) -> Result<(), String> {
         spec.validate().map_err(|error| error.to_string())?;
         prepare::cores(std::slice::from_ref(spec)).map_err(|error| error.to_string())?;
@@ -257,7 +258,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
     /// # Errors
     /// The file cannot be written.
     pub fn save(&self, spec: &TaskSpec, blocks: &[Block], path: &Path) -> Result<PathBuf, Error> {
-        /// Few enough not to be taken for a disk that is too slow.
+        /// Small enough that the disk does not seem too slow.
         const BATCH: usize = 1 << 14;
         let (info, rows) = self.as_run(spec, blocks);
         let mut writer = RunWriter::create(path, &info)?;
@@ -287,7 +288,7 @@ impl<'e, 'a> TaskBench<'e, 'a> {
             for _ in 0..READINGS {
                 let now_ns = Linux.now_ns();
                 distances.record(now_ns - last_ns);
-                // Recording takes time too: begin anew after it.
+                // Recording takes time too, so the time restarts after it.
                 last_ns = Linux.now_ns();
             }
             distances

@@ -22,28 +22,28 @@ const WAKE_UPS: [i64; 8] = [2, 4, 5, 10, 20, 25, 50, 100];
 const OFTEN: i64 = 10;
 /// Wake-ups closer together than this are no longer waited for.
 const SHORTEST_NS: i64 = 5_000;
-/// How long each point of the load curve is measured.
+/// Duration of each point of the load curve.
 const POINT_NS: i64 = 500_000_000;
-/// Margins whose polling is compared with what was expected.
+/// Margins whose polling is compared with the expectation.
 const MARGINS_NS: [i64; 4] = [20_000, 50_000, 100_000, 200_000];
-/// How long each of several turns of a margin is.
+/// Duration of each of several turns of a margin.
 const TURN_NS: i64 = 250_000_000;
 const MARGIN_TURNS: usize = 6;
 /// A start later than this many readings of the clock is late.
 const LATE_READINGS: i64 = 3;
 
-/// Methods, wish and proof of a compensation.
+/// Methods, target and proof of a compensation.
 #[derive(Debug, Clone)]
 pub struct CompensationPlan {
     /// Wake-up methods to choose from, in order of preference.
     pub methods: Vec<WakeMethod>,
-    /// Wanted share of late starts, or allowed cost.
+    /// Share of late starts to reach, or allowed cost.
     pub wish: Wish,
-    /// How often the uncompensated and the compensated task have their turn in the proof.
+    /// Number of turns of the uncompensated and of the compensated task in the proof.
     pub rounds: usize,
-    /// How long each turn is, in ns.
+    /// Duration of each turn, in ns.
     pub turn_ns: i64,
-    /// Where the uncompensated and the compensated run of the proof are saved, if they are.
+    /// Files for the uncompensated and the compensated run of the proof, if they are saved.
     pub files: Option<[PathBuf; 2]>,
 }
 
@@ -54,8 +54,8 @@ struct Sample {
 }
 
 impl CompensationPlan {
-    /// How long latencies of early sleeps are measured for each method, in ns: half as long as the compensated task in the
-    /// proof.
+    /// Time for which latencies of early sleeps are measured with each method, in ns: half of the compensated
+    /// task's time in the proof.
     fn sample_ns(&self) -> i64 {
         self.rounds as i64 * self.turn_ns / 2
     }
@@ -65,10 +65,10 @@ impl CompensationPlan {
         self.sample_ns() / SAMPLE_TURNS as i64
     }
 
-    /// Whether a task of this description can be compensated by some margin, and proven to be so in these turns.
+    /// Checks that some margin can compensate a task of this description, and that these turns can prove it.
     ///
     /// # Errors
-    /// What contradicts a margin; turns that are too short.
+    /// The reason against a margin, or turns that are too short.
     pub fn check(&self, spec: &TaskSpec) -> Result<(), SessionError> {
         if self.turn_ns.min(self.sample_turn_ns()) < spec.period_ns {
             return Err(SessionError::ShorterThanPeriod);
@@ -86,10 +86,10 @@ impl CompensationPlan {
             + 2 * self.rounds as i64 * self.turn_ns
     }
 
-    /// Measures, recommends and proves. Interrupted in the proof, it rests on the whole pairs until then.
+    /// Measures, recommends and proves. Interrupted in the proof, it uses the whole pairs until then.
     ///
     /// # Errors
-    /// A task that cannot be measured here or was stopped before the proof, or an end that was asked for before it.
+    /// A task that cannot be measured here or was stopped before the proof, or an interrupt before it.
     pub fn measure(&self, bench: &mut TaskBench<'_, '_>) -> Result<CompensationTrial, SessionError> {
         let period_ns = bench.spec.period_ns;
         bench.experiment.plan(self.planned_ns(period_ns));
@@ -178,7 +178,7 @@ pub fn late_ns(clock_floor: &Statistics) -> i64 {
 /// Cost of a wake-up: of the uncompensated task, given its blocks, and of one that only wakes, often.
 ///
 /// # Errors
-/// A task that cannot be measured here or was stopped, or an end that was asked for.
+/// A task that cannot be measured here or was stopped, or an interrupt by the user.
 pub fn service(bench: &mut TaskBench<'_, '_>, plain: &[Block]) -> Result<ServiceTime, SessionError> {
     let period_ns = bench.spec.period_ns;
     let often_every_ns = (period_ns / OFTEN).max(SHORTEST_NS).min(period_ns);
@@ -196,7 +196,7 @@ fn wake_ups(period_ns: i64) -> impl Iterator<Item = i64> {
 /// Load of the NIST paper's way, next to equation 1, and the points at which the task could not keep up.
 ///
 /// # Errors
-/// A task that cannot be measured here, or an end that was asked for.
+/// A task that cannot be measured here, or an interrupt by the user.
 pub fn load_curve(
     bench: &mut TaskBench<'_, '_>,
     service: &ServiceTime,

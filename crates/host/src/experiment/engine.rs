@@ -1,4 +1,4 @@
-//! An experiment while it goes on: its parts in order, each taken from an earlier call or measured now and kept.
+//! An experiment in progress: its parts in order, each taken from an earlier call or measured now and kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,14 +13,14 @@ use serde::de::DeserializeOwned;
 pub struct Progress {
     /// The step that is measured.
     pub step: TrialStep,
-    /// Whether it begins now.
+    /// True if it begins now.
     pub begins: bool,
-    /// About how long the rest of the experiment takes, in ns, where that was planned.
+    /// Approximate time for the rest of the experiment, in ns, if it was planned.
     pub left_ns: Option<i64>,
 }
 
-/// An experiment on this machine. Its parts are asked for in the same order in every call, so that one that was killed goes
-/// on behind the last part that it had kept.
+/// An experiment on this machine. Its parts come in the same order in every call, so that one that was killed
+/// continues after the last part that it had kept.
 pub struct Experiment<'a> {
     kept: KeptParts,
     progress: Progress,
@@ -29,13 +29,14 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// Goes on behind the parts that are kept. `tell` receives the progress; setting `interrupted` ends it early.
+    /// Continues after the parts that are kept. `tell` receives the progress; setting `interrupted` ends it
+    /// early.
     pub fn new(parts: Parts, tell: &'a mut dyn FnMut(&Progress), interrupted: &'a AtomicBool) -> Self {
         let progress = Progress { step: TrialStep::Measuring, begins: false, left_ns: None };
         Experiment { kept: KeptParts { parts, ..KeptParts::default() }, progress, tell, interrupted }
     }
 
-    /// Sets how long all of it takes, in ns.
+    /// Sets the time of the whole experiment, in ns.
     pub fn plan(&mut self, total_ns: i64) {
         self.progress.left_ns = Some(total_ns);
     }
@@ -53,26 +54,26 @@ impl<'a> Experiment<'a> {
         (self.tell)(&self.progress);
     }
 
-    /// The flag whose setting ends it early.
+    /// The flag that ends it early when it is set.
     pub fn interrupted(&self) -> &'a AtomicBool {
         self.interrupted
     }
 
-    /// Whether parts can be kept.
+    /// True if parts can be kept.
     pub fn is_kept(&self) -> bool {
         self.kept.parts.path().is_some()
     }
 
-    /// Whether an end was asked for.
+    /// True if the user asked to stop.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    /// The next part: kept by an earlier call, or else measured now and kept. `None` if it was interrupted: what was
-    /// measured of that part, an error included, counts for nothing.
+    /// Returns the next part: one kept by an earlier call, or else one that is measured now and kept. `None`
+    /// if it was interrupted: the result of that part, an error included, is dropped.
     ///
     /// # Errors
-    /// Those of `measure`.
+    /// The errors of `measure`.
     pub fn part<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<T, E>,
@@ -81,10 +82,10 @@ impl<'a> Experiment<'a> {
         Ok(part.map(|(part, _)| part))
     }
 
-    /// The same for a part to which activations belong.
+    /// The same for a part with activations.
     ///
     /// # Errors
-    /// Those of `measure`.
+    /// The errors of `measure`.
     pub fn part_with_rows<T: Serialize + DeserializeOwned, E>(
         &mut self,
         measure: impl FnOnce() -> Result<(T, Vec<Activation>), E>,
@@ -103,12 +104,12 @@ impl<'a> Experiment<'a> {
         Ok(Some((part, rows)))
     }
 
-    /// Keeps the parts from here on in another file, of which the name takes what is known only now.
+    /// Keeps the parts from here on in another file, whose name depends on results so far.
     pub fn go_on_in(&mut self, parts: Parts) {
         self.kept.done.push(std::mem::replace(&mut self.kept.parts, parts));
     }
 
-    /// Ends it; what is kept stays until somebody closes it.
+    /// Ends the experiment; the kept parts stay until they are closed.
     #[must_use]
     pub fn end(self) -> KeptParts {
         self.kept
@@ -119,14 +120,15 @@ impl<'a> Experiment<'a> {
 #[derive(Default)]
 pub struct KeptParts {
     parts: Parts,
-    /// Those of earlier files.
+    /// The parts in earlier files.
     done: Vec<Parts>,
     /// Why no more are kept.
     failure: Option<Error>,
 }
 
 impl KeptParts {
-    /// Once all is measured and shown the kept parts go, else says how many stay.
+    /// Removes the kept parts if everything was measured and shown (`complete`), else returns the number of
+    /// parts that stay.
     ///
     /// # Errors
     /// The kept parts cannot be removed, or not all could be kept.

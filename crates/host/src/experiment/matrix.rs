@@ -26,7 +26,7 @@ const INDEX: &str = "index.json";
 /// No index is larger.
 const LARGEST_BYTES: u64 = 1 << 30;
 
-/// The index in a directory; `None` where there is none.
+/// The index in a directory; `None` without an index.
 ///
 /// # Errors
 /// It cannot be read, is something else, or is of another version.
@@ -100,7 +100,7 @@ pub struct MatrixRequest {
     pub isolate: Option<CpuSet>,
     /// The CPUs to choose from; `None` for all, or as many as the time allows.
     pub cpus: Option<CpuSet>,
-    /// How often each cell is measured.
+    /// Number of measurements of each cell.
     pub rounds: u32,
     /// Length of each cell.
     pub duration_ns: i64,
@@ -133,11 +133,11 @@ impl MatrixRequest {
     }
 }
 
-/// Measures every cell that is missing, and notes each when it is done. Ends early when interrupted; the cell that was being
-/// measured then counts as not measured.
+/// Measures every missing cell, and notes each when it is done. Ends early when interrupted; an unfinished
+/// cell then counts as not measured.
 ///
 /// # Errors
-/// A cell cannot be measured, or a file cannot be written. What was measured before is kept.
+/// A cell cannot be measured, or a file cannot be written. Finished cells are kept.
 pub fn measure_cells(
     index: &mut MatrixIndex,
     folder: &Path,
@@ -187,7 +187,7 @@ fn measure(
         index.tasks.iter().zip(&cell.cpus).map(|(task, cpu)| TaskSpec { cpu: Some(*cpu), ..task.clone() });
     let file = file_name(number);
     let path = folder.join(&file);
-    // What an interrupted cell left is of no use.
+    // Files of an interrupted cell are of no use.
     for left in [path.clone(), folder.join(format!("{file}.part"))] {
         let _ = fs::remove_file(left);
     }

@@ -1,5 +1,5 @@
-//! Experiments on this machine. The engine measures blocks in turns, keeps them as they are finished, and goes on behind them
-//! after a kill; a preset says what is varied, what is measured and what is recommended.
+//! Experiments on this machine. The engine measures blocks in turns, keeps each when it is finished, and
+//! continues after them when it was killed. A preset defines what to vary, to measure and to recommend.
 
 pub mod bench;
 pub mod compensate;

@@ -45,8 +45,9 @@ pub fn ways(
     Ok(all)
 }
 
-/// A method that the kernel releases under SCHED_DEADLINE needs a runtime, and such a thread is bound to no processor. A
-/// tenth of the period is plenty for a task, at least what the kernel takes, and half of it for polling besides.
+/// Adds a runtime to a task whose method the kernel releases under SCHED_DEADLINE; such a thread is bound to
+/// no processor. A tenth of the period is plenty for a task, not below the kernel's minimum, and half of it
+/// for polling as well.
 fn settled(task: TaskSpec) -> TaskSpec {
     let is_deadline = |policy| matches!(policy, Some(Policy::Deadline { .. }));
     let parts = if task.compensate == Compensation::None { 10 } else { 2 };
@@ -64,12 +65,13 @@ fn way(name: String, period_ns: i64, blocks: &[Block]) -> WayToWait {
     let refused = lacking.map(|refusal| WayTrouble::Refused { refusal: refusal.clone() });
     let trouble = refused.or(overload.map(|overload| WayTrouble::Stopped { overload }));
     let views = Block::views(period_ns, blocks);
-    // What ran with another method in its place is no measurement of this one.
+    // A run with another method in its place is no measurement of this one.
     let figures = (lacking.is_none() && !views.is_empty()).then(|| WayFigures::from_blocks(&views));
     WayToWait { name, figures, trouble }
 }
 
-/// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it rests on the whole rounds until then.
+/// Measures each way `rounds` times, `turn_ns` long, in turns. Cut short, it uses the whole rounds until
+/// then.
 ///
 /// # Errors
 /// A task that cannot be measured here.

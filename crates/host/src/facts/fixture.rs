@@ -1,8 +1,8 @@
 //! Makes the `/proc` and `/sys` of another machine from a description in one text file.
 //!
-//! `=== NAME` begins a file, whose text follows. `=== NAME -> TARGET` is a symbolic link, and `=== NAME hex@N`
-//! a file whose bytes follow in hexadecimal, at offset N. `{0-7}` in a name makes a file for each number n;
-//! `{n}`, `{n%4}`, `{n/4}` and `{n%4+4}` in it or in its text stand for what they say.
+//! `=== NAME` begins a file, whose text follows. `=== NAME -> TARGET` is a symbolic link, and `=== NAME
+//! hex@N` a file whose bytes follow in hexadecimal, at offset N. `{0-7}` in a name makes a file for each
+//! number n; `{n}`, `{n%4}`, `{n/4}` and `{n%4+4}` in it or in its text are replaced by their values.
 
 use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
@@ -16,7 +16,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// Every machine that is described beside this crate's tests, by name.
+    /// Names of all machines that this crate's tests describe.
     pub(crate) const ALL: &[&str] =
         &["cnc-rt", "laptop", "vm", "container", "arm-board", "server", "hostile"];
 
@@ -49,7 +49,7 @@ impl Machine {
         fs::remove_file(self.folder.path().join(name)).unwrap();
     }
 
-    /// Where it is.
+    /// Root of the machine's tree.
     pub(crate) fn root(&self) -> Root {
         Root::at(self.folder.path())
     }

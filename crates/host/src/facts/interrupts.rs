@@ -1,4 +1,4 @@
-//! Interrupts: how often each came to each CPU, and where it may go.
+//! Interrupts: their count on each CPU, and the CPUs they may go to.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{Interrupt, Interrupts};

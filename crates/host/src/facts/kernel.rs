@@ -11,7 +11,7 @@ use nix::sys::time::TimeValLike as _;
 
 use super::{Root, field};
 
-/// Where the preemption model can be chosen while the kernel runs.
+/// File that shows and sets the preemption model while the kernel runs.
 const PREEMPTION_SWITCH: &str = "sys/kernel/debug/sched/preempt";
 
 /// The options of the kernel's configuration that matter for timing.
@@ -108,7 +108,7 @@ fn preemption_switch(root: &Root) -> Option<bool> {
     }
     match OpenOptions::new().write(true).open(root.path(PREEMPTION_SWITCH)) {
         Ok(_) => Some(true),
-        // debugfs is for root alone; what root would find there is unknown.
+        // debugfs is for root alone, so its content is unknown here.
         Err(error) if error.raw_os_error() == Some(Errno::EACCES as i32) => None,
         Err(_) => Some(false),
     }

@@ -1,5 +1,5 @@
-//! Reads what is known of this machine. Everything comes from files below a root, so that tests read the trees
-//! of other machines; what cannot be read stays absent.
+//! Reads the facts of this machine. Everything comes from files below a root, so that tests read the trees of
+//! other machines; unreadable facts stay absent.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -22,7 +22,7 @@ pub(crate) use process::group_limits;
 #[cfg(test)]
 pub(crate) mod fixture;
 
-/// Where the machine's `/proc`, `/sys`, `/dev` and `/boot` are.
+/// Folder with the machine's `/proc`, `/sys`, `/dev` and `/boot`.
 #[derive(Debug, Clone)]
 pub struct Root(PathBuf);
 
@@ -37,7 +37,7 @@ impl Root {
         Root(folder.into())
     }
 
-    /// Whether it is the running machine, of which system calls know more than files.
+    /// True for the running machine, where system calls report more than files.
     fn is_system(&self) -> bool {
         self.0 == Path::new("/")
     }
@@ -50,7 +50,6 @@ impl Root {
         self.path(name).exists()
     }
 
-    /// A file's bytes.
     fn bytes(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.path(name)).ok()
     }
@@ -95,7 +94,7 @@ impl Root {
         names
     }
 
-    /// What a symbolic link says.
+    /// Target of a symbolic link.
     fn link(&self, name: &str) -> Option<String> {
         fs::read_link(self.path(name)).ok()?.into_os_string().into_string().ok()
     }
@@ -138,7 +137,7 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], worth_it: usize, map: impl Fn(&T) 
                 (chunk, std::thread::Builder::new().spawn_scoped(scope, read))
             })
             .collect();
-        // What the system gave no thread for, or what failed, is done here, where its panic is the caller's.
+        // Chunks without a thread, and chunks that failed, are read here, so that a panic reaches the caller.
         chunks
             .into_iter()
             .flat_map(|(chunk, thread)| {

@@ -34,13 +34,13 @@ fn asked_firmware(root: &Root) -> Option<String> {
     Some(String::from_utf8_lossy(&answer.stdout).trim().to_owned())
 }
 
-/// `50005`, as the file has it, or `throttled=0x50005`, as the program says it.
+/// Reads `50005` from the file, or `throttled=0x50005` from the program's output.
 fn throttled_bits(said: &str) -> Option<u32> {
     let digits = said.strip_prefix("throttled=").unwrap_or(said);
     u32::from_str_radix(digits.trim_start_matches("0x"), 16).ok()
 }
 
-/// Whether the device may be opened for writing; asked without opening it.
+/// True if the device may be opened for writing, checked without opening it; `None` without the device.
 fn writable(root: &Root) -> Option<bool> {
     const DEVICE: &str = "dev/cpu_dma_latency";
     root.exists(DEVICE).then(|| access(&root.path(DEVICE), AccessFlags::W_OK).is_ok())

@@ -1,4 +1,4 @@
-//! What this process may do.
+//! Permissions and limits of this process.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::facts::{GroupLimit, Limit, Limits, Process};
@@ -34,7 +34,7 @@ pub(super) fn process(root: &Root) -> Process {
     }
 }
 
-/// The group of a process for a controller of version 1, or for "" of version 2, by what the kernel says of its groups.
+/// The group of a process for a controller of version 1, or for "" of version 2, from `/proc/PID/cgroup`.
 fn group_of(groups: &str, controller: &str) -> Option<String> {
     groups.lines().find_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -71,7 +71,7 @@ fn limits_of(root: &Root, folder: &str, above: &str) -> Vec<GroupLimit> {
         let (quota, period) = (number(folder, "cpu.cfs_quota_us")?, number(folder, "cpu.cfs_period_us")?);
         limit("cpu.cfs_quota_us", quota, period, "-1".into())
     };
-    // The group above shares out what it has itself.
+    // The group above divides its own share.
     let real_time = || {
         let name = "cpu.rt_runtime_us";
         let (runtime, most) = (number(folder, name)?, number(above, name)?);

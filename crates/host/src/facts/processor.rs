@@ -114,7 +114,7 @@ fn idle_states(root: &Root, cpu: &str) -> Vec<IdleState> {
     (0..).map_while(state).collect()
 }
 
-/// Adds where the time of each CPU went, from `/proc/stat`, whose unit is 10 ms everywhere (USER_HZ).
+/// Adds the times of each CPU by state, from `/proc/stat`, whose unit is 10 ms everywhere (USER_HZ).
 pub(super) fn add_times(cpus: &mut [Cpu], stat: &str) {
     for line in stat.lines() {
         let mut words = line.split_whitespace();

@@ -11,11 +11,11 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// From this many processes on, they are read by several threads.
 const MANY_PROCESSES: usize = 200;
 
-/// A thread.
+/// A thread as `/proc` shows it.
 pub(super) struct ThreadLine {
-    /// Its process.
+    /// Number of its process.
     pid: u32,
-    /// Whether it is the first of its process, which has the program's name.
+    /// True for the first thread of its process, which has the program's name.
     first: bool,
     name: String,
     kernel: bool,
@@ -63,7 +63,7 @@ fn parse(stat: &str) -> Option<ThreadLine> {
     })
 }
 
-/// Whether a program runs; `None` where other processes are hidden (a container, `hidepid`).
+/// True if a program runs; `None` if other processes are hidden (a container, `hidepid`).
 pub(super) fn runs(threads: &[ThreadLine], name: &str) -> Option<bool> {
     let all_seen = threads.iter().any(|t| t.kernel && t.name == "kthreadd");
     let found = threads.iter().any(|t| t.first && t.name == name);

@@ -1,10 +1,10 @@
-//! What is under this Linux and beside it: hypervisor, container, real-time core.
+//! Platform of this Linux: hypervisor, container, real-time core.
 
 use jitterlab_model::facts::{RealTimeCores, Virtualisation};
 
 use super::{Root, field};
 
-/// How hypervisors sign in CPUID leaf 0x4000_0000 (and the firmware's tables), and their names.
+/// Signatures of hypervisors in CPUID leaf 0x4000_0000 (and the firmware's tables), and their names.
 const SIGNATURES: &[(&str, &str)] = &[
     ("KVMKVMKVM", "KVM"),
     ("TCGTCGTCGTCG", "QEMU without KVM"),
@@ -18,7 +18,7 @@ const SIGNATURES: &[(&str, &str)] = &[
     ("Jailhouse", "Jailhouse"),
 ];
 
-/// What the firmware of virtual machines calls maker or product, and the hypervisor's name.
+/// Maker or product in the firmware of virtual machines, and the hypervisor's name.
 const FIRMWARE: &[(&str, &str)] = &[
     ("KVM", "KVM"),
     ("QEMU", "QEMU"),
@@ -43,8 +43,8 @@ pub(super) fn virtualisation(root: &Root, cpu_info: &str) -> Virtualisation {
         .or_else(|| device_tree(root))
         .or_else(|| clocksource(root));
     let flagged = field(cpu_info, "flags").map(|flags| flags.split_whitespace().any(|f| f == "hypervisor"));
-    // On x86 the processor says so; a device tree names a hypervisor or the board; elsewhere only a hypervisor that can be
-    // named is known.
+    // On x86 a processor flag decides. A device tree names a hypervisor or the board. Elsewhere only a
+    // hypervisor with a known name is recognised.
     let virtual_machine = match flagged {
         Some(flagged) => Some(flagged || root.exists("sys/hypervisor/type")),
         None if hypervisor.is_some() => Some(true),

@@ -20,8 +20,8 @@ pub(crate) struct Alteration {
 }
 
 impl Alteration {
-    /// Changes nothing yet. They are for these CPUs; what is moved off them goes to the others that are `usable`, but for
-    /// what our own process and those `spared` have started.
+    /// Prepares changes for these CPUs, without making any. Threads move to the other `usable` CPUs, except
+    /// those that our own process and the `spared` ones have started.
     pub(crate) fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet, spared: &[u32]) -> Result<Self, Error> {
         let (turn, journal) = opened(root, cpus, &|_| false)?;
         drop(turn);
@@ -53,8 +53,9 @@ impl Alteration {
         if report.interrupts_moved > 0 { Ok(()) } else { Err(io::Error::other("there was none")) }
     }
 
-    /// Moves the threads of other programs, and those of the kernel that can be. What this program and those that
-    /// are spared have started stays, and so does another jitterlab that measures there, with all that it keeps free.
+    /// Moves the threads of other programs, and the movable ones of the kernel. Descendants of this program
+    /// and of the spared ones stay, and so does another jitterlab that measures there, with all that it keeps
+    /// free.
     pub(crate) fn move_threads(&mut self) -> io::Result<()> {
         let (cpus, others) = (self.cpus.clone(), self.others.clone());
         self.move_threads_off(&cpus, &others)
@@ -122,7 +123,7 @@ impl Alteration {
         Ok(Isolated { cpus: self.cpus.clone(), ..Isolated::default() })
     }
 
-    /// Puts everything back, and says what could not be.
+    /// Puts everything back, and returns the failures.
     pub(crate) fn end(mut self) -> Vec<String> {
         self.journal.undo()
     }

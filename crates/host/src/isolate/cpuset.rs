@@ -1,4 +1,4 @@
-//! Control groups for CPUs: with them, what starts later stays off the isolated CPUs too.
+//! Control groups for CPUs: with them, processes that start later stay off the isolated CPUs too.
 
 use std::io;
 use std::path::PathBuf;
@@ -11,8 +11,8 @@ use super::others::{OWN, REST, V1, V2};
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
 
-/// Confines everything but this process to the other CPUs, with whichever version the machine has. Says how many
-/// processes were moved that way.
+/// Confines everything but this process to the other CPUs, with whichever version the machine has. Returns
+/// the number of processes that were moved that way.
 pub(super) fn confine(
     journal: &mut Journal,
     others: &CpuSet,
@@ -38,7 +38,7 @@ pub(super) fn confine(
     }
 }
 
-/// Whether it is done program by program: else whole groups are limited.
+/// True if programs are moved one by one (version 1); otherwise whole groups are limited.
 pub(super) fn moves_single_programs(root: &Root) -> bool {
     root.exists(&format!("{V1}/cpuset.cpus"))
 }
@@ -80,7 +80,7 @@ fn group_of(pid: u32) -> Option<String> {
     })
 }
 
-/// Version 2: a group of our own beside the others, and a limit on each of these.
+/// Version 2: a group of our own next to the others, and a limit on each of these.
 fn version_2(journal: &mut Journal, others: &CpuSet) -> io::Result<u64> {
     let root = journal.root().clone();
     let enabled = root.text(&format!("{V2}/cgroup.subtree_control")).unwrap_or_default();

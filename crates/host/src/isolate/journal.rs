@@ -1,4 +1,4 @@
-//! What was changed, noted before it is changed, so that it can be undone by whoever comes later.
+//! Journal of changes, written before each change, so that a later process can undo them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -12,11 +12,11 @@ use super::others::{ChangeLock, journals, journals_of, orphans};
 use super::thread::Thread;
 use crate::facts::Root;
 
-/// One change, with what it takes to undo it.
+/// One change, with the data to undo it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "change")]
 enum Change {
-    /// The first line of a journal: whose changes they are, and the CPUs they isolate.
+    /// The first line of a journal: the owner of the changes, and the CPUs they isolate.
     Owner {
         process: Thread,
         #[serde(default)]
@@ -37,7 +37,7 @@ enum Change {
 }
 
 impl Change {
-    /// Whether both change the same thing of the machine.
+    /// True if both change the same thing of the machine.
     fn is_of_the_same(&self, other: &Change) -> bool {
         match (self, other) {
             (Change::Value { file, .. }, Change::Value { file: other, .. }) => file == other,
@@ -75,14 +75,14 @@ fn living(root: &Root) -> Vec<OtherJournal> {
     alive.map(|(process, cpus, changes)| OtherJournal { process, cpus, changes }).collect()
 }
 
-/// Those of other processes.
+/// Journals of other processes that live.
 pub(super) fn living_others(root: &Root) -> Vec<OtherJournal> {
     let own = Thread::own();
     living(root).into_iter().filter(|one| one.process != own).collect()
 }
 
-/// Whose journal it is, what it isolates, and its changes. The last line may be half written; what it tells of was not
-/// done then.
+/// Reads the owner of a journal, the CPUs that it isolates, and its changes. The last line may be half
+/// written; its change was not made then.
 fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
     let text = fs::read_to_string(path).ok()?;
     let mut changes = text.lines().map_while(|line| serde_json::from_slice(line.as_bytes()).ok());
@@ -90,8 +90,8 @@ fn read(path: &Path) -> Option<(Thread, CpuSet, Vec<Change>)> {
     Some((process, cpus, changes.collect()))
 }
 
-/// The changes of one process, on disk. Who changes what another one has changed before notes what it was at first: then
-/// the last to end puts that back, in whichever order they end.
+/// The changes of one process, on disk. A process that changes something again notes the original value of
+/// the first journal: then the last to end restores that, in whichever order they end.
 #[derive(Debug)]
 pub(super) struct Journal {
     root: Root,
@@ -122,7 +122,7 @@ impl Journal {
         &self.root
     }
 
-    /// The other isolations that went on when this one began.
+    /// The other isolations that were active when this one began.
     pub(super) fn others(&self) -> &[OtherJournal] {
         &self.others
     }
@@ -138,17 +138,17 @@ impl Journal {
     fn make(&mut self, change: Change, action: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         self.note(change)?;
         action().inspect_err(|_| {
-            // If even this cannot be written, undoing what was not done does no harm.
+            // If even this cannot be written, undoing a change that was not made does no harm.
             let _ = self.note(Change::Refused);
         })
     }
 
-    /// The same change in the journal of another isolation that goes on: it tells what the thing was at first.
+    /// The same change in the journal of another active isolation, which has the original value.
     fn made_before(&self, change: &Change) -> Option<&Change> {
         self.others.iter().flat_map(|other| &other.changes).find(|other| other.is_of_the_same(change))
     }
 
-    /// What a file of the kernel held before any isolation.
+    /// Content of a file of the kernel before any isolation.
     pub(super) fn at_first(&self, name: &str) -> Option<String> {
         let file = self.root.path(name);
         match self.made_before(&Change::Value { file: file.clone(), before: String::new() }) {
@@ -165,7 +165,7 @@ impl Journal {
         }
     }
 
-    /// Writes to a file of the kernel; says whether that changed anything.
+    /// Writes to a file of the kernel; returns true if that changed anything.
     pub(super) fn set(&mut self, name: &str, value: &str) -> io::Result<bool> {
         let file = self.root.path(name);
         let now = chosen(fs::read_to_string(&file)?.trim()).to_owned();
@@ -201,7 +201,7 @@ impl Journal {
         let (folder, above) =
             (self.root.path(parent).join(name), self.root.path(parent).join("cgroup.procs"));
         self.make(Change::Group { folder: folder.clone(), above }, || match fs::create_dir(&folder) {
-            // Our own, of which somebody who ended kept the kernel from removing it.
+            // Our own group, which the kernel could not remove while an earlier process kept it busy.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         })?;
@@ -220,8 +220,8 @@ impl Journal {
         self.make(Change::Member { process, group }, || write(to, &id))
     }
 
-    /// Undoes every change, latest first, but for what another isolation needs as well, which puts it back when it ends.
-    /// Says what could not be undone.
+    /// Undoes every change, latest first, except those that another isolation needs as well, which undoes
+    /// them when it ends. Returns the failures.
     pub(super) fn undo(&mut self) -> Vec<String> {
         if self.changes.is_empty() {
             return Vec::new();
@@ -235,7 +235,7 @@ impl Journal {
     }
 }
 
-/// The choice in a file such as `always [madvise] never` or `none (full)`, or what it holds.
+/// The choice in a file such as `always [madvise] never` or `none (full)`, or its whole text.
 pub(crate) fn chosen(text: &str) -> &str {
     let between = |open, close| Some(text.split_once(open)?.1.split_once(close)?.0);
     between('[', ']').or_else(|| between('(', ')')).unwrap_or(text)
@@ -267,13 +267,13 @@ fn undo_all(changes: Vec<Change>, others: &[OtherJournal]) -> Vec<String> {
 fn undo(change: Change) -> Result<(), String> {
     match change {
         Change::Owner { .. } | Change::Refused => Ok(()),
-        // What belonged to a device or a group that is gone needs nothing undone either.
+        // A value of a device or a group that is gone needs nothing undone either.
         Change::Value { file, .. } if !file.exists() => Ok(()),
         Change::Value { file, before } => write(&file, &before)
             .or_else(|error| lift_limit(&file, &before).unwrap_or(Err(error)))
             .map_err(|error| format!("{} to {before:?}: {error}", file.display())),
-        // Of a thread that the kernel binds the change was refused, and a kill left no time to note that; or it was made while
-        // the kernel was still making the thread.
+        // For a thread that the kernel binds, the change was refused and a kill left no time to note that; or
+        // it was made while the kernel was still creating the thread.
         Change::Affinity { thread, before } if thread.is_alive() => thread
             .bind(&before)
             .or_else(|error| if thread.is_alive() && !thread.is_bound() { Err(error) } else { Ok(()) })
@@ -291,8 +291,8 @@ fn undo(change: Change) -> Result<(), String> {
     }
 }
 
-/// Some kernels (6.1 among them) do not take the limit off a group that has members, though none is what it had: it gets
-/// all that the group above has, which is the same. `None` where that is not the matter.
+/// Some kernels (6.1 among them) do not remove the limit of a group that has members, even if it had none
+/// before. The group then gets all CPUs of the group above, which is the same. `None` in other cases.
 pub(super) fn lift_limit(file: &Path, before: &str) -> Option<io::Result<()>> {
     if !before.trim().is_empty() || file.file_name()? != "cpuset.cpus" {
         return None;
@@ -309,8 +309,8 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    // What was started in it meanwhile goes to the group above; a process that just ends is busy for a moment, which is long
-    // where others keep it from its processor.
+    // Processes started in it meanwhile go to the group above. A process that just ends is busy for a moment,
+    // which is long if others keep it from its processor.
     let mut result = Ok(());
     let begin = Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -327,18 +327,18 @@ fn remove_group(folder: &Path, above: &Path) -> io::Result<()> {
     result
 }
 
-/// What was put back after a crash.
+/// Result of undoing a dead process's changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// The process that had changed it.
     pub process: u32,
     /// The number of changes undone.
     pub changes: usize,
-    /// What could not be undone.
+    /// Changes that could not be undone.
     pub problems: Vec<String>,
 }
 
-/// Undoes what processes that are gone had changed. Where that is not permitted, nothing is.
+/// Undoes the changes of processes that are gone. Without permission for it, nothing is undone.
 pub fn restore(root: &Root) -> Vec<Restored> {
     // Who was killed before its first change has left no journal, but perhaps the folder for it.
     if !ChangeLock::has_a_place(root) && left_behind(root).is_empty() {
@@ -373,13 +373,13 @@ pub(super) fn restore_in(turn: &ChangeLock, root: &Root) -> Vec<Restored> {
     restored
 }
 
-/// Whether no jitterlab of this number lives that keeps a control group.
+/// True if no living jitterlab has this number and could own a control group.
 fn is_gone(root: &Root, process: u32) -> bool {
     let lives = || Thread::find(process).is_some_and(|thread| thread.name.starts_with("jitterlab"));
     process != std::process::id() && !lives() && living(root).iter().all(|one| one.process.id != process)
 }
 
-/// Processes that are gone and have left something changed, whoever asks.
+/// Processes that are gone and have left something changed; any user may ask.
 pub fn left_behind(root: &Root) -> Vec<u32> {
     let journals = journals_of(root).into_iter().filter_map(|path| read(&path));
     let gone = journals.filter(|(process, ..)| !process.is_alive()).map(|(process, ..)| process.id);

@@ -1,4 +1,4 @@
-//! What the kernel does anywhere unless told otherwise: interrupts, unbound work, timers, watchdogs.
+//! Kernel work that may run on any CPU by default: interrupts, unbound work, timers, watchdogs.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::warning::{Chore, Isolated, LeftBehind, tally};
@@ -11,7 +11,8 @@ pub(super) fn move_interrupts(journal: &mut Journal, others: &CpuSet, report: &m
     let root = journal.root().clone();
     for irq in root.names("proc/irq").into_iter().filter(|name| name.parse::<u32>().is_ok()) {
         let name = format!("proc/irq/{irq}/smp_affinity_list");
-        // Where it really goes decides, where the kernel says so; and where another isolation would put it back to.
+        // Two things count: the CPUs that it really goes to, if the kernel shows them, and those that another
+        // isolation would restore.
         let goes_to = root
             .cpus(&format!("proc/irq/{irq}/effective_affinity_list"))
             .filter(|cpus| !cpus.is_empty())

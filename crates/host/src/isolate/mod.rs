@@ -30,16 +30,16 @@ pub struct Isolation {
 
 impl Isolation {
     /// Moves threads, interrupts, unbound kernel work, foreign timers and watchdogs off these CPUs, to the
-    /// others that are `usable`. What a crashed run left isolated is restored first.
+    /// others that are `usable`. The isolation of a crashed run is undone first.
     ///
     /// # Errors
-    /// No CPU left for the rest, no permission to note what is changed, or another jitterlab in the way. What cannot be
-    /// moved is no error but listed in the [report](Self::report).
+    /// No CPU left for the rest, no permission to note the changes, or another jitterlab in the way. A thread
+    /// or interrupt that cannot be moved is no error but listed in the [report](Self::report).
     pub fn begin(root: &Root, cpus: &CpuSet, usable: &CpuSet) -> Result<Self, Error> {
         Self::begin_for(root, cpus, usable, &|_| true)
     }
 
-    /// As [`begin`](Self::begin), moving only the processes that are `wanted`.
+    /// Isolates as [`begin`](Self::begin) does, but moves only the processes that are `wanted`.
     fn begin_for(
         root: &Root,
         cpus: &CpuSet,
@@ -54,7 +54,7 @@ impl Isolation {
             return nothing_left();
         }
         let (turn, journal) = opened(root, cpus, wanted)?;
-        // What others keep free is no place for the rest, and what belongs to them stays where it is.
+        // CPUs that others keep free are not available, and their threads stay where they are.
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
         let others = usable.without(cpus).without(&taken);
@@ -74,12 +74,12 @@ impl Isolation {
         Ok(isolation)
     }
 
-    /// What was done and what was not.
+    /// Report of successful and failed changes.
     pub fn report(&self) -> &Isolated {
         &self.report
     }
 
-    /// Undoes everything and says what could not be undone.
+    /// Undoes everything, and returns the failures.
     pub fn end(mut self) -> Vec<String> {
         self.journal.undo()
     }
@@ -91,8 +91,8 @@ impl Drop for Isolation {
     }
 }
 
-/// The turn to change something for these CPUs and a journal for it, after what a crashed run left is restored. No `wanted`
-/// process is another jitterlab that measures there.
+/// Takes the lock to change something for these CPUs, and a journal for it, after the changes of a crashed
+/// run were undone. Refuses if a `wanted` process is another jitterlab that measures there.
 fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(ChangeLock, Journal), Error> {
     let no_journal = |path: String, error: std::io::Error| {
         Error::refused(format!("isolation needs root, and a place to note what it changes ({path})"))
@@ -122,7 +122,7 @@ fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(C
     Ok((turn, journal))
 }
 
-/// CPUs that other jitterlabs keep free right now, with their processes. Whoever may look may ask.
+/// CPUs that other jitterlabs keep free right now, with their processes. It needs only permission to read.
 pub(super) fn taken(root: &Root) -> Vec<(u32, CpuSet)> {
     journal::living_others(root).into_iter().map(|other| (other.process.id, other.cpus)).collect()
 }

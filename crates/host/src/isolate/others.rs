@@ -1,4 +1,4 @@
-//! Other jitterlabs on this machine: what they isolate, where they measure, and whose turn it is to change anything.
+//! Other jitterlabs on this machine: the CPUs they isolate, those they measure on, and the lock for changes.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -12,10 +12,10 @@ use jitterlab_model::CpuSet;
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
 
-/// Where journals and the turn are: gone after a restart, as what they tell of is.
+/// Folder of the journals and the lock file: it vanishes at a restart, as the changes do.
 const FOLDER: &str = "run/jitterlab";
 const TURN: &str = "turn";
-/// Nobody needs the turn for as long.
+/// Longest wait for the lock: nobody needs it for as long.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The right to change the machine: only one jitterlab at a time has it, for as long as that takes.
@@ -46,7 +46,7 @@ impl ChangeLock {
                 }
                 thread::sleep(Duration::from_millis(5));
             }
-            // Whoever had it before may have taken the file away with the folder.
+            // The process that held it before may have removed the file with the folder.
             let same = |there: fs::Metadata| lock.metadata().is_ok_and(|here| here.ino() == there.ino());
             if fs::metadata(&file).is_ok_and(same) {
                 return Ok(ChangeLock { file, folder, _lock: lock });
@@ -54,7 +54,7 @@ impl ChangeLock {
         }
     }
 
-    /// Whether anybody has taken it, and left something.
+    /// True if the folder of journals exists, so that somebody has held the lock and left something.
     pub(super) fn has_a_place(root: &Root) -> bool {
         root.path(FOLDER).exists()
     }
@@ -79,7 +79,7 @@ pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
     entries.filter(|path| path.extension().is_some_and(|end| end == "journal") && path.is_file()).collect()
 }
 
-/// The same of a machine, whoever may look.
+/// The same for a machine, without the lock.
 pub(super) fn journals_of(root: &Root) -> Vec<PathBuf> {
     journals(&root.path(FOLDER))
 }
@@ -121,7 +121,8 @@ pub(super) struct Measuring {
 /// The programs that measure.
 const MEASURERS: [&str; 4] = ["jitterlab", "jitterlab-kernel", "jitterlab-mcu", "jitterlab-papers"];
 
-/// Other programs of jitterlab with a thread that is bound to some of these CPUs alone: moving it would spoil what they measure.
+/// Other jitterlabs with a thread that is bound to some of these CPUs alone: moving it would spoil their
+/// measurement.
 pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<Measuring> {
     let is_jitterlab = |pid: &u32| {
         let exe = fs::read_link(format!("/proc/{pid}/exe")).ok();
@@ -143,7 +144,7 @@ fn bound_to(process: u32) -> CpuSet {
     threads(process).iter().filter_map(bound).fold(CpuSet::new(), |all, cpus| all.or(&cpus))
 }
 
-/// Whether a process is one of these, or was started by one of them.
+/// True if a process is one of these, or was started by one of them.
 pub(super) fn descends(process: u32, from: &[u32]) -> bool {
     /// No chain of parents is as long; where it seems so, it has changed while it was followed.
     const LONGEST: usize = 64;

@@ -9,20 +9,20 @@ use nix::sched::{CpuSet as Mask, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-/// A thread, told apart from a later one of the same number by when it started.
+/// A thread; its start time distinguishes it from a later one with the same number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Thread {
     pub(super) id: u32,
     /// In ticks since the machine started.
     started: u64,
     pub(super) name: String,
-    /// Whether it belongs to the kernel.
+    /// True if it belongs to the kernel.
     pub(super) kernel: bool,
 }
 
 /// The kernel's mark of its own threads, in the flags of `/proc/PID/stat`.
 const PF_KTHREAD: u64 = 0x0020_0000;
-/// The same of threads whose CPUs the kernel lets nobody choose.
+/// The same for threads whose CPUs the kernel allows nobody to choose.
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
 
 impl Thread {
@@ -42,19 +42,19 @@ impl Thread {
         Some(Thread { id, started: number(22)?, name: name.into(), kernel: number(9)? & PF_KTHREAD != 0 })
     }
 
-    /// What this field of proc(5), behind the name, says of it now.
+    /// Current value of a field of `/proc/PID/stat` after the name, by its number in proc(5).
     fn field(&self, number: usize) -> Option<u64> {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.id)).ok()?;
         stat.rsplit_once(')')?.1.split_whitespace().nth(number - 3)?.parse().ok()
     }
 
-    /// Whether the kernel schedules it before all ordinary threads.
+    /// True if the kernel schedules it before all ordinary threads.
     pub(super) fn is_real_time(&self) -> bool {
         // SCHED_FIFO, SCHED_RR and SCHED_DEADLINE.
         matches!(self.field(41), Some(1 | 2 | 6))
     }
 
-    /// Whether the kernel lets nobody choose its CPUs.
+    /// True if the kernel does not allow changes of its CPUs.
     pub(super) fn is_bound(&self) -> bool {
         self.field(9).is_some_and(|flags| flags & PF_NO_SETAFFINITY != 0)
     }
@@ -73,7 +73,7 @@ impl Thread {
         Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
     }
 
-    /// How it is scheduled, where that is one that jitterlab knows.
+    /// Scheduling policy, if jitterlab knows it.
     pub(super) fn policy(&self) -> Option<Policy> {
         policy_of(self.pid().as_raw()).ok()
     }
@@ -92,7 +92,8 @@ impl Thread {
     }
 }
 
-/// Whether a thread of the kernel may wait for others. Those of these names carry out what every processor has to do at once.
+/// True if a kernel thread may wait for others. Threads with these names do work that every processor has to
+/// do at once.
 pub(crate) fn may_wait(name: &str) -> bool {
     !["migration/", "stopper/", "watchdog/", "idle_inject/", "cpuhp/"]
         .iter()

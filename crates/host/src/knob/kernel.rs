@@ -1,4 +1,4 @@
-//! How the kernel schedules and watches.
+//! Knobs of the kernel's scheduling and watchdogs.
 
 use jitterlab_model::facts::Preemption;
 

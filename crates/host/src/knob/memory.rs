@@ -1,4 +1,4 @@
-//! What the kernel does to memory on its own.
+//! Knobs of the kernel's own work on memory.
 
 use super::{Offer, Scene};
 

@@ -1,5 +1,5 @@
-//! Knobs: what can be set on this machine or of the task, one file for each topic. Each says what it would set here; setting,
-//! reading back and putting back are the same for all.
+//! Knobs: settings of this machine or of the task, one file for each topic. Each offers its steps for this
+//! machine; setting, reading back and putting back are the same for all.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ mod power;
 mod processor;
 mod task;
 
-/// Where knobs are to help: a task on its processor.
+/// Place where knobs are to help: a task on its processor.
 struct Scene<'a> {
     root: &'a Root,
     facts: &'a SystemFacts,
@@ -31,7 +31,7 @@ struct Scene<'a> {
     process: &'a str,
 }
 
-/// What a knob would set here.
+/// Offer of a knob on this machine.
 enum Offer {
     Sets(Vec<Step>),
     Already,
@@ -40,7 +40,7 @@ enum Offer {
     NotOfTask,
 }
 
-/// What each knob would set.
+/// Returns the offer of a knob.
 fn offer(knob: Knob, scene: &Scene<'_>) -> Offer {
     match knob {
         Knob::OtherThreads => processor::other_threads(scene),
@@ -108,7 +108,8 @@ fn cpu_file(cpu: u16, file: &str) -> String {
     format!("sys/devices/system/cpu/cpu{cpu}/{file}")
 }
 
-/// The wanted knobs that can be tried for a task of a program on these CPUs, most promising first, and why the others cannot.
+/// The requested knobs that can be tried for a task of a program on these CPUs, most promising first, and the
+/// reasons against the others.
 pub(super) fn offers(
     root: &Root,
     facts: &SystemFacts,
@@ -140,7 +141,7 @@ pub(super) fn offers(
     (offered, left)
 }
 
-/// Why a step is not permitted, as far as that is told without trying.
+/// Reason why a step is not permitted, as far as it is known without trying.
 fn refused(root: &Root, step: &Step) -> Option<String> {
     let writable = |file: &str| {
         let path = root.path(file.trim_start_matches('/'));
@@ -157,7 +158,8 @@ fn refused(root: &Root, step: &Step) -> Option<String> {
     }
 }
 
-/// Sets what of a knob is the machine's own. What belongs to a run is in [`Offered::steps`] for whoever measures it.
+/// Applies the steps of a knob that belong to the machine. Steps that belong to a run stay in
+/// [`Offered::steps`] for the measurement.
 pub(super) fn set(offered: &Offered, machine: &mut Alteration) -> std::io::Result<()> {
     offered.steps.iter().try_for_each(|step| match step {
         Step::File { file, value } => {
@@ -172,12 +174,12 @@ pub(super) fn set(offered: &Offered, machine: &mut Alteration) -> std::io::Resul
     })
 }
 
-/// Whether any of these changes the machine, not only the run.
+/// True if any step changes the machine, not only the run.
 pub(super) fn touches_machine(offered: &Offered) -> bool {
     offered.steps.iter().any(|step| !matches!(step, Step::IdleLatency { .. } | Step::Task { .. }))
 }
 
-/// The task with what a knob sets of it.
+/// The task with the settings of a knob.
 pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, jitterlab_model::Error> {
     let mut parts = offered.steps.iter().filter_map(|step| match step {
         Step::Task { parts } => Some(parts),
@@ -188,7 +190,8 @@ pub(super) fn task_with(offered: &Offered, task: TaskSpec) -> Result<TaskSpec, j
     Ok(TaskSpec { name, ..with })
 }
 
-/// Whether what a knob sets of a task is given to it: limits and control groups may refuse a policy.
+/// Checks that the system grants a task the settings of a knob: limits and control groups may refuse a
+/// policy.
 pub(super) fn try_task(offered: &Offered, task: &TaskSpec) -> Result<(), String> {
     let with = task_with(offered, task.clone()).map_err(|error| error.to_string())?;
     match with.policy {
@@ -199,7 +202,7 @@ pub(super) fn try_task(offered: &Offered, task: &TaskSpec) -> Result<(), String>
     }
 }
 
-/// Whether a folder holds what is looked for.
+/// True if the folder exists.
 fn is_folder(root: &Root, name: &str) -> bool {
     Path::is_dir(&root.path(name))
 }

@@ -1,15 +1,15 @@
-//! Network cards: how often they interrupt, and who takes their packets.
+//! Network cards: frequency of their interrupts, and threads that take their packets.
 
 use super::{Offer, Scene};
 
 const CLASS: &str = "sys/class/net";
 
-/// How long packets may wait for others, and in how many polls no packet has to come before the card interrupts again: as the
-/// kernel's document on NAPI has them for software that may wait a little.
+/// Time that packets may wait for others, in ns, and number of polls without a packet before the card
+/// interrupts again: the values of the kernel's document on NAPI for software that may wait a little.
 const WAIT_NS: &str = "200000";
 const EMPTY_POLLS: &str = "2";
 
-/// The same files of every card; what is no card (loopback, bridges) has no device.
+/// The same files of every card; other interfaces (loopback, bridges) have no device.
 fn of_cards(scene: &Scene<'_>, files: &[(&str, &str)]) -> Offer {
     let names = scene.root.names(CLASS).into_iter().map(|name| format!("{CLASS}/{name}"));
     let cards = names.filter(|card| scene.root.exists(&format!("{card}/device")));

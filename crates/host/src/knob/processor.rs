@@ -1,4 +1,4 @@
-//! What else runs on the task's processor.
+//! Knobs for other work on the task's processor.
 
 use jitterlab_analysis::tune::Step;
 use jitterlab_model::{CpuSet, Policy};

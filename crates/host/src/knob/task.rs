@@ -13,7 +13,7 @@ use super::{Offer, Scene};
 use crate::facts::group_limits as group_limits_of;
 use crate::prepare::DEFAULT_PRIORITY;
 
-/// Only what keeps the machine alive comes before it.
+/// Highest priority for a task: only threads that keep the machine alive have a higher one.
 const HIGHEST: u8 = 98;
 
 /// The real-time priority that a knob gives the task.
@@ -25,13 +25,13 @@ pub(super) fn asked_of(knob: Knob) -> Option<u8> {
     }
 }
 
-/// Whether the system gives a thread this policy, tried by one that does nothing else.
+/// Checks that the system grants a thread this policy, by a thread that does nothing else.
 pub(super) fn try_policy(policy: Policy, period_ns: i64) -> io::Result<()> {
     let tried = std::thread::spawn(move || set_policy(policy, period_ns)).join();
     tried.unwrap_or_else(|_| Err(io::Error::other(Errno::EINVAL)))
 }
 
-/// Whether a priority is permitted; where that is not known, it may be.
+/// True if a priority is permitted, or if that is unknown.
 pub(super) fn may_have(facts: &SystemFacts, priority: u8) -> bool {
     let limited = match facts.process.limits.rtprio {
         Some(Limit::AtMost(most)) => most < u64::from(priority),
@@ -58,7 +58,7 @@ pub(super) fn priority(scene: &Scene<'_>) -> Offer {
         Some(Policy::RoundRobin(own)) => ("rr", own),
         _ => return Offer::NotOfTask,
     };
-    // Those that are seen have 50 or more.
+    // The facts list threads with a priority of 50 or more.
     let mut before = scene.facts.real_time_threads.iter().filter(|thread| thread.priority >= own);
     if own < HIGHEST && before.any(|thread| thread.priority <= HIGHEST) {
         return Offer::Sets(vec![Step::Task { parts: format!("policy={policy}:{HIGHEST}") }]);

@@ -9,7 +9,7 @@ use crate::facts::fixture::Machine;
 use crate::facts::read;
 use crate::isolate::restore;
 
-/// Everything below a folder but what jitterlab notes, by name.
+/// Everything below a folder except jitterlab's own files, by name.
 fn contents(root: &Root) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.path("")];
@@ -29,7 +29,7 @@ fn contents(root: &Root) -> BTreeMap<PathBuf, String> {
     found
 }
 
-/// What the kernel says of a network card and of the loopback, which is none.
+/// Files of the kernel for a network card, and for the loopback, which is no card.
 const NETWORK: &str = "=== sys/class/net/eth0/threaded
 0
 === sys/class/net/eth0/gro_flush_timeout
@@ -44,7 +44,7 @@ const NETWORK: &str = "=== sys/class/net/eth0/threaded
 0
 ";
 
-/// Those that can be tried without touching this machine: threads are those of the running one.
+/// Knobs that can be tried without touching this machine: threads are those of the running one.
 fn offered(root: &Root) -> Vec<Offered> {
     // Threads and their groups are those of the running machine.
     const REAL: [Knob; 4] = [Knob::OtherThreads, Knob::SmtSibling, Knob::Cpuset, Knob::KernelThreads];
@@ -83,7 +83,7 @@ fn every_knob_of_every_machine_is_read_back_and_put_back() {
             tried.insert(one.knob);
         }
     }
-    // What these machines have between them.
+    // Knobs that at least one of these machines has.
     for knob in [
         Knob::Governor,
         Knob::IdleStates,
@@ -147,7 +147,7 @@ fn what_is_set_already_or_not_there_is_not_tried() {
     assert_eq!((with.policy, with.name), (Some("fifo:80".parse().unwrap()), other.name));
 }
 
-/// What is offered of one knob for a task on the last CPU of a machine.
+/// Steps offered by one knob for a task on the last CPU of a machine.
 fn of_task(name: &str, more: &str, task: &str, knob: Knob) -> Result<Vec<Step>, LeftOut> {
     let machine = Machine::named(name);
     machine.add(more);

@@ -10,7 +10,7 @@ use super::{Kind, Share, Work, bytes, workers};
 
 /// A cache line on nearly every processor, in bytes.
 const LINE: u64 = 64;
-/// Where the machine does not say how large its caches are.
+/// Size in bytes if the machine does not report its caches.
 const UNKNOWN_CACHE: u64 = 32 << 20;
 
 pub(super) const KIND: Kind = Kind {

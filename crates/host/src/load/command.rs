@@ -26,8 +26,8 @@ pub(super) const STRESS_NG: Kind = Kind {
         arguments => Ok(Share { workers: 1, told: arguments.into() }),
     },
     begin: |told| {
-        // Its own temporary files, which it leaves when it is killed, go where they are taken away; on the disk that
-        // it would use by itself, where that is permitted.
+        // Its own temporary files, which it leaves behind when it is killed, go to a folder that is removed;
+        // on its usual disk, if that is permitted.
         let scratch = Scratch::below(Path::new(".")).or_else(|_| Scratch::new())?;
         let mut running = Running::new(&format!("exec stress-ng --temp-path \"$SCRATCH\" {told}"))?;
         running.command.env("SCRATCH", scratch.path().canonicalize()?);
@@ -47,7 +47,7 @@ pub(super) const EXEC: Kind = Kind {
     begin: |told| Ok(Box::new(Running::new(told)?)),
 };
 
-/// How long a program may take to end when it is asked to.
+/// Time that a program has to end when it is asked to.
 const GRACE: Duration = Duration::from_millis(300);
 
 /// A command line, and its process once it began.
@@ -55,7 +55,7 @@ struct Running {
     command: Command,
     complaints: File,
     child: Option<Child>,
-    /// What it may use on the disk; taken away when it has ended.
+    /// Its folder on the disk, removed when it has ended.
     scratch: Option<Scratch>,
 }
 

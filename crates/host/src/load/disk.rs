@@ -33,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
 const BLOCK: usize = 1 << 20;
 const BLOCKS: usize = 16;
 
-/// A file that is gone when it is closed, whatever ends the process.
+/// A file that vanishes when it is closed, however the process ends.
 fn nameless(folder: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(0o600);

@@ -17,7 +17,7 @@ pub(super) fn not_a_number(text: &str) -> Error {
     Error::bad_use(format!("{text:?} is not a number of processes from 1 to {MOST_WORKERS}"))
 }
 
-/// How a process ended that was to go on.
+/// End of a process that should have continued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Complete,

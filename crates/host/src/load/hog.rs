@@ -1,4 +1,4 @@
-//! `hog`: what LinuxCNC's wiki calls a CPU hog, `while true; do echo "nothing" > /dev/null; done`.
+//! `hog`: a CPU hog in the sense of LinuxCNC's wiki, `while true; do echo "nothing" > /dev/null; done`.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};

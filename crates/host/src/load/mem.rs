@@ -8,7 +8,7 @@ use jitterlab_model::load::LoadUnit;
 
 use super::{Kind, Share, Work, bytes, workers};
 
-/// What `stress -m` takes.
+/// Default of `stress -m`.
 const DEFAULT_BYTES: u64 = 256 << 20;
 
 pub(super) const KIND: Kind = Kind {

@@ -1,8 +1,8 @@
-//! Work that runs beside the tasks on purpose.
+//! Loads: work that runs next to the tasks on purpose.
 //!
 //! Every worker is a process of its own, so that its page faults and its memory map are not the measured
-//! process's. It is this program again, started with [`WORKER`] as its first argument, and it ends when it is told
-//! to, when it fails, and when whoever started it is gone, for whatever reason.
+//! process's. It is this program again, started with [`WORKER`] as its first argument. It ends when it is
+//! asked to, when it fails, and when its parent is gone for whatever reason.
 use std::time::{Duration, Instant};
 
 use jitterlab_model::load::{Load, LoadRun, LoadSpec, LoadUnit, Placement};
@@ -30,7 +30,7 @@ mod worker;
 pub use preset::{PRESETS, Preset, parse_loads};
 pub use worker::{WORKER, run_if_worker};
 
-/// Every kind of load there is. A new one is a file beside the others and a line here.
+/// All kinds of load. A new one is a file in this folder and a line here.
 const KINDS: &[Kind] = &[
     cpu::KIND,
     hog::KIND,
@@ -49,17 +49,17 @@ const KINDS: &[Kind] = &[
 pub(super) struct Kind {
     /// Its name in `--load`.
     name: &'static str,
-    /// How it is written.
+    /// Usage in `--load`.
     usage: &'static str,
-    /// What it counts.
+    /// Unit of its work.
     unit: Option<LoadUnit>,
-    /// How many workers its arguments ask for, and what each of them is told.
+    /// Number of workers that its arguments ask for, and the argument of each worker.
     share: fn(&str, &LoadSite<'_>) -> Result<Share, Error>,
-    /// Makes a worker ready; `told` is what [`Share::told`] says.
+    /// Prepares a worker; `told` is [`Share::told`].
     begin: fn(told: &str) -> std::io::Result<Box<dyn Work>>,
 }
 
-/// Where a load will run.
+/// Place where a load will run.
 pub(super) struct LoadSite<'a> {
     cpus: &'a CpuSet,
     facts: &'a SystemFacts,
@@ -71,9 +71,9 @@ pub(super) struct Share {
     told: String,
 }
 
-/// What a worker does until it is stopped.
+/// Work of a worker until it is stopped.
 pub(super) trait Work {
-    /// Does a little, a few milliseconds' worth, and says how much it was in the kind's unit.
+    /// Works for a few milliseconds, and returns the amount in the kind's unit.
     fn step(&mut self) -> std::io::Result<u64>;
 }
 
@@ -106,7 +106,7 @@ pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     KINDS.iter().map(|kind| (kind.name, kind.usage))
 }
 
-/// How every kind is written, and the name of every preset.
+/// Usage of every kind, and the name of every preset.
 fn known() -> String {
     let presets = PRESETS.iter().map(|preset| preset.name);
     KINDS.iter().map(|kind| kind.usage).chain(presets).collect::<Vec<_>>().join(", ")
@@ -132,7 +132,7 @@ pub fn program(spec: &LoadSpec) -> Option<&str> {
     }
 }
 
-/// Loads whose workers are ready and wait for the beginning, or work.
+/// Loads with workers that are ready and wait for the beginning, or work.
 pub struct Loads {
     loads: Vec<Running>,
     begun: Option<Instant>,
@@ -212,7 +212,7 @@ impl Loads {
         }
     }
 
-    /// The loads that run on a measured CPU though nobody asked for that, if any do.
+    /// Warns of loads that run on a measured CPU without a request, if any do.
     pub fn caution(&self, measured: &CpuSet) -> Option<Warning> {
         let unasked = |load: &&Running| {
             load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
@@ -222,7 +222,7 @@ impl Loads {
         (!loads.is_empty()).then(|| Warning::LoadOnMeasuredCpu { loads, cpus: measured.clone() })
     }
 
-    /// The loads that have failed since the last call, each with what happened.
+    /// The loads that have failed since the last call, each with its failure.
     pub fn failed(&mut self) -> Vec<Warning> {
         let mut news = Vec::new();
         for load in self.loads.iter_mut().filter(|load| load.failure.is_none()) {
@@ -238,7 +238,7 @@ impl Loads {
         news
     }
 
-    /// Stops every worker and says what each load achieved.
+    /// Stops every worker and returns the results of each load.
     pub fn stop(&mut self) -> Vec<LoadRun> {
         for worker in self.loads.iter_mut().flat_map(|load| &mut load.workers) {
             worker.ask_to_stop();
@@ -287,7 +287,7 @@ fn cpus_of(
         Placement::Housekeeping if !housekeeping.without(measured).is_empty() => {
             Ok(housekeeping.without(measured))
         }
-        // Whoever asks for a load where there is but one CPU can mean no other.
+        // With a single CPU, a load can only run there.
         Placement::Housekeeping if facts.usable().len() == 1 => Ok(facts.usable()),
         Placement::Housekeeping => {
             Err(Error::bad_use(format!("load {spec}: no CPU is left beside the measured {measured}"))

@@ -20,7 +20,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 const STREAM_BLOCK: usize = 64 << 10;
-/// What fits into an Ethernet frame.
+/// Payload of a datagram that fits into an Ethernet frame.
 const DATAGRAM: usize = 1_472;
 
 struct Network {
@@ -61,7 +61,7 @@ impl Network {
 }
 
 impl Work for Network {
-    /// Sends some of both; what counts is what arrived.
+    /// Sends some of both; only received bytes count.
     fn step(&mut self) -> io::Result<u64> {
         for _ in 0..8 {
             match self.stream.write(&self.block) {

@@ -4,7 +4,7 @@ use super::error::not_a_number;
 use jitterlab_model::Error;
 use jitterlab_model::load::{LoadSpec, Placement};
 
-/// Loads that go by one name; the report says where each comes from.
+/// Loads under one name; the report has the origin of each.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
     pub name: &'static str,
@@ -22,10 +22,11 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "osadl", loads: "net:1+36% disk:1+36% mem:1+36%" },
 ];
 
-/// Reads what `--load` takes: `none`, a load, a preset (with `@CPUS` for all its loads), or `stress -c 4 -m 2`.
+/// Reads the value of `--load`: `none`, a load, a preset (with `@CPUS` for all its loads), or `stress -c 4 -m
+/// 2`.
 ///
 /// # Errors
-/// Something that is none of these.
+/// Any other text.
 pub fn parse_loads(text: &str) -> Result<Vec<LoadSpec>, Error> {
     let text = text.trim();
     if text == "none" {

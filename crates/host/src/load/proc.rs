@@ -32,7 +32,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Reads a file to its end; one that is not there, or whose process has ended, counts nothing.
+    /// Reads a file to its end; a missing file, or one of a process that has ended, counts nothing.
     fn read(&mut self, path: PathBuf) -> u64 {
         let Ok(mut file) = File::open(path) else { return 0 };
         let mut read = 0;

@@ -12,7 +12,7 @@ use super::error::Ended;
 use super::worker::{Report, WORKER};
 use crate::child::kill_descendants;
 
-/// How long a worker may take to end before it is killed.
+/// Time that a worker has to end before it is killed.
 const PATIENCE: Duration = Duration::from_millis(900);
 
 /// A worker's process. Killed when dropped.
@@ -59,14 +59,14 @@ impl WorkerProcess {
         self.order(&format!("go {}\n", delay.as_millis()));
     }
 
-    /// Orders to a worker that is gone are lost, and that it is gone is found out elsewhere.
+    /// Sends an order. If the worker is gone, the order is lost, and its end is noticed elsewhere.
     fn order(&mut self, line: &str) {
         if let Some(orders) = &mut self.orders {
             let _ = orders.write_all(line.as_bytes()).and_then(|()| orders.flush());
         }
     }
 
-    /// Why it ended, if it did although nobody asked it to.
+    /// Reason why it ended, if it ended without a request.
     pub(super) fn failure(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         self.report = self.read_report();
@@ -80,7 +80,7 @@ impl WorkerProcess {
         self.asked = Some(Instant::now());
     }
 
-    /// Waits for its end, or enforces it, and reads what it did.
+    /// Waits for its end, or enforces it, and reads its report.
     pub(super) fn finish(mut self) -> Result<Report, String> {
         let status = self.end()?;
         self.report.take().or_else(|| self.read_report()).ok_or_else(|| how_it_ended(status))
@@ -95,7 +95,7 @@ impl WorkerProcess {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) if asked.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(2)),
                 Ok(None) => {
-                    // What it has started is its own to end: without it nobody would.
+                    // Only the worker itself would end the processes that it has started.
                     kill_descendants(self.child.id());
                     let _ = self.child.kill();
                     return self.child.wait().map_err(|e| e.to_string());

@@ -1,7 +1,7 @@
-//! A worker's side: what the process that makes the load does.
+//! Worker: the process that makes a load.
 //!
-//! It is told on standard input to begin (`go MILLISECONDS`) and to stop (`stop`, or the end of the input when
-//! whoever started it is gone), and says on standard output that it is ready and at the end what it did.
+//! It begins on `go MILLISECONDS` on standard input, and stops on `stop`, or at the end of the input when its
+//! parent is gone. On standard output it reports that it is ready, and its results at the end.
 
 use std::io::{self, BufRead, Write};
 use std::process::{ExitCode, exit};
@@ -23,10 +23,10 @@ use jitterlab_model::CpuSet;
 /// The first argument of a worker: `jitterlab jitterlab-load KIND CPUS TOLD`.
 pub const WORKER: &str = "jitterlab-load";
 
-/// How long a step may go on after the stop, before the process ends in the middle of it.
+/// Time that a step may continue after the stop, before the process ends in the middle of it.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What a worker did.
+/// Results of a worker.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Report {
     pub(super) active_ns: i64,
@@ -56,7 +56,7 @@ pub fn run_if_worker() -> Option<ExitCode> {
     })
 }
 
-/// The other side is gone when nobody listens.
+/// Writes a line; if nobody reads it, the other side is gone.
 fn say(line: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -69,7 +69,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
         mask.set(usize::from(cpu))?;
     }
     sched_setaffinity(Pid::from_raw(0), &mask)?;
-    // If memory runs out, the load goes first. Not being allowed to say so is no reason not to work.
+    // If memory runs out, the load is killed first. Without permission for this, it works all the same.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let mut work = (kind.begin)(told)?;
     let (go, begun) = mpsc::channel();
@@ -78,7 +78,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
 
     let Some((begin, cpu_before)) = wait_for_begin(&begun) else { return Ok(()) };
     let failure = until_stopped(work.as_mut());
-    // A command has processes of its own, whose time counts only once they have ended.
+    // The time of a command's own processes counts only once they have ended.
     drop(work);
     say_report(begin, cpu_before, failure);
     Ok(())

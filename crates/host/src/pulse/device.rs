@@ -59,7 +59,6 @@ const fn iowr(kind: u8, number: u8, size: usize) -> u64 {
     io_number(3, kind, number, size)
 }
 
-/// An open pin.
 pub(super) struct Pin {
     file: OwnedFd,
     how: How,
@@ -157,7 +156,7 @@ impl Drop for Pin {
         if let How::Parallel { held, .. } = &mut self.how {
             *held = 0;
         }
-        // Nobody is left to tell of an error.
+        // An error here has no receiver.
         let _ = self.set(false, 0);
         if matches!(self.how, How::Parallel { .. }) {
             let _ = call(&self.file, PPRELEASE, std::ptr::null_mut::<u8>());
@@ -186,7 +185,7 @@ fn gpio_line(chip: &File, line: u32) -> io::Result<OwnedFd> {
     if request.fd < 0 {
         return Err(io::Error::from_raw_os_error(libc::ENODEV));
     }
-    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows it.
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else uses it.
     Ok(unsafe { OwnedFd::from_raw_fd(request.fd) })
 }
 

@@ -1,4 +1,5 @@
-//! Pulses into a file, to try what needs a capture without a pin: a value change dump by the task's own clock.
+//! Pulses into a file, for trials that need a capture without a pin: a value change dump by the task's own
+//! clock.
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -12,7 +13,7 @@ use super::error::Remedies;
 /// Longest line of a dump: sign, digits, value and line feeds.
 const LINE: usize = 32;
 
-/// What a dump of ours begins with, and what follows.
+/// Begin of a dump of ours, and the lines that follow.
 const OURS: &[u8] = b"$version jitterlab --pulse $end\n";
 const HEAD: [&str; 7] = [
     "$timescale 1 ns $end",
@@ -48,7 +49,7 @@ fn place(path: &Path) -> io::Result<File> {
     match open(true) {
         Err(there) if there.kind() == io::ErrorKind::AlreadyExists => {
             let mut begins = [0; OURS.len()];
-            // A pipe would wait for somebody to write into it.
+            // Reading a pipe would block until another process writes to it.
             let is_file = std::fs::metadata(path)?.is_file();
             let mut file = if is_file { open(false)? } else { return Err(there) };
             if file.read_exact(&mut begins).is_err() || begins != OURS {

@@ -7,7 +7,7 @@ use nix::errno::Errno;
 
 use jitterlab_model::Error;
 
-/// What helps with a kind of device.
+/// Remedies for a kind of device.
 pub(super) struct Remedies {
     missing: &'static str,
     forbidden: &'static str,
@@ -44,7 +44,7 @@ impl Remedies {
     /// Of a pin that was taken and does not stay high.
     pub(super) const NOT_HELD: &str = "take another pin for the direction";
 
-    /// What the system refused, and what helps.
+    /// Error of the system with its remedy.
     pub(super) fn explain(&self, path: &Path, error: io::Error) -> Error {
         let remedy = match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT | Errno::ENXIO | Errno::ENODEV) => {

@@ -1,7 +1,7 @@
 //! Pulses: each activation of a task moves a pin, for a witness outside the computer.
 //!
-//! A pulse is part of an activation's work, so nothing is in the way of a task that gives none. It costs a system call for
-//! each edge, on the measured thread; what that takes is measured, and noted in the run.
+//! A pulse is part of an activation's work, so a task without pulses is not affected. It costs a system call
+//! for each edge, on the measured thread; that time is measured, and noted in the run.
 
 mod device;
 mod dump;
@@ -16,14 +16,14 @@ use jitterlab_rt::Workload;
 
 /// Something that is high or low. Low again once it is dropped.
 trait Level: Send {
-    /// Makes it high or low at a time of the task's clock: without allocation, by one system call.
+    /// Makes it high or low at a time of the task's clock, without allocation and by one system call.
     ///
     /// # Errors
-    /// What the system answered.
+    /// Error of the system call.
     fn set(&mut self, high: bool, now_ns: i64) -> io::Result<()>;
 }
 
-/// What edges took, for another thread to read at the end.
+/// Durations of edges, for another thread to read at the end.
 #[derive(Debug)]
 pub(super) struct EdgeTimes {
     edges: AtomicU64,
@@ -55,7 +55,7 @@ impl EdgeTimes {
         }
     }
 
-    /// What the reader of the run has to know of it; `None` where no edge was tried.
+    /// Warning for the run's reader; `None` if no edge was tried.
     pub(super) fn warning(&self, task: &str, pulse: Pulse) -> Option<Warning> {
         let [edges, refused] = [&self.edges, &self.refused].map(|counter| counter.load(Ordering::Relaxed));
         let mean_ns = i64::try_from(edges)
@@ -73,10 +73,11 @@ impl EdgeTimes {
     }
 }
 
-/// The work of a task, and what its edges take.
+/// The work of a task, and the durations of its edges.
 type Around = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
-/// The work of a task with its pulses around it, and what they take; the work itself where it gives none.
+/// The work of a task with its pulses around it, and their durations; the work itself for a task without
+/// pulses.
 pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;
@@ -95,7 +96,7 @@ pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<
     Ok((Some(Box::new(pulsing)), Some(times)))
 }
 
-/// What a task does between its edges.
+/// Work of a task between its edges.
 enum Work {
     Described(Workload),
     Own(Box<dyn OwnWork>),
@@ -132,7 +133,7 @@ struct Pulsing {
 }
 
 impl Pulsing {
-    /// Changes the pin; what that takes counts from the last reading of the clock.
+    /// Changes the pin; its duration counts from the last reading of the clock.
     fn edge(&mut self, from_ns: i64, now_ns: &dyn Fn() -> i64) {
         self.high = !self.high;
         let done = self.level.set(self.high, from_ns).is_ok();
@@ -162,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what it is told.
+    /// Records its calls.
     struct Noted(Arc<Mutex<Vec<(bool, i64)>>>);
 
     impl Level for Noted {
@@ -172,7 +173,7 @@ mod tests {
         }
     }
 
-    /// The edges of activations at these times, each of which is due when it starts.
+    /// The edges of activations at these times, with each start at its due time.
     fn edges_of(
         at: PulseAt,
         steps: Option<StepsDue>,

@@ -93,7 +93,7 @@ const NAMES: &[(c_long, &str)] = &[
     (libc::SYS_getrandom, "getrandom"),
 ];
 
-/// The name of the call of this number; empty where it is none of these.
+/// The name of the call with this number; empty if it is not listed.
 pub fn name(number: i64) -> String {
     #[allow(clippy::useless_conversion, reason = "32-bit processors")]
     let found = NAMES.iter().find(|(known, _)| i64::from(*known) == number);

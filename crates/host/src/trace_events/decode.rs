@@ -20,7 +20,7 @@ pub(super) struct Source {
     record: Record,
 }
 
-/// What a record holds, and where.
+/// Type of a record, and its fields.
 #[derive(Debug, Clone)]
 enum Record {
     Switch { from: [Field; 4], to: [Field; 3] },
@@ -46,7 +46,7 @@ enum Record {
 /// Softirqs by their numbers (include/linux/interrupt.h).
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
-/// The processor's own timer on x86, and on ARM the handler that stands for it.
+/// The processor's own timer on x86, and the handler in its place on ARM.
 const TIMER_VECTOR: &str = "local_timer";
 pub(super) const TIMER_DEVICE: &str = "arch_timer";
 /// Bits of a record's flags: within a handler, within a softirq; with interrupts off.
@@ -107,11 +107,11 @@ fn vector(name: &str, names: &mut Names) -> Option<Record> {
     };
     let kind = if vector == TIMER_VECTOR { HandlerKind::Timer } else { HandlerKind::Vector };
     let name = names.number(vector);
-    // Its name tells which end belongs to which begin.
+    // The name matches each end with its begin.
     Some(Record::Vector { handler: Handler { kind, number: name.0, name }, enters })
 }
 
-/// Understands records.
+/// Decoder of the kernel's binary records.
 #[derive(Debug)]
 pub(super) struct Decoder {
     records: HashMap<u16, Record>,
@@ -125,11 +125,12 @@ pub(super) struct Decoder {
     softirqs: Vec<Name>,
     /// Numbers of interrupts that are the processor's own timer.
     timers: HashSet<u32>,
-    /// What is added to the kernel's monotonic clock to make it the one that is read here.
+    /// Offset from the kernel's monotonic clock to the one of this process, in ns.
     offset_ns: i64,
 }
 
-/// What this process's time namespace adds to the monotonic clock, which the kernel's events are not in (time_namespaces(7)).
+/// Offset that this process's time namespace adds to the monotonic clock; the kernel's events are without it
+/// (time_namespaces(7)).
 pub(super) fn namespace_offset_ns(offsets: &str) -> i64 {
     let line = offsets.lines().find_map(|line| line.strip_prefix("monotonic"));
     let mut numbers = line.into_iter().flat_map(str::split_whitespace).map(|word| word.parse::<i64>().ok());
@@ -138,7 +139,7 @@ pub(super) fn namespace_offset_ns(offsets: &str) -> i64 {
 }
 
 impl Decoder {
-    /// For records of these events, of which one describes what all have in common.
+    /// Makes a decoder for records of these events; the format of one of them gives the common fields.
     pub(super) fn new<'a>(
         events: &Path,
         layout: PageLayout,
@@ -282,8 +283,7 @@ impl Decoder {
         Some(what)
     }
 
-    /// What was interrupted, of the functions that a stack holds; `None` where the entry of the interrupt is not among
-    /// them.
+    /// Interrupted functions of a stack; `None` if the entry of the interrupt is not among its frames.
     fn below_interrupt(&mut self, addresses: &[u64], names: &mut Names) -> Option<Box<[Name]>> {
         let frames: Vec<Name> = addresses.iter().map(|address| self.symbols.name(*address, names)).collect();
         let entry = frames.iter().rposition(|frame| is_interrupt_entry(names.name(*frame)))?;
@@ -291,7 +291,8 @@ impl Decoder {
     }
 }
 
-/// Where the processor enters the kernel by an interrupt: on x86, on ARM from the kernel and from a program.
+/// True for functions by which an interrupt enters the kernel: on x86, on ARM from the kernel and from a
+/// program.
 fn is_interrupt_entry(function: &str) -> bool {
     function.starts_with("asm_sysvec_")
         || function.starts_with("asm_common_interrupt")
@@ -307,7 +308,7 @@ fn thread(known: &mut HashMap<[u8; 16], Name>, name: &[u8], names: &mut Names) -
     key[..length].copy_from_slice(&name[..length]);
     *known.entry(key).or_insert_with(|| {
         let text = String::from_utf8_lossy(name);
-        // Workers of the kernel have numbers that say nothing.
+        // The numbers in the names of kernel workers mean nothing.
         let text =
             text.split_once('/').filter(|(kind, _)| *kind == "kworker").map_or(&*text, |(kind, _)| kind);
         names.number(text)

@@ -32,7 +32,7 @@ pub(super) fn not_understood(path: &Path) -> Error {
         .remedy("report it with the content of that file")
 }
 
-/// What helps. Root may trace, unless a container or a kernel that is locked down takes that away.
+/// Remedy for an error. Root may trace, unless a container or a locked-down kernel forbids it.
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         _ if !geteuid().is_root() => "run as root (sudo)",

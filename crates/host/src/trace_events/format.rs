@@ -16,12 +16,12 @@ pub(super) struct Field {
     offset: usize,
     size: usize,
     signed: bool,
-    /// Its value says where the content lies.
+    /// True if its value is the position of the content.
     elsewhere: bool,
 }
 
 impl Format {
-    /// Reads such a file; `None` if it is none.
+    /// Reads a format file; `None` for other text.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let fields = text.lines().filter_map(|line| Field::parse(line.trim().strip_prefix("field:")?));
@@ -83,12 +83,11 @@ impl Field {
         &bytes[..end]
     }
 
-    /// Offset and size.
     pub(super) fn place(self) -> (usize, usize) {
         (self.offset, self.size)
     }
 
-    /// What lies in a record from here on.
+    /// The rest of a record from this field on.
     pub(super) fn rest(self, record: &[u8]) -> &[u8] {
         record.get(self.offset..).unwrap_or_default()
     }

@@ -15,16 +15,15 @@ use super::place::TraceFs;
 /// Our instances begin with this; the process's number follows.
 const PREFIX: &str = "jitterlab-";
 
-/// An instance. Without its owner it goes on recording until [`sweep`] takes it away.
+/// A trace instance. Without its owner it keeps recording until [`sweep`] removes it.
 #[derive(Debug)]
 pub(super) struct Instance {
     folder: PathBuf,
     _fs: TraceFs,
-    /// The buffers of the processors, open: nobody can take the instance away as long as they are.
+    /// The buffers of the processors, open: while they are, the instance cannot be removed.
     pub(super) pipes: Vec<Pipe>,
 }
 
-/// A processor's buffer.
 #[derive(Debug)]
 pub(super) struct Pipe {
     pub(super) cpu: u16,
@@ -34,7 +33,8 @@ pub(super) struct Pipe {
 }
 
 impl Instance {
-    /// Makes an instance for these processors that records nothing yet; what killed processes left is taken away first.
+    /// Makes an instance for these processors that records nothing yet; those of killed processes are removed
+    /// first.
     pub(super) fn create(cpus: &CpuSet, buffer_bytes: u64) -> Result<Self, Error> {
         let fs = TraceFs::find()?;
         remove_stale(fs.path());
@@ -62,7 +62,7 @@ impl Instance {
         let instance = Instance { folder, _fs: fs, pipes };
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
-        // Only where the oldest events give way, pages say that some are missing.
+        // Pages mark missing events only if the oldest events are overwritten.
         instance.set("options/overwrite", "1")?;
         instance.record_on(cpus)?;
         for Pipe { cpu, .. } in &instance.pipes {
@@ -77,7 +77,7 @@ impl Instance {
         self.folder.join(name)
     }
 
-    /// A file's text; empty where there is none.
+    /// A file's text; empty without a file.
     pub(super) fn text(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
@@ -115,7 +115,7 @@ impl Instance {
     }
 }
 
-/// The buffers of these processors, each of which keeps the instance from being taken away.
+/// Opens the buffers of these processors; an open buffer keeps the instance from being removed.
 fn open_pipes(folder: &Path, cpus: &CpuSet) -> Result<Vec<Pipe>, (io::Error, PathBuf)> {
     let mut pipes = Vec::new();
     for cpu in cpus.iter() {
@@ -146,7 +146,7 @@ fn refused(path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| not_permitted(path, error)
 }
 
-/// Takes an instance away: events and triggers in it go with it. One whose buffers somebody reads is busy.
+/// Removes an instance with its events and triggers. It is busy while a process reads its buffers.
 fn remove(folder: &Path) -> bool {
     for _ in 0..20 {
         match fs::remove_dir(folder) {
@@ -165,8 +165,8 @@ fn remove_stale(fs: &Path) -> usize {
     ours.filter(|entry| fs::remove_dir(entry.path()).is_ok()).count()
 }
 
-/// Takes away what killed processes left recording, and says how many instances that were. Those in use stay: the kernel
-/// does not take away what somebody reads.
+/// Removes trace instances that killed processes left recording, and returns their number. Instances in use
+/// stay: the kernel does not remove one while it is read.
 pub fn sweep() -> usize {
     TraceFs::find().map_or(0, |fs| remove_stale(fs.path()))
 }

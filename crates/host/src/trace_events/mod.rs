@@ -1,7 +1,8 @@
-//! The kernel's own events, read while tasks run: which thread had which processor, which interrupts and timers came.
+//! The kernel's own events, read while tasks run: threads on each processor, interrupts and timers.
 //!
-//! An instance of tracefs of our own: other people's tracing does not notice it, and it costs about half of what
-//! perf's rings cost for an event (`docs/evidence/causes.md`). What a killed process leaves goes with the next [`sweep`].
+//! An instance of tracefs of our own: other people's tracing does not notice it, and it costs about half of
+//! perf's rings for an event (`docs/evidence/causes.md`). An instance that a killed process leaves is removed
+//! by the next [`sweep`].
 
 mod calls;
 mod decode;

@@ -2,7 +2,7 @@
 
 use super::format::{Field, Format};
 
-/// How a page begins.
+/// Layout of a page's header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PageLayout {
     timestamp: Field,
@@ -12,7 +12,7 @@ pub(super) struct PageLayout {
     pub(super) size: usize,
 }
 
-/// The page holds so many bytes of records.
+/// Mask for the number of bytes of records in the page.
 const LENGTH: i64 = (1 << 20) - 1;
 /// Records before this page are missing.
 const MISSED: i64 = 1 << 31;
@@ -61,7 +61,7 @@ pub(super) struct Records<'a> {
     data: &'a [u8],
     at: usize,
     t_ns: i64,
-    /// Whether records before the page are missing.
+    /// True if records before the page are missing.
     pub(super) missed: bool,
 }
 

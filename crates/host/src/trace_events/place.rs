@@ -1,4 +1,4 @@
-//! Where tracefs is: mounted by the system, or mounted here, where nobody else sees it.
+//! Location of tracefs: mounted by the system, or mounted here, where no other process sees it.
 #![expect(unsafe_code, reason = "the system calls of detached mounts have no wrappers")]
 
 use std::ffi::CStr;
@@ -11,7 +11,7 @@ use nix::libc;
 use super::error::no_tracefs;
 use jitterlab_model::Error;
 
-/// A tracefs.
+/// Path of a tracefs.
 #[derive(Debug)]
 pub(super) struct TraceFs {
     path: PathBuf,

@@ -19,21 +19,21 @@ use super::instance::{Instance, Pipe};
 use super::page::PageLayout;
 use super::place::TraceFs;
 
-/// What is recorded of processors.
+/// Detail of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// All that has or interrupts them: what causes need.
+    /// Every thread that has a processor, and everything that interrupts it: needed for causes.
     Everything,
-    /// What the followed threads do: when they run, wait and are woken, and their page faults. Of what is recorded anyway, only
-    /// what was lost there.
+    /// Activity of the followed threads: when they run, wait and are woken, and their page faults. Events
+    /// that `Everything` records too fill in only what was lost there.
     Threads,
     /// The system calls of the followed threads.
     Calls,
 }
 
-/// Without these nothing can be said.
+/// Events without which nothing can be explained.
 const NEEDED: [&str; 2] = ["sched/sched_switch", "sched/sched_waking"];
-/// These say more.
+/// Events that explain more.
 const USEFUL: [&str; 13] = [
     "sched/sched_migrate_task",
     "sched/sched_pi_setprio",
@@ -49,10 +49,10 @@ const USEFUL: [&str; 13] = [
     "irq/softirq_entry",
     "irq/softirq_exit",
 ];
-/// What the processor idles in matters where it has a choice.
+/// The idle state matters if the processor has a choice of states.
 const IDLE: &str = "power/cpu_idle";
 const IDLE_STATES: &str = "/sys/devices/system/cpu/cpu0/cpuidle/state1";
-/// What a followed thread did, which stays known where other events were lost.
+/// Events of a followed thread that stay known if other events are lost.
 const OF_THREADS: [&str; 5] = [
     "sched/sched_switch",
     "sched/sched_waking",
@@ -60,7 +60,7 @@ const OF_THREADS: [&str; 5] = [
     "sched/sched_pi_setprio",
     "timer/hrtimer_start",
 ];
-/// Signals that stop a thread, and by which it tells its tracer (SIGCHLD to SIGTTOU).
+/// Signals that stop a thread, and those by which it notifies its tracer (SIGCHLD to SIGTTOU).
 const SIGNAL: &str = "signal/signal_generate";
 const SIGNALS: &str = "sig >= 17 && sig <= 22";
 const STACK: &str = "ftrace/kernel_stack";
@@ -69,17 +69,19 @@ const FIRST_PIDS: &str = "pid:[4026531836]";
 const FAULTS: [&str; 2] = ["exceptions/page_fault_user", "exceptions/page_fault_kernel"];
 const CALLS: [&str; 2] = ["raw_syscalls/sys_enter", "raw_syscalls/sys_exit"];
 
-/// Room for each processor's events: this much, and so much for each activation of two seconds.
+/// Room for each processor's events in bytes: this much, plus `ACTIVATION_BYTES` for each activation of two
+/// seconds.
 const BUFFER_BYTES: u64 = 16 << 20;
 const ACTIVATION_BYTES: f64 = 600.0;
 const LARGEST_BUFFER: u64 = 128 << 20;
 /// Room for the events of a few threads.
 const SMALL_BUFFER: u64 = 1 << 20;
-/// System calls that are timed together to know what an event takes, and how often: the shortest time was not disturbed.
+/// System calls that are timed together to find the cost of an event, and number of repetitions: the shortest
+/// time was not disturbed.
 const TIMED_CALLS: u32 = 200;
 const TIMES: usize = 50;
 
-/// Events being recorded.
+/// Recording of the kernel's events.
 #[derive(Debug)]
 pub struct TraceEvents {
     sources: BTreeMap<String, Source>,
@@ -89,7 +91,7 @@ pub struct TraceEvents {
     page: Vec<u8>,
     /// Events that are not known to be complete yet, and whether they are those of followed threads only.
     held: Vec<(Event, bool)>,
-    /// Times of processors whose events are lost, but for those of followed threads.
+    /// Times of processors with lost events; those of followed threads stay known.
     holes: Vec<(u16, i64, i64)>,
     tracer: Tracer,
 }
@@ -142,8 +144,8 @@ impl TraceEvents {
         })
     }
 
-    /// Begins to record everything on these processors; `rate_hz` is how many activations there are in a second, which need
-    /// room.
+    /// Begins to record everything on these processors; `rate_hz` is the number of activations in a second,
+    /// which need room.
     ///
     /// # Errors
     /// No permission.
@@ -162,13 +164,13 @@ impl TraceEvents {
             }
             instance.enable(name, true)?;
         }
-        // What an idle processor does is in no stack.
+        // An idle processor has no stack worth recording.
         let timer = [
             ("irq_vectors/local_timer_entry", "stacktrace if common_pid != 0".to_owned()),
             ("irq/irq_handler_entry", format!("stacktrace if name == \"{TIMER_DEVICE}\" && common_pid != 0")),
         ];
         if let Some((event, trigger)) = timer.iter().find(|(event, _)| self.sources.contains_key(*event)) {
-            // Without it less can be told, but all that is told stays true.
+            // Without the trigger less is known, but all of it stays true.
             let _ = instance.set(&format!("events/{event}/trigger"), trigger);
         }
         instance.set("tracing_on", "1")?;
@@ -176,7 +178,7 @@ impl TraceEvents {
         Ok(())
     }
 
-    /// Begins to record what these threads, and those that they make, do on these processors.
+    /// Begins to record the activity of these threads, and of those that they make, on these processors.
     ///
     /// # Errors
     /// No permission.
@@ -210,8 +212,7 @@ impl TraceEvents {
         following.try_for_each(|(_, instance)| instance.follow(threads))
     }
 
-    /// Reads what happened since the last time: the events in order of time, as far as they are complete, and the time
-    /// before which they are.
+    /// Reads new events: in order of time, as far as they are complete, and the time before which they are.
     pub fn read(&mut self, names: &mut Names) -> (Vec<Event>, i64) {
         let (complete_ns, before) = (Linux.now_ns(), usage::of_this_thread());
         let TraceEvents { instances, layout, decoder, page, held, holes, tracer, .. } = self;
@@ -253,7 +254,7 @@ impl TraceEvents {
                     let event = decoder.event(t_ns, *cpu, record, names);
                     held.extend(event.map(|event| (event, detail == Detail::Threads)));
                 }
-                // Nothing but what is being written right now is left.
+                // Only the record that is being written right now is left.
                 if begin_ns > complete_ns {
                     break;
                 }
@@ -276,7 +277,7 @@ impl TraceEvents {
         (events, complete_ns)
     }
 
-    /// What tracing was like until now.
+    /// State of tracing until now: its cost, and lost events.
     pub fn tracer(&self) -> Tracer {
         let buffers = self.instances.iter().flat_map(|(_, instance)| {
             instance.pipes.iter().map(|pipe| instance.text(&format!("per_cpu/cpu{}/stats", pipe.cpu)))
@@ -312,7 +313,7 @@ fn vectors(events: &Path) -> Vec<String> {
     found
 }
 
-/// What an event takes: system calls, timed without and with an event for each.
+/// Cost of an event in ns: system calls are timed without and with an event for each.
 fn event_cost(instance: &Instance, cpus: &CpuSet) -> Option<i64> {
     const CALL: &str = "raw_syscalls/sys_enter";
     let here: CpuSet = sched::cpus().ok()?.into_iter().collect();

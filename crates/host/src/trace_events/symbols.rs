@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 
 use jitterlab_analysis::causes::{Name, Names};
 
-/// The kernel's functions by address; none where the kernel does not tell addresses (`kptr_restrict`).
+/// The kernel's functions by address; empty if the kernel hides addresses (`kptr_restrict`).
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     /// Addresses in order, with where their names begin in `text`.
@@ -49,7 +49,7 @@ impl Symbols {
             let text = self.text.get(*at as usize..)?;
             text.split_once('\n').map(|(name, _)| name)
         });
-        // Without names a function is still told apart from others by its address.
+        // Without names the address still distinguishes functions.
         let name = match text {
             Some(text) => names.number(text),
             None => names.number(&format!("{address:#x}")),

@@ -28,7 +28,7 @@ pub(super) fn named(target: &Target) -> String {
     }
 }
 
-/// How often a thread without a period waited, and what is known of its waits.
+/// Number of waits of a thread without a period, and a description of them.
 pub(super) fn irregular_thread(name: &str, irregular: Irregular) -> (usize, String) {
     let ms = |ns: i64| ns as f64 / 1e6;
     match irregular {

@@ -18,7 +18,7 @@ pub(super) fn allowed(thread: i32) -> Option<CpuSet> {
     Some((0..most).filter(|cpu| mask.is_set(usize::from(*cpu)) == Ok(true)).collect())
 }
 
-/// The threads as tasks, each of a name of its own, with what was measured of returns from the kernel.
+/// The threads as tasks, each with a name of its own, and the measured returns from the kernel.
 pub(super) fn tasks<'a>(
     found: impl Iterator<Item = (&'a ThreadOf, &'a Found)>,
     returns: Option<Returns>,
@@ -69,7 +69,7 @@ fn wake_method(waits: Waits) -> WakeMethod {
     }
 }
 
-/// Whether a process has locked memory: as much as it has, or nearly.
+/// True if a process has locked half of its resident memory or more.
 fn locks_memory(process: i32) -> bool {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let kib = |key: &str| -> Option<u64> {
@@ -88,7 +88,7 @@ pub(super) fn without_waits(tasks: &[TaskRun]) -> Option<Warning> {
     (!tasks.is_empty()).then_some(Warning::NoWaitSeen { tasks })
 }
 
-/// What a thread has used.
+/// Resources that a thread has used.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Used {
     cpu_time_ns: Option<i64>,
@@ -116,7 +116,7 @@ impl Used {
         }
     }
 
-    /// A task's figures with what it has used since; what ended meanwhile tells nothing.
+    /// A task's figures with the resources used since; a thread that ended meanwhile has none.
     pub(super) fn since(self, result: TaskResult, thread: &ThreadOf) -> TaskResult {
         let now = Used::from_thread(thread);
         let pair = |now: Option<(u64, u64)>, before: Option<(u64, u64)>| {

@@ -30,14 +30,14 @@ use threads::ThreadOf;
 
 pub use target::Target;
 
-/// What to watch.
+/// Request to watch threads.
 #[derive(Debug, Clone)]
 pub struct WatchRequest {
-    /// Whose threads.
+    /// Target whose threads are watched.
     pub target: Target,
-    /// How long periodic threads are looked for.
+    /// Time in which periodic threads are looked for, in ns.
     pub find_ns: i64,
-    /// How long they are watched then; until they end, if this is not given.
+    /// Time for which they are then watched, in ns; without it until they end.
     pub duration_ns: Option<i64>,
     /// The command line, to be noted in the run's description.
     pub command: Vec<String>,
@@ -45,11 +45,11 @@ pub struct WatchRequest {
 
 /// Reading seldom costs less, and events have room for longer.
 const READ_EVERY: Duration = Duration::from_millis(100);
-/// While looking for threads, new ones are looked for so often.
+/// Interval of the search for new threads, while threads are looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Everything is recorded of so many processors at most: more of them are seldom used by a few threads.
+/// Largest number of processors on which everything is recorded: a few threads seldom use more.
 const MOST_CPUS: usize = 16;
-/// Threads without a period that are named where there is none with one.
+/// Number of threads without a period that are named if none has one.
 const TOLD: usize = 3;
 /// A command that does not end when it is asked to is killed after this time.
 const GRACE: Duration = Duration::from_secs(2);
@@ -66,7 +66,7 @@ struct Loop {
     audit: Audit,
     /// The number of the call it made last.
     call: i64,
-    /// How often it was moved to another processor.
+    /// Number of moves to another processor.
     moves: u64,
 }
 
@@ -83,8 +83,8 @@ pub struct Watch {
     _moved: Moved,
 }
 
-/// The command that is watched, if one was started: it ends with its watching, and all that it has started with it. What a
-/// command leaves that ends by itself stays.
+/// The command that is watched, if one was started: it ends with the watch, with all its descendants. If the
+/// command ends by itself, its remaining descendants stay.
 struct Started(Option<Child>);
 
 impl Started {
@@ -162,7 +162,7 @@ impl Watch {
             cpus = cpus.or(&if allowed.len() <= MOST_CPUS { allowed } else { seen.cpus.clone() });
         }
         let rate_hz = loops.iter().map(|of| 1e9 / of.follower.found().period_ns).sum();
-        // What the threads do is recorded everywhere already, and stays known where other events are lost.
+        // The threads' own events are recorded everywhere already, and stay known if other events are lost.
         events.record_everything(&cpus, rate_hz)?;
         let moved = Moved::to(&facts.usable().without(&cpus));
 
@@ -188,7 +188,7 @@ impl Watch {
         &self.info
     }
 
-    /// Says what the recorder will keep.
+    /// Sets the rows that the recorder will keep.
     pub fn keep(&mut self, keep: Keep) {
         self.info.keep = keep;
     }
@@ -203,7 +203,7 @@ impl Watch {
     ) -> Finished {
         let begun = Instant::now();
         let mut kept = why::Kept::default();
-        // What happened while everything was not recorded yet explains nothing.
+        // Events from before the recording was complete explain nothing.
         let _ = self.events.read(self.explainer.names());
         for of in &mut self.loops {
             of.before = found::Used::from_thread(&of.thread);
@@ -248,7 +248,7 @@ impl Watch {
         Finished { info, above: None, causes: Some(causes) }
     }
 
-    /// Reads what happened, and hands on the activations in it.
+    /// Reads new events, and hands on their activations.
     fn read(&mut self, sink: &mut dyn Sink) {
         let (events, complete_ns) = self.events.read(self.explainer.names());
         let mut rows: Vec<Vec<Activation>> = vec![Vec::new(); self.loops.len()];
@@ -290,7 +290,7 @@ impl Loop {
         }
         let activation = self.follower.pass(&pass);
         let result = &mut self.result;
-        // What became of them is not known; they count as records that were lost.
+        // Their fate is unknown; they count as lost records.
         result.executed += self.follower.unknown - result.dropped;
         result.dropped = self.follower.unknown;
         let activation = activation?;
@@ -309,7 +309,7 @@ impl Loop {
     }
 }
 
-/// What was seen while looking.
+/// Observations during the search.
 struct Observations {
     threads: BTreeMap<i32, SeenThread>,
     /// Processors that waits came back on.
@@ -354,7 +354,7 @@ fn look(
         }
         thread::sleep(LOOK_EVERY);
         for event in events.read(names).0 {
-            // Timers expire in anybody's context: all threads see all events.
+            // Timers expire in the context of any thread: all threads see all events.
             for thread in seen.threads.values_mut() {
                 if let Some(pass) = thread.passes.event(&event) {
                     seen.cpus = seen.cpus.or(&[pass.cpu].into_iter().collect());

@@ -1,5 +1,6 @@
-//! How long a thread takes from its return from the kernel to a reading of its clock: what lies between the kernel's event of a
-//! start and the program's own time stamp of it. Measured on a thread of our own, before threads of others are watched.
+//! Time from a thread's return from the kernel to a reading of its clock: the difference between the kernel's
+//! event of a start and the program's own time stamp of it. It is measured on a thread of our own, before
+//! other threads are watched.
 
 use std::sync::mpsc;
 use std::thread;
@@ -13,12 +14,13 @@ use jitterlab_rt::{Linux, System};
 
 use crate::trace_events::TraceEvents;
 
-/// So many sleeps of this length: as long as a task sleeps, so that what it needs has left the caches as it does there.
-/// Nothing tells from outside whether a thread is registered for restartable sequences, as the C library mostly does and
+/// Number and length of the sleeps: as long as a task sleeps, so that the code and data have left the caches
+/// as they do there. From outside it is unknown if a thread is registered for restartable sequences, as the C
+/// library mostly does and which the kernel serves on the way back: ours is for the first half.
 /// which the kernel serves on the way back: ours is for the first half.
 const TIMES: usize = 64;
 const SLEEP_NS: i64 = 1_000_000;
-/// Where more urgent threads have the processors nothing is known after this time.
+/// Time limit, for the case that more urgent threads have the processors.
 const LIMIT: Duration = Duration::from_millis(500);
 /// Fewer returns than these show no median.
 const LEAST: usize = 8;
@@ -30,7 +32,7 @@ pub(super) fn measure(events: &mut TraceEvents, names: &mut Names, cpus: &CpuSet
     let (go, gone) = mpsc::channel::<()>();
     let (end, ended) = mpsc::channel();
     let sleeps = move || {
-        // Where it may not be there, it is measured where it is.
+        // If it may not run there, it is measured where it is.
         let _ = sched::set_cpus(&cpus);
         let _ = say.send(nix::unistd::gettid().as_raw());
         if gone.recv().is_err() {
@@ -46,7 +48,7 @@ pub(super) fn measure(events: &mut TraceEvents, names: &mut Names, cpus: &CpuSet
         let stamps: Result<Vec<i64>, _> = (0..TIMES).map(stamp).collect();
         let _ = end.send(stamps.unwrap_or_default());
     };
-    // It is not waited for beyond the limit: nobody may ever let it run.
+    // The thread is not waited for beyond the limit, since it may never get a processor.
     thread::Builder::new().name("jitterlab-clock".into()).spawn(sleeps).ok()?;
     let number = said.recv_timeout(LIMIT).ok()?;
     events.follow(&[number]).ok()?;

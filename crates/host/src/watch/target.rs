@@ -1,6 +1,6 @@
-//! What is watched.
+//! Target of a watch.
 
-/// What is watched.
+/// Threads to watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// The process of this number.

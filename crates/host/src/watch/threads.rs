@@ -1,4 +1,5 @@
-//! The threads of what is watched: those of a process, of a name, of a unit or container, or of a command that is started.
+//! The threads of a target: those of a process, of a name, of a unit or container, or of a command that is
+//! started.
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,11 +29,12 @@ impl Target {
         let (program, arguments) = words
             .split_first()
             .ok_or_else(|| Error::bad_use("no command to start").remedy("write it after --"))?;
-        // What it prints stays out of the result, which has standard output for itself.
+        // Its output goes to standard error: standard output is for the result.
         let (nothing, notes) = (Stdio::null(), Stdio::from(io::stderr()));
         let mut command = Command::new(program);
         command.args(arguments).stdin(nothing).stdout(notes).ends_with_us(Signal::SIGTERM);
-        // What it starts is found, and ended, also where its own parent has ended.
+        // As a subreaper, this process finds and ends the command's descendants even if their own parent has
+        // ended.
         let _ = set_child_subreaper(true);
         command
             .spawn()
@@ -77,7 +79,7 @@ impl Target {
 }
 
 impl ThreadOf {
-    /// Reads again what the thread and its program are called.
+    /// Reads the names of the thread and its program again.
     pub(super) fn read_names(&mut self) {
         let comm = |number| fs::read_to_string(folder(self.process, number).join("comm"));
         let (name, program) = (comm(self.thread), comm(self.process));
@@ -106,7 +108,7 @@ fn threads_of(process: i32) -> Vec<ThreadOf> {
     entries.filter_map(thread).collect()
 }
 
-/// The threads of processes in a control group whose path is wanted.
+/// The threads of processes in the control groups with a `wanted` path.
 fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
     let is_wanted = |process: &i32| {
         let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).unwrap_or_default();
@@ -115,7 +117,7 @@ fn in_group(wanted: impl Fn(&str) -> bool) -> Vec<ThreadOf> {
     processes().into_iter().filter(is_wanted).flat_map(threads_of).collect()
 }
 
-/// A control group's path as `/proc/PID/cgroup` tells it, also where it is given as a folder below a mount.
+/// A control group's path as in `/proc/PID/cgroup`, also if it is given as a folder below a mount.
 fn path_of_group(path: &str) -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let places = mounts.lines().filter_map(|line| {
@@ -138,7 +140,7 @@ fn number_of_container(name: &str) -> Option<String> {
     })
 }
 
-/// Where a thread's figures are.
+/// Folder of a thread's files in `/proc`.
 pub(super) fn folder(process: i32, thread: i32) -> PathBuf {
     PathBuf::from(format!("/proc/{process}/task/{thread}"))
 }

@@ -1,4 +1,4 @@
-//! What to do next, the most useful first.
+//! Next steps for the user, the most useful first.
 
 use jitterlab_analysis::causes::{CauseRow, TaskWhy};
 use jitterlab_analysis::verdict::Untested;
@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use super::{DoctorResult, DoctorStep, Job, PurposeFound, Skipped};
 
-/// Something to do. What cannot be done on this machine is none.
+/// A step that the user can take on this machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "id", rename_all = "kebab-case")]
 pub enum Advice {
-    /// The same again as root: what an ordinary user may not do was left out.
+    /// Repeat the command as root: steps that need root were left out.
     AsRoot,
-    /// The same with the right to real-time priorities, which whoever starts this container gives.
+    /// Repeat it with the right to real-time priorities, which the container's administrator gives.
     ContainerRights,
     /// The same on the machine itself.
     RealMachine,
@@ -26,42 +26,40 @@ pub enum Advice {
     StepCard,
     /// A kernel with PREEMPT_RT.
     RealTimeKernel,
-    /// What made it late most, and what to do about that.
+    /// Remove the main cause of the latest starts.
     Cause {
         /// The task that was late.
         task: String,
-        /// What it is.
         cause: Cause,
     },
     /// The usual first steps of the job that are not done here and take no restart, by the checks that name them.
     FirstSteps {
-        /// The checks' names.
+        /// Names of the checks.
         checks: Vec<String>,
     },
     /// Words for the kernel's command line.
     KernelParameters {
-        /// The words.
         parameters: String,
-        /// Where they go.
+        /// File that holds the kernel command line.
         place: CommandLinePlace,
     },
     /// Settings of the firmware (BIOS), by the checks that name them.
     Firmware {
-        /// The checks' names.
+        /// Names of the checks.
         checks: Vec<String>,
     },
     /// Measure for longer: rare events need time.
     Longer,
-    /// Another computer.
+    /// Replace the computer.
     OtherComputer,
-    /// Use it.
+    /// Use the computer as it is.
     Use,
 }
 
 /// Shorter measurements do not show rare events: the field asks for several minutes before it trusts a machine.
 const LONG_NS: i64 = 300_000_000_000;
 
-/// What to do about what was found.
+/// Returns the advice that follows from the findings.
 pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let good = found.fitness == Fitness::Good;
     let facts = &found.found.check.machine;
@@ -76,7 +74,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let short = |purpose: &PurposeFound| matches!(purpose.last().untested, Some(Untested::Length { .. }));
     let too_short = found.purposes.iter().any(short);
     add(found.worth_keeping(), Advice::Keep);
-    // What is known for certain and lies in this machine can be done something about, wherever it runs.
+    // A proven or likely cause inside this machine can be removed, wherever the machine runs.
     let main = found.main_cause().filter(|_| !good);
     let is_ours = |row: &CauseRow| row.proven + row.likely > 0.5 && row.cause.class != CauseClass::Outside;
     let ours = main.filter(|(_, row)| is_ours(row) && !found.is_remedied(&row.cause));
@@ -88,7 +86,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let steps = found.first_steps(|kind| matches!(kind, RemedyKind::Command | RemedyKind::Lasting));
     add(!good && !steps.is_empty(), Advice::FirstSteps { checks: steps });
     add(found.wants_step_card(), Advice::StepCard);
-    // Behind a host, what this kernel would do better is hidden; in a container it is the host's.
+    // Behind a host, improvements of this kernel would not show; in a container the kernel is the host's.
     let own = !is_virtual && !in_container && !good;
     let lacks = |id: &str| {
         let check = found.found.check.checks.iter().find(|check| check.id == id);
@@ -103,7 +101,7 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
     let outside = main.is_some_and(|(_, row)| row.cause.class == CauseClass::Outside);
     add(own && (outside || !checks.is_empty()), Advice::Firmware { checks });
     let measured_ns = found.found.before.run.measured_ns().unwrap_or(0);
-    // What was too late once stays so.
+    // A longer run cannot improve a result that was too late once.
     let open = !matches!(found.fitness, Fitness::CannotTell | Fitness::Unfit);
     add(open && !too_short && measured_ns < LONG_NS, Advice::Longer);
     add(own && found.fitness == Fitness::Unfit && found.privileged, Advice::OtherComputer);
@@ -112,16 +110,17 @@ pub(super) fn advice(found: &DoctorResult) -> Vec<Advice> {
 }
 
 impl DoctorResult {
-    /// What delayed the latest starts most, of the task that it delayed most: what is proven or likely before what is not.
+    /// Main cause of the latest starts, with the task that it delayed most; proven and likely causes come
+    /// first.
     #[must_use]
     pub fn main_cause(&self) -> Option<(&TaskWhy, &CauseRow)> {
         let why = self.found.why.as_ref().filter(|why| why.run.bench == Bench::Host)?;
-        // That one task of a control program comes before the other is meant so.
+        // A control program may intend that one of its tasks runs before another.
         let own = |cause: &Cause| {
             let is = |name: &str| why.run.tasks.iter().any(|task| task.spec.name == name);
             cause.who.as_deref().is_some_and(is)
         };
-        // Lost events are the tracer's own trouble, the usual way held up nobody.
+        // Lost events are a problem of the tracer, and the usual wake-up path delayed no start.
         let is_cause = |row: &&CauseRow| {
             let none = matches!(row.cause.class, CauseClass::Lost | CauseClass::Usual | CauseClass::Tracer);
             row.latest_share > 0.0 && !none && !own(&row.cause)
@@ -134,7 +133,7 @@ impl DoctorResult {
         })
     }
 
-    /// Whether a setting that is worth keeping is the remedy of a cause.
+    /// True if a setting that is worth keeping removes this cause.
     fn is_remedied(&self, cause: &Cause) -> bool {
         let kept = self.found.tuned.iter().flat_map(|tuned| tuned.worth());
         let mut causes = kept.filter_map(|found| found.remedies.as_ref());
@@ -152,20 +151,20 @@ impl DoctorResult {
         steps.iter().filter(open).map(|id| (*id).to_owned()).collect()
     }
 
-    /// Whether settings were proven that are worth keeping.
+    /// True if at least one tried setting was proven to be worth keeping.
     #[must_use]
     pub fn worth_keeping(&self) -> bool {
         self.found.tuned.as_ref().is_some_and(|tuned| tuned.worth().next().is_some())
     }
 
-    /// Whether step pulses by software are not good, and a card would take them over.
+    /// True if step pulses by software are not good, so that a card should make them.
     fn wants_step_card(&self) -> bool {
         let steps = self.purposes.iter().filter(|found| found.last().purpose.starts_with("step-"));
         let mut tested = steps.filter(|found| found.last().untested.is_none());
         tested.any(|found| found.last().fitness != Fitness::Good)
     }
 
-    /// What became of a step; `None` where it was done.
+    /// Reason why a step was left out; `None` if it was done.
     #[must_use]
     pub fn skipped(&self, step: DoctorStep) -> Option<&Skipped> {
         self.found.steps.iter().find(|taken| taken.step == step)?.skipped.as_ref()

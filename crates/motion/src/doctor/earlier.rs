@@ -1,4 +1,4 @@
-//! What an examination leaves for the one after a restart.
+//! Results of an examination that are kept for the one after a restart.
 
 use jitterlab_analysis::verdict::PurposeVerdict;
 use serde::{Deserialize, Serialize};
@@ -13,22 +13,22 @@ const KERNEL: &str = "preempt-rt";
 pub struct Earlier {
     /// The kernel's number of the start that it was made in.
     pub boot: Option<String>,
-    /// What the computer is to drive.
+    /// Name of the job that the computer is to drive.
     pub job: String,
-    /// How.
+    /// Name of the way to do the job.
     pub way: String,
     /// The time it had.
     pub budget_ns: i64,
-    /// The loads beside it.
+    /// Loads that ran with it.
     pub loads: Vec<String>,
-    /// What each purpose came to, as the computer was.
+    /// Verdict on each purpose, with the computer as it was.
     pub purposes: Vec<PurposeVerdict>,
     /// The usual first steps of the job that were open, by the checks that name them.
     pub open: Vec<String>,
 }
 
 impl Earlier {
-    /// What an examination leaves.
+    /// Extracts the kept part of a finished examination.
     #[must_use]
     pub fn new(
         asked: &DoctorAsked,
@@ -48,21 +48,21 @@ impl Earlier {
     }
 }
 
-/// What changed since an earlier examination.
+/// Changes since an earlier examination.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Since {
-    /// Whether the computer was restarted; `None` where that is not known.
+    /// True if the computer was restarted in between; `None` if unknown.
     pub restarted: Option<bool>,
-    /// What each purpose came to then.
+    /// Verdict on each purpose at that time.
     pub purposes: Vec<PurposeVerdict>,
     /// First steps that were open then and are done now, by the checks that name them.
     pub done: Vec<String>,
-    /// Those that still are open.
+    /// First steps that are still open.
     pub open: Vec<String>,
 }
 
 impl Since {
-    /// What an examination says beside an earlier one.
+    /// Compares an examination with an earlier one.
     pub(super) fn new(earlier: &Earlier, found: &DoctorResult, boot: Option<&String>) -> Since {
         let open = open_steps(found);
         let done = earlier.open.iter().filter(|id| !open.contains(id)).cloned().collect();

@@ -1,27 +1,27 @@
-//! What a computer may be wanted to drive, and which purposes that takes.
+//! Jobs that a computer may have to drive, and the purposes that each needs.
 
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::TaskSpec;
 
-/// What a computer drives.
+/// A job that a computer drives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
     /// Its name, for options and programs.
     pub name: &'static str,
-    /// How it may be done; the first one where nobody says.
+    /// Ways to do the job; the first is the default.
     pub ways: &'static [Way],
     /// The usual first steps of those who set such a computer up, in their order, by the checks that show whether they are done.
     pub first_steps: &'static [&'static str],
 }
 
-/// How a job is done.
+/// A way to do a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Way {
     /// Its name, for options and programs.
     pub name: &'static str,
     /// The purposes that the computer has to serve, the most demanding first.
     pub purposes: &'static [&'static str],
-    /// Whether one of them is enough.
+    /// True if one of the purposes is enough.
     pub any: bool,
 }
 

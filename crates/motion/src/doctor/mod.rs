@@ -1,4 +1,4 @@
-//! Whether a computer is fit for what it is to drive: what `doctor` found in all its steps, and what to do about it.
+//! Fitness of a computer for a job: the findings of all steps of `doctor`, and advice.
 
 mod advice;
 mod earlier;
@@ -28,15 +28,15 @@ use crate::stepper::StepperResult;
 pub enum DoctorStep {
     /// The machine's settings are read.
     Check,
-    /// Its tasks are measured beside a load.
+    /// The tasks are measured under load.
     Measure,
-    /// The kernel's events are recorded, to say why they are late.
+    /// The kernel's events are recorded, to find the causes of late starts.
     Why,
-    /// What that does to a motor or a loop.
+    /// The effect of that timing on a motor or a loop is computed.
     Judge,
     /// Settings are tried in turns.
     Tune,
-    /// What helped is set, and all is measured again.
+    /// Settings that helped are applied, and everything is measured again.
     Prove,
     /// The page is written.
     Page,
@@ -61,26 +61,25 @@ impl DoctorStep {
 pub enum Skipped {
     /// The time does not allow it.
     NoTime,
-    /// It was not wanted.
+    /// An option excluded it.
     NotWanted,
     /// The system refuses it.
     Refused {
-        /// In whose words.
+        /// The system's message.
         error: String,
     },
     /// It could not be done.
     Failed {
-        /// Why.
+        /// The error's message.
         error: String,
     },
-    /// There is nothing that it would say.
+    /// It has nothing to show.
     Nothing,
 }
 
-/// A step, and what became of it.
+/// A step, with the reason if it was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepTaken {
-    /// Which.
     pub step: DoctorStep,
     /// Why it was left out; `None` where it was done.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,92 +97,91 @@ pub struct PurposeFound {
 }
 
 impl PurposeFound {
-    /// What is known last.
+    /// The latest verdict: after the changes if there is one, else before them.
     #[must_use]
     pub fn last(&self) -> &PurposeVerdict {
         self.after.as_ref().unwrap_or(&self.before)
     }
 }
 
-/// What was asked of `doctor`.
+/// Question that `doctor` answers.
 #[derive(Debug, Clone, Copy)]
 pub struct DoctorAsked {
-    /// What the computer is to drive.
+    /// Job that the computer is to drive.
     pub job: &'static Job,
-    /// How.
+    /// Way to do the job.
     pub way: &'static Way,
-    /// How the time is divided.
+    /// Time of each step.
     pub plan: DoctorPlan,
-    /// Whether it may do what only root may.
+    /// True if root's rights are available.
     pub privileged: bool,
 }
 
-/// What the steps brought.
+/// Results of the steps.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorFindings {
-    /// What became of each step.
+    /// Each step: done, or why it was left out.
     pub steps: Vec<StepTaken>,
-    /// What `check` says.
     pub check: CheckReport,
     /// The tasks next to a load, as the computer was.
     pub before: MeasuredRun,
     /// The same with the kernel's events recorded, where that was possible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<MeasuredRun>,
-    /// What the timing does to a stepper axis: as the computer was, then with what helped.
+    /// Effect of the timing on a stepper axis: with the computer as it was, then with the settings that
+    /// helped.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stepper: Vec<StepperResult>,
     /// The same to a control loop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servo: Vec<ServoResult>,
-    /// Which settings help.
+    /// Settings that help.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tuned: Option<TuneResult>,
-    /// The tasks measured again with what helped.
+    /// The tasks measured again with the settings that helped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<MeasuredRun>,
 }
 
-/// What `doctor` found.
 #[derive(Debug, Clone, Serialize)]
 pub struct DoctorResult {
-    /// What the computer is to drive.
+    /// Name of the job that the computer is to drive.
     pub job: String,
-    /// How.
+    /// Name of the way to do the job.
     pub way: String,
-    /// Whether one of the purposes is enough.
+    /// True if one of the purposes is enough.
     pub any: bool,
-    /// How the time was divided.
+    /// Time of each step.
     pub plan: DoctorPlan,
-    /// Whether it might do what only root may.
+    /// True if root's rights were available.
     pub privileged: bool,
-    /// How well the job is served: with what was proven to help, where anything was.
+    /// Fitness for the job, with the settings that were proven to help if there are any.
     pub fitness: Fitness,
     /// Each purpose, the most demanding first.
     pub purposes: Vec<PurposeFound>,
-    /// What to do next, the most useful first.
+    /// Next steps for the user, the most useful first.
     pub advice: Vec<Advice>,
-    /// What changed since the examination that this one goes on from.
+    /// Changes since the examination that this one continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Since>,
-    /// What the steps brought.
+    /// Results of the steps.
     #[serde(flatten)]
     pub found: DoctorFindings,
 }
 
 impl DoctorResult {
-    /// The same beside an earlier examination; `boot` is the kernel's number of this start.
+    /// Adds the comparison with an earlier examination; `boot` is the kernel's identifier of this boot.
     #[must_use]
     pub fn since(mut self, earlier: Option<&Earlier>, boot: Option<&String>) -> Self {
         self.since = earlier.map(|earlier| Since::new(earlier, &self, boot));
         self
     }
 
-    /// Decides.
+    /// Decides about the computer from the findings.
     #[must_use]
     pub fn new(asked: &DoctorAsked, found: DoctorFindings) -> Self {
         let after = found.after.as_ref().and_then(|run| run.verdict.as_ref());
-        // Without the right to a real-time priority even what came far too late says nothing of the computer.
+        // Without the right to a real-time priority, even a very late start says nothing about the computer.
         let granted = found.before.run.tasks.iter().filter_map(|task| task.granted.as_ref());
         let is_ordinary =
             !asked.privileged && granted.into_iter().any(|granted| !granted.policy.is_real_time());
@@ -219,7 +217,7 @@ impl DoctorResult {
     }
 }
 
-/// A purpose of which nothing can be told, since a real-time priority was refused.
+/// Changes a verdict to "cannot tell", because a real-time priority was refused.
 fn untested_policy(found: PurposeVerdict) -> PurposeVerdict {
     PurposeVerdict { fitness: Fitness::CannotTell, untested: Some(Untested::Policy), ..found }
 }

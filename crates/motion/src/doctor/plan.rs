@@ -1,4 +1,4 @@
-//! How `doctor` divides its time.
+//! Division of `doctor`'s time among its steps.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ const TUNE_NS: i64 = 7_200 * S;
 /// From this time on settings are tried: in less the blocks are too few for several.
 pub const TUNES_FROM_NS: i64 = 240 * S;
 
-/// How long each step takes.
+/// Time of each step, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DoctorPlan {
     /// The time that everything may take.
@@ -30,7 +30,7 @@ pub struct DoctorPlan {
 }
 
 impl DoctorPlan {
-    /// For so much time; `None` where that is too little for any answer.
+    /// Divides this time; `None` if it is too short for any answer.
     #[must_use]
     pub fn for_budget(budget_ns: i64) -> Option<DoctorPlan> {
         if budget_ns < LEAST_NS {
@@ -41,12 +41,12 @@ impl DoctorPlan {
         let why_ns = share(budget_ns / 12, WHY_NS);
         let tune_ns = (budget_ns >= TUNES_FROM_NS).then(|| (left_ns / 100 * 58).min(TUNE_NS));
         let left_ns = left_ns - why_ns.unwrap_or(0) - tune_ns.unwrap_or(0);
-        // What is tuned is measured again.
+        // After tuning the measurement is repeated, so the time left is halved.
         let measure_ns = if tune_ns.is_some() { left_ns / 2 } else { left_ns };
         Some(DoctorPlan { budget_ns, measure_ns, why_ns, tune_ns })
     }
 
-    /// How long a step is planned to take; 0 where it is left out or takes no time to speak of.
+    /// Planned time of a step in ns; 0 if it is left out or takes no time worth mentioning.
     #[must_use]
     pub fn step_ns(&self, step: DoctorStep) -> i64 {
         match step {

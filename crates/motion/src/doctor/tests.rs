@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use jitterlab_model::check::{Action, Check, CommandLinePlace, Remedy, RemedyKind, Status};
 use jitterlab_model::{Activation, Bench, Granted, Policy, RunInfo, SystemFacts, TimingStats};
 
-/// Both of a CNC machine's tasks, each with one start that was so late.
+/// Both tasks of a CNC machine, each with one start that is `late_ns` late.
 fn run(way: &Way, late_ns: i64, policy: Policy) -> MeasuredRun {
     let mut info = RunInfo::new(Bench::Host, "monotonic", way.tasks());
     let mut all = Vec::new();
@@ -82,7 +82,7 @@ fn advice_is_for_the_machine_at_hand() {
     assert_eq!(unfit.first(), Some(&Advice::StepCard));
     assert!(unfit.iter().any(|a| matches!(a, Advice::KernelParameters { .. })), "{unfit:?}");
     assert!(unfit.contains(&Advice::OtherComputer) && !unfit.contains(&Advice::RealMachine));
-    // What this kernel would do better is hidden behind a host.
+    // Behind a host, this kernel's own improvements would not show.
     let virtual_one = advice("software", 900_000, FIFO, true, true);
     assert_eq!(virtual_one.first(), Some(&Advice::RealMachine));
     assert!(

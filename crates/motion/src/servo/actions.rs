@@ -1,4 +1,5 @@
-//! What each overrun action would cost on the same machine: the run's waits and execution times, replayed under it.
+//! Cost of each overrun action on the same machine: the run's waits and execution times are replayed under
+//! it.
 
 use serde::Serialize;
 
@@ -20,12 +21,11 @@ use crate::error::MotionError;
 /// The loop under an overrun action.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ActionCost {
-    /// The action.
     pub action: OverrunAction,
     /// The loop under it.
     #[serde(flatten)]
     pub stationary: Stationary,
-    /// Where its cost along the run lies, if only parts of the run were followed.
+    /// Confidence interval of its cost along the run, if only parts of the run were followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }
@@ -53,7 +53,7 @@ fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
     OverrunAction::ALL.into_iter().filter(move |action| predicts || action.without != Without::Predict)
 }
 
-/// How much of a disturbance is left where cycles in time are no longer followed one by one.
+/// Remainder of a disturbance below which cycles in time are no longer followed one by one.
 const LEFT: f64 = 1e-4;
 
 /// Parts of a run that are followed where all of it is too much.
@@ -72,7 +72,8 @@ struct Parts {
 }
 
 impl Parts {
-    /// Of a run of which so many periods would have to be followed; `None` for all of it.
+    /// Parts of a run with `periods` periods when `followed` of them would have to be followed; `None` if all
+    /// are followed.
     fn new(periods: u64, followed: u64, period_ns: i64, begin_ns: i64) -> Option<Parts> {
         let enough = (periods / SHARE).max(FEWEST);
         (followed > 2 * enough).then(|| {
@@ -86,17 +87,18 @@ impl Parts {
     }
 }
 
-/// A plant under actions that do the same with a late job. Where all cycles have been in time for long, they cost what those of the run
-/// do.
+/// A plant under actions that treat a late job alike. After a long time with all cycles in time, further ones
+/// cost the same as those of the run.
 struct Alternatives {
     cycles: Cycles,
-    /// Of each action.
+    /// Each action with its covariance along the run.
     along: Vec<(OverrunAction, Warmed)>,
-    /// What happened since the last cycle began.
+    /// Moments since the last cycle began.
     moments: Vec<Moment>,
     begin_ns: i64,
     calm: u64,
-    /// What of the run is followed, and whether the last cycle was.
+    /// Parts of the run that are followed (`None`: all of it); `is_followed` is true if the last cycle was in
+    /// one.
     parts: Option<Parts>,
     is_followed: bool,
 }
@@ -150,8 +152,8 @@ impl Alternatives {
 }
 
 impl Several {
-    /// What each action would cost, if all tasks of the plant took it; where no job was late they are all the same. A grid that begins
-    /// anew is none of several tasks: they would never be due together again.
+    /// Computes the cost of each action if all tasks of the plant took it; without late jobs all costs are
+    /// equal. Re-phase is left out with several tasks, because they would never be due together again.
     pub(super) fn actions<T: Source>(
         &self,
         now: &Evaluation,
@@ -233,7 +235,7 @@ impl Several {
     }
 }
 
-/// By how much a cost differs from another along the same parts of a run, and half the interval of that.
+/// Relative difference of a cost from another along the same parts of a run, and half the interval of that.
 fn ratio(along: &AlongTrace, other: &AlongTrace) -> (f64, f64) {
     let ratio = along.cost / other.cost;
     let half = match (parts_of(along), parts_of(other)) {

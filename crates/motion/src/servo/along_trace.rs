@@ -14,22 +14,22 @@ use super::timing::Moment;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// The smaller one.
+    /// Lower limit.
     pub low: f64,
-    /// The larger one; infinite where the loop may not even be stable.
+    /// Upper limit; infinite if the loop may not even be stable.
     #[serde(with = "crate::Infinite")]
     pub high: f64,
 }
 
 impl Interval {
-    /// Whether a value lies in it.
+    /// True if the value lies in the interval, both ends included.
     #[must_use]
     pub fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 }
 
-/// What the trace cost.
+/// Cost along a trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AlongTrace {
@@ -60,7 +60,7 @@ impl AlongTrace {
     }
 }
 
-/// Which interval a controller that differentiates uses.
+/// Interval that a controller with a derivative or integral part uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TimeBase {
     /// The nominal period.
@@ -79,7 +79,7 @@ pub struct CovarianceAlongTrace {
     size: usize,
     scratch: Vec<f64>,
     now: Option<i64>,
-    /// When each controller sampled last.
+    /// Time of each controller's last sample, in ns.
     sampled: Vec<Option<i64>>,
     cost: f64,
     time_ns: i64,
@@ -191,7 +191,7 @@ impl CovarianceAlongTrace {
         }
     }
 
-    /// A controller that computes with the measured interval learns how long ago its last sample was.
+    /// Gives a controller that computes with the measured interval the time since its last sample.
     fn measure_interval(&mut self, time: i64, by: u8) {
         if self.interval == TimeBase::Nominal {
             return;

@@ -22,34 +22,34 @@ use super::verdict::{self, Verdict};
 use super::weakly_hard::{Aim, Guarantee, Step, Steps, UnderMisses};
 use crate::error::MotionError;
 
-/// What a run's timing does to a loop.
+/// Effect of a run's timing on a loop.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopAssessment {
-    /// Whether the loop may be closed on this machine.
+    /// Verdict on closing the loop on this machine.
     pub verdict: Verdict,
-    /// What the timing costs.
+    /// Cost of the timing.
     pub evaluation: Evaluation,
-    /// What each overrun action would cost.
+    /// Cost of each overrun action.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
-    /// What is proved of any sequence with as many misses as were seen.
+    /// Stability proved for any sequence with as many misses as the run has.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses_seen: Option<UnderMisses>,
-    /// What is proved of any sequence with so many misses as were asked for.
+    /// Stability proved for any sequence with the number of misses that was asked for.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
     /// The cycles of the run that it is proved of, evenly from all.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub shown: u64,
-    /// What would help.
+    /// Changes that would lower the cost.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub remedies: Vec<Remedy>,
-    /// Controllers designed anew for this timing, where that was asked for.
+    /// Controllers redesigned for this timing, if that was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub redesigns: Vec<Redesign>,
-    /// Velocity noise.
+    /// Error of the velocity estimate.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub velocity: VelocityError,
     /// Responses around the run's worst event.
@@ -63,20 +63,20 @@ pub struct LoopAssessment {
     pub over_delays: Vec<DelayCost>,
 }
 
-/// What is asked of a run beyond the loop.
+/// Further questions about a run, beyond the loop.
 #[derive(Debug, Clone, Default)]
 pub struct Wishes {
     /// References to follow; usual ones where there are none.
     pub references: Vec<Reference>,
-    /// Misses that are to be stood in any order.
+    /// Misses that the loop should survive in any order.
     pub misses: Vec<AtMost>,
-    /// Controllers designed anew for this timing.
+    /// True to redesign controllers for this timing.
     pub redesign: bool,
 }
 
 /// Activations with which a controller that measures its interval is tried.
 const WINDOW: u64 = 20_000;
-/// Longest window of misses that is gone through with the misses that were seen.
+/// Longest window, in periods, for which stability under the recorded misses is proved.
 const LONGEST_SEEN: u32 = 20;
 
 impl LoopAssessment {
@@ -129,7 +129,8 @@ impl LoopAssessment {
     }
 }
 
-/// What is proved of the misses that were seen: of the longest window for which anything is.
+/// Stability proved for the misses in the run: the result for the longest window with a proof, else for the
+/// longest tried.
 pub(super) fn proved_of_seen(jobs: &[Step], seen: &[AtMost]) -> Option<UnderMisses> {
     let steps = Steps::new(jobs.to_vec());
     let mut windows = seen.iter().rev().filter(|w| w.of <= LONGEST_SEEN && w.misses > 0 && w.misses < w.of);

@@ -41,9 +41,9 @@ fn closing(plant: &Plant, period_ns: i64, loops: &[usize]) -> Result<Closing, Mo
     let held: Vec<usize> =
         loops.iter().copied().filter(|i| writer(*i).is_some_and(|outer| !loops.contains(&outer))).collect();
     let (count, states) = (loops.len(), controllers.iter().map(Controller::states).sum::<usize>());
-    // Where no task holds a reference of it, that of the outer loops comes from outside.
+    // If no other task holds one of its references, the outer loops' reference comes from outside.
     let references = held.len().max(1);
-    // All that a job knows: the states, the samples, the references.
+    // The data of a job: the states, the samples, the references.
     let known = states + count + references;
     let mut next = DMatrix::zeros(states, known);
     let mut written: Vec<DMatrix<f64>> = Vec::new();

@@ -14,7 +14,7 @@ use super::krylov;
 use super::numeric::{balance, smallest_eigenvalue};
 use super::symmetric::{add_congruence, length, matrix, unit, vector};
 
-/// Most durations told apart for the rate; of more, the nearest two become one.
+/// Largest number of different durations for the rate; beyond it the two nearest become one.
 const MOST_DURATIONS: usize = 96;
 
 /// Stretches drawn from one distribution: their mean maps. Shares need not be normalised.
@@ -143,7 +143,7 @@ impl Stretches {
         }
     }
 
-    /// What they do to the second moment on average.
+    /// Average effect on the second moment.
     pub(super) fn mean_map(&self) -> DMatrix<f64> {
         self.normalised().map(0.0)
     }
@@ -181,9 +181,9 @@ pub struct Edge {
     pub from: usize,
     /// State it ends in.
     pub to: usize,
-    /// Which stretches it consists of.
+    /// Index of the stretches it consists of.
     pub stretches: usize,
-    /// What their shares are to be multiplied with, so that those of all edges from one state add up to one.
+    /// Factor on their shares, which makes the shares of all edges from one state add up to one.
     pub factor: f64,
 }
 
@@ -207,24 +207,24 @@ pub struct Stationary {
     /// if the loop is mean-square stable.
     #[serde(with = "crate::Infinite")]
     pub spectral_radius: f64,
-    /// By how much the covariance of a disturbance shrinks in each period: the same whatever the steps are. Below one if and
-    /// only if the loop is mean-square stable.
+    /// Factor by which the covariance of a disturbance shrinks in each period, whatever the steps are. Below
+    /// one if and only if the loop is mean-square stable.
     #[serde(with = "crate::Infinite")]
     pub radius_per_period: f64,
     /// Mean length of a step in periods.
     pub interval_periods: f64,
-    /// Covariance of the state at the begin of a step; `None` when there is none.
+    /// Covariance of the state at the begin of a step; `None` for an unstable loop.
     #[serde(skip)]
     pub covariance: Option<DMatrix<f64>>,
 }
 
 impl Stationary {
-    /// Whether the covariance stays bounded.
+    /// True if the covariance stays bounded.
     pub fn is_stable(&self) -> bool {
         self.cost.is_finite()
     }
 
-    /// A loop of which nothing is known.
+    /// A loop without any known rates (all NaN).
     pub(super) fn unknown() -> Stationary {
         Stationary::unstable(f64::NAN, f64::NAN, f64::NAN)
     }
@@ -246,12 +246,12 @@ impl Stationary {
     }
 }
 
-/// A radius as close to one as this is one where the loop is not stable: eigenvalues that several states share (of an
-/// integrator and a held output, say) are found with a third of the digits.
+/// Distance from one within which a radius may belong to an unstable loop: eigenvalues that several states
+/// share (of an integrator and a held output, say) are found with a third of the digits.
 const MARGINAL: f64 = 1e-5;
 /// Numbers of the covariances of a chain that is soon solved.
 const SOON_SOLVED: usize = 1_000;
-/// A disturbance that adds up to so much more than itself never dies out.
+/// Factor by which a sum exceeds the disturbance from which on it counts as endless.
 const ENDLESS: f64 = 1e12;
 
 impl Chain {
@@ -268,7 +268,7 @@ impl Chain {
         for from in 0..classes.len() {
             let left = counts.row(from).sum();
             for (to, class) in classes.iter().enumerate() {
-                // A class that was never left (the trace's last one) goes on as by chance.
+                // A class that was never left (the trace's last one) continues at random.
                 let probability = if left > 0.0 {
                     counts[(from, to)] / left
                 } else {
@@ -283,12 +283,13 @@ impl Chain {
         Chain::new(classes.len(), classes, edges, period_ns)
     }
 
-    /// A chain of so many states by its edges; those of one state and one kind of stretches stand together.
+    /// Makes a chain of `states` states from its edges. Edges with the same state and the same stretches
+    /// follow each other.
     pub fn new(states: usize, stretches: Vec<Stretches>, edges: Vec<Edge>, period_ns: i64) -> Chain {
         Chain { states, stretches, edges, period_s: period_ns as f64 * 1e-9 }
     }
 
-    /// How probable an edge is in the state it begins in.
+    /// Probability of an edge in the state where it begins.
     fn probability(&self, edge: &Edge) -> f64 {
         edge.factor * self.stretches[edge.stretches].weight
     }
@@ -358,7 +359,8 @@ impl Chain {
         Stationary { spectral_radius, radius_per_period, interval_periods, ..Stationary::unknown() }
     }
 
-    /// Whether the loop of these rates is stable; where the radius is nearly one, by the sharper way as far as that is soon done.
+    /// True if the loop with these rates is stable. If the radius is nearly one and the chain is small, the
+    /// exact solution decides.
     pub(super) fn is_stable(&self, rates: &Stationary) -> bool {
         let size = self.states * self.stretches.first().map_or(0, |s| s.cost.len());
         let is_near = (rates.spectral_radius - 1.0).abs() <= MARGINAL && size <= SOON_SOLVED;
@@ -381,7 +383,7 @@ impl Chain {
     }
 }
 
-/// Smallest share of a state that is told from nothing.
+/// Smallest share of a state that counts as nonzero.
 const RAREST: f64 = 1e-15;
 
 /// A chain in balanced coordinates: those of the loop, and of each state by the root of its probability, without which rare
@@ -418,7 +420,7 @@ impl<'a> Balanced<'a> {
     fn step(&self, maps: &[DMatrix<f64>], x: &DVector<f64>) -> DVector<f64> {
         let size = self.size;
         let mut next = DVector::zeros(x.len());
-        // Edges of one state and one kind stand together: their map is applied once.
+        // Edges of one state and one kind follow each other: their map is applied once.
         let (mut of, mut moved) = (None, DVector::zeros(size));
         for edge in &self.chain.edges {
             if of != Some((edge.from, edge.stretches)) {

@@ -1,4 +1,4 @@
-//! Plant, controllers and actuators in one state, and what tasks do to it.
+//! Plant, controllers and actuators in one state, and the acts of tasks on it.
 
 use nalgebra::DMatrix;
 
@@ -7,7 +7,7 @@ use super::flow::{Flow, FlowTable};
 use super::plant::Plant;
 use super::row_updates::{Fold, Rows};
 
-/// What a task does to the loop at an instant.
+/// Action of a task on the loop at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Act {
     /// It reads its sensors.
@@ -16,11 +16,11 @@ pub enum Act {
     Finish,
     /// It computes from its last sample and commits its states; the output is written later.
     Compute,
-    /// What it computed last is written.
+    /// It writes the output that it computed last.
     Write,
     /// Its output is set to zero.
     Zero,
-    /// Its estimator goes on by a period without a measurement, and its output is written.
+    /// Its estimator advances by a period without a measurement, and its output is written.
     Predict,
 }
 
@@ -29,7 +29,6 @@ pub enum Act {
 pub struct Event {
     /// The number of the task's controller.
     pub by: u8,
-    /// What it does.
     pub act: Act,
 }
 
@@ -40,14 +39,14 @@ impl Act {
     }
 }
 
-/// A controller in its place: what it reads and what it writes.
+/// A controller in its place, with the signals that it reads and writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Closing {
-    /// The controller.
     pub controller: Controller,
     /// Outputs of the plant that it reads, by number; not used by one that reads the plant's states.
     pub reads: Vec<usize>,
-    /// Held signals that are its reference, by number: what another controller writes. Empty for a reference from outside.
+    /// Held signals that are its reference, by number: outputs of another controller. Empty for a reference
+    /// from outside.
     pub follows: Vec<usize>,
     /// Held signals that it writes, by number: the plant's inputs, then references of other controllers.
     pub writes: Vec<usize>,
@@ -65,14 +64,14 @@ impl Closing {
         }
     }
 
-    /// How many values a sample holds.
+    /// Number of values in a sample.
     fn sampled(&self, plant: &Plant) -> usize {
         let seen = if self.controller.reads_states { plant.sizes().0 } else { self.reads.len() };
         seen + self.follows.len()
     }
 }
 
-/// What an act does: these rows of the state become `gain` times the state, with noise of this covariance.
+/// Effect of an act: `rows` of the state become `gain` times the state, plus noise of this covariance.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Jump {
     pub rows: Vec<usize>,
@@ -80,7 +79,7 @@ pub(super) struct Jump {
     pub noise: DMatrix<f64>,
 }
 
-/// Where the parts of a controller lie in the state.
+/// Positions of a controller's parts in the state.
 #[derive(Debug, Clone, PartialEq)]
 struct StateLayout {
     states: usize,
@@ -88,8 +87,9 @@ struct StateLayout {
     sampled: usize,
 }
 
-/// The closed loop with the state `[x; u; xc; v; s]`: the plant's states, signals held between writes (inputs, then
-/// references of inner loops), the controllers' states, what they computed and did not write yet, and their last samples.
+/// The closed loop with the state `[x; u; xc; v; s]`: the plant's states, signals held between writes
+/// (inputs, then references of inner loops), the controllers' states, outputs computed and not written yet,
+/// and their last samples.
 ///
 /// The last sample is the pending output of a job that runs: it is committed when the job ends, and lost when it is killed.
 #[derive(Debug, Clone)]
@@ -153,17 +153,16 @@ impl Loop {
         Loop { table: self.table, ..other }
     }
 
-    /// The plant.
     pub fn plant(&self) -> &Plant {
         &self.plant
     }
 
-    /// Its controllers.
     pub fn closings(&self) -> &[Closing] {
         &self.closings
     }
 
-    /// Plant states, and these with the held signals: what moves between events, and what moves it.
+    /// Number of plant states, which move between events, and of these with the held signals, which move
+    /// them.
     pub(super) fn moving(&self) -> (usize, usize) {
         let n = self.plant.sizes().0;
         (n, n + self.held)
@@ -180,12 +179,12 @@ impl Loop {
         self.places.iter().map(|p| p.sampled).min().unwrap_or(self.moving().1)
     }
 
-    /// Whether outputs can be written later than computed.
+    /// True if outputs can be written later than they are computed.
     pub fn defers(&self) -> bool {
         self.defers
     }
 
-    /// Whether each controller can do this.
+    /// True if every controller supports this act.
     pub fn can(&self, act: Act) -> bool {
         self.jumps.iter().all(|jumps| jumps[act as usize].is_some())
     }
@@ -196,7 +195,7 @@ impl Loop {
         outer.flat_map(|closing| closing.reads.iter().copied()).collect()
     }
 
-    /// What an event does; outputs come before states in its rows.
+    /// Effect of an event; outputs come before states in its rows.
     pub(super) fn jump(&self, event: Event) -> Option<&Jump> {
         self.jumps.get(usize::from(event.by)).and_then(|jumps| jumps[event.act as usize].as_ref())
     }
@@ -296,8 +295,8 @@ impl Loop {
         Some(jump)
     }
 
-    /// What a stretch of time with these events (at times from its begin in ns, ascending) does to the lasting part of the
-    /// state. Samples are taken before they are used.
+    /// Effect of a stretch of time with these events (times from its begin in ns, ascending) on the lasting
+    /// part of the state. Samples must be taken within the stretch before they are used.
     pub fn passage(&mut self, events: &[(f64, Event)], length_ns: f64) -> Flow {
         let mut fold = Fold::new(self.order(), self.lasting(), self.moving());
         let mut now = 0.0;

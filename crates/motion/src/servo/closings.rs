@@ -1,4 +1,4 @@
-//! Which task closes which loop.
+//! Assignment of tasks to the loops they close.
 
 use super::design::Design;
 use super::overrun::OverrunAction;
@@ -11,18 +11,16 @@ use crate::error::MotionError;
 /// A task that there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskThere {
-    /// Its name.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
 }
 
 /// A plant as it was asked for, and the task that closes all of it, where one is named.
 pub type PlantAsked = (Option<String>, Plant);
 
-/// `LOOP=TASK`.
+/// Reads `LOOP=TASK`.
 fn pair<'a>(text: &'a str, asked: &[PlantAsked]) -> Result<(&'a str, &'a str), MotionError> {
     let known: Vec<&str> =
         asked.iter().flat_map(|(_, plant)| &plant.loops).map(|l| l.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Discrete-time controllers, designed for the nominal period and, if wanted, for a constant delay.
+//! Discrete-time controllers, designed for the nominal period and optionally for a constant delay.
 
 use nalgebra::DMatrix;
 
@@ -11,8 +11,8 @@ use super::{PlantFault, ServoError};
 use crate::error::MotionError;
 
 impl Design {
-    /// The controller for a plant, a period and a constant delay from sampling to actuation that the design takes
-    /// into account (0 to a period). PD and PID take it as so much more lead: Td + delay.
+    /// The controller for a plant, a period and a constant delay from sampling to actuation that the design
+    /// takes into account (0 to a period). PD and PID add the delay to their lead: Td + delay.
     ///
     /// # Errors
     /// More or fewer outputs than inputs, a delay beyond the period, or a design without a solution.
@@ -60,7 +60,8 @@ impl Design {
         }
     }
 
-    /// The controller of a design that needs no plant, with so much more lead where it differentiates; `None` for others.
+    /// The controller of a design that needs no plant, with `lead_s` more lead if it differentiates; `None`
+    /// for others.
     pub(super) fn by_its_numbers(&self, period_ns: i64, lead_s: f64) -> Option<Controller> {
         match self {
             Design::Pd { gain, derivative_s } => {
@@ -87,21 +88,22 @@ const LONGEST_PERIOD_NS: i64 = 86_400_000_000_000;
 /// xc+ = A xc + B y + B_r r, v = C xc + D y + D_r r, run once at each sample; r is the reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Controller {
-    /// How its states go on.
+    /// A: from its states to its next states.
     pub a: DMatrix<f64>,
-    /// How a measurement enters its states.
+    /// B: from a measurement to its next states.
     pub b: DMatrix<f64>,
-    /// How a reference enters its states.
+    /// B_r: from a reference to its next states.
     pub b_reference: DMatrix<f64>,
-    /// How its states make the output.
+    /// C: from its states to the output.
     pub c: DMatrix<f64>,
-    /// How a measurement goes through to the output.
+    /// D: from a measurement straight to the output.
     pub d: DMatrix<f64>,
-    /// How a reference goes through to the output.
+    /// D_r: from a reference straight to the output.
     pub d_reference: DMatrix<f64>,
     /// It reads the plant's states, not its outputs.
     pub reads_states: bool,
-    /// How its states go on without a measurement, and what they then make the output; `None` without an estimator.
+    /// Matrices for a period without a measurement: to the next states, and from these to the output; `None`
+    /// without an estimator.
     pub prediction: Option<(DMatrix<f64>, DMatrix<f64>)>,
     /// K, 1/Ti and Td of each loop of a PD or PID, which can also use a measured interval.
     difference: Option<Vec<(f64, f64, f64)>>,
@@ -147,7 +149,7 @@ impl Controller {
         controller
     }
 
-    /// Whether it differentiates or integrates with a known interval, so that a measured one can be used instead.
+    /// True if it differentiates or integrates over a known interval, which a measured one can replace.
     pub fn can_measure_interval(&self) -> bool {
         self.difference.is_some()
     }
@@ -196,7 +198,7 @@ impl Sampled {
         let (n, m, _) = plant.sizes();
         let (before, after) = (table.flow(delay_ns), table.flow(period_ns - delay_ns));
 
-        // zeta = [x; u_prev; u]: what each stretch sees of it.
+        // zeta = [x; u_prev; u]: the part of it that each stretch uses.
         let mut first = DMatrix::zeros(n + m, n + 2 * m);
         first.view_mut((0, 0), (n + m, n + m)).fill_with_identity();
         let mut second = DMatrix::zeros(n + m, n + 2 * m);
@@ -221,7 +223,7 @@ impl Sampled {
         Ok(dare(&self.a, &self.b, &self.q, &self.r, &self.cross)?.1)
     }
 
-    /// The reference's gain that makes the output equal to it at rest; zero where there is none.
+    /// The reference's gain that makes the output equal to it at rest; zero if no gain does.
     fn reference_gain(&self, plant: &Plant, gain: &DMatrix<f64>) -> DMatrix<f64> {
         let (n, m, p) = plant.sizes();
         let closed = DMatrix::identity(n + m, n + m) - &self.a + &self.b * gain;

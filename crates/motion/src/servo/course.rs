@@ -10,14 +10,14 @@ use super::timing::Moment;
 const PARTS: usize = 20;
 /// 97.5 % point of Student's distribution with one degree of freedom less than that.
 const STUDENT: f64 = 2.093_024;
-/// A part is so many times as long as the loop remembers.
+/// Shortest length of a part, in multiples of the loop's memory.
 const MEMORIES: f64 = 10.0;
 /// Moments within which the loop forgets how it began, for each period that it remembers, and their limits.
 const WARM: f64 = 60.0;
 const LEAST_WARM: f64 = 300.0;
 const MOST_WARM: f64 = 60_000.0;
 
-/// A covariance along a course, from what the course's own first part leaves on.
+/// A covariance along a course, from the one at the end of the course's own first part.
 pub(super) struct Warmed {
     walk: CovarianceAlongTrace,
     first: Vec<Moment>,
@@ -40,7 +40,7 @@ impl Warmed {
         }
     }
 
-    /// The next moment.
+    /// Adds the next moment.
     pub fn pass(&mut self, moment: Moment) {
         if self.most == 0 {
             return self.walk.pass(moment);
@@ -48,7 +48,7 @@ impl Warmed {
         self.first.push(moment);
     }
 
-    /// All tasks are together: the covariance that a course begins with is one of such a time.
+    /// Takes a time at which all tasks are together: a course begins with the covariance at such a time.
     pub fn turn(&mut self, time_ns: i64) {
         if self.most > 0 {
             self.first.push(Moment::Turn(time_ns));
@@ -73,7 +73,7 @@ impl Warmed {
         self.first.drain(..).for_each(|moment| self.walk.pass(moment));
     }
 
-    /// The figures.
+    /// Returns the cost so far.
     pub fn finish(mut self) -> AlongTrace {
         if self.most > 0 {
             self.warm_up();
@@ -88,7 +88,8 @@ pub(super) struct Course {
     period_ns: i64,
     pub cycles: Cycles,
     warmed: Warmed,
-    /// What happened since all tasks were together, and when that was: the course ends with a whole cycle.
+    /// Moments since all tasks were last idle together, and the time of that: the course ends with a whole
+    /// cycle.
     held: Vec<Moment>,
     together_ns: Option<i64>,
 }
@@ -98,14 +99,14 @@ const STRETCH: i64 = 8;
 /// Moments since all tasks were together after which they are not waited for.
 const MOST_HELD: usize = 1 << 12;
 
-/// What a course did to a loop.
+/// Effect of a course on a loop.
 pub(super) struct Followed {
     pub cycles: Cycles,
     pub judged: JudgedCycles,
     /// The loop as its cycles follow each other: its cost is that along the course.
     pub stationary: Stationary,
     pub along: AlongTrace,
-    /// Where the mean cost of courses like this one lies.
+    /// Confidence interval of the mean cost of such courses.
     pub interval: Option<Interval>,
 }
 
@@ -131,7 +132,7 @@ impl Course {
         }
     }
 
-    /// At its end.
+    /// Ends the course, and returns its results.
     pub fn finish(mut self) -> Followed {
         let judged = self.cycles.judged(&mut self.closed);
         if let Some(time_ns) = self.together_ns {
@@ -162,7 +163,7 @@ pub(super) fn along_cycles(
     }
 }
 
-/// Whether the parts of a course of so many periods are long enough for what a loop remembers.
+/// True if the parts of a course of `periods` periods are long enough for the loop's memory.
 pub(super) fn is_long_enough(periods: f64, radius_per_period: f64) -> bool {
     periods / PARTS as f64 * (1.0 - radius_per_period) > MEMORIES
 }

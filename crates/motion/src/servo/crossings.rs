@@ -1,8 +1,10 @@
-//! Where the loop of one input crosses gain one and phase -180 degrees, and how near it comes to -1.
+//! Frequencies at which the loop of one input crosses gain one and phase -180 degrees, and its least distance
+//! from -1.
 //!
-//! L(z) = -K (zI - A)^-1 B is what returns at the input, with the other inputs closed. Where |1/(1 + L)| or |L| has a given
-//! value, and where L is real, are eigenvalues of a matrix pencil on the unit circle (Bruinsma and Steinbuch 1990). Between two
-//! neighbours of all eigenvalues' angles nothing can cross, so that a value between each two of them misses none, however narrow.
+//! L(z) = -K (zI - A)^-1 B is the signal that returns at the input, with the other inputs closed. The points
+//! at which |1/(1 + L)| or |L| has a given value, or L is real, are eigenvalues of a matrix pencil on the
+//! unit circle (Bruinsma and Steinbuch 1990). Nothing can cross between two neighbouring eigenvalue angles,
+//! so one value between each two of them finds every crossing, however narrow.
 
 use std::f64::consts::PI;
 
@@ -20,7 +22,7 @@ pub struct PhaseMargin {
     /// Distance of the phase from -180 degrees there, in degrees from -180 to 180: more lag uses up a positive one, less lag a
     /// negative one.
     pub degrees: f64,
-    /// Where it is, in rad/s.
+    /// Frequency of the crossover, in rad/s.
     pub crossover_rad_per_s: f64,
     /// The gain falls with the frequency there.
     pub falls: bool,
@@ -36,7 +38,7 @@ impl PhaseMargin {
 /// Margins of one input's loop that is stable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoopMargins {
-    /// Where its gain is one, by frequency.
+    /// Crossovers (gain one), by frequency.
     pub crossovers: Vec<PhaseMargin>,
     /// The smallest factor above one by which a larger gain makes it unstable; `None` where none does.
     pub gain_up: Option<f64>,
@@ -44,7 +46,7 @@ pub struct LoopMargins {
     pub gain_down: Option<f64>,
     /// The largest factor by which it amplifies a disturbance of any frequency: Ms = max |1/(1 + L)|.
     pub peak: f64,
-    /// Where it does, in rad/s.
+    /// Frequency of that peak, in rad/s.
     pub peak_rad_per_s: f64,
 }
 
@@ -98,7 +100,7 @@ pub(super) fn nearest(crossovers: &[PhaseMargin]) -> Option<PhaseMargin> {
 pub(super) const LONGEST_DELAY: i64 = 64;
 /// Lowest angle per period that is looked at.
 const LOWEST: f64 = 1e-6 * PI;
-/// Largest state whose pencils are solved; of a larger one the poles and a finer grid have to do.
+/// Largest state whose pencils are solved; for a larger one the poles and a finer grid are used.
 const LARGEST: usize = 40;
 
 /// The loop of one input, broken there.
@@ -110,7 +112,7 @@ pub(super) struct Crossings<'a> {
     k: DMatrix<f64>,
     /// Angles near which something may happen fast: those of its poles, with their widths.
     near: Vec<f64>,
-    /// Where pencils are inverted.
+    /// Shift at which the pencils are inverted.
     shift: f64,
 }
 
@@ -197,7 +199,7 @@ impl<'a> Crossings<'a> {
         changes(&self.points(&self.at_size(&self.a, 0.0, 1.0)), is)
     }
 
-    /// Where the gain is one, by frequency.
+    /// Returns the crossovers (gain one), by frequency.
     pub fn crossovers(&self, period_s: f64) -> Vec<PhaseMargin> {
         let found = self.with_gain(|theta| Some(self.gain(theta)?.norm() > 1.0));
         let margin = |(theta, falls): (f64, bool)| {
@@ -216,7 +218,7 @@ impl<'a> Crossings<'a> {
         let ends = [0.0, PI].into_iter().filter_map(|theta| self.gain(theta));
         let ends = ends.filter(|l| l.norm() < 1e9 && l.im.abs() <= 1e-6 * l.re.abs());
         let inner = found.into_iter().filter_map(|(theta, _)| self.gain(theta));
-        // Where it is infinite, its sign changes too.
+        // An infinite gain changes sign without being real: such points are dropped.
         let inner = inner.filter(|l| l.im.abs() <= 1e-6 * l.re.abs());
         ends.chain(inner).filter(|l| l.re < 0.0).map(|l| -1.0 / l.re).collect()
     }
@@ -265,7 +267,8 @@ fn sorted(angles: impl Iterator<Item = f64>) -> Vec<f64> {
     both
 }
 
-/// Where something changes between neighbours, by bisection, and what it was before.
+/// Points where a value changes between neighbours, found by bisection, each with the value before the
+/// change.
 pub(super) fn changes<T: PartialEq + Copy>(points: &[f64], is: impl Fn(f64) -> Option<T>) -> Vec<(f64, T)> {
     let mut found = Vec::new();
     let known: Vec<(f64, T)> = points.iter().filter_map(|theta| Some((*theta, is(*theta)?))).collect();

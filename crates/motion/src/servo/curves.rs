@@ -1,4 +1,4 @@
-//! The cost of a loop over its period and over a constant delay: where this machine stands among what could be.
+//! The cost of a loop over its period and over a constant delay, for comparison with this machine.
 
 use serde::Serialize;
 
@@ -32,7 +32,8 @@ pub struct DelayCost {
 const STEPS: i32 = 4;
 const DOUBLINGS: i32 = 2;
 
-/// The cost over the period, from a quarter of the question's to four times it, for a task that waits and works so long.
+/// The cost over the period, from a quarter of the question's to four times it, for a task with this wait and
+/// execution time.
 pub(super) fn over_periods(question: &Question, wait_ns: i64, execution_ns: i64) -> Vec<PeriodCost> {
     let of = |step: i32| {
         let period_ns =

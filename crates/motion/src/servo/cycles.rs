@@ -1,7 +1,8 @@
-//! A run as cycles: from a time at which every task is due and none is at work to the next such, with everything that happens between.
+//! A run as cycles. A cycle lasts from one time at which every task is due and none is at work to the next
+//! such time, with all events between.
 //!
-//! Where waits and works are independent of each other, cycles are so too. A job that overruns is one cycle with the due times it
-//! misses; a burst that catches up is one cycle of many jobs.
+//! If waits and execution times are independent, so are the cycles. A job that overruns is one cycle together
+//! with the due times it misses; a burst that catches up is one cycle of many jobs.
 
 use std::collections::HashMap;
 
@@ -13,25 +14,28 @@ use super::overrun::Without;
 use super::timing::{Job, Moment, done};
 use super::weakly_hard::Step;
 
-/// Of each class so many cycles are kept one by one; of more each second one, which then counts twice, and so on.
+/// Cycles of each class that are kept one by one; beyond it only each second one, which then counts twice,
+/// and so on.
 const KEPT: usize = 8_192;
-/// The same for what each action would do to a run.
+/// The same for the comparison of overrun actions.
 pub(super) const FEW_KEPT: usize = 1_024;
 /// Most events of the cycles that are kept of a class.
 const MOST_EVENTS: usize = 1 << 18;
-/// Events of a cycle after which its tasks are not idle together for too long: what follows is no cycle until they are again.
+/// Events of a cycle after which its tasks are not idle together for too long: the events until they are
+/// again belong to no cycle.
 const LONGEST: usize = 1 << 16;
 /// Most classes of cycles.
 const MOST_CLASSES: usize = 64;
-/// Of each class about so many cycles, evenly from all of the run, are gone through for what is proved of any sequence.
+/// Approximate number of cycles of each class, evenly spread over the run, that enter the proof for any
+/// sequence.
 const SHOWN: usize = 256;
-/// Parts of a period by which the time of the last output is told apart.
+/// Parts of a period to which the time of the last output is rounded when cycles are classified.
 const PARTS: f64 = 4.0;
 
 /// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Owed {
-    /// Their length.
+    /// Length of these periods.
     pub period_ns: i64,
     /// Outputs of each task in one of them.
     pub outputs: Vec<usize>,
@@ -44,7 +48,7 @@ impl Owed {
         let periods = (length_ns / period_ns).round().max(1.0) as usize;
         let mut outputs = vec![vec![0; self.outputs.len()]; periods];
         for (time, event) in events.iter().filter(|(_, event)| is_output(*event)) {
-            // What comes with the end of the cycle belongs to it.
+            // An event at the very end of the cycle belongs to the cycle.
             let place = ((time / period_ns).floor().max(0.0) as usize).min(periods - 1);
             if let Some(written) = outputs[place].get_mut(usize::from(event.by)) {
                 *written += 1;
@@ -79,13 +83,14 @@ impl Cycle {
         self.events.iter().filter(|(_, event)| event.act == Act::Sample).count()
     }
 
-    /// When the first job sampled.
+    /// Time of the first sample, in ns from the begin of the cycle.
     pub fn first_latency(&self) -> Option<f64> {
         self.events.iter().find(|(_, event)| event.act == Act::Sample).map(|(time, _)| *time)
     }
 }
 
-/// Whether it was in time, its periods, those of them that were missed, and the part of a period in which its last output came.
+/// In time or not, number of periods, number of missed ones, and the part of a period in which the last
+/// output came.
 type Kind = (bool, usize, usize, usize);
 
 /// Cycles that are alike: as long, with as many misses and their last output in the same part of a period.
@@ -116,7 +121,7 @@ impl Class {
         self.seen += 1;
     }
 
-    /// How many cycles each kept one stands for.
+    /// Number of cycles that each kept one represents.
     fn weight(&self) -> f64 {
         self.seen as f64 / self.kept.len().max(1) as f64
     }
@@ -148,7 +153,8 @@ pub(super) struct Cycles {
 }
 
 impl Cycles {
-    /// None yet; rates are per so long a period, and these outputs are owed. `most_jobs` of a single task make a cycle at most.
+    /// Starts without cycles; rates are per `period_ns`, and `owed` are the outputs due. A cycle has at most
+    /// `most_jobs` of a single task.
     pub fn new(period_ns: i64, owed: Owed, most_jobs: usize) -> Cycles {
         Cycles {
             period_ns,
@@ -170,7 +176,7 @@ impl Cycles {
         }
     }
 
-    /// The same with so many cycles of a class kept.
+    /// Sets the number of cycles kept of each class.
     #[must_use]
     pub fn keeping(self, most: usize) -> Cycles {
         Cycles { most, ..self }
@@ -271,12 +277,12 @@ impl Cycles {
         self.misses.seen()
     }
 
-    /// Cycles that stand for all, with how many each stands for.
+    /// Cycles that represent all, each with the number that it represents.
     pub fn kept(&self) -> impl Iterator<Item = (&Cycle, f64)> {
         self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
     }
 
-    /// Cycles evenly from all, as steps of sequences with so many misses.
+    /// Cycles, evenly spread over all, as steps of sequences with misses.
     pub fn steps(&self, closed: &mut Loop) -> Vec<Step> {
         let shown = |class: &Class| {
             let each = class.kept.len().div_ceil(SHOWN).max(1);
@@ -289,7 +295,6 @@ impl Cycles {
         self.classes.iter().flat_map(shown).map(step).collect()
     }
 
-    /// Each class's stretches.
     fn stretches(&self, closed: &mut Loop, without: Without) -> Vec<Stretches> {
         let marked = |cycle: &Cycle| Cycle {
             events: cycle.events.iter().filter_map(|(t, e)| Some((*t, done(*e, without)?))).collect(),
@@ -304,7 +309,7 @@ impl Cycles {
 
     /// The loop under these cycles in random order, and under those in time; and whether it is stable as they follow each other.
     pub fn judged(&self, closed: &mut Loop) -> JudgedCycles {
-        // What happens at marks is in the cycles already.
+        // Events at marks are part of the cycles already.
         let stretches = self.stretches(closed, Without::Zero);
         let all = |wanted: fn(&Class) -> bool| {
             let of = self.classes.iter().zip(&stretches).filter(|(class, _)| wanted(class));
@@ -321,18 +326,19 @@ impl Cycles {
         }
     }
 
-    /// Whether the loop is stable as its cycles follow each other, and its rates; at each mark its output does this.
+    /// Stability of the loop under its cycles in their recorded order, and its rates; `without` is the
+    /// output's action at each mark.
     pub fn stability(&self, closed: &mut Loop, without: Without) -> (Stability, Stationary) {
         let (stability, rates, _) = self.rows.stability(&self.stretches(closed, without), self.period_ns);
         (stability, rates)
     }
 }
 
-/// What cycles do to a loop.
+/// Loop under its cycles.
 pub(super) struct JudgedCycles {
     /// All of them in random order; `None` where there are none.
     pub independent: Option<Stationary>,
-    /// Those in time.
+    /// Only the cycles in time; `None` where there are none.
     pub in_time: Option<Stationary>,
     /// As they follow each other.
     pub stability: Stability,
@@ -342,7 +348,7 @@ pub(super) struct JudgedCycles {
     pub memory: usize,
 }
 
-/// Cycles in random order, each as often as its weight says.
+/// Cycles in random order, with their weights as frequencies.
 pub(super) fn under<'a>(closed: &mut Loop, cycles: impl Iterator<Item = (&'a Cycle, f64)>) -> Stretches {
     let mut all = Stretches::new(closed.lasting());
     for (cycle, weight) in cycles {

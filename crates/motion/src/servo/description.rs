@@ -1,5 +1,5 @@
-//! How a file describes a linear system: as a transfer function, by zeros, poles and gain, or in state space; continuous, or
-//! sampled with the input held.
+//! Descriptions of a linear system in a file: as a transfer function, by zeros, poles and gain, or in state
+//! space; continuous, or sampled with the input held.
 
 use nalgebra::{Complex, DMatrix};
 use serde::Deserialize;
@@ -79,12 +79,12 @@ impl Period {
 }
 
 impl Description {
-    /// Whether nothing is described.
+    /// True if the file describes no system.
     pub fn is_empty(&self) -> bool {
         self.transfer_function.is_none() && self.zpk.is_none() && self.state_space.is_none()
     }
 
-    /// Whether its states are the file's own, not made by a realisation.
+    /// True if the states are the file's own, not those of a realisation.
     pub fn names_states(&self) -> bool {
         self.state_space.is_some()
     }
@@ -138,7 +138,7 @@ fn through(name: &str, d: &DMatrix<f64>, shape: (usize, usize)) -> Result<(), Mo
     if d.iter().all(|v| *v == 0.0) { Ok(()) } else { Err(PlantFault::DirectThrough.for_plant(name)) }
 }
 
-/// Whether the matrices make a plant.
+/// Checks that the matrices make a plant.
 fn fitting(name: &str, a: &DMatrix<f64>, b: &DMatrix<f64>, c: &DMatrix<f64>) -> Result<(), MotionError> {
     if ![a, b, c].into_iter().all(is_finite) {
         return Err(PlantFault::NotANumber.for_plant(name));

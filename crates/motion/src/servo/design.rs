@@ -1,4 +1,4 @@
-//! What controller a user asks for, in a plant's file or in one word.
+//! Controller that a user asks for, in a plant's file or in one word.
 
 use nalgebra::DMatrix;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::{PlantFault, ServoError};
 use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};
 
-/// What controller to use. All but state feedback act on the error reference - output.
+/// Design of a controller. All but state feedback act on the error reference - output.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Design {
     /// None is named yet.
@@ -75,17 +75,17 @@ impl Design {
         }
     }
 
-    /// Whether it is made from all states of a plant, so that it is none of one loop of several.
+    /// True if it uses all states of a plant and so cannot close one loop of several.
     pub(super) fn of_states(&self) -> bool {
         matches!(self, Design::StateFeedback | Design::GivenFeedback(_) | Design::Lqg)
     }
 
-    /// Whether it can be designed for a constant delay; given numbers are what they are.
+    /// True if it can be designed for a constant delay; given numbers are used as they are.
     pub fn knows_delay(&self) -> bool {
         !matches!(self, Design::Unnamed | Design::GivenFeedback(_) | Design::Discrete { .. })
     }
 
-    /// The same with so much more derivative time, where it has one.
+    /// The same with `lead_s` more derivative time, if it has one.
     #[must_use]
     pub(super) fn leading(&self, lead_s: f64) -> Design {
         let mut led = self.clone();
@@ -140,7 +140,7 @@ impl Design {
         }
     }
 
-    /// For a plant with so many states, inputs and outputs.
+    /// Reads the design for a plant with these numbers of states, inputs and outputs.
     pub(super) fn read(
         name: &str,
         sheet: DesignSheet,

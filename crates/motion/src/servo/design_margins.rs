@@ -1,4 +1,4 @@
-//! What a loop stands by its design: phase, delay and jitter margins.
+//! Margins of a loop by its design: phase, delay and jitter margins.
 
 use serde::Serialize;
 
@@ -10,35 +10,35 @@ use crate::error::MotionError;
 /// Margins of one input's loop; `None` where it is unstable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChannelMargins {
-    /// The output's name.
+    /// Name of the output.
     pub name: String,
-    /// Without delay.
+    /// Margins without delay.
     pub punctual: Option<LoopMargins>,
-    /// With the constant delay of [`Margins::with_delay_ns`].
+    /// Margins with the constant delay of [`Margins::with_delay_ns`].
     pub delayed: Option<LoopMargins>,
 }
 
 /// The jitter margin on top of a constant delay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterAt {
-    /// The constant delay.
+    /// The constant delay, in ns.
     pub delay_ns: i64,
-    /// The loop is stable for every sequence of delays from that to so much more.
+    /// The loop is stable for every sequence of delays from `delay_ns` to this much more.
     pub jitter_ns: f64,
 }
 
-/// How much more delay and jitter a loop stands.
+/// Margins of a loop against further delay and jitter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Margins {
-    /// Each input's loop.
+    /// Margins of each input's loop.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub channels: Vec<ChannelMargins>,
-    /// The constant delays from sampling to actuation it stands.
+    /// The constant delays from sampling to actuation with which it is stable.
     pub delay: DelayMargin,
     /// Delay from sampling to actuation that the figures with delay are for, in ns.
     pub with_delay_ns: i64,
-    /// Jitter margin without delay, in ns; `None` where there is none (see [`JitterMargin`]).
+    /// Jitter margin without delay, in ns; `None` without a margin (see [`JitterMargin`]).
     pub jitter_ns: Option<f64>,
     /// Jitter margin on top of [`Margins::with_delay_ns`], in ns.
     pub jitter_with_delay_ns: Option<f64>,
@@ -93,18 +93,18 @@ impl Margins {
         Some(at.jitter_ns as i64)
     }
 
-    /// The input whose loop amplifies a disturbance most: its name, by which factor, and at which frequency in rad/s.
+    /// The input whose loop amplifies a disturbance most: its name, the factor, and the frequency in rad/s.
     pub fn peak(&self) -> Option<(&str, f64, f64)> {
         let all = self.channels.iter().filter_map(|c| Some((c.name.as_str(), c.punctual.as_ref()?)));
         all.map(|(name, m)| (name, m.peak, m.peak_rad_per_s)).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// Whether its design alone leaves too little: a disturbance is amplified more than 2.5 times.
+    /// True if the design alone leaves too little margin: it amplifies a disturbance by more than 2.5.
     pub fn design_is_poor(&self) -> bool {
         self.peak().is_some_and(|(_, peak, _)| peak > POOR_PEAK)
     }
 
-    /// Crossover of the slowest loop in rad/s; where there is none, one that suits the period.
+    /// Crossover of the slowest loop in rad/s; without one, a frequency that suits the period.
     pub fn crossover_rad_per_s(&self, period_ns: i64) -> f64 {
         let slowest = self.channels.iter().filter_map(|c| c.punctual.as_ref()?.lowest_crossover());
         let slowest = slowest.reduce(f64::min);

@@ -8,14 +8,15 @@ use super::numeric::{exponential, is_finite};
 const MOST_ROOTS: u32 = 60;
 /// Most steps of one square root; it converges quadratically.
 const MOST_STEPS: usize = 60;
-/// So near to one the series of the logarithm needs few terms.
+/// Distance from one at which the series of the logarithm needs few terms.
 const NEAR: f64 = 0.1;
-/// A logarithm whose exponential differs by more is none.
+/// Largest difference of a logarithm's exponential from the matrix; beyond it there is no logarithm.
 const AGREES: f64 = 1e-8;
 
-/// A and B of the continuous plant that, with its input held for each `period_s`, goes on by `phi` and `gamma`: the logarithm of
-/// [[phi, gamma], [0, 1]] (Franklin, Powell and Workman, *Digital Control of Dynamic Systems*, 4.3, backwards). `None` where there
-/// is none: a pole at zero or on the negative real axis, which no continuous plant of this order has when sampled.
+/// A and B of the continuous plant that, with its input held for each `period_s`, goes on by `phi` and
+/// `gamma`: the logarithm of [[phi, gamma], [0, 1]] (Franklin, Powell and Workman, *Digital Control of
+/// Dynamic Systems*, 4.3, backwards). `None` with a pole at zero or on the negative real axis, which no
+/// sampled continuous plant of this order has.
 pub(super) fn continuous(
     phi: &DMatrix<f64>,
     gamma: &DMatrix<f64>,
@@ -73,7 +74,7 @@ fn square_root(matrix: &DMatrix<f64>) -> Option<DMatrix<f64>> {
             return Some(root);
         }
     }
-    // What the rounding leaves undecided, the exponential judges.
+    // Rounding prevents convergence: the exponential shows how good the root is.
     Some(root)
 }
 

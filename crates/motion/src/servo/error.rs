@@ -5,7 +5,7 @@ use jitterlab_model::units::Human;
 use super::{ExecutionFault, OverrunAction, PlantFault};
 use crate::MotionError;
 
-/// What can be wrong with a question about a control loop. Every message says what to write instead.
+/// Errors in questions about a control loop. Every message says what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServoError {
@@ -14,7 +14,7 @@ pub enum ServoError {
     Plant {
         /// The file, preset or option.
         name: String,
-        /// What is wrong.
+        /// Fault of the plant.
         fault: PlantFault,
     },
     /// A task that left its loop alone for longer than a loop is followed: the number of the activation, and the time in ns.
@@ -41,12 +41,12 @@ pub enum ServoError {
     /// A text that is no controller.
     #[error("{0:?} is not a controller: write pd:GAIN:TD, pid:GAIN:TI:TD, state-feedback or lqg")]
     NotAController(String),
-    /// A controller of several loops that is not said whose it is.
+    /// A controller for several loops without the name of its loop.
     #[error(
         "{text:?} does not say whose controller it is: write NAME=CONTROLLER, as x=pid:1.5:80ms:35ms, with one of {names}"
     )]
     WhoseController {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The tasks and loops there are.
         names: String,
@@ -54,7 +54,7 @@ pub enum ServoError {
     /// A gain that is not a number.
     #[error("{text:?} is a gain that is not a number: write the controller like {example}")]
     NotAGain {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// A controller that would be accepted.
         example: &'static str,
@@ -64,11 +64,11 @@ pub enum ServoError {
         "{text:?} has {found} values after the kind and this controller takes {wanted}: write it like {example}"
     )]
     ControllerValues {
-        /// What was written.
+        /// The text as written.
         text: String,
-        /// Values in it.
+        /// Number of values given.
         found: usize,
-        /// Values it takes.
+        /// Number of values expected.
         wanted: usize,
         /// A controller that would be accepted.
         example: &'static str,
@@ -76,9 +76,9 @@ pub enum ServoError {
     /// Execution times that cannot be read.
     #[error("--execution {text:?}: {fault}")]
     Execution {
-        /// What was written.
+        /// The text as written.
         text: String,
-        /// What is wrong with it.
+        /// Fault of the execution times.
         fault: ExecutionFault,
     },
     /// An overrun action there is not.
@@ -86,7 +86,7 @@ pub enum ServoError {
         "{0:?} is no overrun action: take skip, skip/zero, skip/predict, catch-up, re-phase, kill, kill/zero or kill/predict"
     )]
     NotAnOverrunAction(String),
-    /// What no task that runs here does.
+    /// An overrun action that a live task does not support.
     #[error("a task that runs live cannot do {0}: take skip, catch-up or re-phase, or judge a run of it")]
     NotLive(OverrunAction),
     /// Not a number of misses.
@@ -118,12 +118,11 @@ pub enum ServoError {
          from zero to one period; shorten the work or lengthen the period"
     )]
     DesignDelay {
-        /// The period.
         period_ns: i64,
-        /// The delay.
+        /// Delay of the design, in ns.
         delay_ns: i64,
     },
-    /// What cannot be asked of several loops.
+    /// A question that cannot be asked about several loops.
     #[error(
         "{0} is for one loop, and several are judged together: leave it out, or name one plant with one controller"
     )]
@@ -154,7 +153,6 @@ pub enum ServoError {
          there are {tasks}"
     )]
     LoopWithoutTask {
-        /// The plant.
         plant: String,
         /// The task, or the loop of that name.
         name: String,
@@ -164,7 +162,7 @@ pub enum ServoError {
     /// A task of a loop that there is not.
     #[error("{text:?} names no loop and a task: write LOOP=TASK, with one of {loops}")]
     NotALoop {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// The loops there are.
         loops: String,
@@ -187,9 +185,7 @@ pub enum ServoError {
          {radius:.4}): take a shorter period, other gains, or another controller such as --controller lqg"
     )]
     Unstable {
-        /// The plant's name.
         plant: String,
-        /// The period.
         period_ns: i64,
         /// Spectral radius of the loop's covariance over a period.
         radius: f64,
@@ -206,9 +202,8 @@ pub enum ServoError {
         period = Human(*.period_ns as f64)
     )]
     ShortDuration {
-        /// How long it was to run.
+        /// Requested duration, in ns.
         duration_ns: i64,
-        /// The loop's period.
         period_ns: i64,
     },
 }

@@ -1,4 +1,4 @@
-//! What a run's timing costs a loop, and which part of it what share.
+//! Cost of a run's timing for a loop, and the share of each part of the timing.
 
 use serde::Serialize;
 
@@ -15,8 +15,8 @@ use super::several::Several;
 use super::sources::{Recorded, Source};
 use crate::error::MotionError;
 
-/// What the timing costs. All costs are means of the plant's cost rate; infinite where the loop is not mean-square
-/// stable.
+/// Cost of a run's timing. All costs are means of the plant's cost rate; infinite if the loop is not
+/// mean-square stable.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evaluation {
@@ -30,9 +30,9 @@ pub struct Evaluation {
     pub independent: Stationary,
     /// The run's cycles as they followed each other: the cost along the run, and the rates with as much memory as changes them.
     pub clustered: Stationary,
-    /// Where the mean cost of runs like this one lies; `None` where the run is too short to say.
+    /// Confidence interval of the mean cost of such runs; `None` if the run is too short for one.
     pub cost_interval: Option<Interval>,
-    /// Whether the loop is stable as cycles followed each other.
+    /// Stability of the loop under its cycles in their recorded order.
     pub stability: Stability,
     /// Cycles that the rates remember.
     pub memory: usize,
@@ -43,7 +43,7 @@ pub struct Evaluation {
     pub timing: MeanTiming,
 }
 
-/// How the loss against ideal timing divides.
+/// Parts of the loss against ideal timing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Loss {
     /// (cost - ideal) / ideal of the run.

@@ -1,4 +1,4 @@
-//! How long a task works, as it is said and not measured.
+//! Execution times of a task that are given instead of measured.
 
 use nalgebra::DMatrix;
 
@@ -38,14 +38,14 @@ pub struct Execution {
     transitions: DMatrix<f64>,
 }
 
-/// What is wrong with execution times.
+/// Fault of given execution times.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecutionFault {
     /// Not a time.
     #[error("it is no time: write it in periods such as 0.8h, as 3.2ms, or as a range such as 0.8h..1.2h")]
     NotATime,
-    /// A time below zero, or a range whose end comes first.
+    /// A time below zero, or a range with its longer end first.
     #[error("a time is zero or above, and a range begins with its shorter end")]
     Negative,
     /// Not a share.
@@ -78,8 +78,8 @@ impl Execution {
         Execution::chain(kinds, transitions)
     }
 
-    /// Kinds that follow each other by a Markov chain: row i has the probabilities of what comes after kind i. Shares are
-    /// those of the chain, whatever the kinds say.
+    /// Kinds that follow each other by a Markov chain: row i has the probabilities of the kinds after kind i.
+    /// Their shares are those of the chain, whatever the kinds contain.
     pub fn chain(mut kinds: Vec<Kind>, transitions: DMatrix<f64>) -> Execution {
         // Stationary probabilities, by the powers of the lazy chain: they end on any chain.
         let lazy = (&transitions + DMatrix::identity(kinds.len(), kinds.len())) * 0.5;
@@ -100,7 +100,7 @@ impl Execution {
     /// Reads execution times of a task with this period.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// An error, if the text cannot be read.
     pub fn parse(text: &str, period_ns: i64) -> Result<Execution, MotionError> {
         let fail = |fault| MotionError::from(ServoError::Execution { text: text.into(), fault });
         let parts: Vec<&str> = text.split(',').collect();
@@ -162,8 +162,8 @@ impl Execution {
         self.transitions[(before, after)]
     }
 
-    /// What a job leaves behind for the next: kinds after which all comes with the same probabilities leave the same. The
-    /// number of that for each kind, and for each number the probabilities of the kinds.
+    /// Memories that jobs leave for the next one: kinds with the same probabilities of the next kind share
+    /// one. Returns the memory of each kind, and for each memory the probabilities of the kinds.
     pub(super) fn memories(&self) -> (Vec<usize>, Vec<Vec<f64>>) {
         let mut known: Vec<Vec<f64>> = Vec::new();
         let mut of = |kind: usize| {
@@ -177,7 +177,7 @@ impl Execution {
         (left_by, known)
     }
 
-    /// A chain with a state for each memory: what the jobs of each kind do is drawn from it.
+    /// A chain with a state for each memory, which draws the jobs of each kind.
     pub(super) fn chained(&self, of_kinds: &[Stretches], period_ns: i64) -> Chain {
         let (left_by, memories) = self.memories();
         let mut edges = Vec::new();
@@ -189,7 +189,7 @@ impl Execution {
         Chain::new(memories.len(), of_kinds.to_vec(), edges, period_ns)
     }
 
-    /// Whether every job works as long.
+    /// True if all jobs have the same execution time.
     pub(super) fn is_constant(&self) -> bool {
         self.kinds.iter().all(|kind| kind.low_ns == self.kinds[0].low_ns && kind.high_ns == kind.low_ns)
     }

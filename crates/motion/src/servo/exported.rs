@@ -12,7 +12,7 @@ use super::description::{Description, Period, Root, StateSpace, TransferFunction
 use crate::catalog::LARGEST_BYTES;
 use crate::error::MotionError;
 
-/// What a JSON file may hold; other keys are left alone.
+/// Keys of a JSON file that are read; others are ignored.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Json {
@@ -38,10 +38,11 @@ struct Json {
     dt: Option<Value>,
 }
 
-/// Reads a system from a JSON file or from a directory with A.csv, B.csv, C.csv and, where wanted, D.csv and dt.csv.
+/// Reads a system from a JSON file or from a directory with A.csv, B.csv, C.csv and optionally D.csv and
+/// dt.csv.
 ///
 /// # Errors
-/// A file that cannot be read, what is no system, and a discrete one without its period.
+/// A file that cannot be read, one without a system, or a discrete system without its period.
 pub(super) fn description(path: &Path) -> Result<Description, MotionError> {
     if path.is_dir() { of_directory(path) } else { of_json(path) }
 }
@@ -64,7 +65,7 @@ fn of_json(path: &Path) -> Result<Description, MotionError> {
     let system = match json {
         Json { a: Some(a), b: Some(b), c: Some(c), d, .. } => {
             let a = rows(&name, "A", &a, None)?;
-            // A column or row that was written as a flat list is told by the number of states.
+            // The number of states decides if a flat list is a column or a row.
             let b = rows(&name, "B", &b, Some((a.len(), None)))?;
             let c = rows(&name, "C", &c, Some((0, Some(a.len()))))?;
             let inputs = b.first().map_or(0, Vec::len);
@@ -96,13 +97,13 @@ fn period(name: &str, dt: Option<&Value>) -> Result<Option<Period>, MotionError>
         Some(value) => match value.as_f64() {
             Some(0.0) => Ok(None),
             Some(seconds) if seconds > 0.0 => Ok(Some(Period::Seconds(seconds))),
-            // True (python-control) and -1 (MATLAB) stand for a period that nobody named.
+            // True (python-control) and -1 (MATLAB) mean an unknown period.
             _ => Err(PlantFault::NoSamplePeriod.for_plant(name)),
         },
     }
 }
 
-/// Single lists within lists are what they hold: a transfer function of one channel.
+/// Unwraps lists with a single list in them: a transfer function of one channel.
 fn innermost(value: &Value) -> &Value {
     match value {
         Value::Array(all) => match all.as_slice() {
@@ -136,8 +137,8 @@ fn roots(name: &str, value: &Value) -> Result<Vec<Root>, MotionError> {
     read.ok_or_else(|| PlantFault::Roots.for_plant(name))
 }
 
-/// A matrix. MATLAB writes a row, a column and a single number without their brackets: which it was is told by the number of rows
-/// or columns there have to be.
+/// A matrix. MATLAB writes a row, a column and a single number without their brackets; the required number of
+/// rows or columns decides which of these it is.
 fn rows(
     name: &str,
     what: &str,
@@ -180,7 +181,7 @@ fn of_directory(path: &Path) -> Result<Description, MotionError> {
     Ok(Description { state_space, ..Description::default() })
 }
 
-/// Numbers by rows, with commas, semicolons, tabs or blanks between; what stands behind # or % is a comment.
+/// Numbers by rows, with commas, semicolons, tabs or blanks between; text after # or % is a comment.
 fn table(path: &Path) -> Result<Vec<Vec<f64>>, MotionError> {
     let name = path.display().to_string();
     let text = text(path)?;

@@ -1,4 +1,4 @@
-//! What happens between events: the plant moves, noise enters, cost is paid.
+//! Loop between events: the plant moves, noise enters, cost accumulates.
 
 use nalgebra::{DMatrix, DVector};
 

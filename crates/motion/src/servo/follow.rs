@@ -10,7 +10,6 @@ use super::timing::Moment;
 /// One reference followed with ideal and with recorded timing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FollowedReference {
-    /// The reference.
     pub reference: Reference,
     /// Figures with ideal timing.
     pub ideal: Tracking,
@@ -51,7 +50,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// So that the worst event falls into a step's rise, or into a quarter of two cycles.
+    /// Places the worst event in the rise of a step, or a quarter into two cycles of a sine.
     pub fn new(reference: Reference, crossover_rad_per_s: f64, period_ns: i64) -> Window {
         let rise_s = 1.0 / crossover_rad_per_s;
         let (before_s, length_s) = match reference {
@@ -70,7 +69,7 @@ impl Window {
     }
 }
 
-/// A reference followed for so long through punctual and through recorded moments.
+/// Follows a reference for the window's length through punctual and through recorded moments.
 pub(super) fn compared(
     closed: &Loop,
     reference: Reference,

@@ -19,7 +19,8 @@ fn transfer(a: &DMatrix<f64>, b: &Matrix, c: &DMatrix<f64>, z: Complex<f64>) -> 
 #[derive(Debug, Clone)]
 pub(super) struct SampledLoop {
     phi: DMatrix<f64>,
-    /// How the input of this period and of the one before enter, for the part of the delay below a period.
+    /// Effect of the inputs of this period (`now`) and of the previous one (`before`), for the part of the
+    /// delay below a period.
     now: DMatrix<f64>,
     before: DMatrix<f64>,
     whole_periods: i32,
@@ -88,8 +89,8 @@ impl SampledLoop {
         eigenvalues(broken)
     }
 
-    /// The loop with its inputs open, z s = A s + B v with u = K s: v is what is sent to the inputs, u what the controller
-    /// computes for them. Closed it is A + B K.
+    /// The loop with its inputs open, z s = A s + B v with u = K s: v is sent to the inputs, u is computed
+    /// for them by the controller. Closed it is A + B K.
     pub fn state_space(&self) -> (DMatrix<f64>, DMatrix<f64>, DMatrix<f64>) {
         let (n, m, nc) = (self.phi.nrows(), self.now.ncols(), self.controller.states());
         // State: x, then the inputs computed 1, 2, ... periods ago, then the controller's.
@@ -127,15 +128,16 @@ impl SampledLoop {
         open + input * output
     }
 
-    /// Whether the loop is stable: whether the map of its state from sample to sample shrinks in the end.
+    /// True if the loop is stable: the map of its state from sample to sample is a contraction in the long
+    /// run.
     pub fn is_stable(&self) -> bool {
         is_contraction(self.closed())
     }
 }
 
-/// Whether the spectral radius of a matrix is below one. Its powers decide, by repeated squaring: a norm below one
-/// proves that it is, a trace above the size that it is not. (A QR iteration loses digits on these matrices: delays
-/// make defective eigenvalues at zero beside an integrator's at one.)
+/// True if the spectral radius of a matrix is below one, decided by its powers through repeated squaring: a
+/// norm below one proves it, a trace above the size disproves it. (A QR iteration loses digits on these
+/// matrices: delays make defective eigenvalues at zero next to an integrator's at one.)
 fn is_contraction(mut power: DMatrix<f64>) -> bool {
     const SQUARINGS: u32 = 64;
     balance(&mut power);
@@ -184,7 +186,7 @@ impl Rational {
         value(&self.numerator) / value(&self.denominator)
     }
 
-    /// Whether it falls at least as 1/s and has an input that reaches the output.
+    /// True if it falls at least as 1/s and its input reaches the output.
     pub fn is_strictly_proper(&self) -> bool {
         self.numerator.iter().any(|c| *c != 0.0)
     }

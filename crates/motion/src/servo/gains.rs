@@ -10,7 +10,7 @@ use super::plant::Plant;
 /// Rows of a matrix.
 pub type RowsOf = Vec<Vec<f64>>;
 
-/// A controller's numbers.
+/// Numbers of a controller.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Gains {
@@ -18,14 +18,13 @@ pub enum Gains {
     Pid {
         /// The period h.
         period_s: f64,
-        /// Each loop.
         loops: Vec<PidGains>,
     },
     /// At each sample u = C xc + D y + D_r r, then xc := A xc + B y + B_r r; y are the outputs, or the plant's states, r the reference.
     StateSpace {
         /// The period it is for.
         period_s: f64,
-        /// Whether y are the plant's states, not its outputs.
+        /// True if y are the plant's states, false if its outputs.
         reads_states: bool,
         /// States x states.
         a: RowsOf,
@@ -58,8 +57,8 @@ pub struct PidGains {
     pub i: f64,
     /// Dgain = K Td.
     pub d: f64,
-    /// What the plant needs of the command, its speed and its acceleration to follow it: the first terms of 1/G(s); `None` of a
-    /// plant with several inputs, or one that answers a constant by nothing.
+    /// Factors of the command, its speed and its acceleration with which the plant follows it: the first
+    /// terms of 1/G(s). `None` for a plant with several inputs, or one with no response to a constant.
     pub feedforward: Option<[f64; 3]>,
 }
 
@@ -121,7 +120,7 @@ fn feedforward(plant: &Plant) -> Option<[f64; 3]> {
     }
     denominator.reverse();
     numerator.reverse();
-    // What the rounding leaves of a zero at the origin is none.
+    // Rounding turns a zero at the origin into a small coefficient, which is dropped here.
     let largest = numerator.iter().fold(0.0, |most: f64, v| most.max(v.abs()));
     let first = *numerator.first().filter(|v| v.abs() > 1e-9 * largest)?;
     let at = |of: &[f64], i: usize| of.get(i).copied().unwrap_or(0.0);

@@ -35,7 +35,7 @@ impl Stream<'_> {
     }
 }
 
-/// What comes first of what happens at one time: ends, then due times, then starts.
+/// Order of moments at the same time: ends, then due times, then starts.
 fn rank(moment: Moment) -> (i64, u8) {
     match moment {
         Moment::At(time, event) => match event.act {
@@ -63,7 +63,7 @@ pub(super) fn common_multiple(periods_ns: impl Iterator<Item = i64>) -> Option<i
     (all / shortest <= MOST_JOBS).then_some(all)
 }
 
-/// Tasks of several periods. The first are those whose events are wanted.
+/// Tasks of several periods. Only the events of the first ones are reported.
 pub(super) struct Merged<'a> {
     streams: Vec<Stream<'a>>,
     common_ns: i64,
@@ -75,7 +75,7 @@ impl<'a> Merged<'a> {
         Merged { streams: Vec::new(), common_ns }
     }
 
-    /// Adds a task.
+    /// Adds a task's jobs.
     pub fn add(&mut self, period_ns: i64, moments: Moments, jobs: Jobs<'a>) {
         let by = self.streams.len() as u8;
         let (ahead, moments) = (VecDeque::new(), moments.by(by));
@@ -94,7 +94,7 @@ impl<'a> Merged<'a> {
     }
 
     fn give(&mut self, give: &mut impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), MotionError> {
-        // The slowest task is the one whose turns are looked at.
+        // The turns of the slowest task decide.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());
         };
@@ -137,7 +137,8 @@ impl<'a> Merged<'a> {
         }
     }
 
-    /// Whether the slowest task's turn at this time is one of the common multiple's, with no other task at work.
+    /// True if the slowest task's turn at this time falls on the common multiple and no other task is at
+    /// work.
     fn are_together(&self, time: i64, lead: usize, origin: i64) -> bool {
         let period_ns = self.streams[lead].period_ns;
         let number = (time - origin + period_ns / 2).div_euclid(period_ns);

@@ -1,8 +1,9 @@
-//! A task whose execution times are given: each job samples when it starts, works, writes, and what becomes of the due times it
-//! overruns is the overrun action's.
+//! A task with given execution times: each job samples when it starts, works and writes; the overrun action
+//! decides about the due times that it overruns.
 //!
-//! Where what a job does depends on no job before but through the kind of its time, the loop's equation is exact. A task that
-//! catches up carries its backlog from job to job: there a sequence is drawn, and the loop is followed along it.
+//! If jobs depend on each other only through the kind of their execution time, the loop's equation is exact.
+//! A task that catches up carries its backlog from job to job: then a sequence is drawn, and the loop is
+//! followed along it.
 
 use jitterlab_analysis::random::Random;
 
@@ -22,24 +23,22 @@ use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
 use super::weakly_hard::Step;
 use crate::error::MotionError;
 
-/// A task whose execution times are given.
+/// A task with given execution times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GivenTask {
-    /// Its period.
     pub period_ns: i64,
-    /// How long it works.
     pub execution: Execution,
-    /// How long it waits to start once it is due; always the same.
+    /// Time from the due time to the start, in ns; always the same.
     pub wait_ns: f64,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub action: OverrunAction,
-    /// Where in the task sampling and actuation happen.
+    /// Points in the task at which it samples and writes.
     pub timing: TaskTiming,
 }
 
 /// Points of each piece of a range of execution times.
 const POINTS: usize = 24;
-/// Jobs of a sequence that is drawn, and of one whose jobs are all alike.
+/// Number of jobs of a drawn sequence, and of one of identical jobs.
 const DRAWN: usize = 400_000;
 const ALIKE: usize = 20_000;
 /// Begin of the random numbers.
@@ -105,8 +104,8 @@ impl GivenTask {
         (stationary, judged.stability, interval)
     }
 
-    /// The jobs as steps of sequences with so many misses; of a range of execution times, some all over it. `None` for a task
-    /// that can fall behind: what a job does then depends on the jobs before.
+    /// The jobs as steps of sequences with misses; a range of execution times gives several, spread over it.
+    /// `None` for a task that can fall behind: its jobs depend on the jobs before.
     pub fn steps(&self, closed: &mut Loop) -> Option<Vec<Step>> {
         const OF_RANGE: u32 = 8;
         if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
@@ -139,7 +138,8 @@ impl GivenTask {
         stretches
     }
 
-    /// What a job that works so long does to the lasting part of the state, until the next that is served is due.
+    /// Effect of a job with this execution time on the lasting part of the state, until the next served job
+    /// is due.
     pub fn passage(&self, closed: &mut Loop, execution_ns: f64) -> Flow {
         let (events, length) = self.course(execution_ns, false);
         closed.passage(&events, length)
@@ -154,8 +154,9 @@ impl GivenTask {
         job
     }
 
-    /// What happens from when a job that works so long is due to when the next one that is served is, between others of its kind;
-    /// of a task that catches up, or whose output waits for the next start, from its start to the next.
+    /// Events of a job with this execution time between others of its kind, from its due time to that of the
+    /// next served job. For a task that catches up, or whose output waits for the next start, they go from
+    /// its start to the next.
     fn course(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
         let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(Act::Zero);
         let mut replay = Replay::new(self.action.late, self.period_ns);
@@ -193,14 +194,14 @@ impl GivenTask {
         let (Some((begin, from)), Some((end, to))) = (cuts.get(1), cuts.get(2)) else {
             return (Vec::new(), self.period_ns as f64);
         };
-        // A part of a nanosecond moves what happens at the job's end, and what begins anew after it.
+        // A part of a nanosecond moves the events at the job's end, and the grid that restarts after it.
         let part = time - work_ns as f64;
         let at_end = |event: &Event| match event.act {
             Act::Finish => self.timing.actuation != Actuation::AtStart,
             act => act == Act::Compute,
         };
         let moved = |time: i64, event: &Event| if time == ends[1] && at_end(event) { part } else { 0.0 };
-        // On a grid that begins anew the next due time is that of the next job.
+        // On a grid that restarts, the next due time is that of the next job.
         let waits_for_due =
             self.action.late == Late::RePhase && self.timing.actuation == Actuation::AtNextDue;
         let time_of = |time: i64, event: &Event| match event.act {

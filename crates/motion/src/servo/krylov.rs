@@ -30,7 +30,7 @@ impl Basis {
                     next.axpy(-more, vector, 1.0);
                 }
                 let before = std::mem::replace(&mut rest, next.norm());
-                // What little is left has the rounding of what was taken away: once more.
+                // If little is left, rounding of the removed part dominates it: once more.
                 if rest.is_nan() || rest > 0.1 * before || rest <= size * 1e-15 {
                     break;
                 }
@@ -89,7 +89,7 @@ pub(super) fn largest(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVect
     const ENOUGH: f64 = 1e-13;
     let size = begin.len();
     if size <= SMALL {
-        // As a matrix, in which what is zero stays so.
+        // A small map is solved as a matrix, in which zeros stay zero.
         return squared_out(&written_out(map, size)).0;
     }
     let mut begin = begin.clone();
@@ -110,7 +110,7 @@ pub(super) fn largest(map: impl Fn(&DVector<f64>) -> DVector<f64>, begin: &DVect
             if size < MOST {
                 continue;
             }
-            // Begin anew from where high powers lead.
+            // Restart from the vector that high powers lead to.
             let lead = power.column(
                 power
                     .column_iter()

@@ -13,11 +13,12 @@ use crate::error::MotionError;
 /// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
 const FEW_PLACES: u32 = 5;
 const MOST_PLACES: u32 = 65;
-/// How near the bounds of given execution times come to each other.
+/// Aim for given execution times: the largest gap between the bounds.
 const GIVEN: Aim = Aim::Gap(1e-3);
 
 impl GivenTask {
-    /// Proves stability under any sequence of these jobs with at most so many missed ones among them, wherever a missed one ends.
+    /// Proves stability under any sequence of these jobs with at most this number of misses, whenever a
+    /// missed job ends.
     pub fn under_misses(&self, closed: &mut Loop, jobs: &[Step], at_most: AtMost, aim: Aim) -> UnderMisses {
         let together = |missed: Vec<Step>, aim, kind| {
             Steps::new(jobs.iter().cloned().chain(missed).collect()).under_missed(at_most, aim, kind)
@@ -51,7 +52,7 @@ impl GivenTask {
         }
     }
 
-    /// Jobs that end up to so many periods late, at these places of each period.
+    /// Jobs that end up to `periods` periods late, at `places` places of each period.
     fn ending_late(&self, closed: &mut Loop, periods: u32, places: u32) -> Vec<Step> {
         let edges = f64::from(places - 1);
         let ends = (1..=periods).flat_map(|late| (0..places).map(move |place| (late, place)));

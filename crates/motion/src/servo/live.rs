@@ -8,7 +8,7 @@ use super::flow::FlowTable;
 use super::plant::Plant;
 use super::response::Reference;
 
-/// How far the outputs were from their references.
+/// Distance of the outputs from their references.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TrackingError {
     /// Root mean square over the time, in the output's unit.
@@ -49,7 +49,7 @@ impl Rows {
 
 /// Longest stretch the plant is moved at once, as a power of two nanoseconds: 34 s.
 const LONGEST_POWER: u32 = 35;
-/// At most so many points of an interval are looked at, however long a stall was.
+/// Largest number of points of an interval that are evaluated, however long a stall was.
 const LOOKS: i64 = 8;
 
 /// The loop. Times are nanoseconds since the references began. Nothing allocates after [`LiveLoop::new`].
@@ -168,7 +168,7 @@ impl LiveLoop {
         std::mem::swap(&mut self.controller, &mut self.next);
     }
 
-    /// Writes what was computed last.
+    /// Writes the output that was computed last.
     pub fn actuate(&mut self, time_ns: i64) {
         self.advance_to(time_ns);
         self.moving[self.states..].copy_from_slice(&self.computed);

@@ -1,4 +1,5 @@
-//! What `servo --live` saw: the tracking errors of a loop closed in real time, under each way to wait and each load.
+//! Result of `servo --live`: the tracking errors of a loop closed in real time, with each way to wait and
+//! under each load.
 
 use jitterlab_analysis::Caveat;
 use jitterlab_model::{Compensation, WakeMethod};
@@ -16,33 +17,29 @@ use crate::error::MotionError;
 /// Everything that was seen.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServoLive {
-    /// The loop.
     #[serde(rename = "loop")]
     pub closed: LoopDescription,
-    /// What each output was to follow; the last holds for all further ones.
+    /// Reference of each output; the last one holds for all further outputs.
     pub references: Vec<Reference>,
-    /// How long each way was run.
+    /// Duration of each way to wait, in ns.
     pub each_ns: i64,
     /// Errors of each output with punctual activations that take no time.
     pub punctual: Vec<TrackingError>,
-    /// Each way, those under the same load beside one another.
+    /// All ways to wait; those under the same load follow each other.
     pub ways: Vec<LiveWay>,
 }
 
 /// One way to wait under one load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LiveWay {
-    /// The wake-up method.
     pub wake: WakeMethod,
-    /// What makes up for its latency.
+    /// Compensation of its latency.
     pub compensation: Compensation,
     /// The loads that were asked for, as they were written.
     pub asked_loads: Vec<String>,
-    /// The load, and what it achieved.
+    /// The load with its throughput.
     pub load: String,
-    /// Mean latency.
     pub mean_latency_ns: Option<f64>,
-    /// Largest latency.
     pub max_latency_ns: Option<i64>,
     /// Activations that ran; `None` where it could not be run at all.
     pub executed: Option<u64>,
@@ -50,9 +47,9 @@ pub struct LiveWay {
     pub missed: Option<u64>,
     /// Tracking error of each output; none where it could not be run.
     pub errors: Vec<TrackingError>,
-    /// Why the figures are not of what was asked for, if so.
+    /// Reason why the figures are not those of the request, if so.
     pub trouble: Option<LiveTrouble>,
-    /// What speaks against its figures.
+    /// Reasons to doubt its figures.
     pub caveats: Vec<Caveat>,
 }
 
@@ -67,14 +64,13 @@ pub enum LiveTrouble {
     },
     /// The system refused it, and another took its place.
     Refused {
-        /// Why.
+        /// Reason.
         why: String,
-        /// What would help.
         remedy: String,
     },
     /// The task could not keep up and was stopped.
     Stopped {
-        /// Why.
+        /// Reason.
         why: String,
     },
 }
@@ -83,7 +79,7 @@ pub enum LiveTrouble {
 const RAN_AWAY: f64 = 10.0;
 
 impl LiveWay {
-    /// A way of which nothing was seen yet, under loads as they were written.
+    /// A way to wait without results yet, under loads as they were written.
     #[must_use]
     pub fn never(wake: WakeMethod, compensation: Compensation, asked_loads: &[String]) -> LiveWay {
         LiveWay {
@@ -115,8 +111,8 @@ impl LiveWay {
 const FEWEST_PERIODS: i64 = 20;
 
 impl ServoLive {
-    /// The loop to be run for so long in each way, at rest, and what its errors are with punctual activations. Follows a
-    /// slow sine where no reference is given.
+    /// The loop to be run for `each_ns` in each way, at rest, and its errors with punctual activations. It
+    /// follows a slow sine if no reference is given.
     ///
     /// # Errors
     /// A duration below twenty periods; as [`super::Design::controller`].
@@ -141,8 +137,8 @@ impl ServoLive {
         Ok((ServoLive { closed: question.into(), references, each_ns, punctual, ways: Vec::new() }, closed))
     }
 
-    /// How much larger the worst output's error (root mean square) is than with punctual activations, as a share; infinite
-    /// for a loop that ran away.
+    /// Increase of the worst output's error (root mean square) over punctual activations, as a share;
+    /// infinite for a loop that ran away.
     #[must_use]
     pub fn excess(&self, way: &LiveWay) -> f64 {
         let of = |(e, ideal): (&TrackingError, &TrackingError)| e.rms / ideal.rms - 1.0;
@@ -159,7 +155,7 @@ impl ServoLive {
         ways
     }
 
-    /// What speaks against all ways that were run, and what else against the worst of them.
+    /// Reasons to doubt the figures: those that all ways share, then those of the worst way alone.
     #[must_use]
     pub fn caveats(&self) -> (Vec<&Caveat>, Vec<&Caveat>) {
         let ways = self.ranked();
@@ -167,7 +163,8 @@ impl ServoLive {
         worst.caveats.iter().partition(|caveat| ways.iter().all(|w| w.caveats.contains(caveat)))
     }
 
-    /// Whether no latency was a tenth of the period: such a loop cannot feel it. `None` where nothing was measured.
+    /// Largest latency, if it is below a tenth of the period, which no loop can feel; `None` if it is larger
+    /// or nothing was measured.
     #[must_use]
     pub fn hardly_late_ns(&self) -> Option<i64> {
         let worst = self.ways.iter().filter_map(|w| w.max_latency_ns).max()?;

@@ -1,4 +1,4 @@
-//! A control loop closed in real time under each way to wait and each load: what is tried, and what is kept of it.
+//! A control loop closed in real time, with each way to wait and under each load: trials and results.
 
 use std::fmt;
 use std::sync::mpsc::{Sender, channel};
@@ -14,12 +14,12 @@ use super::question::Question;
 use super::response::Reference;
 use crate::error::MotionError;
 
-/// What runs a task that closes a loop.
+/// Bench that runs a task which closes a loop.
 pub trait LiveBench {
     /// Why a task could not be run.
     type Error: From<MotionError> + fmt::Display;
 
-    /// A way to wait is about to be tried; all that is left takes so long.
+    /// Announces a way to wait, with the time in ns that the rest takes.
     fn begins(&mut self, way: &LiveWay, left_ns: f64);
 
     /// The next way, if it has been run before, by an earlier call.
@@ -28,19 +28,19 @@ pub trait LiveBench {
     /// Keeps a way that has been run, for a later call.
     fn keep(&mut self, way: &LiveWay);
 
-    /// Whether somebody wants an end.
+    /// True if the user asked to stop.
     fn is_interrupted(&self) -> bool;
 
-    /// Refuses a task that cannot be run here beside these loads.
+    /// Refuses a task that cannot run here under these loads.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason of the refusal.
     fn check(&mut self, task: &TaskSpec, loads: &[LoadSpec]) -> Result<(), Self::Error>;
 
-    /// Runs a task with this work, beside these loads.
+    /// Runs a task with this work under these loads.
     ///
     /// # Errors
-    /// Why it could not be run.
+    /// The reason why it could not run.
     fn run(
         &mut self,
         task: &TaskSpec,
@@ -49,20 +49,20 @@ pub trait LiveBench {
     ) -> Result<MeasuredRun, Self::Error>;
 }
 
-/// What is tried.
+/// Trial of a loop in real time.
 #[derive(Debug, Clone)]
 pub struct LiveTrial<'a> {
-    /// The loop.
+    /// The loop to close.
     pub question: &'a Question,
-    /// What its outputs are to follow.
+    /// References of its outputs.
     pub references: &'a [Reference],
     /// The task that closes it, in each way to wait.
     pub ways: &'a [TaskSpec],
-    /// Whether these ways were asked for one by one: then one that cannot be had is an error.
+    /// True if the user named these ways; one that is not available is then an error.
     pub asked: bool,
     /// Loads to try besides none, and how they were written.
     pub loads: (&'a [LoadSpec], &'a [String]),
-    /// How long each way is run.
+    /// Duration of each way to wait, in ns.
     pub each_ns: i64,
 }
 
@@ -86,7 +86,7 @@ impl OwnWork for Closing {
 impl Drop for Closing {
     fn drop(&mut self) {
         if let Some(closed) = self.closed.take() {
-            // Nobody waits for it any more: then nobody misses it.
+            // Sending fails if the receiver is gone, which then does not need it.
             let _ = self.back.send(closed);
         }
     }
@@ -96,8 +96,8 @@ impl LiveTrial<'_> {
     /// Runs every way under every load.
     ///
     /// # Errors
-    /// A loop that cannot be made, loads that cannot be, and ways that were asked for and cannot be had: before anything is
-    /// run.
+    /// A loop that cannot be made, loads that cannot be run, and requested ways that are not available: all
+    /// before anything is run.
     pub fn run<B: LiveBench>(&self, bench: &mut B) -> Result<ServoLive, B::Error> {
         let (mut seen, closed) = ServoLive::begin(self.question, self.references, self.each_ns)?;
         let (loads, written) = self.loads;
@@ -144,7 +144,7 @@ impl LiveTrial<'_> {
         Ok(seen)
     }
 
-    /// Runs one way.
+    /// Runs one way to wait under one load.
     fn one<B: LiveBench>(
         &self,
         bench: &mut B,
@@ -163,7 +163,7 @@ impl LiveTrial<'_> {
 }
 
 impl LiveWay {
-    /// Takes over what was measured.
+    /// Takes over the measured figures.
     fn fill(&mut self, MeasuredRun { run, tasks, .. }: &MeasuredRun) {
         let refused = run.refused.iter().find(|r| r.what.starts_with("wake="));
         self.trouble = match (refused, &run.stop) {

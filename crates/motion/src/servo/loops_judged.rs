@@ -1,4 +1,4 @@
-//! What a run does to a plant that several tasks close.
+//! Effect of a run on a plant that several tasks close.
 
 use serde::Serialize;
 
@@ -24,9 +24,8 @@ pub struct LoopOfPlant {
 /// A task and the loops it closes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskOfLoops {
-    /// The task.
+    /// Name of the task.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
     /// The loops, the outer ones first.
     pub loops: Vec<LoopOfPlant>,
@@ -39,7 +38,7 @@ pub struct TaskOfLoops {
 /// A plant under a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantUnderRun {
-    /// Whether its loops may be closed on this machine.
+    /// Verdict on closing its loops on this machine.
     pub verdict: Verdict,
     /// The tasks that close it, those of outer loops first.
     pub tasks: Vec<TaskOfLoops>,
@@ -47,15 +46,16 @@ pub struct PlantUnderRun {
     pub common_ns: i64,
     /// Cycles that the run has.
     pub cycles: u64,
-    /// Those whose map was computed; of more than some thousand, each second one counts twice, and so on.
+    /// Cycles whose map was computed; beyond some thousand only each second one, which counts twice, and so
+    /// on.
     pub computed: u64,
-    /// What the timing costs.
+    /// Cost of the timing.
     pub evaluation: Evaluation,
-    /// What each overrun action would cost, if all of these tasks took it.
+    /// Cost of each overrun action, if all of these tasks took it.
     pub actions: Vec<ActionCost>,
-    /// What is proved of any sequence with as many misses as were seen.
+    /// Stability proved for any sequence with as many misses as the run has.
     pub misses_seen: Option<UnderMisses>,
-    /// What is proved of any sequence with so many misses as were asked for.
+    /// Stability proved for any sequence with the number of misses that was asked for.
     pub misses: Vec<UnderMisses>,
     /// The periods in which these are counted: one is missed where any of these tasks wrote less than it owes.
     pub misses_period_ns: i64,
@@ -63,7 +63,7 @@ pub struct PlantUnderRun {
     pub shown: u64,
     /// Responses of the outer loops around the worst event.
     pub responses: Vec<FollowedReference>,
-    /// Controllers designed anew for this timing, where that was asked for and one task closes the plant.
+    /// Controllers redesigned for this timing, if that was asked for and one task closes the plant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redesigns: Vec<Redesign>,
 }

@@ -1,4 +1,4 @@
-//! How much more delay and jitter a loop stands: phase margin, delay margin, jitter margin.
+//! Margins of a loop against further delay and jitter: phase margin, delay margin, jitter margin.
 
 use std::f64::consts::PI;
 
@@ -25,8 +25,8 @@ pub fn phase_margin(
     nearest(&Crossings::new(&sampled, channel).crossovers(period_ns as f64 * 1e-9))
 }
 
-/// The same for the continuous loop that a PD or PID stands for: P(s) K (1 + Td s + 1/(Ti s)), before sampling and
-/// holding take their share. `None` for other designs.
+/// The same for the continuous loop behind a PD or PID: P(s) K (1 + Td s + 1/(Ti s)), without the lag of
+/// sampling and holding. `None` for other designs.
 pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMargin> {
     let (gain, inverse_ti, td) = match &plant.design {
         Design::Pd { gain, derivative_s } => (gain.get(channel)?, 0.0, derivative_s.get(channel)?),
@@ -64,7 +64,7 @@ pub fn continuous_phase_margin(plant: &Plant, channel: usize) -> Option<PhaseMar
 /// Longest delay whose loop is built to find the delay margin, in periods.
 const MOST_PERIODS: i64 = 16;
 
-/// The constant delays from sampling to actuation that a loop stands.
+/// The constant delays from sampling to actuation with which a loop is stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "stable", content = "ns", rename_all = "kebab-case")]
@@ -132,8 +132,8 @@ fn long_delay_margin_ns(plant: &Plant, controller: &Controller, period_ns: i64) 
     Some(margin_ns as i64)
 }
 
-/// How many whole periods of delay turn one of the loop's characteristic loci into -1: a delay of d periods turns each
-/// by d theta and leaves its size. Infinite when no locus is as large as one.
+/// Number of periods of delay that turn one of the loop's characteristic loci into -1: a delay of d periods
+/// turns each by d theta and keeps its size. Infinite if no locus has a size of one or more.
 fn periods_to_turn(sampled: &SampledLoop) -> f64 {
     let from_one = |l: &Complex<f64>| (l.norm() - 1.0).abs();
     let turn = |theta: f64, l: &Complex<f64>| (-l).arg().rem_euclid(2.0 * PI) / theta;

@@ -18,7 +18,7 @@ pub struct MeanTiming {
     pub missed: u64,
     /// Longest row of such periods.
     pub longest_missed: u64,
-    /// The most of them in so many periods in a row.
+    /// Largest number of misses in windows of consecutive periods.
     pub misses: Vec<AtMost>,
     /// Mean of start - due.
     pub latency_ns: f64,
@@ -37,7 +37,7 @@ pub struct MeanTiming {
 pub struct VelocityError {
     /// Standard deviation: that of the period error over the period.
     pub standard_deviation: f64,
-    /// Largest magnitude.
+    /// Largest magnitude of the error.
     pub worst: f64,
 }
 
@@ -55,7 +55,7 @@ impl Intervals {
     fn add(&mut self, job: &Job, period_ns: i64) {
         let last = self.last_ns.replace(job.start_ns).filter(|_| !job.after_gap);
         if let Some(last) = last {
-            // 1 - interval / period is what the nominal period makes of a steady speed.
+            // 1 - interval / period is the error of a steady speed that is computed with the nominal period.
             let error = (job.start_ns - last - period_ns) as f64 / period_ns as f64;
             self.count += 1.0;
             self.sum += error;

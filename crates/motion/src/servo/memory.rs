@@ -1,9 +1,10 @@
 //! Stability of cycles that follow each other with memory.
 //!
-//! Late cycles come in bursts, and the mean map of single cycles calls loops stable that a burst drives away. The radius is that of
-//! a chain whose states are the last k cycles, by their classes: k grows until the radius stays, and at least to the length of the
-//! longest row of cycles that came again at once and grows. A longer row w that comes again with the probability q makes the second
-//! moment diverge where q rho(F_w)^2 is one or more (the sum of q^k rho^2k): where that cannot be excluded, nothing is told.
+//! Late cycles come in bursts, and the mean map of single cycles calls loops stable that a burst drives away.
+//! The radius is therefore that of a chain whose states are the classes of the last k cycles. k grows until
+//! the radius stays, and at least to the length of the longest growing row of cycles that was seen to repeat
+//! at once. A longer row w that repeats with probability q makes the second moment diverge if
+//! q rho(F_w)^2 >= 1 (the sum of q^k rho^2k). If that cannot be excluded, the result is "cannot tell".
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use serde::Serialize;
 use super::chain::{Chain, Edge, Stationary, Stretches};
 use super::krylov;
 
-/// Whether a loop is stable in the mean square with the memory that its cycles show.
+/// Mean-square stability of a loop, with the memory that its cycles show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "is", rename_all = "kebab-case")]
@@ -22,13 +23,13 @@ pub enum Stability {
     Stable,
     /// It is one or more.
     Unstable,
-    /// A row of cycles that grows may come again and again for longer than can be told.
+    /// A growing row of cycles may repeat for longer than the run can show.
     CannotTell {
         /// Cycles of that row.
         cycles: usize,
-        /// How often it came.
+        /// Number of times it came.
         came: u64,
-        /// How often it came again at once.
+        /// Number of times it was repeated at once.
         again: u64,
     },
 }
@@ -42,7 +43,7 @@ pub(super) struct Rows {
     latest: u128,
     first: Vec<u8>,
     passed: u64,
-    /// How often the latest row came in a row, and is not counted yet.
+    /// Repetitions of the latest row that are not counted yet.
     again: u64,
 }
 
@@ -60,7 +61,7 @@ const STAYS: f64 = 0.02;
 const NORMAL: f64 = 1.959_964;
 
 impl Rows {
-    /// None yet.
+    /// Starts without cycles.
     pub fn new() -> Rows {
         Rows { longest: LONGEST, counts: HashMap::new(), latest: 0, first: Vec::new(), passed: 0, again: 0 }
     }
@@ -102,14 +103,14 @@ impl Rows {
         all
     }
 
-    /// How often each row of this length came, in the order of the rows.
+    /// Number of occurrences of each row of this length, in the order of the rows.
     fn of_length(&self, length: usize) -> Vec<(u128, u64)> {
         let mut rows: Vec<(u128, u64)> = shortened(&self.counts, self.longest - length).into_iter().collect();
         rows.sort_unstable();
         rows
     }
 
-    /// The chain whose states are the last so many cycles; `None` where it has too many.
+    /// The chain whose states are the last `memory` cycles; `None` if it has too many states.
     fn chain(&self, memory: usize, classes: &[Stretches], period_ns: i64) -> Option<Chain> {
         if memory == 0 {
             let all = classes.iter().skip(1).fold(classes.first()?.clone(), |all, class| all.with(class));
@@ -154,7 +155,8 @@ impl Rows {
         found
     }
 
-    /// Whether the loop is stable, its rates as a chain that remembers enough shows them, and how many cycles that one remembers.
+    /// Returns the stability of the loop, its rates from a chain with enough memory, and that memory in
+    /// cycles.
     pub fn stability(&self, classes: &[Stretches], period_ns: i64) -> (Stability, Stationary, usize) {
         let rows = self.closed();
         let growing = rows.growing(classes);
@@ -181,7 +183,7 @@ impl Rows {
                 unstable = Some((now, memory));
             }
         }
-        // Where the radius does not stay, as much memory as makes it unstable decides.
+        // If the radius does not settle, the memory with the largest unstable radius decides.
         if let Some((rates, memory)) = unstable {
             return (Stability::Unstable, rates, memory);
         }
@@ -209,7 +211,7 @@ struct Growing {
 }
 
 impl Growing {
-    /// How probable it is at most that it comes again (Wilson 1927).
+    /// Upper confidence limit of the probability that it repeats at once (Wilson 1927).
     fn at_most(&self) -> f64 {
         let (n, square) = (self.came.max(1) as f64, NORMAL * NORMAL);
         let q = (self.again as f64 / n).min(1.0);
@@ -218,7 +220,7 @@ impl Growing {
     }
 }
 
-/// The bits of so many classes.
+/// Mask of the bits of `length` classes.
 fn mask(length: usize) -> u128 {
     if length >= LONGEST { u128::MAX } else { (1 << (8 * length)) - 1 }
 }
@@ -241,8 +243,8 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    /// Cycles of 0.5 h that stay so with 0.995, and a row of others that comes again with the probability `q`: what they do, and how
-    /// they follow each other.
+    /// Cycles of 0.5 h that continue with probability 0.995, and a row of others that repeats with
+    /// probability `q`: the stretches of both, and their order.
     fn regimes(period_ns: i64, action: &str, row: &str, q: f64) -> (Vec<Stretches>, Rows) {
         let plant: Plant = catalog::find("dc-servo", None).unwrap();
         let question = Question { overrun: action.parse().unwrap(), ..Question::new(plant, period_ns) };
@@ -274,7 +276,7 @@ mod tests {
         (once.iter().zip(counts).map(weighed).collect(), rows)
     }
 
-    /// The radius per period with so much memory.
+    /// The radius per period with this memory, in cycles.
     fn radius(rows: &Rows, classes: &[Stretches], memory: usize, period_ns: i64) -> f64 {
         rows.closed().chain(memory, classes, period_ns).unwrap().rates().radius_per_period
     }
@@ -310,7 +312,7 @@ mod tests {
         (0..20_000).for_each(|k| rows.pass(u8::from((100..103).contains(&k))));
         let found = rows.stability(&classes, 4 * MS);
         assert_ne!(found.0, Stability::Stable, "{:?}", found.0);
-        // One alone says nothing of others.
+        // A single occurrence shows nothing about others.
         let mut rows = Rows::new();
         (0..20_000).for_each(|k| rows.pass(u8::from(k == 100)));
         assert_eq!(rows.stability(&classes, 4 * MS).0, Stability::Stable);

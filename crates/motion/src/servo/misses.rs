@@ -1,4 +1,4 @@
-//! Periods without an output, and how many of them come how close to each other.
+//! Periods without an output, and their number in windows.
 
 use std::collections::VecDeque;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use super::ServoError;
 use super::timing::Job;
 use crate::error::MotionError;
 
-/// At most this many misses in any so many periods in a row.
+/// Weakly hard requirement (m, K): at most m misses in any K consecutive periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AtMost {
     /// m: the most misses.
     pub misses: u32,
-    /// K: in so many periods in a row.
+    /// K: the number of consecutive periods.
     pub of: u32,
 }
 
@@ -32,7 +32,7 @@ impl FromStr for AtMost {
     }
 }
 
-/// How long the windows are that are looked at.
+/// Lengths of the windows, in periods.
 const WINDOWS: [u32; 8] = [2, 3, 5, 10, 20, 50, 100, 1_000];
 
 /// The misses of a task: periods of its grid in which no output came. Constant memory.
@@ -54,7 +54,7 @@ pub struct Misses {
 }
 
 impl Misses {
-    /// None yet.
+    /// Starts without periods.
     pub fn new(period_ns: i64) -> Misses {
         Misses {
             period_ns,
@@ -68,16 +68,16 @@ impl Misses {
         }
     }
 
-    /// The next job.
+    /// Counts the next job.
     pub fn job(&mut self, job: &Job) {
         let number = match self.last.filter(|_| !job.after_gap) {
-            // A grid that begins anew goes on with the next period.
+            // A grid that restarts continues with the next period.
             Some((due, number)) => {
                 let passed = (job.due_ns - due + self.period_ns / 2).div_euclid(self.period_ns);
                 number + passed.max(1) as u64
             }
             None => {
-                // Far enough from what is known that no window holds both.
+                // The number is far enough from the known ones that no window holds both.
                 let number = self.next + u64::from(WINDOWS[WINDOWS.len() - 1]);
                 self.next = number;
                 number
@@ -90,7 +90,7 @@ impl Misses {
         let late = (job.end_ns - job.due_ns).div_euclid(self.period_ns).max(0) as u64;
         let output = number + late;
         let row = output.saturating_sub(self.next);
-        // Of a long row its last part tells all there is to tell.
+        // The last part of a long row of misses is enough for every window.
         let kept = u64::from(WINDOWS[WINDOWS.len() - 1]);
         (output.saturating_sub(row.min(kept))..output).for_each(|period| self.miss(period));
         self.missed += row;
@@ -124,7 +124,7 @@ impl Misses {
         self.longest
     }
 
-    /// What was seen, for windows no longer than the run.
+    /// Most misses in each window that is no longer than the run.
     pub fn seen(&self) -> Vec<AtMost> {
         let fits = |window: &&u32| u64::from(**window) <= self.periods;
         WINDOWS.iter().filter(fits).zip(self.most).map(|(of, misses)| AtMost { misses, of: *of }).collect()

@@ -1,4 +1,4 @@
-//! Servo loops: what the timing of a periodic task does to the control loop it closes.
+//! Servo loops: the effect of a periodic task's timing on the control loop it closes.
 //!
 //! A loop is a continuous-time [`Plant`] with noise and a cost, a discrete-time [`Controller`] designed for the
 //! nominal period, and the times at which the task samples and actuates. Its quality is the mean of a quadratic

@@ -5,14 +5,14 @@ use nalgebra::{Complex, DMatrix, DVector, Schur, SymmetricEigen, linalg::balanci
 /// Most iterations of an eigenvalue method; matrices of this room need some dozens.
 const MOST_ITERATIONS: usize = 10_000;
 
-/// Largest norm of an exponent (weights and noises are in it beside rates): beyond it e^A overflows, or its
-/// squarings leave no digit.
+/// Largest norm of an exponent, which holds weights and noises as well as rates: beyond it e^A overflows, or
+/// its squarings leave no digit.
 const LARGEST_EXPONENT: f64 = 1e30;
 
 /// Largest element of a matrix that is balanced.
 const LARGEST_BALANCED: f64 = 1e100;
 
-/// Whether every element is a number.
+/// True if every element is finite.
 pub(super) fn is_finite(m: &DMatrix<f64>) -> bool {
     m.iter().all(|v| v.is_finite())
 }
@@ -26,8 +26,8 @@ pub(super) fn exponential(a: &DMatrix<f64>) -> DMatrix<f64> {
     }
 }
 
-/// Balances a matrix in place and gives the scales of its coordinates (Parlett and Reinsch 1969); leaves one alone
-/// whose squares are not finite.
+/// Balances a matrix in place and returns the scales of its coordinates (Parlett and Reinsch 1969). A matrix
+/// with squares that are not finite is not changed.
 pub(super) fn balance(m: &mut DMatrix<f64>) -> DVector<f64> {
     if is_finite(m) && m.amax() < LARGEST_BALANCED {
         balancing::balance_parlett_reinsch(m)

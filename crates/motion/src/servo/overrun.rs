@@ -1,4 +1,4 @@
-//! What happens to a job that is not done when its task is due again.
+//! Actions for a job that is not finished when its task is due again.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::ServoError;
 use crate::error::MotionError;
 
-/// What becomes of the job and of the due times that pass.
+/// Action for the late job and the due times that pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Late {
@@ -17,21 +17,21 @@ pub enum Late {
     Skip,
     /// It finishes late; every due time is served, one job after the other.
     CatchUp,
-    /// It finishes late; the grid of due times begins anew a period after its end.
+    /// It finishes late; the grid of due times restarts a period after its end.
     RePhase,
     /// It is aborted when the task is due again.
     Kill,
 }
 
-/// What the output does at a due time that is missed, or whose job is killed.
+/// Output at a due time that is missed, or whose job is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Without {
     /// It stays as it is.
     Hold,
-    /// It becomes zero.
+    /// The output becomes zero.
     Zero,
-    /// The controller's estimator goes on without a measurement, and its output is written.
+    /// The controller's estimator advances without a measurement, and its output is written.
     Predict,
 }
 
@@ -41,9 +41,9 @@ pub enum Without {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
 #[serde(try_from = "String", into = "String")]
 pub struct OverrunAction {
-    /// What becomes of the job.
+    /// Action for the job.
     pub late: Late,
-    /// What the output does meanwhile.
+    /// Output in the meantime.
     pub without: Without,
 }
 
@@ -117,7 +117,7 @@ jitterlab_model::as_text!(OverrunAction);
 impl FromStr for OverrunAction {
     type Err = MotionError;
 
-    /// Also takes what others call them: `skip-next` and `queue`, and `/hold`.
+    /// Reads an action, also by names from elsewhere: `skip-next` and `queue`, and `/hold`.
     fn from_str(text: &str) -> Result<Self, MotionError> {
         let (late, without) = text.split_once('/').unwrap_or((text, "hold"));
         let late = match late {

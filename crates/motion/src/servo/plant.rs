@@ -1,4 +1,4 @@
-//! The continuous-time system under control, with its disturbances and what counts as bad.
+//! The continuous-time system under control, with its disturbances and its cost.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,14 @@ use crate::error::MotionError;
 /// x' = A x + B u + w, y = C x, with the cost rate y'Qy + u'Ru and measurements y + e.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plant {
-    /// What it is called.
     pub name: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// States x states.
+    /// A: states x states.
     pub a: DMatrix<f64>,
-    /// States x inputs.
+    /// B: states x inputs.
     pub b: DMatrix<f64>,
-    /// Outputs x states.
+    /// C: outputs x states.
     pub c: DMatrix<f64>,
     /// Intensity of the process noise w, states x states.
     pub process_noise: DMatrix<f64>,
@@ -52,7 +51,7 @@ struct PlantFile {
     transfer_function: Option<TransferFunction>,
     zpk: Option<Zpk>,
     state_space: Option<StateSpace>,
-    /// What another program wrote, beside this file.
+    /// File of another program, relative to this one.
     file: Option<PathBuf>,
     outputs: Option<Vec<String>>,
     #[serde(default)]
@@ -85,13 +84,10 @@ struct Cost {
 /// A plant as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlantFigures {
-    /// What it is called.
     pub name: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// How many states it has.
     pub states: usize,
-    /// How many inputs.
     pub inputs: usize,
     /// Names of its outputs.
     pub outputs: Vec<String>,
@@ -124,7 +120,7 @@ impl Device for Plant {
         let is_export = path.is_dir() || path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
         is_export.then(|| {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            // Beside itself: its own path is the whole of it.
+            // The file itself is the system, so its whole path is used.
             let sheet = PlantFile { name, file: Some(path.into()), ..PlantFile::default() };
             sheet.plant("")
         })
@@ -251,7 +247,7 @@ mod tests {
         let zpk = read("[zpk]\npoles = [0, '-1']\ngain = 1000");
         let ss = read("[state_space]\na = [[-1, 0], [1, 0]]\nb = [[1], [0]]\nc = [[0, 1000]]");
         assert_eq!((&tf.a, &tf.b, &tf.c), (&zpk.a, &zpk.b, &zpk.c));
-        // Balancing may scale states, so compare what does not depend on them: C B and C A B.
+        // Balancing may scale states, so compare quantities that do not depend on it: C B and C A B.
         let markov = |p: &Plant| [(&p.c * &p.b)[(0, 0)], (&p.c * &p.a * &p.b)[(0, 0)]];
         assert_eq!(markov(&tf), markov(&ss));
     }

@@ -1,30 +1,30 @@
-//! What can be wrong with a plant or its controller.
+//! Faults of a plant or its controller.
 
-/// What is wrong with a plant or its controller.
+/// Fault of a plant or its controller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlantFault {
     /// Not one value for each channel.
     #[error("{what} has {values} values for {channels} channels: give one for all or one for each")]
     Channels {
-        /// The key.
+        /// Key in the file.
         what: String,
-        /// Values given.
+        /// Number of values given.
         values: usize,
-        /// Inputs or outputs.
+        /// Number of inputs or outputs.
         channels: usize,
     },
     /// A matrix on more or fewer states than there are.
     #[error("{what} is for {given} states and the plant has {states}")]
     States {
-        /// The key.
+        /// Key in the file.
         what: &'static str,
         /// States of the matrix.
         given: usize,
         /// States of the plant.
         states: usize,
     },
-    /// A weight or an intensity that is none.
+    /// A weight or an intensity that is not positive semidefinite.
     #[error("{0} has to be symmetric, of numbers, without a negative direction (positive semidefinite)")]
     NotSemidefinite(&'static str),
     /// No description, or several.
@@ -41,7 +41,7 @@ pub enum PlantFault {
     Through {
         /// Rows and columns given.
         given: (usize, usize),
-        /// Outputs and inputs.
+        /// Expected numbers of outputs and inputs.
         wanted: (usize, usize),
     },
     /// An output that follows the input at once.
@@ -56,13 +56,13 @@ pub enum PlantFault {
          axis of z, such as a delay of whole periods; give the plant without the delay, or in continuous time"
     )]
     NotSampled,
-    /// A discrete system whose period nobody named.
+    /// A discrete system with an unknown period.
     #[error(
         "it is discrete, and its period is not told (dt is True, Ts is -1): write the sampling period in seconds, such as \
          \"dt\": 0.001"
     )]
     NoSamplePeriod,
-    /// What is no JSON.
+    /// Content that is not JSON.
     #[error("this is no JSON of a system: {0}")]
     NotJson(String),
     /// A file without a system.
@@ -136,7 +136,7 @@ pub enum PlantFault {
     /// Not one name for each output.
     #[error("{names} names are given for {outputs} outputs")]
     OutputNames {
-        /// Names given.
+        /// Number of names given.
         names: usize,
         /// Outputs of the plant.
         outputs: usize,
@@ -234,15 +234,15 @@ pub enum PlantFault {
     /// Two loops of one name.
     #[error("two loops are called {0:?}: give each a name of its own")]
     TwiceNamed(String),
-    /// What two loops write.
+    /// A signal that two loops write.
     #[error("two loops write {0:?}: each input and each reference has one loop that writes it")]
     TwiceWritten(String),
     /// An output that there is not.
     #[error("a loop reads {text:?}, which is no output: take one of {known}")]
     NoSuchOutput {
-        /// What was written.
+        /// The text as written.
         text: String,
-        /// The outputs.
+        /// Names of the outputs.
         known: String,
     },
     /// Neither an input nor another loop.
@@ -250,7 +250,7 @@ pub enum PlantFault {
         "a loop writes {text:?}: write \"input\" (of {inputs}, else \"input 2\"), or the name of another loop whose reference it makes"
     )]
     NoSuchSignal {
-        /// What was written.
+        /// The text as written.
         text: String,
         /// Inputs of the plant.
         inputs: usize,

@@ -10,19 +10,19 @@ use crate::quantity::{Dimension, parse};
 /// One loop of several: a controller from one output to one input, or to the reference of another loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlantLoop {
-    /// What it is called; a task of that name closes it, unless another one is named.
+    /// Name; a task of that name closes the loop, unless another task is named.
     pub name: String,
     /// The output it reads, by number.
     pub reads: usize,
-    /// What it writes.
+    /// Signal that it writes.
     pub writes: Writes,
-    /// Its controller.
+    /// Design of its controller.
     pub design: Design,
-    /// Its usual period.
+    /// Default period, in ns.
     pub period_ns: i64,
 }
 
-/// What a loop writes.
+/// Signal that a loop writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writes {
     /// An input of the plant, by number.
@@ -42,7 +42,7 @@ pub(super) struct LoopSheet {
     controller: DesignSheet,
 }
 
-/// The loops of a plant with these outputs and so many inputs, the outer ones first.
+/// The loops of a plant with these outputs and this number of inputs, the outer ones first.
 pub(super) fn loops(
     name: &str,
     sheets: Vec<LoopSheet>,

@@ -27,8 +27,8 @@ fn on_unit(points: usize) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Points and weights for the mean over `from..to`, cut at each of `cuts` that lies inside; so many points for each piece. The
-/// weights add up to one.
+/// Points and weights for the mean over `from..to`, cut at each of `cuts` that lies inside; `points` points
+/// for each piece. The weights add up to one.
 pub(super) fn mean_points(
     from: f64,
     to: f64,

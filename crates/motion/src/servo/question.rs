@@ -19,16 +19,17 @@ pub struct Question {
     pub plant: Plant,
     /// The period the controller is designed for: the task's.
     pub period_ns: i64,
-    /// Where in the task sampling and actuation happen.
+    /// Points in the task at which it samples and writes.
     pub timing: TaskTiming,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// Constant delay the controller's design takes into account.
     pub design_delay_ns: i64,
 }
 
 impl Question {
-    /// A plant under its own design, sampled at the start of a task that skips what it misses and written at its end.
+    /// A plant under its own design, sampled at the start of a task that skips missed due times, and written
+    /// at its end.
     pub fn new(plant: Plant, period_ns: i64) -> Question {
         let (timing, overrun) = (TaskTiming::default(), OverrunAction::default());
         Question { plant, period_ns, timing, overrun, design_delay_ns: 0 }
@@ -69,7 +70,7 @@ impl Question {
         let task = LoopTask {
             name: String::new(),
             period_ns: self.period_ns,
-            // A recorded job is as it was; what the output did meanwhile, nothing but to hold, is not known.
+            // A recorded job is as it was; the output's action at missed due times is unknown, so it holds.
             overrun: OverrunAction::holding(self.overrun.late),
             loops: Vec::new(),
         };
@@ -77,7 +78,7 @@ impl Question {
         Several { plant, tasks: vec![task], others: Vec::new(), timing, design_delay_ns }
     }
 
-    /// The stationary loop of a task that always waits and works so long.
+    /// The stationary loop of a task that always has this wait and execution time.
     ///
     /// # Errors
     /// As [`super::Design::controller`].
@@ -86,7 +87,8 @@ impl Question {
         GivenTask { wait_ns: wait_ns.max(0) as f64, ..task }.stationary(&mut self.closed()?)
     }
 
-    /// The stationary loop under a constant delay from sampling to the output, up to a period, whoever causes it.
+    /// The stationary loop under a constant delay from sampling to the output, up to a period, of whatever
+    /// cause.
     ///
     /// # Errors
     /// As [`super::Design::controller`].
@@ -103,7 +105,8 @@ impl Question {
         GivenTask { period_ns, execution, wait_ns: 0.0, action, timing }
     }
 
-    /// Time from a sample to its output, of a task that always waits and works so long; never negative.
+    /// Time from a sample to its output, for a task that always has this wait and execution time; never
+    /// negative.
     pub fn output_delay_ns(&self, wait_ns: i64, execution_ns: i64) -> i64 {
         let sampled = if self.timing.sampling == Sampling::AtDue { 0 } else { wait_ns };
         let done = wait_ns + execution_ns;

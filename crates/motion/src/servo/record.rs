@@ -7,8 +7,8 @@ use jitterlab_runs::OneTask;
 
 use crate::error::MotionError;
 
-/// The activations of one task in order of time, to be gone through as often as wanted, so that a run of any length needs no
-/// more memory than a short one.
+/// The activations of one task in order of time. They can be read any number of times, so that a run of any
+/// length needs no more memory than a short one.
 pub trait Record {
     /// Goes through all of them.
     ///
@@ -16,7 +16,7 @@ pub trait Record {
     /// They cannot be read.
     fn visit(&self, give: &mut dyn FnMut(&[Activation])) -> Result<(), MotionError>;
 
-    /// Those at these places.
+    /// Reads the activations with these numbers.
     ///
     /// # Errors
     /// They cannot be read.

@@ -1,4 +1,5 @@
-//! Controllers designed anew for the timing that was measured, what each would recover along the run, and its numbers.
+//! Controllers redesigned for the measured timing, the cost that each would recover along the run, and its
+//! numbers.
 
 use serde::Serialize;
 
@@ -21,30 +22,28 @@ use super::sources::Source;
 use super::timing::{Moment, done};
 use crate::error::MotionError;
 
-/// A way to design a controller anew.
+/// A way to redesign a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RedesignKind {
     /// The same design, for the mean delay from sampling to the output.
     MeanDelay {
-        /// That delay.
+        /// The mean delay, in ns.
         delay_ns: i64,
     },
     /// Linear-quadratic, for the mean delay.
     LinearQuadratic {
-        /// That delay.
+        /// The mean delay, in ns.
         delay_ns: i64,
     },
     /// Gains and times searched for the least cost that keeps the margins.
     Retuned,
 }
 
-/// A controller designed anew.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Redesign {
-    /// How it was designed.
     pub redesign: RedesignKind,
-    /// What it is: `pd`, `pid`, `state-feedback` or `lqg`.
+    /// Type of the controller: `pd`, `pid`, `state-feedback` or `lqg`.
     pub controller: String,
     /// The cost it would leave along the run.
     #[serde(with = "crate::Infinite")]
@@ -52,27 +51,29 @@ pub struct Redesign {
     /// The cost along the run now.
     #[serde(with = "crate::Infinite")]
     pub instead_of: f64,
-    /// Where the share of the cost lies that it would recover; `None` where the run is too short to say.
+    /// Confidence interval of the share of the cost that it would recover; `None` if the run is too short for
+    /// one.
     pub recovered: Option<Interval>,
-    /// The longest constant delay it would stand.
+    /// The longest constant delay with which it would be stable.
     pub delay: DelayMargin,
-    /// The largest factor by which it would amplify a disturbance of any frequency; infinite where it is unstable.
+    /// The largest factor by which it would amplify a disturbance of any frequency; infinite if it is
+    /// unstable.
     #[serde(with = "crate::Infinite")]
     pub peak: f64,
-    /// Its numbers.
+    /// Numbers of the controller.
     pub gains: Gains,
 }
 
 /// Cycles that a search goes through.
 const FEW: usize = 24;
-/// Largest amplification of a disturbance of what is searched for: at least 29 degrees and half of the gain are left then.
+/// Largest amplification of a disturbance in the search: it leaves at least 29 degrees and half of the gain.
 const PEAK: f64 = 2.0;
 /// Factors by which a search changes numbers, as logarithms: the first and the last.
 const FIRST_STEP: f64 = 0.5;
 const LAST_STEP: f64 = 0.01;
 
 impl Several {
-    /// Every controller designed anew that the plant of one task and one controller allows.
+    /// Every redesigned controller that the plant of one task and one controller allows.
     pub(super) fn redesigns<S: Source>(
         &self,
         found: &Evaluated,
@@ -166,7 +167,8 @@ fn designed(question: &Question, found: &Evaluated) -> Vec<(RedesignKind, Design
     all
 }
 
-/// Where the share lies that one cost along a run is smaller than another along the same run: by the same parts of both.
+/// Confidence interval of the share by which one cost along a run is below another along the same run, from
+/// the same parts of both.
 fn recovered(new: &AlongTrace, old: &AlongTrace) -> Option<Interval> {
     let saved: Vec<f64> =
         parts_of(old)?.iter().zip(parts_of(new)?).map(|(old_part, new_part)| old_part - new_part).collect();
@@ -194,10 +196,10 @@ fn retuned(question: &Question, few: &[(Cycle, f64)], now: &Evaluation) -> Optio
     };
     let peak = |controller: &Controller| largest_peak(plant, controller, period_ns);
     let first = of(&logs)?;
-    // What the loop has now is enough where it has less.
+    // A larger delay margin than the loop has now is not required.
     let wanted_ns = longest(&first).min(now.timing.worst_response_ns.max(period_ns));
     let allowed_peak = peak(&first).max(PEAK);
-    // What an integral is there for, a load that stays, is not in the cost: it is not given up.
+    // An integral part is there for a constant load, which the cost does not contain: it is kept.
     let integral = begin.integral_gains();
     let keeps = |logs: &[f64]| {
         let found = begin.with_logarithms(logs).map_or(Vec::new(), |design| design.integral_gains());

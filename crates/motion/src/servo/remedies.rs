@@ -1,4 +1,4 @@
-//! What would lower a loop's cost, computed on the same run.
+//! Changes that would lower a loop's cost, computed on the same run.
 
 use jitterlab_model::Activation;
 use serde::Serialize;
@@ -13,13 +13,13 @@ use super::question::Question;
 use super::timing::{Job, Moments};
 use crate::error::MotionError;
 
-/// What would lower a loop's cost.
+/// A change that would lower a loop's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum RemedyKind {
     /// Design the controller for the mean delay from sampling to the output.
     DesignForDelay {
-        /// That delay.
+        /// The mean delay, in ns.
         delay_ns: i64,
     },
     /// Compute with the measured interval, not the nominal period.
@@ -28,7 +28,7 @@ pub enum RemedyKind {
     WakeEarly {
         /// The quantile, as a share.
         quantile: f64,
-        /// The latency there.
+        /// The latency at this quantile, in ns.
         margin_ns: i64,
     },
     /// Let as many jobs overrun, but not in bursts.
@@ -40,10 +40,9 @@ pub enum RemedyKind {
 /// The part of all latencies that a task that wakes early hides.
 const HIDDEN: f64 = 0.999;
 
-/// What something would bring.
+/// Gain from a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Remedy {
-    /// What to do.
     pub remedy: RemedyKind,
     /// The cost it would leave.
     #[serde(with = "crate::Infinite")]
@@ -54,8 +53,7 @@ pub struct Remedy {
 }
 
 impl Question {
-    /// What each remedy would bring. Those that do not apply are left out. `window` are some of the run's activations in a
-    /// row.
+    /// Computes the gain from each remedy that applies. `window` holds consecutive activations of the run.
     ///
     /// # Errors
     /// As [`super::Design::controller`].
@@ -118,7 +116,7 @@ impl Question {
         walk.finish()
     }
 
-    /// A cycle whose task had been awake by so much earlier, and had polled up to its due time.
+    /// A cycle whose task wakes earlier by `margin_ns`, and polls up to its due time.
     fn earlier(&self, cycle: &Cycle, margin_ns: f64) -> Cycle {
         let Some(latency) = cycle.first_latency() else { return cycle.clone() };
         let sooner = latency.clamp(0.0, margin_ns);

@@ -1,4 +1,5 @@
-//! What a sequence of jobs would have been under another overrun action: the same waits and execution times, one after the other.
+//! Replay of a sequence of jobs under another overrun action: the same waits and execution times, one after
+//! the other.
 
 use super::overrun::Late;
 use super::timing::Job;
@@ -24,13 +25,13 @@ impl Replay {
         Replay { late, period_ns, due_ns, free_ns: i64::MIN, begun: false }
     }
 
-    /// When the next job is due.
+    /// Due time of the next job, in ns.
     pub fn due_ns(&self) -> i64 {
         self.due_ns
     }
 
-    /// The next job: how long it waits once it is due and the processor is free for it (negative: how early it starts), and how
-    /// long it works. `after_gap` where the sequence is interrupted before it.
+    /// The next job: its wait after it is due and the processor is free for it (negative: it starts early),
+    /// and its execution time. `after_gap` if the sequence is interrupted before it.
     pub fn job(&mut self, wait_ns: i64, execution_ns: i64, after_gap: bool) -> Job {
         if after_gap {
             self.free_ns = i64::MIN;

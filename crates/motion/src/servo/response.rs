@@ -13,7 +13,7 @@ use super::closed_loop::{Act, Event, Loop};
 use super::timing::Moment;
 use crate::error::MotionError;
 
-/// What the outputs are asked to do, from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`,
+/// Course that the outputs are to follow from time zero on. Text: `step:VALUE`, `sine:AMPLITUDE:FREQUENCY`,
 /// `ramp:SPEED` or `move:DISTANCE:TIME`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -31,9 +31,9 @@ pub enum Reference {
     Ramp(f64),
     /// Move from rest to rest: a third of the time speeding up, a third at constant speed, a third slowing down.
     Move {
-        /// How far, in the outputs' unit.
+        /// Distance, in the outputs' unit.
         distance: f64,
-        /// How long it takes, in ns.
+        /// Duration, in ns.
         time_ns: i64,
     },
 }
@@ -106,12 +106,9 @@ impl Reference {
 pub struct Point {
     /// Time since the reference began, in s.
     pub time_s: f64,
-    /// The reference.
     pub reference: f64,
-    /// The plant's outputs.
     #[serde(with = "crate::Infinites")]
     pub outputs: Vec<f64>,
-    /// The plant's inputs.
     #[serde(with = "crate::Infinites")]
     pub inputs: Vec<f64>,
 }
@@ -153,7 +150,7 @@ impl DrivenLoop {
         }
     }
 
-    /// Does what a task does, at the time reached.
+    /// Applies a task's event, at the time reached.
     pub fn pass(&mut self, event: Event) {
         let by = usize::from(event.by);
         if by >= self.sampled.len() {
@@ -181,7 +178,7 @@ impl DrivenLoop {
         jump.rows.iter().zip(values.iter()).for_each(|(row, value)| self.z[*row] = *value);
     }
 
-    /// Where it is.
+    /// Current values of the response.
     pub fn point(&self) -> Point {
         let plant = self.closed.plant();
         let (n, m, _) = plant.sizes();
@@ -218,7 +215,7 @@ impl DrivenLoop {
         for moment in moments {
             let (time, event) = match moment {
                 Moment::At(time, event) => (time, event),
-                // After lost records, go on where the loop stands.
+                // After lost records, continue with the loop as it is.
                 Moment::Cut(time) => {
                     origin = Some(time - self.now_ns);
                     continue;
@@ -237,7 +234,7 @@ impl DrivenLoop {
     }
 }
 
-/// How two responses to one reference differ.
+/// Difference of two responses to one reference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Tracking {
     /// Root mean square of reference - output, over all outputs.

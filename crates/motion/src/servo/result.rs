@@ -1,4 +1,5 @@
-//! What `servo` answers: a loop, what it stands, and what a run's timing, given execution times or constant delays would cost it.
+//! Result of `servo`: a loop, its margins, and its cost under a run's timing, given execution times or
+//! constant delays.
 
 use jitterlab_analysis::random::Random;
 use jitterlab_model::Activation;
@@ -21,11 +22,11 @@ use super::weakly_hard::UnderMisses;
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
-/// Which loop an answer is about.
+/// Loop that an answer is about.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopDescription {
-    /// The plant's name.
+    /// Name of the plant.
     pub plant: String,
     /// Names of its outputs.
     pub outputs: Vec<String>,
@@ -43,20 +44,20 @@ impl From<&Question> for LoopDescription {
     }
 }
 
-/// What a loop stands, and what timing does to it.
+/// Margins of a loop, and the effect of timing on it.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServoResult {
-    /// The loop.
+    /// The loop that was asked about.
     #[serde(rename = "loop")]
     pub closed: LoopDescription,
-    /// How much more delay and jitter it stands.
+    /// Margins against further delay and jitter.
     pub margins: Margins,
-    /// What it was judged by.
+    /// Timing that it was judged by.
     pub judged: Judged,
 }
 
-/// What a loop was judged by.
+/// Timing that a loop was judged by.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "kebab-case")]
@@ -76,9 +77,9 @@ pub enum Judged {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopUnderRun {
-    /// The run.
+    /// The run that was judged.
     pub run: JudgedRun,
-    /// What was found.
+    /// Assessment of the loop.
     #[serde(flatten)]
     pub assessment: LoopAssessment,
 }
@@ -87,11 +88,11 @@ pub struct LoopUnderRun {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoopUnderExecution {
-    /// Whether such a loop is any good.
+    /// Verdict on such a loop.
     pub verdict: Verdict,
     /// The execution times, as they were written.
     pub execution: String,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// Share of its time that the task works if it serves every due time.
     pub utilisation: f64,
@@ -100,12 +101,13 @@ pub struct LoopUnderExecution {
     /// The loop with these execution times.
     #[serde(flatten)]
     pub stationary: Stationary,
-    /// Where its cost lies, if it is that of a sequence drawn from them; `None` where it is exact.
+    /// Confidence interval of its cost, if that comes from a drawn sequence; `None` if it is exact.
     pub cost_interval: Option<Interval>,
-    /// What each overrun action would cost.
+    /// Cost of each overrun action.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub actions: Vec<ActionCost>,
-    /// What is proved of any sequence with so many misses, wherever a late job ends.
+    /// Stability proved for any sequence with the number of misses that was asked for, whenever a late job
+    /// ends.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub misses: Vec<UnderMisses>,
     /// The same if late jobs end as the given ones do, where they may also end elsewhere.
@@ -151,10 +153,10 @@ impl ServoResult {
         ServoResult::under_run(question, run, jobs.as_slice(), wishes)
     }
 
-    /// What execution times (as [`Execution::parse`] reads them) would cost.
+    /// Computes the cost of execution times (as [`Execution::parse`] reads them).
     ///
     /// # Errors
-    /// Execution times that cannot be read; as [`Question::under`].
+    /// Execution times that cannot be read; otherwise as [`Question::under`].
     pub fn under_execution(
         question: &Question,
         text: &str,
@@ -186,7 +188,7 @@ impl ServoResult {
         Ok(ServoResult { closed: question.into(), margins, judged: Judged::Execution(Box::new(under)) })
     }
 
-    /// What a loop stands, without a run.
+    /// Computes the margins of a loop, without a run.
     ///
     /// # Errors
     /// As [`super::Design::controller`].

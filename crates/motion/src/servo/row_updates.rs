@@ -1,10 +1,10 @@
-//! What flows and events do to the whole state, one after the other: only the rows that change are touched.
+//! Effect of flows and events on the whole state, one after the other: only the rows that change are touched.
 
 use nalgebra::DMatrix;
 
 use super::flow::{Compact, Flow};
 
-/// What an act does: rows of the state that become sums of others, with noise among them.
+/// Effect of an act: rows of the state that become sums of others, plus noise.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Rows {
     rows: Vec<usize>,
@@ -24,7 +24,7 @@ impl Rows {
         Rows { rows: rows.to_vec(), terms: terms.collect(), noise: noise.collect() }
     }
 
-    /// `fresh` = gain M, for M of so many columns.
+    /// `fresh` = gain M, for M with `columns` columns.
     fn sums(&self, m: &[f64], fresh: &mut [f64], columns: usize) {
         for (row, terms) in fresh.chunks_exact_mut(columns).zip(&self.terms) {
             row.fill(0.0);
@@ -34,7 +34,7 @@ impl Rows {
         }
     }
 
-    /// What it does to a covariance of this order, row by row.
+    /// Applies the act to a covariance of order `size`, stored row by row.
     pub fn apply(&self, p: &mut [f64], fresh: &mut [f64], size: usize) {
         self.sums(p, fresh, size);
         for (i, at) in self.rows.iter().enumerate() {
@@ -53,7 +53,7 @@ impl Rows {
     }
 }
 
-/// The first rows of a matrix of so many columns become the flow's.
+/// Computes the first rows of a matrix with `columns` columns after the flow.
 fn move_rows(m: &[f64], fresh: &mut [f64], columns: usize, states: usize, moving: usize, flow: &Compact) {
     for (i, row) in fresh.chunks_exact_mut(columns).take(states).enumerate() {
         row.fill(0.0);
@@ -99,7 +99,7 @@ pub(super) fn flow_by(
 /// A passage being put together: the map of the lasting part of the state, the noise so far, and the cost.
 pub(super) struct Fold {
     size: usize,
-    /// Columns of the map: what is set anew before it is used needs none.
+    /// Columns of the map: parts that are set before they are used need none.
     lasting: usize,
     /// Plant states, and these with the held signals.
     moving: (usize, usize),
@@ -111,7 +111,7 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// Nothing yet, for a state of this size with so many parts that last and that move.
+    /// Starts with the identity, for a state of this size with these numbers of lasting and of moving parts.
     pub fn new(size: usize, lasting: usize, moving: (usize, usize)) -> Fold {
         let mut map = vec![0.0; size * lasting];
         (0..lasting).for_each(|i| map[i * lasting + i] = 1.0);
@@ -127,7 +127,7 @@ impl Fold {
         }
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub fn flow(&mut self, flow: &Compact) {
         let (states, moving) = self.moving;
         let columns = self.lasting;
@@ -153,7 +153,7 @@ impl Fold {
         self.map[..states * columns].copy_from_slice(&self.fresh[..states * columns]);
     }
 
-    /// An act happens.
+    /// Applies an act.
     pub fn act(&mut self, rows: &Rows) {
         let columns = self.lasting;
         rows.sums(&self.map, &mut self.fresh, columns);
@@ -164,7 +164,7 @@ impl Fold {
         rows.apply(&mut self.noise, &mut self.fresh, self.size);
     }
 
-    /// What all of it does to the lasting part of the state.
+    /// Returns the effect of everything so far on the lasting part of the state.
     pub fn finish(self) -> Flow {
         let (n, size) = (self.lasting, self.size);
         let lower = |i: usize, j: usize| self.cost[i.max(j) * n + i.min(j)];

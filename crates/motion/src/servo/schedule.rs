@@ -1,5 +1,6 @@
-//! Tasks whose execution times are given, on one processor: a task of a shorter period goes first and interrupts the others (rate
-//! monotonic: Liu and Layland 1973). Drawn from a seed, so that the same times give the same jobs.
+//! Tasks with given execution times on one processor: a task with a shorter period goes first and interrupts
+//! the others (rate monotonic: Liu and Layland 1973). Drawn from a seed, so that the same times give the same
+//! jobs.
 
 use std::collections::VecDeque;
 
@@ -18,9 +19,8 @@ use crate::error::MotionError;
 /// A task's execution times, as they were given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GivenTimes {
-    /// The task.
+    /// Name of the task.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
     /// Its execution times, as [`Execution::parse`] reads them.
     pub execution: String,
@@ -30,7 +30,7 @@ impl GivenTimes {
     /// Reads `TASK=TIMES` or `TASK@PERIOD=TIMES`; without a period the usual one of the loop of that name.
     ///
     /// # Errors
-    /// Text that is no such thing, and a task whose period nothing tells.
+    /// Text in another form, or a task with an unknown period.
     pub fn parse(text: &str, asked: &[PlantAsked]) -> Result<GivenTimes, MotionError> {
         let fail = || MotionError::from(ServoError::NotGivenTimes(text.into()));
         let (task, execution) = text.split_once('=').ok_or_else(fail)?;
@@ -54,13 +54,13 @@ struct Given {
     execution: Execution,
 }
 
-/// Tasks on one processor, and for how long.
+/// Tasks on one processor, and the length of their schedule.
 pub struct Schedule {
     tasks: Vec<Given>,
     end_ns: i64,
 }
 
-/// Most jobs that are made of all tasks, and most cycles.
+/// Largest number of jobs of all tasks, and largest number of cycles.
 const MOST_JOBS: i64 = 400_000;
 const MOST_CYCLES: i64 = 20_000;
 /// Begin of the random numbers.

@@ -1,8 +1,9 @@
 //! Several loops of one run: a plant for each task, or one plant that tasks of several rates close together (a cascade).
 //!
-//! The unit is the common multiple of all periods: from one time at which every task is due and none is at work to the next such.
-//! What happens between, of all tasks jointly, is one cycle, whose map is exact; no times are rounded. Loops on plants of their own
-//! feel each other through the timing alone; tasks of one plant through the plant, too.
+//! The unit is the common multiple of all periods: one cycle lasts from a time at which every task is due and
+//! none is at work to the next such time. The joint events of all tasks in between give one map, which is
+//! exact: no times are rounded. Loops on plants of their own affect each other through the timing alone;
+//! tasks of one plant also through the plant.
 
 use super::ServoError;
 use super::cascade::closings;
@@ -24,26 +25,23 @@ use crate::error::MotionError;
 /// A task that closes loops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopTask {
-    /// Its name.
     pub name: String,
-    /// Its period.
     pub period_ns: i64,
-    /// What happens to a job that is not done in time.
+    /// Action for a job that is not finished in time.
     pub overrun: OverrunAction,
     /// The loops of the plant that it closes, by number; none where it closes all of it by the plant's one controller.
     pub loops: Vec<usize>,
 }
 
-/// A plant and the tasks that close it, among other tasks that run beside them.
+/// A plant and the tasks that close it, among other tasks that run at the same time.
 #[derive(Debug, Clone)]
 pub struct Several {
-    /// The plant.
     pub plant: Plant,
     /// The tasks that close it; those of outer loops first.
     pub tasks: Vec<LoopTask>,
     /// Tasks of other plants: they only decide when all are idle together.
     pub others: Vec<LoopTask>,
-    /// Where in each task sampling and actuation happen.
+    /// Points in each task at which it samples and writes.
     pub timing: TaskTiming,
     /// Constant delay that the design of the plant's one controller takes into account.
     pub design_delay_ns: i64,
@@ -63,17 +61,18 @@ impl Several {
     /// The common multiple of all periods.
     ///
     /// # Errors
-    /// There is none that is short enough.
+    /// It is too long.
     pub fn common_ns(&self) -> Result<i64, MotionError> {
         Ok(common_multiple(self.all_tasks().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?)
     }
 
-    /// The longest period of the tasks that close the plant: what its rates are per.
+    /// The longest period of the tasks that close the plant; rates are per this period.
     pub fn period_ns(&self) -> i64 {
         self.tasks.iter().map(|task| task.period_ns).max().unwrap_or(1)
     }
 
-    /// The periods in which misses are counted: those of the plant's slowest task, or of several tasks what all have in common.
+    /// The periods in which misses are counted: those of the plant's slowest task, or the common multiple of
+    /// several tasks.
     pub(super) fn owed(&self) -> Result<Owed, MotionError> {
         let period_ns =
             common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
@@ -106,7 +105,8 @@ impl Several {
         Ok(Cycles::new(self.period_ns(), self.owed()?, if is_alone { WHOLE } else { usize::MAX }))
     }
 
-    /// Gives all moments of all tasks, and when they are together. Returns each task's timing, where that is wanted.
+    /// Gives all moments of all tasks, and the times at which they are together. Returns each task's timing,
+    /// if `is_timed`.
     pub(super) fn follow<S: Source>(
         &self,
         sources: &[S],
@@ -155,7 +155,8 @@ impl Several {
         Moments::new(self.timing, task.period_ns, early_ns).without(marks)
     }
 
-    /// A moment of this plant's course; at a missed due time the output does this, or what its task's action says.
+    /// Adds a moment to this plant's course; at a missed due time the output follows `without`, else its
+    /// task's action.
     pub(super) fn pass(
         &self,
         moment: Result<Moment, Together>,
@@ -178,7 +179,7 @@ impl Several {
         Ok(self.closed()?.followed().into_iter().filter_map(name).collect())
     }
 
-    /// The stationary loop whose tasks always wait and work so long.
+    /// The stationary loop whose tasks always have these waits and execution times.
     ///
     /// # Errors
     /// As [`super::Design::controller`], and tasks that are never idle together.
@@ -239,8 +240,8 @@ impl Several {
         Err(ServoError::Unstable { plant, period_ns: self.period_ns(), radius }.into())
     }
 
-    /// What each task's loops stand: the longest constant delay of its outputs with all others punctual, and for every shorter one
-    /// too; `None` up to its whole period.
+    /// Longest constant delay of each task's outputs with which the plant is stable, as it is for every
+    /// shorter one, with all other tasks punctual; `None` if its whole period is.
     ///
     /// # Errors
     /// As [`Several::constant`].
@@ -275,7 +276,7 @@ impl Several {
     }
 }
 
-/// Jobs that always wait and work so long, for ever.
+/// An endless sequence of jobs with this wait and execution time.
 pub(super) fn steady(
     task: &LoopTask,
     first_ns: i64,

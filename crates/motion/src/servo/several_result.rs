@@ -1,4 +1,4 @@
-//! What `servo` answers of several loops.
+//! Result of `servo` for several loops.
 
 use serde::Serialize;
 
@@ -11,10 +11,10 @@ use super::several::Several;
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
-/// What a plant of several loops stands.
+/// Margins of a plant of several loops.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlantOfLoops {
-    /// The plant's name.
+    /// Name of the plant.
     pub plant: String,
     /// The tasks that close it, or would.
     pub tasks: Vec<TaskOfLoops>,
@@ -28,7 +28,7 @@ pub struct PlantOfLoops {
     pub under: Option<PlantUnderRun>,
 }
 
-/// What several loops stand, and what a run does to them.
+/// Margins of several loops, and the effect of a run on them.
 #[derive(Debug, Clone, Serialize)]
 pub struct ServoLoops {
     /// The run, as its first task shows it; `None` without one.
@@ -36,12 +36,11 @@ pub struct ServoLoops {
     /// Execution times that were given in place of a run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<GivenTimes>,
-    /// Each plant.
     pub plants: Vec<PlantOfLoops>,
 }
 
 impl PlantOfLoops {
-    /// Judges a plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
+    /// Judges a plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
     ///
     /// # Errors
     /// As [`Several::under_run`].
@@ -67,7 +66,7 @@ impl PlantOfLoops {
         Ok(PlantOfLoops { tasks: under.tasks.clone(), under: Some(under), ..PlantOfLoops::alone(several)? })
     }
 
-    /// What a plant stands, without a run.
+    /// Computes the margins of a plant, without a run.
     ///
     /// # Errors
     /// As [`Several::ideal`].
@@ -84,7 +83,7 @@ impl PlantOfLoops {
 }
 
 impl ServoLoops {
-    /// The worst plant's verdict, and which it is; `None` without a run.
+    /// The plant with the worst verdict, and its results; `None` without a run.
     #[must_use]
     pub fn worst(&self) -> Option<(&PlantOfLoops, &PlantUnderRun)> {
         let judged = self.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));

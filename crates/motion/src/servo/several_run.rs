@@ -1,4 +1,4 @@
-//! What timing does to several loops: of a run, or of given execution times put through a schedule.
+//! Effect of timing on several loops: that of a run, or of given execution times put through a schedule.
 
 use super::along_trace::{CovarianceAlongTrace, TimeBase};
 use super::assessment::{Wishes, proved_of_seen};
@@ -23,7 +23,7 @@ use super::verdict::{LateTask, of_loops};
 use crate::error::MotionError;
 
 impl Several {
-    /// Judges the plant by what a run recorded of all tasks, in the order of [`Several::all_tasks`].
+    /// Judges the plant by a run's records of all tasks, in the order of [`Several::all_tasks`].
     ///
     /// # Errors
     /// As [`Several::ideal`], too few activations, and records that cannot be read.
@@ -42,7 +42,7 @@ impl Several {
         Ok(PlantUnderRun { redesigns, ..judged })
     }
 
-    /// What was recorded of all tasks.
+    /// Records of all tasks.
     pub(super) fn recorded<'a, R: Record + ?Sized>(&self, records: &[&'a R]) -> Vec<Recorded<'a, R>> {
         let tasks = self.all_tasks().zip(records);
         tasks.map(|(task, record)| Recorded { record: *record, period_ns: task.period_ns }).collect()
@@ -96,7 +96,7 @@ impl Several {
             period_ns: self.tasks[i].period_ns,
             stands_ns: stands[i],
         };
-        // As fast as its slowest part dies out, of which the covariance shows the square.
+        // The rate of its slowest part; the covariance decays with twice that.
         let period_s = self.period_ns() as f64 * 1e-9;
         let rate = -evaluation.ideal.radius_per_period.max(f64::MIN_POSITIVE).ln() / (2.0 * period_s);
         let rate = rate.clamp(1e-6 / period_s, 1.0 / period_s);
@@ -126,7 +126,7 @@ impl Several {
             cycles: count,
             computed,
             evaluation: evaluation.clone(),
-            // What a task of another plant delays is late, too.
+            // A job that another plant's task delays is late, too.
             actions: self.actions(evaluation, true, under)?,
             misses_seen: proved_of_seen(&jobs, &cycles.misses_seen()),
             misses,
@@ -138,7 +138,7 @@ impl Several {
         Ok((judged, found))
     }
 
-    /// What each task costs along the run with the plant's others punctual; nothing where there are none.
+    /// Cost of each task along the run with the plant's other tasks punctual; empty if there are no others.
     fn alone<S: Source>(
         &self,
         sources: &[S],
@@ -165,8 +165,8 @@ impl Several {
         Ok(alone)
     }
 
-    /// References followed through the worst event of any of the plant's tasks, beside all of them punctual; `rate` is that of the slowest
-    /// part of the loop in rad/s.
+    /// References followed through the worst event of any of the plant's tasks, and with all of them punctual
+    /// for comparison; `rate` is that of the slowest part of the loop in rad/s.
     pub(super) fn responses<S: Source>(
         &self,
         sources: &[S],

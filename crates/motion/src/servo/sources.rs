@@ -1,4 +1,5 @@
-//! Where the jobs of a task come from: a record, a record under another overrun action, or given times put through a schedule.
+//! Sources of a task's jobs: a record, a record under another overrun action, or given times put through a
+//! schedule.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use super::timing::Job;
 use crate::error::MotionError;
 use jitterlab_model::Activation;
 
-/// The jobs of one task in order, to be gone through as often as wanted.
+/// The jobs of one task in order, which can be read any number of times.
 pub(super) trait Source {
     /// All of them, one by one.
     fn jobs(&self) -> Jobs<'_>;
@@ -24,7 +25,7 @@ pub(super) trait Source {
         Ok(())
     }
 
-    /// How long before its due time the earliest of them starts.
+    /// Largest time by which a job starts before its due time, in ns.
     fn early_ns(&self) -> i64;
 }
 
@@ -121,7 +122,7 @@ struct Replaying {
 }
 
 impl Replaying {
-    /// The next recorded job; gives the jobs that meet what it met.
+    /// Takes the next recorded job; gives the replayed jobs with its wait and execution time.
     fn job(&mut self, job: &Job, give: &mut dyn FnMut(&Job)) {
         let mut after_gap = job.after_gap || self.replay.is_none();
         if after_gap {
@@ -190,7 +191,8 @@ mod tests {
 
     #[test]
     fn jobs_stay_where_they_were_in_time_under_any_action() {
-        // A job of 1.3 periods skips the second due time; what it would have met there is what the third met.
+        // A job of 1.3 periods skips the second due time; a replayed job there gets the wait and work of the
+        // third.
         let skipped = [job(5_000, 5_000, 6_300), job(7_000, 7_010, 7_200), job(8_000, 8_020, 8_100)];
         let of = |due, start, end| (due, start, end, false);
         assert_eq!(

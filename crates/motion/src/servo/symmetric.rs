@@ -1,8 +1,8 @@
-//! Symmetric matrices as vectors, and what a linear map does to them.
+//! Symmetric matrices as vectors, and linear maps of them.
 //!
-//! The vector has the diagonal and, times the root of two, what is above it, so that the product of two vectors is the trace
-//! of the product of the matrices, and the adjoint of a map is its transpose. A covariance of n states needs n (n + 1)/2 numbers
-//! instead of n^2.
+//! The vector has the diagonal and, times the root of two, the elements above it. The product of two vectors
+//! is then the trace of the product of the matrices, and the adjoint of a map is its transpose. A covariance
+//! of n states needs n (n + 1)/2 numbers instead of n^2.
 
 use std::f64::consts::SQRT_2;
 

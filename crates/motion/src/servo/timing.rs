@@ -9,7 +9,7 @@ use super::closed_loop::{Act, Event};
 use super::overrun::Without;
 use crate::error::MotionError;
 
-/// When the sensors are read.
+/// Point at which the sensors are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sampling {
     /// By the task, when it starts.
@@ -19,13 +19,14 @@ pub enum Sampling {
     AtDue,
 }
 
-/// When the output is written.
+/// Point at which the output is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Actuation {
     /// By the task, when its work is done.
     #[default]
     AtEnd,
-    /// By the task, when it starts, with what it computed from the sample just read (next to no work between).
+    /// By the task, when it starts, with the output computed from the sample just read (next to no work
+    /// between).
     AtStart,
     /// By the task, when it starts next time: one period of delay, but without the jitter of its work.
     AtNextStart,
@@ -59,23 +60,21 @@ impl FromStr for Actuation {
     }
 }
 
-/// Where in the task sampling and actuation happen.
+/// Points in the task at which it samples and writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TaskTiming {
-    /// When the sensors are read.
+    /// Point at which the sensors are read.
     pub sampling: Sampling,
-    /// When the output is written.
+    /// Point at which the output is written.
     pub actuation: Actuation,
 }
 
 /// A job of the task: one pass from sampling to the output, as it was recorded or would have been.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// When it was due.
     pub due_ns: i64,
-    /// When it started.
     pub start_ns: i64,
-    /// When it was done, or aborted.
+    /// End of the work, or time of the abort.
     pub end_ns: i64,
     /// It was aborted: its output is lost.
     pub killed: bool,
@@ -95,9 +94,10 @@ impl From<&Activation> for Job {
 pub enum Moment {
     /// Something happens at a time of the run's clock.
     At(i64, Event),
-    /// A job is due here, and no other is at work: what comes does not depend on when the work before it ended.
+    /// A job is due here, and no other is at work: later events do not depend on the end of the work before
+    /// it.
     Turn(i64),
-    /// Time starts anew here: records are lost before it.
+    /// Time restarts here: records are lost before it.
     Cut(i64),
 }
 
@@ -108,18 +108,19 @@ pub struct Moments {
     /// The number of the task's controller.
     by: u8,
     period_ns: i64,
-    /// How much before it is due a job may start and still be the first of its turn.
+    /// Largest time before its due time at which a job may start and still be the first of its turn.
     early_ns: i64,
-    /// What happens at a due time that no job serves.
+    /// Act at a due time that no job serves.
     without: Option<Act>,
     last_ns: i64,
-    /// When the output that was computed last is to be written.
+    /// Time at which the output that was computed last is to be written.
     pending_ns: Option<i64>,
     begun: bool,
 }
 
 impl Moments {
-    /// Those of one task, whose earliest start is so long before its due time (half a period at most counts).
+    /// The moments of one task whose earliest start is `early_ns` before its due time; limited to half a
+    /// period.
     pub fn new(timing: TaskTiming, period_ns: i64, early_ns: i64) -> Moments {
         let early_ns = early_ns.clamp(0, period_ns / 2);
         Moments {
@@ -151,7 +152,7 @@ impl Moments {
         give(Moment::At(self.last_ns, Event { by: self.by, act }));
     }
 
-    /// The next job.
+    /// Takes the next job.
     pub fn job(&mut self, job: &Job, mut give: impl FnMut(Moment)) {
         let give = &mut give;
         let turn = (job.due_ns - self.early_ns).min(job.start_ns);
@@ -233,7 +234,7 @@ impl Moments {
     }
 }
 
-/// What a task does; at a mark what its output does without a job's, if anything.
+/// Event as it acts on the loop: at a mark without a job, the output follows `without`.
 pub(super) fn done(event: Event, without: Without) -> Option<Event> {
     match (event.act, without) {
         (Act::Zero, Without::Hold) => None,

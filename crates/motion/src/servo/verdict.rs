@@ -1,4 +1,5 @@
-//! Whether a loop may be closed on a machine: the worst of what its timing costs, of the margin left, and of its worst event.
+//! Verdict on closing a loop on a machine: the worst of the cost of its timing, the margin left, and its
+//! worst event.
 
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::Fitness;
@@ -16,11 +17,12 @@ use super::misses::AtMost;
 use super::response::Reference;
 use super::weakly_hard::{Guarantee, UnderMisses};
 
-/// A loss up to which a loop is good: what nobody knows of a plant is as much.
+/// Loss up to which a loop is good: the uncertainty of a plant model is as large.
 const GOOD_LOSS: f64 = 0.1;
-/// A loss up to which it is usable: the cost is four times what it could be, the errors twice.
+/// Loss up to which it is usable: the cost is four times the ideal one, the errors twice.
 const USABLE_LOSS: f64 = 3.0;
-/// How far the response through the worst event may be from the ideal one, as a share of the error that ideal timing leaves.
+/// Largest deviation of the response through the worst event from the ideal one, as a share of the error with
+/// ideal timing.
 const GOOD_EVENT: f64 = 0.1;
 /// The same for a loop of limited use: the errors are twice as large.
 const USABLE_EVENT: f64 = 1.0;
@@ -37,57 +39,56 @@ pub enum Judgement {
         #[serde(with = "crate::Infinite")]
         radius_per_period: f64,
     },
-    /// Whether it is cannot be told: a row of cycles that grows came again at once, and may come so for longer.
+    /// Stability is unknown: a growing row of cycles was repeated at once, and may be repeated for longer.
     StabilityUnknown {
         /// Cycles of that row.
         cycles: usize,
-        /// How often it came.
+        /// Number of times it came.
         came: u64,
-        /// How often it came again at once.
+        /// Number of times it was repeated at once.
         again: u64,
     },
-    /// What the timing costs, as a share of the cost with ideal timing.
+    /// Cost of the timing, as a share of the cost with ideal timing.
     Cost {
-        /// The loss.
         loss: f64,
-        /// Where it lies; `None` where the run is too short to say.
+        /// Its confidence interval; `None` if the run is too short for one.
         interval: Option<Interval>,
     },
-    /// The time from the due time to the output against the delays the loop stands.
+    /// The time from the due time to the output, against the loop's delay margin.
     Delay {
         /// The longest there was.
         worst_ns: i64,
-        /// The mean.
+        /// The mean of them.
         mean_ns: i64,
-        /// The longest constant one that the loop stands; `None` where it stands any.
+        /// The longest constant delay with which the loop is stable; `None` if it is with any.
         margin_ns: Option<i64>,
     },
-    /// Its variation against what the loop stands in any order.
+    /// Variation of that time against the loop's margin for delays in any order.
     Jitter {
         /// Largest minus smallest time from the due time to the output.
         jitter_ns: i64,
-        /// What the loop stands on top of the smallest.
+        /// Margin of the loop on top of the smallest delay, in ns.
         margin_ns: i64,
     },
     /// Periods without an output.
     Misses {
         /// The most that came how close together.
         seen: AtMost,
-        /// What is proved of a loop that misses no more.
+        /// Stability proved for a loop with no more misses than these.
         guarantee: Guarantee,
     },
     /// Missed periods in any order, as they were asked for.
     MissesAskedFor {
         /// The most that may be missed.
         at_most: AtMost,
-        /// What is proved.
+        /// Stability proved for them.
         guarantee: Guarantee,
         /// The growth per period of the sequence that grows most of those found.
         growth: f64,
     },
-    /// How far the worst event takes the response to a reference from the ideal one.
+    /// Deviation of the response through the worst event from the ideal one.
     Event {
-        /// What was followed.
+        /// Reference that was followed.
         reference: Reference,
         /// As a share of the largest error with ideal timing.
         #[serde(with = "crate::Infinite")]
@@ -98,14 +99,14 @@ pub enum Judgement {
 /// A side with its fitness.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Side {
-    /// How good it is.
+    /// Fitness by this side.
     pub fitness: Fitness,
-    /// What was looked at.
+    /// Measure behind it.
     #[serde(flatten)]
     pub judgement: Judgement,
 }
 
-/// Whether a loop may be closed on a machine.
+/// Verdict on closing a loop on a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LoopVerdict"))]
 pub struct Verdict {
@@ -124,7 +125,7 @@ impl Verdict {
     }
 }
 
-/// What is proved of misses that were asked for.
+/// Verdict by the misses that were asked for.
 pub(super) fn asked_side(under: &UnderMisses) -> Side {
     let UnderMisses { at_most, guarantee, lower: growth, .. } = *under;
     let fitness = match guarantee {
@@ -143,7 +144,7 @@ fn graded(value: f64, good: f64, usable: f64) -> Fitness {
     }
 }
 
-/// What a stationary loop costs, or that it has no cost: its loss, and where that lies.
+/// Verdict by the cost of a stationary loop: its loss and its interval, or that it is unstable.
 pub(super) fn cost_side(
     stationary: &Stationary,
     stability: &Stability,
@@ -161,12 +162,12 @@ pub(super) fn cost_side(
     Side { fitness, judgement: Judgement::Cost { loss, interval } }
 }
 
-/// Whether a task is never late by what could matter to a loop.
+/// True if a task is never late enough to matter to a loop.
 fn hardly_late(worst_response_ns: i64, period_ns: i64) -> bool {
     worst_response_ns as f64 <= NOTHING * period_ns as f64
 }
 
-/// What a run costs.
+/// Verdict by the cost of a run.
 fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     let stationary = &found.clustered;
     let mut cost = cost_side(stationary, &found.stability, found.believed());
@@ -178,15 +179,16 @@ fn of_cost(found: &Evaluation, hardly_late: bool) -> Side {
     cost
 }
 
-/// A task of several that close a plant: its timing, its period, and the longest constant delay it stands; `None` for its whole period.
+/// A task of several that close a plant: its timing, its period, and the longest constant delay with which
+/// the plant is stable; `None` for its whole period.
 pub(super) struct LateTask<'a> {
     pub timing: &'a MeanTiming,
     pub period_ns: i64,
     pub stands_ns: Option<i64>,
 }
 
-/// The verdict on a plant of several tasks: what it costs, how late the outputs of the task come that is nearest to what it stands, and
-/// the response through the worst event.
+/// The verdict on a plant of several tasks: its cost, the delay of the task that is nearest to its margin,
+/// and the response through the worst event.
 pub(super) fn of_loops<'a>(
     found: &Evaluation,
     tasks: impl Iterator<Item = LateTask<'a>> + Clone,
@@ -202,7 +204,7 @@ pub(super) fn of_loops<'a>(
     Verdict::new(sides)
 }
 
-/// The time from the due time to the output against the longest constant delay that the loop stands.
+/// Verdict by the time from the due time to the output, against the loop's delay margin.
 fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
     let mean_ns = (timing.latency_ns + timing.execution_ns).round() as i64;
     let fitness = match stands_ns {
@@ -214,7 +216,8 @@ fn delay_side(timing: &MeanTiming, stands_ns: Option<i64>) -> Side {
     Side { fitness, judgement }
 }
 
-/// How far the worst event takes the response to a reference from the ideal one: the first, a move where none was asked for.
+/// Verdict by the worst event: deviation of the response to the first reference (a move by default) from the
+/// ideal one.
 fn event_side(responses: &[FollowedReference]) -> Option<Side> {
     let FollowedReference { reference, of_error, .. } = responses.first()?;
     let judgement = Judgement::Event { reference: *reference, of_error: *of_error };
@@ -245,7 +248,7 @@ pub(super) fn of_run(
             sides.push(Side { fitness, judgement: Judgement::Jitter { jitter_ns, margin_ns } });
         }
     } else if let Some(under) = seen {
-        // That nothing is proved is no reason against a loop.
+        // A missing proof is no reason against a loop.
         let fitness = if under.guarantee == Guarantee::Unstable { Fitness::Limited } else { Fitness::Good };
         let judgement = Judgement::Misses { seen: under.at_most, guarantee: under.guarantee };
         sides.push(Side { fitness, judgement });

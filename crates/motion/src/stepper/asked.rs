@@ -1,17 +1,17 @@
-//! An axis as somebody describes it: what is known of motor, supply, mechanics and drive.
+//! An axis as a user describes it: known facts of motor, supply, mechanics and drive.
 
 use super::StepperError;
 use super::{Axis, AxisOptions, Drive, Motor};
 use crate::{MotionError, catalog};
 
-/// What is known of an axis; what is not is the data sheet's, or assumed.
+/// Known facts of an axis; unknown ones come from the data sheet, or are assumed.
 #[derive(Debug, Clone, Default)]
 pub struct AxisAsked {
     /// The motor's data sheet: a name, or a TOML file.
     pub motor: Option<String>,
-    /// NEMA frame size.
+    /// NEMA frame size, such as 23.
     pub frame: Option<u32>,
-    /// Holding torque.
+    /// Holding torque, in N m.
     pub torque_nm: Option<f64>,
     /// Supply voltage of the drive.
     pub voltage_v: Option<f64>,
@@ -38,10 +38,10 @@ pub struct AxisAsked {
 }
 
 impl AxisAsked {
-    /// The axis from a data sheet, what is known, and assumptions.
+    /// The axis from a data sheet, the known facts, and assumptions.
     ///
     /// # Errors
-    /// It is not said which motor it is, a name is not known, or a value is impossible.
+    /// No motor is named, a name is unknown, or a value is impossible.
     pub fn axis(self) -> Result<Axis, MotionError> {
         let motor = match (&self.motor, self.torque_nm) {
             (Some(name), _) => catalog::known::<Motor>(name)?,

@@ -1,4 +1,4 @@
-//! All of it at once: what a run's timing, or an assumed jitter, means for one axis.
+//! Complete assessment: the effect of a run's timing, or of an assumed jitter, on one axis.
 
 use jitterlab_model::{Known, TimingStats};
 
@@ -20,7 +20,7 @@ pub struct StepTiming {
     pub jitter_ns: i64,
     /// Largest lateness against the mean, in ns: the worst single event.
     pub worst_late_ns: f64,
-    /// Largest deviation of an interval, in ns: what LinuxCNC calls jitter.
+    /// Largest deviation of an interval, in ns; LinuxCNC calls it jitter.
     pub period_error_ns: i64,
     /// Period of the thread, if it was measured.
     pub period_ns: Option<i64>,
@@ -31,9 +31,9 @@ pub struct StepTiming {
 }
 
 impl StepTiming {
-    /// The timing of a run's task; `None` where nothing ran, or its source does not tell the largest latency.
+    /// Timing of a run's task; `None` if nothing ran, or its source does not report the largest latency.
     ///
-    /// Where only period errors are known, the largest of these stands for the jitter, as LinuxCNC takes it.
+    /// If only period errors are known, the largest of these is taken as the jitter, as in LinuxCNC.
     pub fn from_stats(stats: &TimingStats) -> Option<StepTiming> {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let magnitude = errors.min_ns().zip(errors.max_ns());
@@ -41,7 +41,7 @@ impl StepTiming {
         let longest_ns = errors.max_ns().map(|longest| longest as f64);
         let only_errors = latency.count() == 0;
         let jitter_ns = if only_errors { magnitude? } else { latency.peak_to_peak_ns()? };
-        // Where the mean is not known either, against the earliest.
+        // If the mean is unknown too, lateness is taken against the earliest.
         let mean_ns = || latency.mean_ns().or(latency.min_ns().map(|earliest| earliest as f64));
         Some(StepTiming {
             jitter_ns,
@@ -80,7 +80,7 @@ pub struct Threshold {
     /// By NIST's linear formula, with half the holding torque available.
     #[serde(with = "crate::Infinite")]
     pub linear_steps_per_s: f64,
-    /// By the exact torque at the load, out of what the motor has left at that speed.
+    /// By the exact torque at the load, with the torque that the motor has left at that speed.
     #[serde(with = "crate::Infinite")]
     pub exact_steps_per_s: f64,
 }
@@ -103,7 +103,7 @@ pub struct SpeedRow {
     pub exact_share: f64,
     /// Lost time that costs steps here, in s; `None` where the motor cannot carry the load.
     pub step_loss_s: Option<f64>,
-    /// What the base period alone does to the pulses.
+    /// Effect of the base period alone on the pulses.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub quantisation: Quantisation,
     /// NIST's share for the quantisation error alone.
@@ -114,14 +114,14 @@ pub struct SpeedRow {
     pub beat: Beat,
 }
 
-/// The answer.
+/// Effect of a timing on an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisAssessment {
-    /// The timing it rests on.
+    /// The timing behind it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub timing: StepTiming,
-    /// Base period of the step generator taken for quantisation and beat, in ns.
+    /// Base period of the step generator for quantisation and beat, in ns.
     pub base_period_ns: i64,
     /// Ring frequency of rotor and load at the load torque, in Hz.
     pub ring_hz: f64,
@@ -149,13 +149,13 @@ pub struct AxisAssessment {
     /// A change of direction on [`AxisAssessment::base_period_ns`].
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub reversal: Reversal,
-    /// The table.
+    /// Rows of the table, one for each speed.
     pub rows: Vec<SpeedRow>,
 }
 
 /// A base period below this is a slip of the pen.
 pub(super) const SHORTEST_BASE_NS: i64 = 1_000;
-/// Longest period of a run that is taken for the base period of a step generator.
+/// Longest period of a run that counts as the base period of a step generator.
 pub(super) const LONGEST_BASE_NS: i64 = 200_000;
 
 impl AxisAssessment {
@@ -206,7 +206,7 @@ impl AxisAssessment {
         })
     }
 
-    /// How step pulses are made.
+    /// Step mode: the way step pulses are made.
     pub fn mode(&self) -> StepMode {
         self.stepconf.mode
     }

@@ -1,4 +1,4 @@
-//! What is taken where a user says nothing of an axis.
+//! Defaults for facts of an axis that a user does not give.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,39 +9,34 @@ use serde::{Deserialize, Serialize};
 pub enum Assumed {
     /// The motor's rated current, that of another.
     RatedCurrent {
-        /// In A.
         current_a: f64,
-        /// Whose it is.
+        /// Motor that the current is taken from.
         like: String,
     },
     /// Its winding's resistance, for the same copper with other turns.
     Resistance {
-        /// In ohm.
         resistance_ohm: f64,
-        /// Whose copper it is.
+        /// Motor with the same copper.
         like: String,
     },
     /// Its winding's inductance, for the same copper with other turns.
     Inductance {
-        /// In H.
         inductance_h: f64,
-        /// Whose copper it is.
+        /// Motor with the same copper.
         like: String,
     },
     /// Its rotor's inertia, in proportion to the holding torque.
     RotorInertia {
-        /// In kg m^2.
         inertia_kg_m2: f64,
-        /// Whose proportion it is.
+        /// Motor with the same proportions.
         like: String,
     },
     /// Its detent torque, in proportion to the holding torque.
     DetentTorque {
-        /// In N m.
         torque_nm: f64,
         /// Of the holding torque.
         share: f64,
-        /// Whose share it is.
+        /// Motor with the same share.
         like: String,
     },
     /// The drive's times: StepConf's defaults.
@@ -55,29 +50,29 @@ pub enum Assumed {
     },
     /// The supply voltage, the usual one for the size.
     SupplyVoltage {
-        /// In V.
+        /// Voltage in V.
         voltage_v: f64,
     },
     /// Microsteps of a full step, a common setting.
     Microsteps {
-        /// How many.
+        /// Microsteps of a full step.
         microsteps: u32,
     },
     /// The load torque: half of the holding torque, as in NIST's table 1.
     LoadTorque {
-        /// In N m.
+        /// Torque in N m.
         torque_nm: f64,
     },
     /// The inertia that moves with the rotor: as much as the rotor's.
     LoadInertia {
-        /// In kg m^2.
+        /// Inertia in kg m^2.
         inertia_kg_m2: f64,
     },
     /// Viscous friction, as a share of critical damping.
     Friction {
         /// In N m s/rad.
         friction: f64,
-        /// Of critical damping.
+        /// Share of the critical damping.
         damping: f64,
     },
 }

@@ -13,7 +13,7 @@ use super::step_loss::critical_jump;
 use super::torque::jitter_torque;
 use crate::error::{Bound, MotionError};
 
-/// What a user says of an axis; everything left out is assumed and listed.
+/// Facts of an axis that a user gives; everything left out is assumed and listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisOptions {
     /// The motor, as far as it is known.
@@ -54,7 +54,7 @@ impl AxisOptions {
 }
 
 impl From<Axis> for AxisOptions {
-    /// The same axis with everything said.
+    /// The same axis with every option given.
     fn from(axis: Axis) -> Self {
         AxisOptions {
             motor: axis.motor,
@@ -75,7 +75,6 @@ impl From<Axis> for AxisOptions {
 pub struct Axis {
     /// The motor; its optional figures are present.
     pub motor: Motor,
-    /// The drive's timing.
     pub drive: Drive,
     /// Voltage and current.
     pub supply: Supply,
@@ -89,7 +88,7 @@ pub struct Axis {
     pub friction: f64,
     /// Travel of one revolution in mm, if a lead screw or belt was named.
     pub lead_mm: Option<f64>,
-    /// What was not given, and what was taken instead.
+    /// Defaults for facts that were not given.
     pub assumed: Vec<Assumed>,
 }
 
@@ -97,14 +96,14 @@ pub struct Axis {
 const ASSUMED_VOLTAGE_V: f64 = 24.0;
 /// Microsteps assumed, a common setting.
 const ASSUMED_MICROSTEPS: u32 = 8;
-/// Damping ratio assumed for an axis whose friction is not known.
+/// Damping ratio assumed for an axis of unknown friction.
 const ASSUMED_DAMPING: f64 = 0.02;
 
 impl Axis {
-    /// Completes what a user said with stated assumptions.
+    /// Completes a user's facts with stated assumptions.
     ///
     /// # Errors
-    /// A value that cannot be: negative inertia, no microsteps, a load above the holding torque.
+    /// An impossible value: negative inertia, no microsteps, a load above the holding torque.
     pub fn new(options: AxisOptions) -> Result<Axis, MotionError> {
         let (motor, mut assumed) = options.motor.checked()?.completed();
         let drive = match options.drive {

@@ -1,9 +1,9 @@
 //! The current of one phase under a chopper drive, solved exactly.
 //!
-//! An ideal chopper moves the current towards the wanted one with a time constant, v = R i + e + (L/tau)(i* - i),
-//! as far as the supply allows, |v| <= V. With the back-EMF e of a short stretch held, both cases of
-//! L di/dt = v - R i - e are exponentials, and v changes in one direction only: it leaves one limit and meets the
-//! other at most once each.
+//! An ideal chopper moves the current towards its reference i* with a time constant,
+//! v = R i + e + (L/tau)(i* - i), as far as the supply allows, |v| <= V. With the back-EMF e of a short stretch
+//! held, both cases of L di/dt = v - R i - e are exponentials, and v changes in one direction only: it leaves one
+//! limit and meets the other at most once each.
 
 /// Time constant of the current loop: a 20 to 40 kHz chopper.
 pub(super) const CHOPPER_S: f64 = 25e-6;
@@ -25,7 +25,7 @@ pub(super) struct Chopper {
     winding_rate: f64,
 }
 
-/// How far a stretch of time lets the current loop settle.
+/// Settling of the current loop in a stretch of time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch {
     time_s: f64,
@@ -54,7 +54,7 @@ impl Chopper {
         }
     }
 
-    /// What the loop would apply.
+    /// Voltage that the loop asks for, without the limit of the supply.
     #[inline(always)]
     fn voltage(&self, current: f64, wanted: f64, emf: f64) -> f64 {
         self.resistance * current + emf + self.gain * (wanted - current)
@@ -68,9 +68,9 @@ impl Chopper {
         if largest <= self.supply { free } else { self.limited(stretch.time_s, current, wanted, emf) }
     }
 
-    /// The current after a time in part of which the supply is too low.
+    /// The current after a time, if the supply is too low in part of it.
     fn limited(&self, time_s: f64, current: f64, wanted: f64, emf: f64) -> f64 {
-        // Where the loop asks for just a limit, and the current at that limit.
+        // The current at which the loop asks for exactly the limit, and the final current at that limit.
         let corner_of = |limit: f64| (emf + self.gain * wanted - limit) * self.steepness;
         let end_of = |limit: f64| (limit - emf) * self.conductance;
         let at_limit = |limit: f64, from: f64, time_s: f64| {

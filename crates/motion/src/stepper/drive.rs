@@ -11,7 +11,7 @@ use crate::error::{Bound, Hint, MotionError};
 pub struct Drive {
     /// Maker and type.
     pub name: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
     /// The step pulse stays active for at least this.
     pub step_time_ns: i64,

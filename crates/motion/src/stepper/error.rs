@@ -2,7 +2,7 @@
 
 use jitterlab_model::units::{Exact, Human};
 
-/// What can be wrong with a question about a stepper motor. Every message says what to write instead.
+/// Errors in questions about a stepper motor. Every message says what to write instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepperError {
@@ -11,15 +11,14 @@ pub enum StepperError {
         "{motor} has no {what}, which {purpose} needs: add `{key} = \"{example}\"` to its file or give it as an option"
     )]
     Missing {
-        /// The motor's name.
         motor: String,
-        /// The quantity.
+        /// Name of the missing figure.
         what: &'static str,
         /// The key in the file.
         key: &'static str,
         /// A value that would be accepted.
         example: &'static str,
-        /// What it is needed for.
+        /// Computation that needs it.
         purpose: &'static str,
     },
     /// No motor was named.
@@ -36,7 +35,7 @@ pub enum StepperError {
          mm/s or mm/min, such as 5rev/s"
     )]
     NotASpeed(String),
-    /// A speed in millimetres on an axis whose travel is not known.
+    /// A speed in millimetres on an axis of unknown travel.
     #[error("{0:?} needs the travel of a revolution: give --travel 10mm/rev")]
     NoTravel(String),
     /// A range of speeds that does not rise.
@@ -79,7 +78,6 @@ pub enum StepperError {
         base = Human(*.base_period_ns as f64)
     )]
     NoPunctualSpeed {
-        /// The base period.
         base_period_ns: i64,
         /// Microsteps of a full step.
         microsteps: u32,
@@ -89,7 +87,7 @@ pub enum StepperError {
         "there are no step pulses: the run is too short for this speed; take a longer run or a higher speed"
     )]
     NoPulses,
-    /// A run whose source does not tell how late its latest activation was.
+    /// A run whose source does not report the largest lateness.
     #[error(
         "how late its latest tick was is not told by this run's source, and a motor is judged by that: take an output that \
          holds the largest latency, or measure with `jitterlab run`"
@@ -101,7 +99,6 @@ pub enum StepperError {
     /// A load that the motor cannot hold at rest.
     #[error("{motor} does not hold {load_nm} N m at a stable angle: lower the load torque")]
     NotHeld {
-        /// The motor's name.
         motor: String,
         /// Torque of the load.
         load_nm: f64,

@@ -1,5 +1,5 @@
-//! Stepper motors: what late, early and missing step pulses do to torque, and what a software step generator
-//! can promise.
+//! Stepper motors: effect of late, early and missing step pulses on torque, and limits of a software step
+//! generator.
 //!
 //! Speeds are full steps per second throughout ([`Axis`] converts), load angles radians of the electrical cycle
 //! or full steps (a quarter of it), torques N m.

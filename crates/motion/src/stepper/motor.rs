@@ -16,7 +16,7 @@ use crate::quantity::{Dimension, parse};
 pub struct Motor {
     /// Maker and type.
     pub name: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
     /// NEMA frame size: 17, 23, 34; 0 when not known.
     pub frame: u32,
@@ -85,10 +85,10 @@ impl Device for Motor {
 const FRAMES: [u32; 10] = [6, 8, 11, 14, 16, 17, 23, 24, 34, 42];
 
 impl Motor {
-    /// A motor of which only the frame (0 if unknown) and the holding torque are known; 1.8 degrees a step.
+    /// A motor with only the frame (0 if unknown) and the holding torque known; 1.8 degrees a step.
     ///
     /// # Errors
-    /// A frame that there is not, a holding torque that is not positive.
+    /// A frame that does not exist, or a holding torque that is not positive.
     pub fn of_frame(frame: u32, holding_torque_nm: f64) -> Result<Self, MotionError> {
         let size = if frame > 0 { format!("NEMA {frame}, ") } else { String::new() };
         Motor {
@@ -215,7 +215,8 @@ impl Motor {
         (full, assumed)
     }
 
-    /// The shipped motor with the wanted figures, of this frame if there is one, closest in holding torque.
+    /// The shipped motor with the figures that are needed, of this frame if there is one, closest in holding
+    /// torque.
     fn closest(&self, has: impl Fn(&Motor) -> bool) -> Option<Motor> {
         let distance = |m: &Motor| {
             let other_frame = self.frame != 0 && m.frame != self.frame;

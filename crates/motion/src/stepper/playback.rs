@@ -1,4 +1,4 @@
-//! A run's latencies played on the full motor: what of its timing the rotor feels.
+//! A run's latencies played on the full motor: the effect of its timing on the rotor.
 
 use std::iter::repeat_n;
 
@@ -36,8 +36,8 @@ pub fn play(
     simulate(axis, full_steps_per_s, pulses.map(|p| p.time_ns), watch)
 }
 
-/// The fastest of `speeds` (full steps per second) that base period and motor make when every tick is punctual:
-/// what a run at that speed loses, its timing has lost. `None` when they make none of them.
+/// The fastest of `speeds` (full steps per second) at which base period and motor lose no step with punctual
+/// ticks: steps that a run loses at that speed are lost by its timing. `None` if no speed is possible.
 pub fn fastest_punctual(axis: &Axis, base_period_ns: i64, speeds: &[f64]) -> Option<f64> {
     let ticks_per_s = 1e9 / base_period_ns.max(1) as f64;
     let mut speeds: Vec<f64> =

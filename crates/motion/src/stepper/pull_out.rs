@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::motor::Motor;
 use crate::error::MotionError;
 
-/// What the drive gives a motor.
+/// Supply of a motor by its drive.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Supply {
     /// Supply voltage in V.

@@ -6,10 +6,10 @@ use super::quantisation::StepTicks;
 
 /// A step pulse train: a rate of pulses on a base period, sent at activations.
 ///
-/// Each tick of the base thread adds to an accumulator (see [`StepTicks`]); a pulse leaves with the activation
-/// that serves its tick. What a stall does depends on the policy: with `skip` the missed ticks never run and the
-/// train is late for good; with `catch-up` they run back to back when the stall is over; with `re-phase` the grid
-/// starts anew one period after the late tick.
+/// Each tick of the base thread adds to an accumulator (see [`StepTicks`]); a pulse leaves with the
+/// activation that serves its tick. The effect of a stall depends on the policy: with `skip` the missed ticks
+/// never run and the train is late for good; with `catch-up` they run back to back when the stall is over;
+/// with `re-phase` the grid restarts one period after the late tick.
 #[derive(Debug, Clone)]
 pub struct PulseTrain<I> {
     latencies: I,
@@ -23,7 +23,7 @@ pub struct PulseTrain<I> {
     pulse_tick: u64,
     pulse_ticks: StepTicks,
     busy_until_ns: i64,
-    /// How far the grid was moved (policy re-phase).
+    /// Total shift of the grid in ns (policy re-phase).
     shift_ns: i64,
 }
 
@@ -35,7 +35,7 @@ const BURST_NS: i64 = 10_000;
 pub struct Pulse {
     /// Nanoseconds from the first due time.
     pub time_ns: i64,
-    /// The tick's latency.
+    /// Latency of the tick that sent it.
     pub latency_ns: i64,
 }
 

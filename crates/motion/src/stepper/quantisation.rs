@@ -1,4 +1,4 @@
-//! What a software step generator's base period does to the steps, before any latency.
+//! Effect of a software step generator's base period on the steps, before any latency.
 //!
 //! A direct digital synthesiser (LinuxCNC's stepgen) adds the rate to an accumulator at each base tick and steps
 //! when a bit changes: step n leaves at tick ceil(n f_b/f). All this is exact in integers, with rates in
@@ -12,7 +12,7 @@ const MICRO: f64 = 1e6;
 /// (microsteps) per second.
 #[derive(Debug, Clone)]
 pub struct StepTicks {
-    /// Ticks of a step: whole ones, and a remainder in parts of which `parts` make a tick.
+    /// Ticks of a step: whole ones, and a remainder in units of 1/`parts` tick.
     whole: u128,
     remainder: u128,
     parts: u128,
@@ -88,7 +88,7 @@ pub fn quantise(base_period_ns: i64, steps_per_s: f64) -> Quantisation {
     }
 }
 
-/// The slow pattern in the intervals: how often the odd interval comes.
+/// The slow pattern in the intervals: the frequency of the odd interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Beat {
     /// |f_b/f - nearest whole number| f, in Hz; zero when every interval is the same.

@@ -1,4 +1,4 @@
-//! One step rate to set up, and what limits it.
+//! The step rate to set up, and its limit.
 //!
 //! A tick may come late by the worst that the run showed, missed ones and bursts behind a stall included, and the drive must
 //! still have its time before the next: that is StepConf's formula with the largest lateness for its jitter. Beyond the
@@ -22,7 +22,7 @@ pub(crate) const TOO_LATE_NS: i64 = 100_000;
 /// A share of the motor's own limit from which on a rate is as good as that: an ideal bound that no motor is known to so well.
 const AS_GOOD: f64 = 0.95;
 
-/// What limits a step rate.
+/// Limit of a step rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -43,23 +43,23 @@ pub struct RecommendedRate {
     pub pulses_per_s: f64,
     /// The same in full steps per second.
     pub steps_per_s: f64,
-    /// What limits it.
+    /// Reason why it cannot be higher.
     pub limit: StepLimit,
-    /// How steps are made.
+    /// Way to make step pulses.
     pub mode: StepMode,
     /// The base period for it.
     pub base_period_ns: i64,
-    /// How late a tick may be, in ns: what StepConf calls Base Period Maximum Jitter.
+    /// Largest lateness of a tick in ns: StepConf's Base Period Maximum Jitter.
     pub jitter_ns: i64,
 }
 
-/// Whether software may make the step pulses, and how fast.
+/// Verdict on step pulses by software, with the fastest good rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperVerdict {
-    /// Good: up to the motor's own limit, or nearly. Limited: up to the recommended rate. Unfit: a tick comes later than LinuxCNC's
-    /// manual holds for good enough, 100 us. Not told: the run's task ran under an ordinary policy, had a period that no
-    /// step generator has, or ran too few times.
+    /// Good: up to the motor's own limit, or nearly. Limited: up to the recommended rate. Unfit: a tick comes
+    /// later than 100 us, the limit of LinuxCNC's manual. Cannot tell: the run's task ran under an ordinary
+    /// policy, had a period that no step generator has, or ran too few times.
     pub fitness: Fitness,
     /// The step rate to set up.
     pub recommended: RecommendedRate,
@@ -72,7 +72,7 @@ impl StepperVerdict {
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);
         let conf = StepConf::in_mode(found.stepconf.mode, jitter_ns, &axis.drive);
         let base_period_ns = asked_base_ns.unwrap_or(0).max(conf.min_period_ns);
-        // What StepConf cuts to whole steps per second it cuts here too.
+        // StepConf cuts the rate to whole steps per second, and so does this.
         let by_ticks = conf.max_rate_hz.min(conf.mode.max_rate_hz(base_period_ns));
         let motor = found.torque_limit_steps_per_s;
         let mut limit = (motor, StepLimit::Motor);
@@ -101,7 +101,7 @@ impl StepperVerdict {
         StepperVerdict { fitness, recommended }
     }
 
-    /// The same as far as the run tested it. Without a run it is as good as what was assumed.
+    /// The same as far as the run tested it. Without a run it is as good as the assumption.
     pub(super) fn as_far_as_tested(self, timing: &StepTiming, run: Option<&JudgedRun>) -> Self {
         let fitness = match (NoSteps::open(timing, run), self.fitness) {
             (Some(NoSteps::Policy), _) => Fitness::CannotTell,
@@ -115,29 +115,29 @@ impl StepperVerdict {
 /// Why a run gives a software step generator no base period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoSteps {
-    /// Its source does not tell how late the latest tick came.
+    /// Its source does not report the largest lateness of a tick.
     Untold,
     /// Its task ran under an ordinary policy: the machine may do better.
     Policy,
     /// Its task had a period that no step generator has, and met other idle states.
     Period {
-        /// In ns.
+        /// Period of the task, in ns.
         period_ns: i64,
     },
-    /// So few ticks leave open what one in a thousand does.
+    /// Too few ticks for a statement about one in a thousand.
     Length {
-        /// So many tell.
+        /// Number of ticks that is enough.
         ticks: u64,
     },
     /// A tick came later than LinuxCNC's manual holds for good enough.
     TooLate {
-        /// By so much, in ns.
+        /// Lateness, in ns.
         jitter_ns: i64,
     },
 }
 
 impl NoSteps {
-    /// What the run leaves open, if something.
+    /// Returns the question that the run leaves open, if there is one.
     fn open(timing: &StepTiming, run: Option<&JudgedRun>) -> Option<Self> {
         let mut caveats = run.into_iter().flat_map(|run| &run.caveats);
         if caveats.any(|caveat| matches!(caveat, Caveat::NotRealTime { .. })) {
@@ -155,25 +155,25 @@ impl NoSteps {
 /// The base thread of a software step generator, where ticks come as those of a run did.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BaseThread {
-    /// The run's task.
+    /// Name of the run's task.
     pub task: String,
-    /// How late a tick may be, in ns: what StepConf calls Base Period Maximum Jitter.
+    /// Largest lateness of a tick in ns: StepConf's Base Period Maximum Jitter.
     pub jitter_ns: i64,
-    /// What StepConf makes of it.
+    /// StepConf's result for it.
     pub stepconf: StepConf,
 }
 
 impl BaseThread {
-    /// Whether a period is one of step generators.
+    /// True if step generators use such a period.
     #[must_use]
     pub fn is_of(period_ns: i64) -> bool {
         (SHORTEST_BASE_NS..=LONGEST_BASE_NS).contains(&period_ns)
     }
 
-    /// What a run's task says of a drive.
+    /// Computes the base thread for a run's task and a drive.
     ///
     /// # Errors
-    /// Why it says nothing, or that no software should step.
+    /// The reason why the run gives no answer, or that software should not step.
     pub fn new(run: &OneTask, drive: &Drive) -> Result<Self, NoSteps> {
         let timing = StepTiming::from_stats(&run.stats).ok_or(NoSteps::Untold)?;
         let jitter_ns = timing.jitter_ns.max(timing.period_error_ns);

@@ -11,7 +11,7 @@ use crate::error::MotionError;
 /// sqrt((Nr h cos d + 4 Nr T_d cos 4d) / J) / 2 pi, with the load angle d at which h sin d + T_d sin 4d = T_L
 /// (Acarnley, Stepping Motors, chapter 4, with the detent torque as a fourth-harmonic spring).
 ///
-/// `extra_inertia_kg_m2` is what moves with the rotor. An unknown detent torque counts as none.
+/// `extra_inertia_kg_m2` moves with the rotor. An unknown detent torque counts as zero.
 ///
 /// # Errors
 /// A motor without its rotor inertia, or a load it cannot hold.

@@ -1,4 +1,4 @@
-//! What `stepper` answers: an axis, what a run's timing means for it, and the motor driven by that timing.
+//! Result of `stepper`: an axis, the effect of a run's timing on it, and the motor driven by that timing.
 
 use jitterlab_model::{Activation, Error, Overrun, TimingStats};
 use jitterlab_runs::OneTask;
@@ -18,7 +18,7 @@ use crate::catalog::{self, Devices};
 use crate::error::MotionError;
 use crate::judged_run::JudgedRun;
 
-/// What is asked of an axis.
+/// Question about an axis.
 #[derive(Debug, Clone)]
 pub struct StepperQuestion {
     axis: Axis,
@@ -26,26 +26,26 @@ pub struct StepperQuestion {
     speeds: Vec<f64>,
 }
 
-/// What a run's timing, or an assumed jitter, means for an axis.
+/// Effect of a run's timing, or of an assumed jitter, on an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StepperResult {
-    /// Whether software may make the step pulses, and how fast.
+    /// Verdict on step pulses by software, with the fastest good rate.
     pub verdict: StepperVerdict,
-    /// The motor in its machine, with what was assumed of it.
+    /// The motor in its machine, with the assumptions about it.
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub axis: Axis,
     /// The run; `None` for an assumed jitter.
     pub run: Option<JudgedRun>,
-    /// What was found.
+    /// Assessment of the axis.
     pub assessment: AxisAssessment,
     /// The motor driven by the recorded timing.
     pub simulations: Option<Simulations>,
-    /// What speaks against the figures beside the run's own caveats.
+    /// Reasons to doubt the figures, in addition to the run's own caveats.
     pub caveats: Vec<StepperCaveat>,
 }
 
-/// What speaks against the figures of an axis.
+/// Reason to doubt the figures of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "jitterlab_model::Identified"))]
 #[serde(tag = "id", rename_all = "kebab-case")]
@@ -56,46 +56,46 @@ pub enum StepperCaveat {
     OtherPeriod {
         /// They are the second run's.
         beside: bool,
-        /// The run's period.
+        /// Period of the run.
         period_ns: i64,
-        /// The step generator's.
+        /// Period of the step generator.
         base_period_ns: i64,
     },
     /// Nothing was simulated.
     NotSimulated {
-        /// Why.
+        /// Reason.
         why: String,
     },
 }
 
-/// Which ticks a simulation plays.
+/// Ticks that a simulation plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ticks {
-    /// Punctual ones.
+    /// Punctual ticks.
     Punctual,
-    /// The run's.
+    /// Ticks of the run.
     Run,
-    /// The second run's, for comparison.
+    /// Ticks of the second run, for comparison.
     Beside,
 }
 
-/// One simulation.
+/// One simulation of the motor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulated {
-    /// What is played.
+    /// Ticks that are played.
     pub ticks: Ticks,
     /// The overrun policy; `None` for punctual ticks, which it does not concern.
     pub policy: Option<Overrun>,
-    /// What the motor did.
+    /// Response of the motor.
     pub response: RotorResponse,
     /// The slowest of the table's speeds at which it lost steps, in full steps per second.
     pub loses_from_steps_per_s: Option<f64>,
 }
 
-/// What was simulated.
+/// Simulations of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Simulations {
@@ -128,10 +128,10 @@ const LATEST_PLAYED_NS: i64 = 10_000_000_000;
 /// About a swing of a rotor.
 const SHORTEST_SIMULATION_NS: i64 = 10_000_000;
 
-/// Whether so short a simulation shows anything.
+/// Returns the simulated time in ns if it is long enough to show anything.
 ///
 /// # Errors
-/// It does not.
+/// A time that is too short.
 pub fn checked_simulation_ns(simulate_ns: i64) -> Result<i64, MotionError> {
     let enough = simulate_ns >= SHORTEST_SIMULATION_NS;
     Ok(enough
@@ -170,7 +170,7 @@ impl StepperQuestion {
     /// Judges the axis by a run's task.
     ///
     /// # Errors
-    /// An axis that lacks figures, a run whose source does not tell its largest latency.
+    /// An axis that lacks figures, or a run whose source does not report its largest latency.
     pub fn under_run(self, run: JudgedRun, stats: &TimingStats) -> Result<StepperResult, MotionError> {
         let timing = StepTiming::from_stats(stats).ok_or(StepperError::NoLargest)?;
         self.judged(timing, Some(IntervalErrors::from_stats(stats)), Some(run))
@@ -202,9 +202,10 @@ impl StepperQuestion {
 }
 
 impl StepperResult {
-    /// Drives the motor with what was recorded around the worst latency, so long in all, under each policy and at each speed
-    /// of the table; where that cannot be, such as for a run that keeps only a histogram, a caveat says why. `begun` hears of
-    /// each run before it is played: its name, the time to play and the number of speeds.
+    /// Drives the motor with the activations recorded around the worst latency, `simulate_ns` in all, under
+    /// each policy and at each speed of the table. If that is impossible, as for a run that keeps only a
+    /// histogram, a caveat gives the reason. `begun` is called before each run with its name, the time to
+    /// play and the number of speeds.
     pub fn simulate(
         &mut self,
         run: &OneTask,
@@ -218,7 +219,7 @@ impl StepperResult {
         }
     }
 
-    /// Whether latencies of one period are taken for those of another.
+    /// Adds a caveat if latencies of one period are taken for those of another.
     fn mind_period(&mut self, period_ns: i64, beside: bool) {
         let base_period_ns = self.assessment.base_period_ns;
         if period_ns != base_period_ns {
@@ -280,9 +281,7 @@ impl StepperResult {
 /// The motors and drives there are.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepperDevices {
-    /// Motors.
     pub motors: Devices<Motor>,
-    /// Drives.
     pub drives: Devices<Drive>,
 }
 

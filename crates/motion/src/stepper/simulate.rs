@@ -9,7 +9,7 @@ use super::axis::Axis;
 use super::two_phase::TwoPhase;
 use crate::error::MotionError;
 
-/// How a simulation is watched.
+/// Observation of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Watch {
     /// Time left out of the figures at the start, for the transient of starting at speed.
@@ -18,7 +18,7 @@ pub struct Watch {
     pub interval_s: f64,
 }
 
-/// What the load angle did in one interval: no spike is lost however long the interval is.
+/// Range of the load angle in one interval: no spike is lost however long the interval is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AngleRange {
     /// Begin, in s.
@@ -29,7 +29,7 @@ pub struct AngleRange {
     pub max_steps: f64,
 }
 
-/// What the motor did.
+/// Response of the motor.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RotorResponse {
@@ -41,13 +41,14 @@ pub struct RotorResponse {
     pub mean_steps: f64,
     /// Largest magnitude of the load angle in full steps; beyond 2 (half a cycle) the rotor slipped.
     pub peak_steps: f64,
-    /// Smallest torque reserve in N m: what the motor could still add at its largest load angle, T (1 - sin(d - l)),
-    /// zero from a quarter cycle on. T is its torque at this speed and l how far its currents lag behind the pulses: the
-    /// load angle of the settled rotor above that of its load, asin((T_L + B w) / T).
+    /// Smallest torque reserve in N m: the torque that the motor could still add at its largest load angle,
+    /// T (1 - sin(d - l)), zero from a quarter cycle on. T is its torque at this speed and l the lag of its
+    /// currents behind the pulses: the load angle of the settled rotor above that of its load,
+    /// asin((T_L + B w) / T).
     pub reserve_nm: f64,
     /// Full steps the rotor ended behind (positive) or ahead of (negative) the command, in whole cycles of four.
     pub lost_steps: i64,
-    /// When the first cycle was lost for good, in s.
+    /// Time at which the first cycle was lost for good, in s.
     pub lost_at_s: Option<f64>,
     /// The load angle over time.
     #[cfg_attr(feature = "schema", schemars(skip))]
@@ -55,7 +56,7 @@ pub struct RotorResponse {
 }
 
 impl RotorResponse {
-    /// Whether the motor kept every step.
+    /// True if the motor kept every step.
     pub fn kept_steps(&self) -> bool {
         self.lost_steps == 0 && self.lost_at_s.is_none()
     }
@@ -106,7 +107,7 @@ pub fn simulate(
 /// Gathers the figures while time passes.
 struct RotorFigures {
     watch: Watch,
-    /// Torque of the motor at its speed, and what load and friction take of it, in N m.
+    /// Torque of the motor at its speed, and the part that load and friction take of it, in N m.
     torque: f64,
     wanted: f64,
     /// Load angle of the running motor; lost cycles are counted from it.
@@ -135,7 +136,7 @@ struct Kept {
     weight: f64,
 }
 
-/// Weight of the newest value in the running mean that tells where the rotor is for good, per second.
+/// Weight of the newest value in the running mean that shows the rotor's final position, per second.
 const RECENT_PER_S: f64 = 100.0;
 
 impl RotorFigures {
@@ -196,8 +197,9 @@ impl RotorFigures {
         }
     }
 
-    /// More than half a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of the missed
-    /// pulses brings the command after it. It is lost when it stays nearer to another equilibrium.
+    /// More than half a cycle away. That alone loses nothing: in a stall the rotor coasts on, and a burst of
+    /// the missed pulses makes the command catch up with it. A cycle is lost when the rotor stays nearer to
+    /// another equilibrium.
     #[cold]
     fn wander(&mut self, away: f64) {
         if away > 2.0 && self.away.is_none() {
@@ -211,7 +213,7 @@ impl RotorFigures {
         }
     }
 
-    /// Whole cycles by which it is away from its place.
+    /// Number of whole cycles by which it is away from its equilibrium.
     fn cycles(&self) -> i64 {
         ((self.recent - self.rest) / 4.0).round() as i64
     }

@@ -1,4 +1,4 @@
-//! Speeds of an axis as people say them: `5rev/s`, `300rpm`, `600mm/min`, `8kHz` (pulses), `1000steps/s`.
+//! Speeds of an axis in usual notations: `5rev/s`, `300rpm`, `600mm/min`, `8kHz` (pulses), `1000steps/s`.
 
 use super::StepperError;
 use super::axis::Axis;
@@ -8,7 +8,7 @@ impl Axis {
     /// Reads a speed into full steps per second.
     ///
     /// # Errors
-    /// No number above zero, an unknown unit, or millimetres on an axis whose travel is not known.
+    /// No number above zero, an unknown unit, or millimetres on an axis of unknown travel.
     pub fn read_speed(&self, text: &str) -> Result<f64, MotionError> {
         let text = text.trim();
         let bad = || MotionError::from(StepperError::NotASpeed(text.into()));

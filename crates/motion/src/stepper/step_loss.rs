@@ -1,4 +1,4 @@
-//! When a jump of the commanded angle loses steps: the equal-area criterion of the swing equation.
+//! Smallest jump of the commanded angle that loses steps: the equal-area criterion of the swing equation.
 //!
 //! With the electrical load angle d, J/Nr d'' = T_L - h sin d (undamped). After a sudden jump of the command the
 //! rotor swings; it falls back to the same step if its energy stays below the next unstable equilibrium at
@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 use crate::error::{Bound, MotionError};
 
-/// delta_0 = asin(T_L/h): where the rotor stands under a load.
+/// delta_0 = asin(T_L/h): load angle of the rotor at rest under a load.
 ///
 /// # Errors
 /// A load that the motor cannot hold (ratio not in 0..1).

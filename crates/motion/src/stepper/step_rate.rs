@@ -1,4 +1,4 @@
-//! How fast a software step generator may run: LinuxCNC StepConf's formulas, and the probability of breaking a
+//! Fastest rate of a software step generator: LinuxCNC StepConf's formulas, and the probability of breaking a
 //! drive's timing.
 
 use jitterlab_model::distribution::Beyond;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::drive::Drive;
 
-/// How step pulses are made.
+/// Way to make step pulses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -41,10 +41,10 @@ impl StepMode {
     }
 }
 
-/// What StepConf computes from one jitter figure.
+/// StepConf's results for one jitter figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct StepConf {
-    /// How steps are made. It chooses double step when the step time is at most 5 us.
+    /// Step mode. StepConf chooses double step when the step time is at most 5 us.
     pub mode: StepMode,
     /// Shortest base period.
     pub min_period_ns: i64,
@@ -57,8 +57,8 @@ const STEPCONF_OVERHEAD_NS: i64 = 5_000;
 /// Longest base period StepConf writes.
 pub const STEPCONF_LONGEST_NS: i64 = 100_000;
 
-/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`), in the
-/// mode it chooses. `jitter_ns` is what it calls Base Period Maximum Jitter.
+/// LinuxCNC StepConf's shortest base period and largest step rate (stepconf.py: `minperiod`, `maxsteprate`),
+/// in the mode it chooses. `jitter_ns` is its Base Period Maximum Jitter.
 pub fn stepconf(jitter_ns: i64, drive: &Drive) -> StepConf {
     let mode = if drive.step_time_ns <= 5_000 { StepMode::DoubleStep } else { StepMode::SingleStep };
     StepConf::in_mode(mode, jitter_ns, drive)
@@ -89,21 +89,21 @@ impl StepConf {
     }
 }
 
-/// How much the intervals between the activations of a real run deviated from its period.
+/// Deviations of the intervals between a real run's activations from its period.
 #[derive(Debug, Clone, Copy)]
 pub enum IntervalErrors<'a> {
     /// Measured: the run's period errors.
     Measured(&'a Distribution),
     /// Only the latencies are known (a histogram of another tool): e = L' - L with both drawn independently.
     FromLatency(&'a Distribution),
-    /// Ticks were missed or came a period late: what lay between them then depended on the run's own period, and is no
-    /// guide to another. Each tick that comes later than a base period can spare, by these latencies, comes too close to
-    /// the next, or in a burst behind it.
+    /// Ticks were missed or came a period late: the intervals between them depended on the run's own period,
+    /// and are no guide to another. A tick that comes later than a base period can spare, by these latencies,
+    /// comes too close to the next, or in a burst behind it.
     LateTicks(&'a Distribution),
 }
 
 impl<'a> IntervalErrors<'a> {
-    /// What a run knows of its intervals.
+    /// Takes the intervals of a run, as far as they are known.
     pub fn from_stats(stats: &'a TimingStats) -> Self {
         let (latency, errors) = (&stats.latency, &stats.period_error);
         let a_period_late = latency.peak_to_peak_ns().is_some_and(|range| range >= stats.period_ns());
@@ -132,8 +132,8 @@ impl<'a> IntervalErrors<'a> {
         }
     }
 
-    /// Expected number of intervals of the run with an error below `limit_ns`. What is only known within bounds that reach
-    /// below the limit counts whole: never too few. `None` where that is most of them.
+    /// Expected number of intervals of the run with an error below `limit_ns`. Values known only within
+    /// bounds that reach below the limit count whole: never too few. `None` if most of them are such values.
     fn below(&self, limit_ns: i64) -> Option<f64> {
         match self {
             IntervalErrors::Measured(errors) => counted_below(errors, limit_ns).map(|n| n as f64),
@@ -159,7 +159,8 @@ impl<'a> IntervalErrors<'a> {
     }
 }
 
-/// How many values may be below a limit; `None` where only bounds of most of them are known, on both sides of it.
+/// Largest possible number of values below a limit; `None` if most of them are known only by bounds on both
+/// sides of it.
 fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let min = distribution.min_ns().unwrap_or(0);
     let bins: u64 = distribution.bins().take_while(|b| b.low_ns.max(min) < limit_ns).map(|b| b.count).sum();
@@ -170,7 +171,7 @@ fn counted_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     }
 }
 
-/// How many values are below a limit for certain; `None` as for [`counted_below`].
+/// Number of values that are certainly below a limit; `None` as for [`counted_below`].
 fn counted_surely_below(distribution: &Distribution, limit_ns: i64) -> Option<u64> {
     let max = distribution.max_ns().unwrap_or(i64::MAX);
     let bins: u64 = distribution.bins().take_while(|b| b.high_ns.min(max) < limit_ns).map(|b| b.count).sum();
@@ -185,7 +186,7 @@ fn mostly(distribution: &Distribution, beyond: Beyond) -> bool {
     beyond.count == 0 || beyond.count > distribution.count() / 2
 }
 
-/// How often a generator with a base period breaks a drive's step timing.
+/// Frequency with which a generator with a base period breaks a drive's step timing.
 ///
 /// Two successive ticks come T + e apart, where e is the run's period error; the drive's step time or space is
 /// broken when that is too short. The run's errors are taken as they were: the figures hold for its load, and
@@ -198,15 +199,15 @@ pub struct TimingRisk {
     pub seen: f64,
     /// Intervals of the run.
     pub of: u64,
-    /// Expected violations in an hour of stepping at the largest rate, from what was seen.
+    /// Expected violations in an hour of stepping at the largest rate, from the run's intervals.
     pub expected_per_hour: f64,
-    /// 95 % upper confidence limit of that: what the run's length can support. Never zero.
+    /// 95 % upper confidence limit of that, as the run's length allows. Never zero.
     pub at_most_per_hour: f64,
 }
 
 impl TimingRisk {
-    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, or of which only bounds of these are known,
-    /// or a period that is not positive.
+    /// Risk of `base_period_ns` in a mode. `None` for a run without intervals, for one with only bounds of
+    /// them, or if the period is not positive.
     pub fn new(
         errors: IntervalErrors,
         drive: &Drive,
@@ -234,13 +235,13 @@ impl TimingRisk {
         mode.max_rate_hz(self.base_period_ns)
     }
 
-    /// Probability of at least one violation in an hour, from what was seen: 1 - exp(-expected).
+    /// Probability of at least one violation in an hour, from the run's intervals: 1 - exp(-expected).
     pub fn probability_per_hour(&self) -> f64 {
         -(-self.expected_per_hour).exp_m1()
     }
 
-    /// The shortest base period with at most `per_hour` expected violations in an hour, from what was seen. With
-    /// `per_hour` of zero, the shortest that this run would not once have violated.
+    /// The shortest base period with at most `per_hour` expected violations in an hour, from the run's
+    /// intervals. With `per_hour` of zero, the shortest that this run would not once have violated.
     pub fn shortest(
         errors: IntervalErrors,
         drive: &Drive,
@@ -261,16 +262,16 @@ impl TimingRisk {
     }
 }
 
-/// What a change of direction takes on a base period: whole ticks between the last step and the new direction, and
-/// between that and the next step.
+/// Cost of a change of direction at a base period: whole ticks between the last step and the new direction,
+/// and between that and the next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reversal {
     /// Ticks the direction is held after a step, as stepgen rounds them up.
     pub hold_ticks: i64,
     /// Ticks the direction is set before the next step.
     pub setup_ticks: i64,
-    /// What those ticks leave above the drive's needs, the smaller of the two, in ns: two ticks may come closer by
-    /// this much.
+    /// Smaller of the two times that those ticks leave above the drive's needs, in ns: two ticks may come
+    /// closer by this much.
     pub spare_ns: i64,
     /// Two ticks of the run come closer than that: this jitter has to be added to both times.
     pub broken_by_jitter: bool,

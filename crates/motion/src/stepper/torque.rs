@@ -30,7 +30,7 @@ pub fn speed_at_linear_share(share: f64, jitter_s: f64) -> f64 {
     share / (PI * jitter_s)
 }
 
-/// What a displacement of one step pulse by `jitter_s` changes at a loaded motor, exactly.
+/// Exact effect of a displacement of one step pulse by `jitter_s` on a loaded motor.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct JitterTorque {
     /// NIST equation 7.

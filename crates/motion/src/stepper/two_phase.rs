@@ -39,7 +39,7 @@ pub(super) struct TwoPhase {
     detent: f64,
     friction: f64,
     load: f64,
-    /// Phase currents wanted at each microstep of one electrical cycle.
+    /// Reference currents of the phases at each microstep of one electrical cycle.
     table: Vec<(f64, f64)>,
     /// Of a full step.
     microstep: f64,
@@ -104,7 +104,7 @@ impl TwoPhase {
         self.command as f64 * self.microstep - self.state.angle * (1.0 / FRAC_PI_2)
     }
 
-    /// Phase currents wanted now.
+    /// Reference currents of the phases now.
     fn reference(&self) -> (f64, f64) {
         self.table[self.command.rem_euclid(self.table.len() as i64) as usize]
     }
@@ -132,7 +132,7 @@ impl TwoPhase {
         }
     }
 
-    /// One step of `h` seconds, of which `half` is a half.
+    /// One step of `h` seconds; `half` is the settling in half of it.
     #[inline(always)]
     fn step(&mut self, reference: (f64, f64), h: f64, half: Stretch) {
         let x = self.state;

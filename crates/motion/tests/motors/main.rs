@@ -1,4 +1,5 @@
-//! What timing does to motors and loops, held against papers, other programs, and other ways to compute it.
+//! Effect of timing on motors and loops, checked against papers, other programs, and independent
+//! computations.
 
 mod second_way;
 mod servo_agreement;

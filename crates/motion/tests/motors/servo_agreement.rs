@@ -15,7 +15,7 @@ impl Random {
     }
 }
 
-/// A trace with independent latencies and execution times, of which some activations are missed.
+/// A trace with independent latencies and execution times; a share `missed` of the activations is missed.
 fn trace(periods: u64, h: i64, jitter: f64, missed: f64, seed: u64) -> Vec<Activation> {
     let mut random = Random(seed);
     (0..periods)

@@ -17,7 +17,7 @@ fn plant(text: &str) -> Plant {
     Plant::from_toml("test", text).unwrap()
 }
 
-/// What happens in a period, at times from its due time in ns.
+/// Events of a period, at times from its due time in ns.
 type Pattern = Vec<(f64, Event)>;
 
 /// Sample at the due time, write this much later.
@@ -88,7 +88,7 @@ fn all_399_cells_of_the_constant_delay_surface() {
     assert_eq!(cells, 399);
 }
 
-/// tau = tau1 + tau2, each uniform on {0..m} h/40: so many of the (m + 1)^2 pairs have the sum k.
+/// tau = tau1 + tau2, each uniform on {0..m} h/40: m + 1 - |k - m| of the (m + 1)^2 pairs have the sum k.
 fn two_uniform_delays(period_ns: i64, m: i64) -> Vec<(Pattern, f64)> {
     (0..=2 * m).map(|k| (delayed(k * period_ns / 40), (m + 1 - (k - m).abs()) as f64)).collect()
 }
@@ -235,7 +235,7 @@ fn bursts_cost_more_than_the_same_delays_at_random() {
     let mut closed = Loop::new(&plant, &plant.design.controller(&plant, h, 0).unwrap());
     let one = |closed: &mut Loop, p: &Pattern, share| periods(closed, h, &[(p.clone(), share)]);
     let classes = vec![one(&mut closed, &short, 0.9), one(&mut closed, &long, 0.1)];
-    // The Monte-Carlo intervals were published beside the computed costs.
+    // The Monte Carlo intervals were published with the computed costs.
     for (burst, expected, sampled, interval) in [
         (2.0, 71.836960, 71.82, 0.18),
         (5.0, 72.171299, 72.10, 0.18),

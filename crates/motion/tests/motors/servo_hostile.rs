@@ -1,5 +1,5 @@
-//! Intervals of what a loop costs, and "no measurable effect", on runs that are not made of independent latencies: how often the cost of
-//! a run a hundred times as long lies inside.
+//! Intervals of a loop's cost, and "no measurable effect", on runs without independent latencies: how often
+//! the cost of a run a hundred times as long lies inside.
 
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog;
@@ -117,7 +117,7 @@ fn intervals_hold_the_cost_of_long_runs_however_the_timing_hangs_together() {
             );
         }
     }
-    // Too few to say anything.
+    // Too few for a verdict.
     let few = run(&white(&mut Random(5), 200));
     let found = question.evaluate(few.as_slice()).unwrap();
     assert!(found.believed().1.is_none());

@@ -1,4 +1,4 @@
-//! Plants as python-control wrote them out (`data/python-control/make.py`), and what it computed of the same loops.
+//! Plants as python-control wrote them (`data/python-control/make.py`), and its results for the same loops.
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use jitterlab_motion::catalog;
@@ -62,7 +62,7 @@ fn a_design_that_is_unstable_is_refused_with_the_reason() {
     assert!(message.contains("--controller"), "{message}");
 }
 
-/// What a plant's file says and nothing can be made of: each is refused by a sentence that says what is wrong, and how it is written.
+/// Files that describe no plant: each is refused by a sentence with the reason and the right way to write it.
 #[test]
 fn what_is_no_plant_is_refused_with_the_reason() {
     let square = |n: usize| -> String {

@@ -57,7 +57,7 @@ fn solved(plant: &Plant, period_ns: i64, execution: &Execution, action: OverrunA
     Question { overrun: action, ..Question::new(plant.clone(), period_ns) }.under(execution).unwrap()
 }
 
-/// Cells whose backlog makes a job depend on those before: followed along a sequence that is drawn.
+/// Cells whose backlog makes a job depend on those before: followed along a drawn sequence.
 const DRAWN: [(&str, &str, &str); 4] = [
     ("dc-servo", "two .8/1.2 10%", "catch-up"),
     ("dc-servo", "chain .8/1.2 p=.1 b=2", "catch-up"),
@@ -147,8 +147,9 @@ fn a_job_of_exactly_one_period_costs_what_a_little_longer_one_does() {
     }
 }
 
-/// The example of overruns in Jitterbug's manual (Cervin and Lincoln 2006): a job that does not end in its period is killed, and the
-/// LQG controller goes on without its measurement. Execution times are uniform on {0..m} h/20, and the design knows m h/40 of them.
+/// The example of overruns in Jitterbug's manual (Cervin and Lincoln 2006): a job that does not end in its
+/// period is killed, and the LQG controller continues without its measurement. Execution times are uniform on
+/// {0..m} h/20, and the design assumes m h/40.
 #[test]
 fn jitterbug_s_example_of_killed_jobs_and_an_observer_without_data() {
     let h = 250_000_000;
@@ -177,7 +178,7 @@ fn the_same_run_gives_the_same_figures_each_time() {
     let period_ns = 1_000_000;
     let mut random = 1u64;
     let mut free_ns = 0;
-    // So many execution times that they are told apart more coarsely on the way.
+    // Has too many different execution times: they are rounded on the way.
     let run: Vec<Activation> = (0..20_000)
         .filter_map(|index| {
             random = random * 16_807 % 2_147_483_647;

@@ -83,8 +83,8 @@ fn several_crossovers_and_narrow_modes_have_all_their_margins() {
     }
 }
 
-/// What one figure says bounds what the others may say; gains on both sides of a limit, and delays on both sides of theirs, are
-/// stable and not.
+/// Each margin bounds the others; gains on both sides of a limit, and delays on both sides of theirs, are
+/// stable and unstable.
 fn hold_together(name: &str, plant: &Plant, controller: &Controller, period_ns: i64) {
     let Some(found) = LoopMargins::new(plant, controller, period_ns, 0, 0) else {
         assert_eq!(delay_margin(plant, controller, period_ns), DelayMargin::Never, "{name}");

@@ -110,7 +110,7 @@ impl Cell {
         );
     }
 
-    /// What is said of any such miss.
+    /// Guarantee for any such miss.
     fn asked(&self) -> (UnderMisses, ServoResult) {
         let times = format!("{}h", self.hit);
         let result = ServoResult::under_execution(&self.question, &times, &[self.at_most]).unwrap();

@@ -103,14 +103,14 @@ fn doyle_and_stein_s_gains_and_margins() {
     let (plant, filtered) = of("lqg");
     let outputs = phase_margin(&plant, &filtered, h, 0, 0).unwrap();
     assert!((14.0..15.0).contains(&outputs.degrees), "{outputs:?}");
-    // The delay margin, a thousand periods, is what uses that phase up.
+    // The delay margin, a thousand periods, uses that phase up.
     let DelayMargin::UpTo(margin_ns) = delay_margin(&plant, &filtered, h) else { panic!("no margin") };
     let margin_s = margin_ns as f64 * 1e-9;
     assert!((margin_s / outputs.delay_s() - 1.0).abs() < 1e-3, "{margin_s} {outputs:?}");
 }
 
-/// JitterTime's example lqg_dcmotor.m: a comment in it says 1.4583 of the continuous loop; it is 1.0381858551, the
-/// limit of the sampled loop for short periods.
+/// JitterTime's example lqg_dcmotor.m: a comment in it gives 1.4583 for the continuous loop; it is
+/// 1.0381858551, the limit of the sampled loop for short periods.
 #[test]
 fn the_dc_motor_of_jittertime_under_lqg() {
     let cost = |h: i64| {
@@ -142,7 +142,7 @@ fn a_double_integrator_is_at_rest_after_two_periods() {
         1.5 / h_s
     ));
     let found = delayed(&plant, h, 0.0);
-    // Zero; the eighth root of the rounding is what the powers of such a map leave of it.
+    // The true value is zero; the powers of such a map leave the eighth root of the rounding.
     assert!(found.spectral_radius < 0.1, "{found:?}");
     // P = R + F R F' with F = Phi - Gamma L and the noise of one period, R = [h^3/3, h^2/2; h^2/2, h].
     let noise = DMatrix::from_row_slice(2, 2, &[h_s.powi(3) / 3.0, h_s * h_s / 2.0, h_s * h_s / 2.0, h_s]);
@@ -173,9 +173,9 @@ fn a_controller_can_be_a_transfer_function_or_matrices() {
     assert!((given - 72.662933).abs() < 1e-6 && (matrices - given).abs() < 1e-9, "{given} {matrices}");
 }
 
-/// `test/example_1_test.jl` and `test_periodic.jl` of JitterTime.jl (example 1 of JitterTime, Cervin and others 2019): an integrator
-/// under minimum variance, whose controller misses its first two periods. What the tests there expect of the accumulated cost and of
-/// the variances is printed with sixteen digits.
+/// `test/example_1_test.jl` and `test_periodic.jl` of JitterTime.jl (example 1 of JitterTime, Cervin and
+/// others 2019): an integrator under minimum variance, whose controller misses its first two periods. The
+/// tests there print the expected accumulated cost and variances with sixteen digits.
 #[test]
 fn an_integrator_whose_first_outputs_are_missed_costs_what_jittertime_prints() {
     let h = SECOND_NS as i64;

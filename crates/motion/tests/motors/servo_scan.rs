@@ -1,6 +1,7 @@
-//! The cost and the radius of jobs by a second way, over a scan of execution times: a machine that goes through absolute time
-//! from event to event. It knows no jobs' maps, no steps of a schedule and no ratio of means: only what state the processor is
-//! in, how probable that is, and the covariance there. Plants, controllers, exponentials and equations are its own.
+//! The cost and the radius of jobs by a second method, over a scan of execution times: a machine that goes
+//! through absolute time from event to event. It knows no jobs' maps, no steps of a schedule and no ratio of
+//! means. It knows only the states of the processor, their probabilities, and the covariance in each. Plants,
+//! controllers, exponentials and equations are its own.
 #![expect(clippy::unwrap_used, reason = "a test stops at what cannot be")]
 
 use crate::second_way::{Asked, Found, Late, Machine, When, ball_screw, dc_servo};
@@ -13,7 +14,7 @@ use nalgebra::DMatrix;
 /// Execution times in parts of a period, whose ends are whole thousandths: low, high, and share.
 type Parts = Vec<(i64, i64, f64)>;
 
-/// What is asked of both ways.
+/// Case that both methods compute.
 #[derive(Clone)]
 struct Cell {
     parts: Parts,
@@ -37,7 +38,7 @@ impl Cell {
         format!("{plant} {action} {parts:?} + {more_ns} ns, rows {rows:?}, wait {wait}, {actuation:?}")
     }
 
-    /// By the product.
+    /// Cost, radius per period, and interval in periods by the product.
     fn product(&self, plant: &Plant, h: i64) -> (f64, f64, f64) {
         let ns = |thousandths: i64| (thousandths * h / 1_000 + self.more_ns) as f64;
         let kinds: Vec<Kind> = self
@@ -57,7 +58,7 @@ impl Cell {
         (found.cost, found.radius_per_period, found.interval_periods)
     }
 
-    /// Whether a backlog makes a job depend on those before: the product then follows a sequence that is drawn.
+    /// True if a backlog makes a job depend on those before: the product then follows a drawn sequence.
     fn is_drawn(&self) -> bool {
         let work: f64 = self.parts.iter().map(|(low, high, share)| share * 0.5 * (low + high) as f64).sum();
         let longest = self.parts.iter().map(|part| part.1).max().unwrap_or(0) + self.more_ns.signum();
@@ -66,7 +67,8 @@ impl Cell {
         self.action == "catch-up" && longest > 1_000 && (!is_endless || phases)
     }
 
-    /// By the machine. Ranges are put on finer and finer lattices, and what that leaves is taken out (Romberg 1955).
+    /// By the machine. Ranges are put on finer and finer lattices, and the remaining error is extrapolated
+    /// away (Romberg 1955).
     fn second<const N: usize>(&self, machine: &Machine<N>, h: i64) -> Found {
         let of = |finer: i64| {
             let (mut kinds, mut shares, mut of) = (Vec::new(), Vec::new(), Vec::new());
@@ -128,7 +130,7 @@ impl Cell {
     }
 }
 
-/// How far both ways are apart at most, and where.
+/// Largest differences of both methods, and their cases.
 #[derive(Default, Debug)]
 struct Apart {
     cells: usize,
@@ -212,14 +214,14 @@ fn scan() -> Vec<Cell> {
         let rows = Some([[1.0 - enter, enter], [0.5, 0.5]]);
         let two = [(x, x, 0.9), (x + 400, x + 400, 0.1)];
         cells.extend(with_actions(&two).map(|cell| Cell { rows, ..cell }));
-        // Those that the machine needs seconds for at every other place.
+        // Cases that take the machine seconds run only at every other place.
         let range = [(x - 100, x + 100, 1.0)];
         cells.extend(with_actions(&range).filter(|cell| x % 200 == 0 || !is_slow(cell)));
     }
     cells
 }
 
-/// Where due times and ends of jobs meet, and far beyond two periods.
+/// Cases in which due times and ends of jobs coincide, and cases far beyond two periods.
 fn borders() -> Vec<Cell> {
     let mut cells = Vec::new();
     for x in [1_000, 2_000, 2_500, 3_000] {
@@ -234,7 +236,7 @@ fn borders() -> Vec<Cell> {
     cells
 }
 
-/// Ranges beside other times, where a backlog can be any time.
+/// Ranges together with other times, for which a backlog can have any length.
 fn ranges() -> Vec<Cell> {
     vec![
         Cell::new(&[(600, 800, 0.85), (2_000, 2_000, 0.15)], "catch-up"),
@@ -265,7 +267,7 @@ fn waits_and_outputs() -> Vec<Cell> {
     cells
 }
 
-/// Whether the machine needs long for it: many places for a backlog, or for a grid that begins anew.
+/// True if the machine needs long for it: many values of a backlog, or of a grid that restarts.
 fn is_slow(cell: &Cell) -> bool {
     let is_range = cell.parts.iter().any(|(low, high, _)| low < high);
     let work: f64 = cell.parts.iter().map(|(low, high, share)| share * 0.5 * (low + high) as f64).sum();
@@ -282,13 +284,14 @@ fn every_cell_of_a_scan_costs_what_a_machine_of_events_finds() {
     assert!(apart.cells > 1_400, "{}", apart.cells);
 }
 
-/// Ranges beside other times: a backlog can be any time. The first cost 2.4e14 once, where a share below zero came of interpolating,
-/// and 107.604 later, where its sign was lost; it is 91.7074 (three lattices of a thousand backlogs, in another program: 91.7074).
+/// Ranges together with other times: a backlog can have any length. The first case once cost 2.4e14, because
+/// interpolation gave a share below zero, and later 107.604, because its sign was lost; the right value is
+/// 91.7074 (three lattices of a thousand backlogs, in another program: 91.7074).
 #[test]
 fn backlogs_of_any_time_cost_what_finer_and_finer_lattices_lead_to() {
     let mut apart = Apart::default();
     let machine = Machine::new(dc_servo(), 4_000_000);
-    // What two lattices leave of it.
+    // Tolerance: the remaining error after two lattices.
     apart.compare("dc-servo", &machine, 4_000_000, &ranges(), 1e-5);
     println!("{apart:#?}");
 }

@@ -52,7 +52,7 @@ fn several(plant: &Plant, tasks: &[(&str, i64)], mapping: &[&str]) -> Several {
     Several::bind(&[(None, plant.clone())], &mapping, Some(&there), TaskTiming::default()).unwrap().remove(0)
 }
 
-/// `examples/multirate.m` of Jitterbug (Lincoln and Cervin): the costs 3.3955, 1.9329 and 1.9910 stand in it.
+/// `examples/multirate.m` of Jitterbug (Lincoln and Cervin): it contains the costs 3.3955, 1.9329 and 1.9910.
 #[test]
 fn jitterbug_s_ball_and_beam_of_one_and_of_two_rates() {
     let cost = |design_s, tasks: &[(&str, i64)], mapping: &[&str]| {
@@ -243,7 +243,7 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
             })
             .collect();
         let found = judged(&loops, &records(&order));
-        // Every cycle but the last, whose end no next one shows.
+        // Every cycle but the last, which has no next one to show its end.
         let counted = &order[..order.len() - 1];
         assert_eq!((found.cycles, found.computed, found.common_ns), (4_000, 4_000, 100 * MS));
         let share = |k: usize| counted.iter().filter(|c| **c == k).count() as f64 / counted.len() as f64;
@@ -273,8 +273,9 @@ fn a_cascade_of_two_rates_costs_what_a_machine_without_matrices_of_controllers_f
     }
 }
 
-/// Two tasks on one processor, preemptive: the first works 1 ms or 2.5 ms of 4 ms, the second 2.5 ms of 6 ms, and each closes a servo of
-/// its own. What the second does in 12 ms follows from the three jobs of the first.
+/// Two tasks on one processor, preemptive: the first works 1 ms or 2.5 ms of 4 ms, the second 2.5 ms of 6 ms,
+/// and each closes a servo of its own. The course of the second in 12 ms follows from the three jobs of the
+/// first.
 #[test]
 fn loops_that_share_a_processor_are_judged_jointly() {
     let plant: Plant = catalog::find("dc-servo", None).unwrap();
@@ -354,7 +355,7 @@ fn given_times_on_one_processor_cost_what_enumeration_finds() {
     near(random[0].evaluation.independent.cost, 65.611_723_57, 0.01);
     near(random[1].evaluation.independent.cost, 243.335_992_19, 0.03);
     assert!(random[1].evaluation.cost_interval.unwrap().holds(243.335_992_19), "{:?}", random[1].evaluation);
-    // What another action would cost is what it costs where the tasks take it.
+    // The cost computed for another action equals the cost of a run in which the tasks take it.
     let killed = judged("1ms:0.5,2.5ms:0.5", "kill/zero");
     near(action(&killed[1], "kill/zero"), killed[1].evaluation.clustered.cost, 1e-5);
     // Of the second's periods some have no output, of the first's none; each response follows its step.
@@ -399,7 +400,7 @@ fn a_cascade_is_judged_by_given_times_with_its_misses_and_responses() {
     let missed =
         |found: &PlantUnderRun| found.tasks.iter().map(|t| t.timing.as_ref().unwrap().missed).sum::<u64>();
     assert!(missed(&late) > 0 && !late.misses.is_empty());
-    // Rare and short: it costs next to what calm times do, by both ways.
+    // Rare and short: the cost is nearly that of calm times, by both methods.
     near(late.evaluation.clustered.cost, late.evaluation.along.cost, 1e-3);
     near(late.evaluation.clustered.cost, calm.evaluation.clustered.cost, 1e-2);
     assert!(late.evaluation.independent.cost != calm.evaluation.independent.cost);
@@ -418,7 +419,8 @@ fn loops_without_their_tasks_and_circles_are_refused() {
     assert!(message.contains("outer, inner"), "{message}");
     let alone = bind(&[], None).unwrap().remove(0);
     assert!(alone.ideal().is_ok());
-    // The inner loop goes on with the last reference: a whole period of the outer one is stood, or not, and found either way.
+    // The inner loop continues with the last reference, so that a margin is found for both tasks, of a whole
+    // period or less.
     assert_eq!(alone.stands().unwrap().len(), 2);
     let dc: Plant = catalog::find("dc-servo", None).unwrap();
     let two = [(None, dc.clone()), (Some("outer".into()), dc)];
@@ -461,7 +463,7 @@ fn controllers_designed_anew_recover_what_they_say() {
     let found = judged(&noisy, &wishes).redesigns;
     assert_eq!(found.len(), 3, "{found:?}");
     for redesign in &found {
-        // More lead alone does not help this loop, and that is said.
+        // More lead alone does not help this loop, and the result says so.
         let helps = !matches!(redesign.redesign, RedesignKind::MeanDelay { .. });
         assert_eq!(redesign.cost < redesign.instead_of, helps, "{redesign:?}");
         let share = 1.0 - redesign.cost / redesign.instead_of;

@@ -73,8 +73,8 @@ fn a_lost_time_costs_steps_in_the_band_of_the_equal_area_criterion() {
 
 #[test]
 fn catching_up_in_a_burst_survives_longer_stalls() {
-    // Published: 1.29, 1.86 and, "indicative", more than 5 for the others. The rotor coasts through such a stall for more
-    // than a cycle before the burst brings the command after it.
+    // Published: 1.29, 1.86 and, "indicative", more than 5 for the others. The rotor coasts through such a
+    // stall for more than a cycle before the burst makes the command catch up with it.
     for (f, band) in [(1000.0, 1.2..1.4), (2000.0, 1.7..2.1), (3000.0, 4.6..5.5), (4000.0, 4.6..6.0)] {
         let critical = critical_loss(f, true, 6.0);
         println!("{f} full steps/s, burst: D_crit {critical:.3} full steps");
@@ -112,8 +112,9 @@ fn a_beat_at_the_resonance_more_than_doubles_the_ripple() {
     }
 }
 
-/// The same axis by the textbook: Runge and Kutta's fourth order in steps of 1 us on all five equations at once, with the
-/// voltage that the current loop asks for cut to the supply. Whether the rotor ends beside another step.
+/// The same axis by the textbook: the fourth-order Runge-Kutta method in steps of 1 us on all five equations
+/// at once, with the voltage of the current loop limited to the supply. True if the rotor ends at the
+/// commanded step.
 fn keeps_steps_by_the_textbook(full_steps_per_s: f64, pulses_ns: &[i64]) -> bool {
     const CURRENT_LOOP_S: f64 = 25e-6;
     let axis = axis();

@@ -8,8 +8,8 @@ use jitterlab_model::units::Human;
 use super::{Axis, Chart, Shape, Terminal};
 use crate::words::count;
 
-/// The width of steps over the occupied bins of all that is counted: one in `most` of the axis between `low` and `high`, or
-/// so much wider that few stand alone.
+/// The width of steps over the occupied bins of all counts: one in `most` of the axis between `low` and
+/// `high`, or wider if many steps would be isolated.
 fn step_width(all: &[&Vec<[f64; 3]>], axis: &Axis, (low, high): (f64, f64), most: f64) -> f64 {
     let gaps = |width: f64| {
         let alone = |bins: &&Vec<[f64; 3]>| {
@@ -22,7 +22,7 @@ fn step_width(all: &[&Vec<[f64; 3]>], axis: &Axis, (low, high): (f64, f64), most
     widths.into_iter().find(|width| gaps(*width) <= FEW_GAPS.max(fewest)).unwrap_or(widths[0])
 }
 
-/// By how much steps may be coarser than the drawing could show.
+/// Factors by which steps may be coarser than the drawing could show.
 const COARSER: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 4.0];
 /// Gaps between steps that are no comb.
 const FEW_GAPS: usize = 2;
@@ -125,8 +125,8 @@ impl Chart {
 }
 
 impl Terminal {
-    /// Counts of times, layer by layer. Each line shows where its values lie, a bar whose length is logarithmic in the
-    /// count, and the count itself; a gap of more than one empty line is marked with dots.
+    /// Counts of times, layer by layer. Each line shows the interval of its values, a bar with a length
+    /// logarithmic in the count, and the count itself; a gap of more than one empty line is marked with dots.
     pub(super) fn counts(self, chart: &Chart) -> String {
         let counted = chart.layers.iter().filter_map(|layer| match &layer.shape {
             Shape::Counts(bins) => Some((&layer.name, bins)),

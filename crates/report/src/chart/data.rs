@@ -21,7 +21,7 @@ fn columns<const N: usize>(rows: &[[f64; N]]) -> Vec<Vec<f64>> {
 }
 
 impl Shape {
-    /// Whether there is nothing of it to draw.
+    /// True if it has nothing to draw.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Shape::Line { points, .. } | Shape::Points(points) => points.is_empty(),
@@ -95,7 +95,8 @@ struct Written {
 }
 
 impl Written {
-    /// The columns as rows; `None` if there are others than `N` of one length. JSON holds what is no number as null.
+    /// The columns as rows; `None` unless there are `N` of one length. JSON holds a value that is no number
+    /// as null.
     fn rows<const N: usize>(&self) -> Option<Vec<[f64; N]>> {
         let columns: &[Vec<Option<f64>>; N] = self.columns.as_slice().try_into().ok()?;
         let length = columns.first()?.len();

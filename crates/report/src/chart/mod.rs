@@ -1,5 +1,5 @@
-//! A figure as data: what is to be seen, without saying how it is drawn. It looks alike as SVG ([`svg`]), on the
-//! terminal ([`text`]) and in the browser (`chart.js` of the page, from what [`data`] serialises), since all three draw
+//! A figure as data, independent of how it is drawn. It looks alike as SVG ([`svg`]), on the terminal
+//! ([`text`]) and in the browser (`chart.js` of the page, from the output of [`data`]), since all three draw
 //! the same layers over the same axes.
 
 mod counts;
@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 pub struct Chart {
     /// The figure it belongs to, in lower case with hyphens. A figure of several tasks has a chart for each.
     pub name: Cow<'static, str>,
-    /// What is shown, how much data it rests on, and how to read it: stands below the figure, and is what somebody
-    /// who cannot see it gets.
+    /// Contents, amount of data, and how to read it: the text below the figure, and in place of it for people
+    /// who cannot see it.
     pub caption: String,
-    /// Across.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is drawn, the lowest first.
+    /// Layers, the lowest first.
     pub layers: Vec<Layer>,
     /// Height in CSS pixels.
     pub height: u32,
@@ -36,10 +36,9 @@ pub struct Chart {
 impl Chart {
     /// A height up to which a chart is only glanced at: half the lines on a terminal.
     pub const GLANCE: u32 = 200;
-    /// The usual height.
     pub const TALL: u32 = 460;
 
-    /// Its title in an exported picture: the figure, and what it is of.
+    /// Its title in an exported picture: the figure, and its quantity.
     pub(crate) fn title(&self) -> String {
         let name = self.name.replace('-', " ");
         let of = if self.is_counted() || self.y.title.is_empty() { &self.x.title } else { &self.y.title };
@@ -47,39 +46,39 @@ impl Chart {
         title.trim_end_matches(": ").to_owned()
     }
 
-    /// Whether it shows how many values lie where.
+    /// True if it shows the number of values in each interval.
     pub(crate) fn is_counted(&self) -> bool {
         self.layers.iter().any(|layer| matches!(layer.shape, Shape::Counts(_)))
     }
 }
 
-/// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it shows; with the unit, unless it is one of time.
+    /// Quantity of the axis; with the unit, unless it is a time.
     pub title: String,
-    /// Where values lie on it.
+    /// Scale of its values.
     pub scale: Scale,
-    /// Whether the values are nanoseconds: they are shown in the unit that suits what is drawn, and named by it.
+    /// True if the values are nanoseconds: they are shown in the unit that suits the range drawn, and the
+    /// title names it.
     pub time: bool,
-    /// Another scale, for whoever wants it on the page.
+    /// Another scale that the page offers.
     pub other: Option<Scale>,
     /// Values that it shows in any case, so that charts next to each other share it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<[f64; 2]>,
 }
 
-/// Where values lie on an axis.
+/// Scale of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Evenly.
+    /// Evenly spaced.
     Linear,
     /// By their logarithm; values must be above 0, others are left out.
     Log,
     /// By the logarithm of their size, to either side of 0; evenly below a microsecond.
     SignedLog,
-    /// The n-th name stands at n, from 0.
+    /// The n-th name is at n, from 0.
     Names(Vec<String>),
     /// By their logarithm, with a name at each of these values.
     NamedLog(Vec<(f64, String)>),
@@ -122,8 +121,8 @@ impl Axis {
         Axis { other: Some(other), ..self }
     }
 
-    /// An axis for values in nanoseconds that reach from `low_ns` to `high_ns`: linear or logarithmic as wanted, and the
-    /// other one to choose.
+    /// An axis for values in nanoseconds that reach from `low_ns` to `high_ns`: linear or logarithmic by
+    /// `log`, and the other one to choose.
     pub fn span(title: impl Into<String>, low_ns: i64, log: bool) -> Self {
         let by_log = if low_ns > 0 { Scale::Log } else { Scale::SignedLog };
         let (scale, other) = if log { (by_log, Scale::Linear) } else { (Scale::Linear, by_log) };
@@ -142,7 +141,8 @@ impl Axis {
         matches!(self.scale, Scale::Log | Scale::NamedLog(_))
     }
 
-    /// Where a value is drawn: itself, or its decimal logarithm. `None` where it has no place.
+    /// Position of a value on the axis: the value itself, or its decimal logarithm. `None` if it has no
+    /// position.
     pub(crate) fn place(&self, value: f64) -> Option<f64> {
         let place = match self.scale {
             Scale::Log | Scale::NamedLog(_) => value.log10(),
@@ -156,17 +156,17 @@ impl Axis {
 /// Something drawn in one colour under one name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Layer {
-    /// What the legend calls it; empty for what needs none.
+    /// Name in the legend; empty if it needs none.
     pub name: String,
     /// Its colour's number in the palette: one of six, or [`Layer::PERIOD`], [`Layer::GOOD`] or [`Layer::USABLE`].
     pub colour: usize,
-    /// What is drawn.
+    /// Shape of its data.
     pub shape: Shape,
 }
 
 impl Layer {
-    /// Colours of limits, whose lines differ as well: dotted for the period (a grey that is free for what has no colour), dashed up to where it is good, whole up to where it
-    /// is usable.
+    /// Colours of limits, whose lines differ as well: dotted for the period (a grey that is free for lines
+    /// without a colour), dashed for the limit of good, solid for the limit of usable.
     pub(crate) const PERIOD: usize = 6;
     pub(crate) const GOOD: usize = 7;
     pub(crate) const USABLE: usize = 8;
@@ -181,14 +181,14 @@ impl Layer {
     }
 }
 
-/// What a layer draws. Places are `[x, y]` in the units of the axes.
+/// Shape of a layer. Positions are `[x, y]` in the units of the axes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A line from point to point.
     Line {
         /// Its points, from left to right.
         points: Vec<[f64; 2]>,
-        /// How it is drawn.
+        /// Style of the line.
         stroke: Stroke,
     },
     /// Single points.
@@ -197,8 +197,8 @@ pub enum Shape {
     Band(Vec<[f64; 3]>),
     /// Bars from the foot of the figure: `[left, right, height]`.
     Bars(Vec<[f64; 3]>),
-    /// How many values lie where: `[from, to, count]`, to excluded, from left to right. Neighbours are added up to bars as
-    /// wide as the drawing can show.
+    /// Number of values in each interval: `[from, to, count]`, to excluded, from left to right. Neighbours
+    /// are added up to bars as wide as the drawing can show.
     Counts(Vec<[f64; 3]>),
     /// A value with the interval it lies in: `[x, low, value, high]`.
     Intervals(Vec<[f64; 4]>),
@@ -216,7 +216,7 @@ pub enum Shape {
     Level(f64),
 }
 
-/// How a line is drawn.
+/// Style of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stroke {
@@ -232,9 +232,7 @@ pub enum Stroke {
 /// A bar that lies in a lane.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// Its left end.
     pub from: f64,
-    /// Its right end.
     pub to: f64,
     /// The middle of its lane.
     pub lane: f64,
@@ -249,23 +247,23 @@ impl Span {
 /// Rectangles of one size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cells {
-    /// Width and height, in places of the axes: a cell is as large wherever it stands.
+    /// Width and height, in places of the axes: a cell is as large at any position.
     pub size: [f64; 2],
     /// Centre, shade from 0 (little) to 1 (much), and words.
     pub cells: Vec<([f64; 2], f64, String)>,
-    /// Whether the words stand in the cells; otherwise only who points at one gets them.
+    /// True if the words are printed in the cells; otherwise they appear only when the pointer is on one.
     pub labelled: bool,
-    /// What the shades mean: title, and shades with their words.
+    /// Key to the shades: title, and shades with their words.
     pub key: (String, Vec<(f64, String)>),
 }
 
 /// Up to this size, in nanoseconds, values of both signs lie evenly around 0.
 const ZONE: f64 = 1e3;
 
-/// So many points of a layer are drawn as specks.
+/// Number of points of a layer from which on they are drawn as specks.
 pub(crate) const MANY: usize = 1_000;
 
-/// From little to much, to be told apart on light and dark ground and without colours.
+/// Shades from little to much, distinguishable on light and dark ground and without colours.
 pub(crate) const SHADES: [(f64, [u8; 3]); 3] =
     [(0.0, [0xe9, 0xb9, 0x49]), (0.5, [0xd1, 0x49, 0x5b]), (1.0, [0x5c, 0x3f, 0x99])];
 

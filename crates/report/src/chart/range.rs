@@ -1,4 +1,4 @@
-//! How far the axes of a chart reach, and where their ticks stand.
+//! Ranges of a chart's axes, and positions of their ticks.
 
 use super::{Axis, Chart, Scale, Shape, ZONE, time_unit};
 
@@ -56,7 +56,7 @@ impl Chart {
         let margin = if cells { 0.0 } else { MARGIN };
         let mut y_range = self.y.range(&y, margin);
         if foot {
-            // A bar of one count on a logarithmic axis must be seen; others stand on zero.
+            // A bar of one count on a logarithmic axis must be visible; other bars begin at zero.
             y_range.0 =
                 if self.y.is_log() { y_range.0.min(-0.3) } else { y.iter().copied().fold(0.0, f64::min) };
         }
@@ -94,7 +94,7 @@ impl Axis {
         }
     }
 
-    /// A value beside its tick, with a unit of its own where values of the axis have different ones.
+    /// A value at its tick, with its own unit if values of the axis have different ones.
     fn label(&self, value: f64) -> String {
         if !self.time || value == 0.0 {
             return number(value);
@@ -121,7 +121,7 @@ impl Axis {
                 even_by(low, high, step)
                     .into_iter()
                     .map(|p| {
-                        // The power of ten beside it, which is a number to read.
+                        // The nearest power of ten, which makes a readable number.
                         let power =
                             if p == 0.0 { 0.0 } else { (ZONE * 10f64.powf(p.abs().round())).copysign(p) };
                         let place = self.place(power).filter(|at| (low..=high).contains(at));
@@ -194,8 +194,8 @@ pub(crate) fn number(value: f64) -> String {
     if text == "0" { "0".into() } else { format!("{sign}{whole}{part}") }
 }
 
-/// Puts words beside each other in rows so that none overlap: the row of each, from its place and width as shares of
-/// the axis.
+/// Arranges words in rows so that none overlap. Returns the row of each, from its position and width as
+/// shares of the axis.
 pub(crate) fn rows(words: &[(f64, f64)]) -> Vec<usize> {
     let mut taken: Vec<Vec<(f64, f64)>> = Vec::new();
     let place = |(at, width): &(f64, f64)| {

@@ -16,7 +16,7 @@ use crate::wrap::lines;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Plot<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Placed, Placed>>;
 
-/// An axis whose ticks and words are ours, the same for every scale.
+/// An axis with ticks and words of our own, the same for every scale.
 #[derive(Clone)]
 struct Placed {
     reach: (f64, f64),
@@ -28,7 +28,7 @@ impl Ranged for Placed {
     type ValueType = f64;
 
     fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        // What lies far beyond the figure must not overflow.
+        // A value far outside the figure must not overflow.
         let share = ((value - self.reach.0) / (self.reach.1 - self.reach.0)).clamp(-2.0, 3.0);
         limit.0 + (f64::from(limit.1 - limit.0) * share).round() as i32
     }
@@ -64,7 +64,7 @@ const COLOURS: [RGBColor; 9] = [
     RGBColor(138, 90, 0),
     RGBColor(179, 38, 30),
 ];
-/// Length and gap of the dashes of each colour's lines, where they could be taken for each other.
+/// Length and gap of the dashes of each colour's lines, for lines that could be confused.
 const PATTERNS: [Option<(u32, u32)>; 9] = [
     None,
     Some((9, 3)),
@@ -88,7 +88,7 @@ const LEFT: u32 = 84;
 const RIGHT: u32 = 26;
 /// Room for the title of all.
 const TITLE: u32 = 30;
-/// Room for what shades mean.
+/// Room for the key to the shades.
 const KEY: u32 = 84;
 
 /// The charts below each other, each with its caption.
@@ -179,7 +179,7 @@ fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
     Ok(())
 }
 
-/// What a layer looks like, beside its name.
+/// Draws a sample of a layer next to its name.
 fn draw_swatch(area: &Area<'_>, layer: &Layer, left: i32, middle: i32) -> Drawn {
     let colour = COLOURS[layer.colour % COLOURS.len()];
     let bar = |from: i32, to: i32, half: i32| [(left + from, middle - half), (left + to, middle + half)];
@@ -264,7 +264,7 @@ fn head(chart: &Chart, (low, high): (f64, f64), room: f64) -> Labels {
 fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [(f64, f64); 2]) -> Drawn {
     let colour = COLOURS[layer.colour % COLOURS.len()];
     let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
-    // Lines that cross are told apart without colours, too.
+    // Without colours, too, crossing lines need to differ.
     let crossing = chart
         .layers
         .iter()
@@ -320,7 +320,7 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
                     (chart.x.place(b[0])?, chart.x.place(b[1])?, chart.y.place(b[2])?);
                 Some([(left, foot), (right.max(left + least), height)])
             });
-            // Several over each other are told apart by their outlines.
+            // Outlines distinguish several layers of bars on top of each other.
             if chart.layers.iter().filter(|l| matches!(l.shape, Shape::Bars(_))).count() > 1 {
                 for line in outlines(bars, least) {
                     match PATTERNS[layer.colour % COLOURS.len()] {
@@ -381,7 +381,7 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
         Shape::Spans(spans) => {
             let corners = |s: &Span| at(s.from, s.lane - Span::HALF).zip(at(s.to, s.lane + Span::HALF));
-            // With an outline: what is narrower than a pixel would vanish.
+            // The outline keeps shapes narrower than a pixel visible.
             for style in [colour.filled(), colour.stroke_width(1)] {
                 let spans = spans.iter().filter_map(corners);
                 plot.draw_series(spans.map(|(from, to)| Rectangle::new([from, to], style)))?;
@@ -437,7 +437,7 @@ fn outlines(bars: impl Iterator<Item = [(f64, f64); 2]>, gap: f64) -> Vec<Vec<(f
     lines
 }
 
-/// What the shades of cells mean, beside the plot.
+/// Draws the key to the shades of cells, next to the plot.
 fn draw_key(area: &Area<'_>, cells: &Cells, top: i32, bottom: i32) -> Drawn {
     let left = (WIDTH - RIGHT - 70) as i32;
     for y in top..bottom {

@@ -15,12 +15,12 @@ const LABEL: usize = 10;
 const MARKS: [&[char]; 2] = [&['●', '○', '▲', '■', '◆', '△'], &['*', 'o', '+', 'x', '@', '%']];
 const SHADES: [&[char]; 2] = [&['░', '▒', '▓', '█'], &['.', ':', 'o', '#']];
 
-/// What a half line of a column shows.
+/// Content of a half line of a column.
 #[derive(Clone, Copy, PartialEq)]
 enum Ink {
     /// A value of the layer.
     Value(usize),
-    /// What stands below or between values of the layer.
+    /// The area below or between values of the layer.
     Filled,
     /// A cell, from little to much.
     Shade(usize),
@@ -39,14 +39,14 @@ struct Canvas {
     words: Vec<(usize, usize, String)>,
 }
 
-/// How figures are drawn on a terminal.
+/// Settings for figures on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminal {
     /// Its width; figures take at least 40 columns.
     pub columns: usize,
-    /// Whether only plain ASCII characters are used.
+    /// True if only plain ASCII characters may be used.
     pub ascii: bool,
-    /// Whether colours may be used.
+    /// True if colours may be used.
     pub colour: bool,
 }
 
@@ -60,19 +60,19 @@ impl Terminal {
     /// The chart without its caption.
     pub fn figure(self, chart: &Chart) -> String {
         if chart.is_counted() {
-            // A line for each occupied bin says more than so few columns could.
+            // A line for each occupied bin shows more than these few columns could.
             return self.printable(self.counts(chart));
         }
         let lines = if chart.height <= Chart::GLANCE { FEW_LINES } else { LINES };
         self.figure_of(chart, lines)
     }
 
-    /// The chart without its caption, its figure so many lines high; axes and titles take four more.
+    /// The chart without its caption, its figure `lines` lines high; axes and titles take four more.
     pub(crate) fn figure_of(self, chart: &Chart, lines: usize) -> String {
         self.printable(text(chart, self.columns.max(40), lines, self.ascii))
     }
 
-    /// What stands below a figure.
+    /// The caption below a figure.
     pub(crate) fn caption(self, caption: &str) -> String {
         self.printable(lines(caption, self.columns.max(40)).join("\n") + "\n")
     }

@@ -1,4 +1,4 @@
-//! Words for the checks of what the kernel keeps time with.
+//! Words for the checks of the kernel's clock source.
 
 use super::entry::Words;
 

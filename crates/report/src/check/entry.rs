@@ -1,15 +1,15 @@
-//! What there is to say of one check.
+//! Texts of one check.
 
 /// The words of one check.
 pub(super) struct Words {
     /// The check they are for.
     pub id: &'static str,
-    /// What it looks at.
+    /// Object of the check.
     pub title: &'static str,
     /// Why it matters, in one sentence.
     pub why: &'static str,
-    /// What may be found.
+    /// Sentences for its possible findings.
     pub found: &'static [(&'static str, &'static str)],
-    /// What may be advised.
+    /// Sentences for its possible advice.
     pub advice: &'static [(&'static str, &'static str)],
 }

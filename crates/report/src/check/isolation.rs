@@ -1,4 +1,4 @@
-//! Words for the checks of which CPUs are kept free of what.
+//! Words for the checks of the isolation of CPUs.
 
 use super::entry::Words;
 

@@ -1,4 +1,5 @@
-//! Words for what `jitterlab check` found: what costs most first, folded behind it all checks and remedies.
+//! Words for the result of `jitterlab check`: the most expensive findings first, then all checks and
+//! remedies, folded.
 
 use jitterlab_model::Fitness;
 use jitterlab_model::check::{Check, CheckReport, CommandLinePlace, Remedy, RemedyKind, Status};
@@ -52,7 +53,7 @@ impl Present for CheckReport {
     }
 }
 
-/// The three lines: settings alone say nothing of how regular the machine is.
+/// The three lines: settings alone say nothing about how regular the machine is.
 fn head(report: &CheckReport) -> Head {
     let (failed, warned) = (report.count(Status::Fail), report.count(Status::Warn));
     let tasks = format!("for real-time tasks on {}", cpus_named(&report.cpus));
@@ -89,7 +90,7 @@ fn up_to(check: &Check) -> String {
     check.costs_ns().map_or_else(String::new, |ns| format!(" (up to {} late)", time(ns as f64)))
 }
 
-/// The settings to look at first: what stands in the way, then what costs most here.
+/// The settings to look at first: those in the way, then those that cost most here.
 fn first(report: &CheckReport) -> Vec<&Check> {
     let mut faults = report.faults();
     faults.truncate(FIRST);
@@ -188,7 +189,7 @@ fn copied(command: &str) -> String {
     lines(command, COPIED).join(" \\\n    ") + "\n"
 }
 
-/// How kernel parameters are set.
+/// Describes how to set kernel parameters.
 pub(crate) fn how_to_set_parameters(place: CommandLinePlace) -> &'static str {
     match place {
         CommandLinePlace::CmdlineTxt => {

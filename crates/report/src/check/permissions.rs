@@ -1,8 +1,8 @@
-//! Words for the checks of what this process may do.
+//! Words for the checks of this process's permissions.
 
 use super::entry::Words;
 
-/// How a program gets its permissions without being root.
+/// Command that gives a program its permissions without root.
 const SETCAP: (&str, &str) = ("setcap", "setcap cap_sys_nice,cap_ipc_lock+ep \"$(command -v jitterlab)\"");
 
 pub(super) const WORDS: &[Words] = &[

@@ -1,4 +1,4 @@
-//! What `check` advises for now as a script, which can take all of it back.
+//! Immediate advice of `check` as a script, which can undo all of it.
 
 use std::collections::BTreeSet;
 

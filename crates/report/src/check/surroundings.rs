@@ -1,4 +1,4 @@
-//! Words for the checks of what runs under and beside the task.
+//! Words for the checks of the platform below the task and the programs next to it.
 
 use super::entry::Words;
 

@@ -1,7 +1,7 @@
-//! The words of a check: its title, why it matters, what was found and what to do, by their ids.
+//! The words of a check: its title, why it matters, the finding and the remedy, by their ids.
 //!
-//! `{name}` in a text stands for the quantity of that name, `{name:form}` for one in another form than its own; a part in
-//! brackets is left out where one of its quantities is not known.
+//! `{name}` in a text is replaced by the quantity of that name, `{name:form}` by the quantity in another form
+//! than its own; a part in brackets is left out if one of its quantities is unknown.
 
 use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
@@ -25,7 +25,7 @@ fn words(id: &str) -> Option<&'static Words> {
     TOPICS.iter().flat_map(|topic| topic.iter()).find(|words| words.id == id)
 }
 
-/// What a check looks at.
+/// Title of a check.
 #[must_use]
 pub fn title(check: &Check) -> &str {
     words(&check.id).map_or(&check.id, |words| words.title)
@@ -50,7 +50,7 @@ pub fn found(check: &Check) -> String {
     }
 }
 
-/// What to do.
+/// Command or advice of a remedy.
 #[must_use]
 pub fn remedy(check: &Check, remedy: &Remedy) -> String {
     match &remedy.action {
@@ -65,7 +65,7 @@ pub fn remedy(check: &Check, remedy: &Remedy) -> String {
     }
 }
 
-/// What kind of thing a remedy is.
+/// Scope of a remedy in words.
 #[must_use]
 pub fn remedy_kind(kind: RemedyKind) -> &'static str {
     match kind {

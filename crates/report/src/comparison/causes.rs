@@ -1,4 +1,4 @@
-//! What delayed a task in each of several runs.
+//! Causes that delayed a task in each of several runs.
 
 use jitterlab_analysis::compare::{CauseCompared, CausesCompared, Fate};
 
@@ -6,10 +6,10 @@ use crate::section::{Cell, Piece};
 use crate::why;
 use crate::words::list;
 
-/// Runs whose worst cases stand in the table, too.
+/// Number of runs up to which the table has their worst cases, too.
 const WITH_WORST: usize = 2;
 
-/// What delayed a task in each run, and which causes went or came.
+/// Causes that delayed a task in each run, and those that disappeared or are new.
 #[must_use]
 pub fn piece(task: &str, found: &CausesCompared) -> Piece {
     let fates = fates(found).map_or(String::new(), |fates| format!(" {fates}"));

@@ -15,13 +15,13 @@ fn relative(difference: &Difference) -> Option<[f64; 3]> {
 }
 
 pub(super) fn build(task: &str, comparison: &Comparison) -> Option<Chart> {
-    // What is no latency stands in the table.
+    // The table shows the other figures, which are no latencies.
     let of_latency = |s: &&Statistic| !matches!(s, Statistic::MissedShare | Statistic::MedianExecution);
     let shown = || Statistic::ALL.iter().filter(of_latency);
     let names: Vec<&str> = shown().map(|s| s.name()).collect();
     let others = comparison.against_first.len() as f64;
     let layer = |(k, other): (usize, &AgainstFirst)| {
-        // Runs stand side by side at each name.
+        // Runs are drawn side by side at each name.
         let shift = (k as f64 - (others - 1.0) / 2.0) * 0.6 / others;
         let values = other.differences.iter().filter_map(|d| {
             let [low, middle, high] = relative(d)?;

@@ -10,7 +10,7 @@ use crate::section::Piece;
 use crate::why;
 use crate::words::{list, plural, share};
 
-/// The verdict on the paths; `None` where none are known. `worst` is what is said of the largest difference.
+/// The verdict on the paths; `None` if none are known. `worst` is the sentence on the largest difference.
 pub(super) fn head(compared: &RunsCompared, worst: String) -> Option<Head> {
     let different = compared.different_paths()?;
     let tolerance_ns = compared.move_tolerance_ns();

@@ -1,4 +1,4 @@
-//! The first three lines of a comparison: a conclusion, the figure that differs most, what to do next.
+//! The first three lines of a comparison: a conclusion, the figure that differs most, the next step.
 
 use jitterlab_analysis::compare::{
     Basis, ComparedRun, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference,
@@ -27,7 +27,7 @@ pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     let several: Vec<(&str, &SettingsCompared)> =
         compared.tasks.iter().filter_map(|of| Some((of.task.as_str(), of.settings.as_ref()?))).collect();
     let mut found = of_settings(&several).or_else(|| of_runs(&runs))?;
-    // In virtual time the same programs give the same run: what is not shown by intervals is decided by the paths.
+    // In virtual time the same programs give the same run: without intervals, the paths decide.
     let decided_by_paths = compared.move_tolerance_ns.is_some() || found.fitness == Fitness::CannotTell;
     let of_paths = decided_by_paths.then(|| {
         let worst = largest(&runs).unwrap_or_else(|| format!("As seen, {}.", primary_figures(&runs)));
@@ -41,7 +41,7 @@ pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     of_paths.flatten().or(Some(found))
 }
 
-/// What a side by side of runs concludes.
+/// Conclusion from runs side by side.
 pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let first = tasks.first()?.1.runs.first()?;
     let others: Vec<&str> = tasks.first()?.1.against_first.iter().map(|run| run.name.as_str()).collect();
@@ -76,7 +76,7 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     };
     let number =
         gross(tasks).or_else(|| largest(tasks)).or_else(|| excluded(tasks)).unwrap_or_else(|| nothing(tasks));
-    // Where only maxima are known, or nothing is shown of any task by itself, what all say together comes first.
+    // With maxima alone, or without a difference in any single task, the result over all tasks comes first.
     let together = || Some(format!("{}.", sentence(&pooled(tasks)?)));
     let (verdict, number) = match above(tasks).or_else(|| maxima(tasks)).or_else(together) {
         Some(maxima) if fitness == Fitness::CannotTell => (maxima, format!("{verdict} {number}")),
@@ -85,7 +85,7 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     Some(Head { fitness, asked: false, verdict, number, next: next(tasks) })
 }
 
-/// Tasks that have a figure, of which nearly all moved the same way.
+/// Number of tasks with a figure from which on a common direction of nearly all of them counts.
 const POOLED: usize = 6;
 /// Chance that as many of them do so where nothing changed, of all figures together.
 const BY_CHANCE: f64 = 0.01;
@@ -124,7 +124,7 @@ fn pooled(tasks: &[(&str, &Comparison)]) -> Option<String> {
     Statistic::ALL.iter().filter_map(of_figure).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, said)| said)
 }
 
-/// The task whose values above the histogram became more or fewer by more than chance, which no quantile shows.
+/// The task with really more or fewer values above the histogram, which no quantile shows.
 fn above(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let found = tasks.iter().filter_map(|(task, compared)| {
         let [only] = compared.against_first.as_slice() else { return None };
@@ -191,7 +191,8 @@ fn maxima(tasks: &[(&str, &Comparison)]) -> Option<String> {
     ))
 }
 
-/// How a run differs from the first, over all tasks: what is lower and what is higher, what differs most first.
+/// Differences of a run from the first, over all tasks: lower and higher figures, the largest difference
+/// first.
 struct Changes {
     lower: Vec<String>,
     higher: Vec<String>,
@@ -211,7 +212,7 @@ impl Changes {
             said.collect::<Vec<(bool, Difference, String)>>()
         };
         let mut real: Vec<(bool, Difference, String)> = tasks.iter().flat_map(of_task).collect();
-        // What decides comes first.
+        // The deciding difference comes first.
         real.sort_by(|a, b| b.0.cmp(&a.0).then(size(&b.1).total_cmp(&size(&a.1))));
         let side = |higher: bool| {
             let of = real.iter().filter(|(_, of, _)| (of.difference > 0.0) == higher);
@@ -228,7 +229,7 @@ impl Changes {
         way(self.fitness()).to_lowercase()
     }
 
-    /// What differs, behind `before`: empty where nothing does.
+    /// Lists the differences after `before`; empty if there are none.
     fn listed(&self, before: &str, most: usize) -> String {
         let sides =
             [(&self.lower, "lower"), (&self.higher, "higher")].into_iter().filter(|(of, _)| !of.is_empty());
@@ -309,7 +310,7 @@ fn primary_figures(tasks: &[(&str, &Comparison)]) -> String {
     sorted.into_iter().filter_map(of_task).collect::<Vec<String>>().join("; ") + &rest
 }
 
-/// How sure the gross difference of two runs is.
+/// States the confidence in the gross difference of two runs.
 fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let pairs = tasks.iter().filter(|(_, compared)| compared.runs.len() == 2);
     let mut found = pairs.filter_map(|(task, compared)| {
@@ -326,7 +327,7 @@ fn gross(tasks: &[(&str, &Comparison)]) -> Option<String> {
     ))
 }
 
-/// What it says that something is really lower, and something higher.
+/// Fitness for the presence of really lower and really higher figures.
 fn fitness(lower: bool, higher: bool) -> Fitness {
     match (lower, higher) {
         (false, false) => Fitness::CannotTell,
@@ -336,7 +337,7 @@ fn fitness(lower: bool, higher: bool) -> Fitness {
     }
 }
 
-/// What two runs, or tasks, say together.
+/// Combines the results of two runs, or of two tasks.
 fn together(a: Fitness, b: Fitness) -> Fitness {
     match (a, b) {
         (a, b) if a == b => a,
@@ -357,7 +358,7 @@ fn way(fitness: Fitness) -> &'static str {
 /// The real difference that is largest, with its interval.
 fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let real = each(tasks).filter(|(_, _, of)| of.real);
-    // One with an interval says more than a maximum.
+    // A difference with an interval ranks above a maximum.
     let rank = |of: &Difference| (of.interval.is_some(), size(of));
     let by_rank = |a: &Difference, b: &Difference| {
         let (a, b) = (rank(a), rank(b));
@@ -381,7 +382,7 @@ fn largest(tasks: &[(&str, &Comparison)]) -> Option<String> {
     Some(format!("{} of {task}: {before} in {first}, {after} in {here} ({by}{sure}).", of.statistic.name()))
 }
 
-/// Of nothing shown, what can be excluded: of the highest quantile that has an interval.
+/// If nothing is shown, the change that can be excluded, for the highest quantile with an interval.
 fn excluded(tasks: &[(&str, &Comparison)]) -> Option<String> {
     let ranked = |of: &Difference| Statistic::ALL.iter().position(|s| *s == of.statistic);
     let known =
@@ -397,14 +398,14 @@ fn excluded(tasks: &[(&str, &Comparison)]) -> Option<String> {
     ))
 }
 
-/// What intervals of these runs rest on besides what was seen.
+/// Assumption behind intervals of these runs, in addition to their data.
 fn provided(compared: &Comparison, names: [&str; 2]) -> &'static str {
     let mut runs = compared.runs.iter().filter(|run| names.contains(&run.name.as_str()));
     let unordered = runs.any(|run| run.basis == Basis::IfIndependent);
     if unordered { ", if latencies are independent of each other" } else { "" }
 }
 
-/// Why nothing can be said at all.
+/// Reason why no statement is possible at all.
 fn nothing(tasks: &[(&str, &Comparison)]) -> String {
     let within = each(tasks).filter(|(.., of)| of.refusal == Some(Refusal::WithinBins));
     if let Some((task, (first, here), of)) = within.max_by(|a, b| size(a.2).total_cmp(&size(b.2))) {
@@ -455,7 +456,7 @@ fn next(tasks: &[(&str, &Comparison)]) -> String {
     }
 }
 
-/// What two settings, by several runs of each, conclude.
+/// Conclusion from two settings with several runs of each.
 pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
     let (_, any) = tasks.first()?;
     let real = |higher: bool| {
@@ -495,7 +496,7 @@ pub(super) fn of_settings(tasks: &[(&str, &SettingsCompared)]) -> Option<Head> {
     })
 }
 
-/// The verdict on what is tolerated.
+/// The verdict against a tolerance.
 fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     let most = share(judged.tolerance);
     let first = compared.tasks.first();
@@ -539,7 +540,7 @@ fn tolerating(compared: &RunsCompared, judged: &Tolerated) -> Head {
     Head { fitness: judged.fitness, asked: true, verdict, number, next: next.into() }
 }
 
-/// Why it cannot be told.
+/// Reason why no decision is possible.
 fn open(judged: &Tolerated) -> String {
     let seems = |of: &&JudgedFigure| of.change.is_none_or(|change| change > judged.tolerance);
     match judged.figures.iter().find(seems) {

@@ -8,8 +8,8 @@ use crate::junit::{self, Case};
 use crate::section::{Cell, Table};
 use jitterlab_analysis::compare::{JudgedFigure, RunsCompared, Tolerated};
 
-/// A test case for each figure: failed where it is shown to be worse by more than is tolerated, skipped where that cannot be
-/// told.
+/// A test case for each figure: failed if it is shown to be worse by more than is tolerated, skipped if that
+/// cannot be decided.
 #[must_use]
 pub fn junit(judged: &Tolerated) -> String {
     let cases = judged.figures.iter().map(|figure| {

@@ -27,7 +27,7 @@ pub(super) fn pieces(task: &str, compared: &SettingsCompared) -> Vec<Piece> {
     ]
 }
 
-/// What more runs would show.
+/// States the change that more runs would show.
 fn plan(power: &Power) -> String {
     let shows = power.shows.iter().map(|(runs, by)| format!("{runs} one of {}", percent(*by)));
     format!(
@@ -46,7 +46,7 @@ pub(super) fn table(task: &str, compared: &SettingsCompared) -> Table {
     Table::new(caption, &header, compared.differences.iter().map(row))
 }
 
-/// What is lower and what is higher with the other setting; `None` where no difference is shown.
+/// Lists the lower and the higher figures with the other setting; `None` if no difference is shown.
 pub(super) fn sides(compared: &SettingsCompared) -> Option<String> {
     let real = |higher: bool| {
         let found = compared.differences.iter().filter(|d| d.real && is_higher(d) == higher);
@@ -74,7 +74,7 @@ pub(super) fn sentence(task: &str, d: &SettingDifference) -> String {
     )
 }
 
-/// What to do next.
+/// Recommends the next step.
 pub(super) fn next(compared: &SettingsCompared) -> String {
     let decided = compared.differences.iter().any(|of| of.real);
     match compared.in_turns {

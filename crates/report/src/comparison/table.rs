@@ -1,4 +1,5 @@
-//! Runs side by side in one table, what differs most first: the same on the terminal, on the page and in Markdown.
+//! Runs side by side in one table, the largest difference first: the same on the terminal, on the page and in
+//! Markdown.
 
 use jitterlab_analysis::compare::{
     Basis, ComparedRun, Comparison, Difference, Refusal, Statistic, TaskCompared,
@@ -80,8 +81,8 @@ pub(super) fn ranked(task: &str, compared: &Comparison) -> Option<Table> {
     (runs.len() > FEW_RUNS).then(|| Table::new(caption, &header, order.into_iter().map(row)))
 }
 
-/// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms, what differs most on
-/// top; tasks that differ in none are counted.
+/// One row for each of many tasks of two runs: the figure that differs most beyond the bins of histograms,
+/// the largest difference on top; tasks without a difference are counted.
 pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     let of_task = |of: &TaskCompared| {
         of.mismatches.iter().all(|of| of.conditions.is_empty())
@@ -123,12 +124,12 @@ pub(super) fn of_many(tasks: &[TaskCompared]) -> Option<Table> {
     Some(Table::new(caption, &header, cells))
 }
 
-/// Whether a difference is one beyond what the bins of histograms leave open.
+/// True if a difference is larger than the uncertainty from the bins of histograms.
 pub(super) fn is_notable(of: &Difference) -> bool {
     of.difference != 0.0 && of.refusal != Some(Refusal::WithinBins)
 }
 
-/// What letters and brackets mean, and what intervals rest on.
+/// Legend for letters and brackets, and the assumption behind intervals.
 fn legend(compared: &Comparison, long: bool) -> String {
     let runs = &compared.runs;
     let mut legend = String::new();
@@ -166,7 +167,7 @@ fn difference(compared: &Comparison, n: usize, statistic: Statistic) -> Option<&
     against.differences.iter().find(|of| of.statistic == statistic)
 }
 
-/// How large the largest real difference of a figure is, as a factor in either direction; 0 where none is shown.
+/// Size of the largest real difference of a figure, as the logarithm of its ratio; 0 if none is shown.
 fn effect(compared: &Comparison, statistic: Statistic) -> f64 {
     let of = (1..compared.runs.len()).filter_map(|n| difference(compared, n, statistic));
     of.filter(|of| of.real).map(size).fold(0.0, f64::max)

@@ -4,7 +4,7 @@ use jitterlab_analysis::compare::{BIN_NS, TwenteRun};
 
 use crate::section::{Cell, Piece};
 
-/// Durations of loops in milliseconds, and how many loops have which jitter.
+/// Durations of loops in milliseconds, and the number of loops for each jitter.
 pub(super) fn pieces(task: &str, runs: &[TwenteRun]) -> [Piece; 2] {
     let ms = |ns: Option<f64>| Cell::new(ns, |ns| format!("{:.4}", ns / 1e6).into());
     let whole = |ns: Option<i64>| ms(ns.map(|ns| ns as f64));

@@ -22,7 +22,7 @@ impl Present for DoctorResult {
 
     fn head(&self) -> Option<Head> {
         let mut found: Vec<&PurposeFound> = self.purposes.iter().collect();
-        // Where one is enough, the best is the answer; else the worst.
+        // If one purpose is enough, the best is the answer; else the worst.
         found.sort_by_key(|found| found.last().fitness);
         if !self.any {
             found.reverse();
@@ -102,12 +102,13 @@ fn section(id: &str, title: &str, lead: impl Into<String>, pieces: Vec<Piece>) -
     Section { id: format!("doctor-{id}"), title: title.into(), lead: lead.into(), pieces }
 }
 
-/// Whether what was measured says anything of the purposes: under an ordinary policy a loop would be judged by that alone.
+/// True if the measurement says something about the purposes: under an ordinary policy it would judge the
+/// policy alone.
 fn is_tested(result: &DoctorResult) -> bool {
     result.purposes.iter().all(|found| found.before.untested.is_none())
 }
 
-/// For what it is fit, and how fast.
+/// Purposes that the computer is fit for, and how fast.
 fn fit(result: &DoctorResult) -> Section {
     let of = |verdict: &PurposeVerdict| format!("{}. {}", head::word(verdict.fitness), decided(verdict));
     let purpose = |found: &PurposeFound| {
@@ -151,7 +152,7 @@ fn small(text: &str) -> String {
 /// Why it is late, where that was found out.
 fn late(result: &DoctorResult) -> Option<Section> {
     let run = result.found.why.as_ref()?;
-    // That one task of a control program comes before the other is meant so.
+    // A control program may intend that one of its tasks runs before another.
     let own = |of: &&TaskWhy| {
         let who = of.main_cause().and_then(|main| main.cause.who.as_deref());
         who.is_some_and(|who| run.run.tasks.iter().any(|task| task.spec.name == who))
@@ -214,7 +215,7 @@ fn tried(tuned: &TuneResult, measured_again: bool) -> String {
     )
 }
 
-/// The figures of it, for whom a percentile says nothing.
+/// The figures of the settings, in words without percentiles.
 fn figures(tuned: &TuneResult) -> String {
     let figure = tuned.figure();
     let value = |value: f64| tune::value(figure, value);
@@ -255,7 +256,7 @@ fn figures(tuned: &TuneResult) -> String {
     }
 }
 
-/// What changed since the examination that this one goes on from.
+/// Changes since the examination that this one continues.
 fn again(result: &DoctorResult, since: &Since) -> Section {
     let restarted = match since.restarted {
         Some(true) => "The computer was restarted since the last examination here.",

@@ -11,13 +11,13 @@ use crate::wrap::wrap;
 /// A question to a person.
 #[derive(Debug, Clone, Copy)]
 pub enum Question {
-    /// What the computer drives.
+    /// Job that the computer drives.
     Job,
-    /// How it does that.
+    /// Way to do this job.
     Way(&'static Job),
-    /// Whether other programs run meanwhile.
+    /// Do other programs run at the same time?
     Busy,
-    /// How long it may take.
+    /// Time that the examination may take.
     Time,
 }
 
@@ -50,7 +50,7 @@ pub fn way(job: &str, way: &str) -> &'static str {
     }
 }
 
-/// A question with its choices; the first one is what is taken where nothing is typed.
+/// A question with its choices; an empty line takes the first one.
 #[must_use]
 pub fn question(number: usize, question: Question) -> String {
     let (asked, choices): (&str, Vec<String>) = match question {
@@ -130,7 +130,7 @@ pub fn step(step: DoctorStep) -> &'static str {
     }
 }
 
-/// A step begins: what it does, in a sentence, and how long it takes.
+/// Announcement of a step: its work in a sentence, and its duration.
 #[must_use]
 pub fn begins(of: DoctorStep, length_ns: i64) -> String {
     let does = match of {
@@ -170,7 +170,7 @@ pub(super) fn left_out(why: &Skipped) -> String {
     }
 }
 
-/// Something that a measurement had set stands as it is.
+/// Warning that a setting made by a measurement could not be restored.
 #[must_use]
 pub fn not_restored(what: &str) -> String {
     format!("could not be put back: {what}; run jitterlab restore as root")

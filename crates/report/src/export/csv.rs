@@ -1,5 +1,5 @@
-//! Comma-separated values: a line per activation, with the columns of the run file; those that no task's source tells are
-//! left out, and cells that one does not tell are empty.
+//! Comma-separated values: a line per activation, with the columns of the run file. Columns that no task's
+//! source has are left out, and unknown cells are empty.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use jitterlab_runs::{Run, SourceFields};
 use super::{Exported, rows};
 use crate::printable::printable_name;
 
-/// A column: its name, whether a source tells it, its cell.
+/// A column: its name, whether a source has it, its cell.
 type Column = (&'static str, fn(&SourceFields) -> bool, fn(&Activation) -> i64);
 
 const COLUMNS: [Column; 7] = [
@@ -48,8 +48,9 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     })
 }
 
-/// A cell of text as RFC 4180 has it; in quotes, too, what a reader may take for another separator, a comment or a margin. What a
-/// spreadsheet would compute has an apostrophe before it, which makes it text there.
+/// A cell of text as in RFC 4180; quotes also protect characters that a reader may take for another
+/// separator, a comment or a margin. Text that a spreadsheet would compute gets an apostrophe, which makes it
+/// text there.
 fn quoted(text: &str) -> String {
     let text = &*printable_name(text);
     let text = &*match text.trim_start().starts_with(['=', '+', '-', '@']) {

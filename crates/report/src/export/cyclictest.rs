@@ -1,6 +1,7 @@
 //! The histogram of cyclictest's `-h`: microseconds, a column per task, the footers that scripts read.
 //!
-//! As there, a bin b holds latencies from b up to below b + 1, bins end at a second, and what is above is only counted.
+//! As there, a bin b holds latencies from b up to below b + 1, bins end at a second, and latencies above are
+//! only counted.
 
 use std::io::Write;
 

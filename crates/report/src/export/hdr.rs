@@ -59,8 +59,8 @@ impl Log {
     }
 }
 
-/// What each task is called there: its name without blanks and commas, which a tag has none of, and a number where that is
-/// another's.
+/// Tag of each task: its name with blanks and commas replaced, which no tag may have, and with a number if
+/// another task has the same tag.
 fn tags(run: &Run, tasks: &[usize], exported: &mut Exported) -> BTreeMap<usize, String> {
     let mut tags: BTreeMap<usize, String> = BTreeMap::new();
     for task in tasks {

@@ -1,5 +1,5 @@
-//! JUnit's XML: what was decided of a run as test cases, failed where a requirement is broken or a purpose not served, skipped
-//! where that cannot be told.
+//! JUnit's XML: decisions on a run as test cases; failed if a requirement is broken or a purpose not served,
+//! skipped if that cannot be decided.
 
 use std::io::Write;
 

@@ -10,17 +10,16 @@ const US_NS: i64 = 1_000;
 
 /// The latencies of one task.
 pub(super) struct Latencies {
-    /// The task's number.
+    /// Number of the task.
     pub task: usize,
-    /// Its figures.
     pub summary: Summary,
     pub all: Distribution,
 }
 
 impl Latencies {
-    /// Those of each of these tasks, as far as their histograms are known.
+    /// Collects the latencies of each of these tasks, as far as their histograms are known.
     pub(super) fn new(run: &Run, tasks: &[usize], exported: &mut Exported) -> Result<Vec<Latencies>, Error> {
-        // The warnings of the run go with what was exported.
+        // The run's warnings are part of the export.
         let (stats, _) = run.timing()?.into_parts();
         let mut known = Vec::new();
         for &task in tasks {
@@ -49,7 +48,7 @@ impl Latencies {
     }
 }
 
-/// A latency, how often it was seen, and the time of that in ns of the run's clock, where it is known to the second.
+/// A latency, its count, and its time in ns of the run's clock, if that is known to the second.
 pub(super) struct LatencyCount {
     pub task: usize,
     pub at_ns: Option<i64>,

@@ -1,5 +1,5 @@
-//! Entries of LinuxCNC's INI file: the periods of its threads as this computer keeps them, and the drive's times; and what
-//! StepConf asks for instead. From a run of threads of such periods, real-time ones, on a machine.
+//! Entries of LinuxCNC's INI file: the periods of its threads as this computer keeps them, and the drive's
+//! times; or the inputs of StepConf. They need a run of real-time threads with such periods, on a machine.
 
 use std::io::Write;
 
@@ -82,7 +82,7 @@ fn base(run: &Run, tasks: &[usize], drive: &Drive) -> Result<Result<BaseThread, 
     Ok(BaseThread::new(&one, drive).map_err(|why| words::no_steps(&name, why)))
 }
 
-/// The period of the thread that moves the axes and what speaks for it, or why the run has none.
+/// The period of the thread that moves the axes with the evidence for it, or the reason why the run has none.
 fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Error> {
     let Some(purpose) = Purpose::named(SERVO) else { return Ok(Err(words::NO_SERVO.into())) };
     let task = match thread(run, tasks, |ns| purpose.is_tested_by(ns), words::NO_SERVO) {
@@ -103,7 +103,8 @@ fn servo(run: &Run, tasks: &[usize]) -> Result<Result<(i64, String), String>, Er
     })
 }
 
-/// The task with the shortest period that fits, or why the run tells nothing of such a thread; `none`: it has none.
+/// The task with the shortest period that fits, or the reason why the run shows no such thread; `none` is the
+/// reason if it has none.
 fn thread<'a>(
     run: &'a Run,
     tasks: &[usize],

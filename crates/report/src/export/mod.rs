@@ -1,4 +1,4 @@
-//! Writing a run out as what other tools read: one file per format.
+//! Export of a run for other tools: one file per format.
 
 mod csv;
 mod cyclictest;
@@ -27,7 +27,7 @@ use jitterlab_runs::{Run, Warned};
 
 use crate::junit::Case;
 
-/// What a run can be written out as.
+/// Formats that a run can be exported to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values, a line per activation.
@@ -38,31 +38,31 @@ pub enum Format {
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
-    /// Activations on a time line, and what ran around the latest ones, as ui.perfetto.dev opens it.
+    /// Activations on a time line, and the activity around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
-    /// What was decided as test cases in JUnit's XML.
+    /// Decisions as test cases in JUnit's XML.
     Junit,
-    /// What LinuxCNC is told of the threads of this computer, as a part of its INI file.
+    /// Settings of LinuxCNC for the threads of this computer, as a part of its INI file.
     LinuxCnc,
 }
 
-/// What is to be decided, for the format of verdicts, and what a thread of LinuxCNC is to drive.
+/// Questions for the format of verdicts, and the drive for threads of LinuxCNC.
 #[derive(Debug, Clone, Default)]
 pub struct Asked {
-    /// Whether this purpose is served; all usual ones that a task tests where nothing is asked.
+    /// Purpose to judge; without one or requirements, all usual purposes that a task tests.
     pub purpose: Option<&'static Purpose>,
-    /// Whether each of these requirements is met.
+    /// Requirements to judge.
     pub requirements: Vec<Requirement>,
-    /// So many values that break a requirement ever come together, as is known otherwise.
+    /// Largest number of values that break a requirement together, known from elsewhere.
     pub burst_at_most: Option<u64>,
     /// The drive that is stepped; StepConf's defaults without one.
     pub drive: Option<Drive>,
 }
 
-/// How a format is written.
+/// Writer of a format.
 type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
 
-/// Every format, what it is called, and who writes it.
+/// Every format with its name and its writer.
 const EXPORTERS: [(Format, &str, Exporter); 7] = [
     (Format::Csv, "csv", |run, tasks, _, out| csv::write(run, tasks, out)),
     (Format::Cyclictest, "cyclictest", |run, tasks, _, out| cyclictest::write(run, tasks, out)),
@@ -73,61 +73,61 @@ const EXPORTERS: [(Format, &str, Exporter); 7] = [
     (Format::LinuxCnc, "linuxcnc", linuxcnc::write),
 ];
 
-/// What was written, and what the format could not take.
+/// Amount of data written, and losses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exported {
     /// Activations, latencies of histograms, verdicts, or threads.
     pub values: u64,
-    /// Late starts with what ran around them.
+    /// Late starts with the activity around them.
     pub late_starts: u64,
-    /// What is not in it, or not as it was.
+    /// Data that are missing or changed.
     pub losses: Vec<Loss>,
-    /// What was decided of what was asked, if something was.
+    /// Worst verdict on the questions asked, if there were any.
     pub judged: Option<Fitness>,
 }
 
-/// Something that a format cannot hold, or that the run does not tell.
+/// Data that a format cannot hold, or that the run does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Loss {
     /// Latencies below 0 (early wake-ups) that count as 0.
     Negative {
-        /// How many.
+        /// Number of them.
         count: u64,
     },
     /// Latencies beyond the format's last bin, which are only counted.
     Overflow {
-        /// How many.
+        /// Number of them.
         count: u64,
-        /// Where the bins end.
+        /// Upper end of the bins.
         above_ns: i64,
     },
-    /// Latencies of which the source itself tells only bounds: they are in no bin.
+    /// Latencies that the source reports only by bounds: they are in no bin.
     Beyond {
-        /// How many.
+        /// Number of them.
         count: u64,
     },
     /// The run keeps its spikes alone, so these are the activations that were written.
     OnlySpikes,
-    /// Nothing of what the format holds is known of a task.
+    /// A task without data for the format.
     LeftOut {
-        /// Its name.
+        /// Name of the task.
         task: String,
     },
-    /// How long the run lasted, which the format wants said.
+    /// The run's length is unknown, and the format wants it.
     NoLength,
     /// Another task has the name that this one would have in the format.
     Tagged {
-        /// Its name.
+        /// Name of the task.
         task: String,
-        /// What it is called there.
+        /// Its tag in the format.
         tag: String,
     },
     /// Activations that are not among the latest starts, which alone are written.
     Earlier {
-        /// How many.
+        /// Number of them.
         count: u64,
     },
-    /// A thread of LinuxCNC of which the run does not say how long its period may be.
+    /// A thread of LinuxCNC without a period, because the run does not give one.
     NoThread {
         /// Its entry in the INI file.
         entry: &'static str,
@@ -137,7 +137,7 @@ pub enum Loss {
 }
 
 impl Exported {
-    /// Verdicts; together they say what was asked.
+    /// Verdicts; the worst of them is the answer if a question was asked.
     fn decided(cases: &[Case], asked: &Asked) -> Self {
         let is_asked = asked.purpose.is_some() || !asked.requirements.is_empty();
         let worst = cases.iter().map(|case| case.fitness).max();
@@ -157,12 +157,12 @@ impl Format {
         EXPORTERS.into_iter().map(|(format, ..)| format)
     }
 
-    /// How it is asked for.
+    /// Name in options.
     pub fn name(self) -> &'static str {
         EXPORTERS.iter().find(|(format, ..)| *format == self).map_or("", |(_, name, _)| name)
     }
 
-    /// Whether it holds verdicts, so that it is asked what is to be decided.
+    /// True if it holds verdicts and so needs questions to decide.
     pub fn decides(self) -> bool {
         self == Format::Junit
     }
@@ -170,7 +170,7 @@ impl Format {
     /// Writes the tasks of these numbers.
     ///
     /// # Errors
-    /// The run cannot be read or is damaged, it does not hold what the format is of, or `out` does not take more.
+    /// The run cannot be read or is damaged, it has no data for the format, or `out` does not take more.
     pub fn write(
         self,
         run: &Run,

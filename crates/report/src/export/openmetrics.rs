@@ -1,5 +1,5 @@
-//! OpenMetrics text, version 1.0, as Prometheus and what follows it read: counters, the figures of each quantity, and the
-//! latency's histogram. What is not known has no sample.
+//! OpenMetrics text, version 1.0, for Prometheus and compatible tools: counters, the figures of each
+//! quantity, and the latency's histogram. Unknown values have no sample.
 //!
 //! Samples carry the time of the run's end where that is known, so that `promtool tsdb create-blocks-from openmetrics` takes them.
 use std::io::{self, Write};
@@ -44,7 +44,7 @@ fn escaped(text: &str) -> String {
 
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let info = run.info();
-    // The warnings of the run go with what was exported.
+    // The run's warnings are part of the export.
     let (stats, _) = run.timing()?.into_parts();
     let ended = started(info).zip(info.measured_ns()).map(|(began, ns)| began + ns as f64 / 1e9);
     let text = &mut Text { out, at: ended.map_or_else(String::new, |end| format!(" {end:.3}")) };

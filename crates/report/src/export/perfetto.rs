@@ -1,5 +1,5 @@
-//! The activations of a run on a time line, or what ran around the latest where that is known, as ui.perfetto.dev and
-//! chrome://tracing open them: JSON trace events.
+//! The activations of a run on a time line, or the activity around the latest ones if it is known, as JSON
+//! trace events for ui.perfetto.dev and chrome://tracing.
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -27,9 +27,9 @@ const FIRST_CPU: u64 = 100;
 /// Tracks of tasks have their numbers from here: Perfetto takes 0 and the number of the process for one and the same.
 const FIRST_TRACK: u64 = 10;
 
-/// Writes what ran around the latest activations, where that is known: a track for each lane of a processor, and one for each
-/// task with its latest starts. Of other runs a track for each task with all its activations, one with their due times, and
-/// their latency as a curve.
+/// Writes the activity around the latest activations, if it is known: a track for each lane of a processor,
+/// and one for each task with its latest starts. For other runs it writes a track for each task with all its
+/// activations, one with their due times, and their latency as a curve.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
     let mut events = Events { out, written: 0, line: Vec::new() };
     let exported = match run.causes() {
@@ -91,7 +91,7 @@ impl Events<'_> {
     }
 }
 
-/// An event of the format, with what is told about it.
+/// An event of the format, with its arguments.
 #[derive(Debug, Serialize)]
 struct Event<'a, A = Value> {
     ph: &'static str,
@@ -102,7 +102,7 @@ struct Event<'a, A = Value> {
     ts: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<f64>,
-    /// How far a moment's line reaches: over its track.
+    /// Extent of a moment's line: over its track.
     #[serde(skip_serializing_if = "Option::is_none")]
     s: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +121,6 @@ impl<'a, A> Event<'a, A> {
         Event { ph, pid, tid, name: name.into(), ts: Some(us(ns)), dur: None, s: None, args }
     }
 
-    /// A moment.
     fn instant(track: (u64, u64), at_ns: i64, name: &'a str, about: Option<A>) -> Self {
         Event { s: Some("t"), ..Event::at("i", track, at_ns, name, about) }
     }
@@ -146,7 +145,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// What is told about an activation beside its times, as far as it is known.
+/// Data of an activation other than its times, as far as they are known.
 #[derive(Serialize)]
 struct About {
     index: u64,
@@ -164,7 +163,7 @@ struct Point {
     ns: i64,
 }
 
-/// When it was due, how late it began, and how long it ran, as far as that is told.
+/// Writes due time, latency and duration of an activation, as far as they are known.
 fn activation(
     events: &mut Events<'_>,
     task: usize,
@@ -202,7 +201,7 @@ fn late_starts<'a>(tasks: impl Iterator<Item = (u64, &'a str, &'a TaskCauses)>) 
         for late in &of.latest {
             for span in &late.spans {
                 let name = of.names.get(span.name).map_or("", String::as_str);
-                // What is around two activations is there twice.
+                // A span around two activations occurs twice.
                 spans.insert((late.cpu, span.lane, late.due_ns + span.at_ns, span.ns, name));
             }
         }

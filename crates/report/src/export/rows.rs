@@ -5,7 +5,7 @@ use jitterlab_runs::{Columns, Run};
 
 use super::{Exported, Loss};
 
-/// What is not among the kept activations of these tasks.
+/// Reports activations of these tasks that the run does not keep.
 pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     let mut exported = Exported::default();
     let name = |task: usize| run.info().tasks[task].spec.name.clone();
@@ -21,8 +21,8 @@ pub(super) fn losses(run: &Run, tasks: &[usize]) -> Result<Exported, Error> {
     Ok(exported)
 }
 
-/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Beginning with their [`losses`], which
-/// are asked for before anything is written: what is refused leaves nothing behind.
+/// Hands the kept activations of these tasks to `write`, batch by batch, until it fails. Their [`losses`] are
+/// determined before anything is written, so that a refused export leaves nothing behind.
 pub(super) fn each(
     run: &Run,
     tasks: &[usize],

@@ -1,4 +1,4 @@
-//! What a run decides, as test cases: requirements, and purposes that it serves or not.
+//! Decisions on a run as test cases: requirements, and purposes that it serves or not.
 
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested};
 use jitterlab_model::Error;

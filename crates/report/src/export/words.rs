@@ -1,4 +1,4 @@
-//! What a run can be written out as, and what was written.
+//! Words for export formats and their results.
 
 use jitterlab_model::Warning;
 use jitterlab_motion::stepper::{BaseThread, Drive, NoSteps, StepMode};
@@ -8,7 +8,7 @@ use super::{Exported, Format, Loss};
 use crate::warnings::sentence;
 use crate::words::{count, exact, plural, time};
 
-/// What reads a format, or what it holds.
+/// Readers of a format, or its contents.
 #[must_use]
 pub fn about(format: Format) -> &'static str {
     match format {
@@ -26,7 +26,7 @@ pub fn about(format: Format) -> &'static str {
     }
 }
 
-/// What was written, in a line; and a line for each thing that its reader has to know.
+/// Summary of an export in a line, and a line for each loss and warning.
 #[must_use]
 pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
     let what = match format {
@@ -86,7 +86,7 @@ fn latencies(number: u64) -> String {
     format!("{} {}", count(number), if number == 1 { "latency" } else { "latencies" })
 }
 
-/// Where LinuxCNC's entries are from.
+/// Source of LinuxCNC's entries.
 pub(super) fn from(run: &Run) -> String {
     let label = run.label().replace(char::is_control, " ");
     format!("From {label}: times in ns; without a BASE_PERIOD steps are not for this computer to make.")
@@ -100,12 +100,12 @@ pub(super) const NO_SERVO: &str =
     "No task had the period of a servo thread, 1 ms: measure one, as jitterlab run --for servo-thread does.";
 pub(super) const SIMULATED: &str = "Its time is a simulated one: measure on the computer that runs LinuxCNC.";
 
-/// Why a task of which that is not known gives no thread.
+/// Reason why a task with an unknown policy gives no thread.
 pub(super) fn untold_policy(task: &str) -> String {
     format!("It does not say under which policy {task} ran: measure it with jitterlab run.")
 }
 
-/// What a base thread rests on.
+/// Measurement and drive behind a base thread.
 pub(super) fn base(base: &BaseThread, drive: &Drive) -> String {
     let mode = match base.stepconf.mode {
         StepMode::DoubleStep => "a step in each period (parport reset)",
@@ -138,12 +138,12 @@ pub(super) fn no_steps(task: &str, why: NoSteps) -> String {
     }
 }
 
-/// That a run shows a purpose not to be served.
+/// States that a run shows a purpose not to be served.
 pub(super) fn unfit(purpose: &str, decision: &str) -> String {
     format!("NOT FIT for {purpose}: {decision}")
 }
 
-/// That a run does not say whether a purpose is served.
+/// States that a run does not decide about a purpose.
 pub(super) fn untold(purpose: &str, why: &str) -> String {
     format!("It cannot be told whether {purpose} is served: {why}.")
 }

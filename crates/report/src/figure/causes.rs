@@ -1,4 +1,5 @@
-//! The latest starts by their causes: when, how late, and by its colour and letter what took the longest part of each.
+//! The latest starts by their causes: time, lateness, and by colour and letter the cause of the longest part
+//! of each.
 
 use jitterlab_analysis::causes::{CauseRow, RunWhy, TaskWhy};
 use jitterlab_model::TaskRun;
@@ -14,7 +15,7 @@ use crate::words::{count, time};
 /// Causes that are named: all others are one, and starts that nothing delayed another.
 const OWN: usize = 4;
 
-/// The causes of each run of which they are known.
+/// Causes of late starts, for each run that has them.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     let of_run = |run: &PageRun| run.why.as_ref().map(|why| pieces(run, why, runs.len() > 1));
     let pieces: Vec<Piece> = runs.iter().filter_map(of_run).flatten().collect();

@@ -1,5 +1,5 @@
-//! Text as outlines: letters side by side, closer where the fount says so. Scripts that need more than that have no letters in
-//! it anyway, and show as empty boxes.
+//! Text as outlines: letters side by side, closer where the fount kerns them. Scripts that need more than
+//! that have no letters in it and show as empty boxes.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
 use jitterlab_model::Error;
 
-/// A fount whose letters can be drawn.
+/// A fount with drawable letters.
 pub(super) struct Fount(Face<'static>);
 
 pub(super) fn no_png(why: impl fmt::Display) -> Error {
@@ -27,7 +27,7 @@ impl Fount {
         Ok(Fount(face.map_err(no_png)?))
     }
 
-    /// How wide a text is at this size.
+    /// Width of a text at this size.
     pub(super) fn width(&self, text: &str, size: f32) -> f32 {
         self.placed(text).last().map_or(0.0, |(_, _, end)| end) * self.scale(size)
     }
@@ -58,7 +58,7 @@ impl Fount {
         })
     }
 
-    /// How much further two letters stand from each other than others, usually less than nothing.
+    /// Kerning of two letters, usually negative.
     fn closer(&self, left: GlyphId, right: GlyphId) -> i16 {
         let lookups = self.0.tables().gpos.map(|gpos| gpos.lookups);
         let tables = lookups.into_iter().flatten().flat_map(|lookup| lookup.subtables.into_iter());
@@ -77,7 +77,7 @@ impl Fount {
     }
 }
 
-/// Draws an outline where its letter stands.
+/// Draws an outline at its letter's position.
 struct Pen<'a> {
     path: &'a mut PathBuilder,
     left: f32,
@@ -127,7 +127,7 @@ mod tests {
         let width = |text| fount.width(text, 100.0);
         assert!(width("AV") < width("A") + width("V") - 2.0);
         assert!((width("HH") - 2.0 * width("H")).abs() < 1e-3 && width("") == 0.0);
-        // Twice the size is twice the width; what the fount lacks has the width of its empty box.
+        // Twice the size is twice the width; a letter that the fount lacks has the width of its empty box.
         assert!((fount.width("µs", 50.0) - width("µs") / 2.0).abs() < 1e-3);
         assert!(width("\u{6f22}") > 10.0);
     }

@@ -1,4 +1,4 @@
-//! The latency over time and its percentiles, small, from what an analysis says.
+//! Small figures of the latency over time and its percentiles, from an analysis.
 
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_model::Quantity;
@@ -23,7 +23,7 @@ pub fn charts(tasks: &[TaskAnalysis]) -> Vec<Chart> {
 /// The smallest and the largest latency over time.
 fn over_time(task: &TaskAnalysis) -> Option<Chart> {
     let (summary, over_time) = (&task.measured.summary, &task.over_time);
-    // One stretch of which only the extremes are known has no course.
+    // One stretch with only its extremes known makes no curve.
     if over_time.parts.len() < 2 {
         return None;
     }

@@ -1,4 +1,5 @@
-//! The histogram: counts on a logarithmic axis, so that a value seen once stands beside one seen a million times.
+//! The histogram: counts on a logarithmic axis, so that a value seen once is visible next to one seen a
+//! million times.
 
 use jitterlab_analysis::clusters::LatencyCluster;
 use jitterlab_model::units::Human;
@@ -53,7 +54,7 @@ fn chart(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> Option<Chart
     })
 }
 
-/// What stands at a cluster's box.
+/// Label of a cluster's box.
 pub fn cluster_words(cluster: &LatencyCluster) -> String {
     format!("{} at {}", share(cluster.weight), Human(cluster.centre_ns))
 }

@@ -1,4 +1,5 @@
-//! What ran on the processor around a late start, as lanes: the latency in parts above, the task itself below.
+//! Activity of the processor around a late start, as lanes: the latency in parts above, the task itself
+//! below.
 
 use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::causes::{Cause, CauseClass, Lane};
@@ -10,10 +11,11 @@ use crate::words::{count, time};
 
 /// Starts that have lanes on the page.
 pub(super) const MOST: usize = 32;
-/// Of what ran around one, the longest.
+/// Number of spans around one start, the longest ones.
 const SPANS: usize = 150;
 
-/// The lanes of the latest starts of which it is known what ran; `x` is where each stands in the chart of all.
+/// Makes the lanes of the latest starts with known activity; `x` gives the position of each in the chart of
+/// all.
 pub(super) fn build(events: &[LateEvent], x: impl Fn(&LateEvent) -> f64) -> Vec<Shown> {
     let known = events.iter().filter(|late| !late.ran.is_empty()).take(MOST);
     known

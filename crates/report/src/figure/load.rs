@@ -10,8 +10,8 @@ use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 /// Points of a curve.
 const STEPS: i32 = 200;
 
-/// The load curve of a task of period T (`period_ns`) whose wake-ups cost S (`service_ns`), both axes logarithmic, with
-/// A from a hundredth of T to T. `beside` is another S with its name, whose curve is drawn as well.
+/// The load curve of a task of period T (`period_ns`) whose wake-ups cost S (`service_ns`), both axes
+/// logarithmic, with A from a hundredth of T to T. `beside` is another S with its name, drawn for comparison.
 pub fn curve(period_ns: i64, service_ns: f64, measured: &[LoadPoint], beside: Option<(f64, &str)>) -> Chart {
     let (t, s) = (period_ns as f64, service_ns);
     let line = |load: &dyn Fn(f64) -> f64, stroke| {

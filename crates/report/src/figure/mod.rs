@@ -1,8 +1,8 @@
-//! Figures of runs and results: which there are, what each needs, and the section that explains it.
+//! Figures of runs and results: their list, the data that each needs, and the section that explains it.
 //!
-//! To add one of runs: a file beside this one with a function that makes a [`Section`] of runs, and a line in
-//! [`FIGURES`]. To add one of another result: a chart of its name among the result's sections, and a line in
-//! [`FIGURES`]. The page, `plot` and the terminal find it there.
+//! To add a figure of runs: a file in this folder with a function that makes a [`Section`] of runs, and a
+//! line in [`FIGURES`]. To add one of another result: a chart with its name in the result's sections, and a
+//! line in [`FIGURES`]. The page, `plot` and the terminal find it there.
 
 mod autocorrelation;
 mod causes;
@@ -42,12 +42,12 @@ pub struct Figure {
     source: Source,
 }
 
-/// What makes the charts of a figure.
+/// Source of a figure's charts.
 #[derive(Clone, Copy)]
 enum Source {
     /// The section that shows it of runs.
     Runs(fn(&[PageRun]) -> Option<Section>),
-    /// That section, and its charts of one quantity.
+    /// Such a section, and its charts of one quantity.
     Quantity(fn(&[PageRun]) -> Option<Section>, fn(Quantity, &[PageRun]) -> Vec<Chart>),
     /// Another result, whose sections hold it.
     Result,
@@ -115,7 +115,6 @@ pub(crate) fn sections(runs: &[PageRun]) -> Vec<Section> {
 impl Figure {
     /// Values over time, every extreme drawn.
     pub const SERIES: Figure = of_quantity("series", series::section, series::charts);
-    /// Counts of values.
     pub const HISTOGRAM: Figure = of_quantity("histogram", histogram::section, histogram::charts);
 
     /// Every figure there is, with commas, for help and errors.
@@ -179,10 +178,10 @@ impl FromStr for Figure {
     }
 }
 
-/// The charts below each other as SVG, 900 pixels wide, white, with axes, units and captions that say what they rest on.
+/// The charts below each other as SVG, 900 pixels wide, white, with axes, units and explanatory captions.
 ///
 /// # Errors
-/// The plotting library gives up.
+/// The plotting library fails.
 pub fn svg(charts: &[Chart]) -> Result<String, Error> {
     chart::svg::svg(charts)
 }

@@ -1,4 +1,4 @@
-//! Period against the period before: what kind of pattern the jitter has, at a glance.
+//! Period against the period before: the kind of pattern in the jitter, at a glance.
 
 use std::collections::BTreeMap;
 

@@ -18,7 +18,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     choice(words, |quantity| charts(quantity, runs).pop())
 }
 
-/// Places across that can be told apart.
+/// Number of distinguishable positions across.
 const PLACES: f64 = 1_500.0;
 
 /// Points of the curve: one in `k` values is above the value. The last one is the largest of n, at k = n.
@@ -52,7 +52,7 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
     let curved: Vec<_> = named.iter().map(|(name, values)| (name, values, curve(values))).collect();
     let high_ns = curved.iter().filter_map(|(.., curve)| Some(curve.last()?.1)).max()?;
     let layers = curved.into_iter().enumerate().map(|(number, (name, values, curve))| {
-        // A step stands where its value begins to hold: at the rarity of the one before.
+        // A step is drawn where its value begins to hold: at the rarity of the one before.
         let points =
             curve.iter().enumerate().map(|(i, (_, value))| [curve[i.saturating_sub(1)].0, *value as f64]);
         let end = curve.last().map(|(one_in, value)| [*one_in, *value as f64]);
@@ -70,7 +70,8 @@ pub(super) fn curves(quantity: Quantity, named: &[(&str, &Distribution)], captio
     })
 }
 
-/// Steps that can be told apart: of those closer together only the highest value is kept, at the place of the first.
+/// Thins steps that are too close to distinguish: of these only the highest value is kept, at the position of
+/// the first.
 fn thinned(points: impl Iterator<Item = [f64; 2]>, count: u64) -> Vec<[f64; 2]> {
     let apart = (count as f64).log10() / PLACES;
     let mut kept: Vec<[f64; 2]> = Vec::new();

@@ -1,5 +1,6 @@
-//! SVG to PNG, with a fount of our own, so that it looks the same on every machine. It draws what figures are made of: a whole
-//! SVG renderer, and the shaping of every script, would be a tenth of the program.
+//! SVG to PNG, with a fount of our own, so that it looks the same on every machine. It draws only the
+//! elements of figures: a whole SVG renderer, and the shaping of every script, would be a tenth of the
+//! program.
 use jitterlab_model::Error;
 use roxmltree::{Document, Node};
 use tiny_skia::{FillRule, Paint, PathBuilder, Pixmap, Rect, Stroke, Transform};
@@ -94,7 +95,7 @@ fn draw(element: Node<'_, '_>, fount: &Fount, scale: Transform, on: &mut Pixmap)
     Ok(())
 }
 
-/// The colour that an element is filled or outlined with, if it is: what is closed is filled unless it says otherwise.
+/// The colour that an element is filled or outlined with, if any: closed shapes are filled by default.
 fn paint(element: Node<'_, '_>, what: &str) -> Result<Option<Paint<'static>>, Error> {
     let Some(colour) = element.attribute(what).filter(|colour| *colour != "none") else { return Ok(None) };
     let digits = colour.strip_prefix('#').filter(|digits| digits.len() == 6);

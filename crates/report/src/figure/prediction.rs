@@ -1,4 +1,4 @@
-//! How much worse can it get: the largest latencies seen, the conditions of an extrapolation, and the bound they allow.
+//! Prediction: the largest latencies seen, the conditions of an extrapolation, and the bound they allow.
 
 use super::task::tasks;
 use crate::prediction;

@@ -20,7 +20,7 @@ const FIRST_COLUMNS: usize = 500;
 /// Of each of many runs.
 const LEAST_COLUMNS: usize = 100;
 
-/// What the page says below a series of the stretch that is seen; numbers stand for the words in braces.
+/// Texts of the page below a series about the visible stretch; numbers replace the words in braces.
 #[derive(Serialize)]
 pub(crate) struct Status {
     every: &'static str,
@@ -68,7 +68,7 @@ pub(super) fn section(runs: &[PageRun]) -> Option<Section> {
     })
 }
 
-/// What the page holds of a task.
+/// Describes the resolution of the page's data of a task.
 fn resolution(task: &Task<'_>) -> String {
     let series = &task.task.series;
     let spikes_only = matches!(task.run.info.keep, jitterlab_model::Keep::Spikes { .. });
@@ -90,14 +90,14 @@ fn resolution(task: &Task<'_>) -> String {
     )
 }
 
-/// One column of a series: from when, and what the quantity was.
+/// One column of a series: its begin, and the values of the quantity.
 pub(crate) struct Column {
     pub due_ns: i64,
     pub extent: Extent,
     missed: u64,
 }
 
-/// A quantity of a series, in at most so many columns.
+/// A quantity of a series, in at most `most` columns.
 pub(crate) fn columns(series: &Series, quantity: usize, most: usize) -> Vec<Column> {
     let single = |value: Option<i64>| {
         value.map_or(Extent::default(), |v| Extent { count: 1, min_ns: v, max_ns: v, sum_ns: v.into() })
@@ -130,7 +130,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     let Some(span) = Span::new(&tasks) else { return Vec::new() };
     let chart = |(task, values): &(Task<'_>, Distribution)| {
         let mut chart = chart(task, values, row, quantity, &span, COLUMNS)?;
-        // Beside the band a second line over the whole width would only be in the way.
+        // A second line over the whole width would only hide the band.
         chart.layers.retain(|layer| !layer.shape.is_empty() && layer.name != STEP_MEAN);
         if many {
             chart.y.title = format!("{}: {}", task.name, quantity::name(quantity));
@@ -141,7 +141,7 @@ pub(super) fn charts(quantity: Quantity, runs: &[PageRun]) -> Vec<Chart> {
     tasks.iter().filter_map(chart).collect()
 }
 
-/// A chart of the page; only the first says what it rests on.
+/// A chart of the page; only the first has a caption.
 fn of_page(task: &Task<'_>, row: usize, quantity: Quantity, span: &Span, most: usize) -> Option<Chart> {
     let values = task.task.scan.timing.of(quantity);
     let mut chart = chart(task, &values, row, quantity, span, most)?;
@@ -173,7 +173,7 @@ impl Span {
     }
 }
 
-/// Whether a few large values would press all others into one line.
+/// True if a few large values would press all others into one line.
 pub(super) fn is_far(values: &Distribution) -> bool {
     let (Some(min_ns), Some(max_ns)) = (values.min_ns(), values.max_ns()) else { return false };
     let at = |share: f64| values.quantile_ns(share);
@@ -185,13 +185,14 @@ pub(super) fn is_far(values: &Distribution) -> bool {
     usual_ns.is_some_and(|usual_ns| max_ns.max(-min_ns) > FAR * usual_ns)
 }
 
-/// So many times what is usual a value is far from it.
+/// Factor over the usual value from which on a value is far from it.
 const FAR: i64 = 10;
 
 /// The layer that only a page can show, since it can be looked at more closely.
 const STEP_MEAN: &str = "mean of each step";
 
-/// The first four layers are those of which a page has finer detail: band, mean, single activations, missed.
+/// Draws a series. The page has finer detail of the first four layers: band, mean, single activations,
+/// missed.
 fn chart(
     task: &Task<'_>,
     values: &Distribution,

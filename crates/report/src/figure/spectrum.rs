@@ -1,5 +1,4 @@
-//! What comes back at even distances: the spectrum of the latencies with its lines named, and the spikes that have a
-//! period.
+//! Periodic parts: the spectrum of the latencies with its lines named, and the spikes that have a period.
 
 use crate::words::count;
 use jitterlab_analysis::lines::Line;
@@ -93,7 +92,7 @@ fn strongest(patterns: &Patterns) -> Vec<&Line> {
     first.chain(lines.iter().filter(|l| !fundamental(l))).take(NAMED).collect()
 }
 
-/// The period of a line, and what has that period on such a machine.
+/// The period of a line, and the source with that period on such a machine.
 fn name_of(line: &Line, period_ns: i64, info: &RunInfo) -> String {
     let ns = line.period * period_ns as f64;
     let near =

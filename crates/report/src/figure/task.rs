@@ -1,4 +1,4 @@
-//! The tasks that a figure shows, and what it says of them: n, duration, load, wake-up, overrun policy, missed.
+//! The tasks that a figure shows, and their captions: n, duration, load, wake-up, overrun policy, missed.
 
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::{PurposeVerdict, Verdict};
@@ -67,14 +67,14 @@ pub(super) fn choice(
 }
 
 impl Task<'_> {
-    /// What a caption says of its values.
+    /// Caption of its values.
     pub fn of(&self, quantity: Quantity, values: &Distribution) -> String {
         let how = self.conditions().join(", ");
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
     }
 
-    /// Lines to hold its values against, as far as they are near enough to be drawn: the period, and the limits of the
-    /// purpose that the verdict speaks of, or else of the one that is served worst by this quantity. Each with its colour.
+    /// Lines to compare its values with, if they are near enough to be drawn: the period, and the limits of
+    /// the verdict's purpose, or else of the purpose that this quantity serves worst. Each with its colour.
     pub fn limits(&self, quantity: Quantity, values: &Distribution) -> Vec<(f64, String, usize)> {
         let summary = &self.task.measured.summary;
         let mut limits = Vec::new();
@@ -116,7 +116,7 @@ impl Task<'_> {
         limits
     }
 
-    /// How long and how it was measured.
+    /// Duration and conditions of its measurement.
     pub fn conditions(&self) -> [String; 5] {
         let (info, summary) = (&self.run.info, &self.task.measured.summary);
         let spec = info.tasks.iter().map(|t| &t.spec).find(|spec| spec.name == summary.task);
@@ -137,7 +137,7 @@ impl Task<'_> {
     }
 }
 
-/// The caption for all: what they have in common once.
+/// The caption for all, with their common facts once.
 pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
     if let [(only, values)] = tasks {
         return only.of(quantity, values);
@@ -156,7 +156,7 @@ pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -
     format!("{}{all}. {}.", quantity::name(quantity), each.join("; "))
 }
 
-/// Loads that began while the run went on, and when; one that ran from the beginning is none.
+/// Loads that began during the run, and when; a load that ran from the beginning is not among them.
 pub(super) fn phases(info: &RunInfo) -> Vec<(f64, String)> {
     let length_ns = info.duration_ns.or(info.measured_ns()).unwrap_or(0);
     let specs = info.load.specs().unwrap_or_default().iter();

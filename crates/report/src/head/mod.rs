@@ -1,7 +1,7 @@
-//! The head of a result: the verdict and for what, the number that decides it, the next command. The same on the
-//! terminal, in JSON and on the page, and what the exit status says.
+//! The head of a result: the verdict and its purpose, the number that decides it, the next command. It is the
+//! same on the terminal, in JSON and on the page, and sets the exit status.
 //!
-//! To give a kind of result a head: a function beside its words, and its line in `document.rs`.
+//! To give a kind of result a head: write a function in its file of words, and call it in its `Present`.
 
 pub(crate) mod outlook;
 pub(crate) mod run;
@@ -19,15 +19,15 @@ use crate::wrap::wrap;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Head {
-    /// How well the purpose is served that the verdict names.
+    /// Fitness for the purpose that the verdict names.
     pub fitness: Fitness,
-    /// Whether that purpose was asked for: only then the exit status goes by the fitness.
+    /// True if the user asked for that purpose: only then the fitness sets the exit status.
     pub asked: bool,
-    /// The verdict, and for what.
+    /// The verdict with its purpose.
     pub verdict: String,
     /// The number that decides it.
     pub number: String,
-    /// The next command, and what for.
+    /// The next command with its purpose.
     pub next: String,
 }
 
@@ -45,7 +45,7 @@ impl Head {
     }
 }
 
-/// What to do where a virtual machine did not do.
+/// Next step if a virtual machine was not good enough.
 pub(crate) const ON_THE_MACHINE: &str =
     "measure on the computer that will drive the machine; this one is virtual";
 
@@ -59,11 +59,11 @@ pub fn shown(name: &str) -> String {
     if name.chars().all(plain) { name.to_owned() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }
 
-/// The path that stands for standard input, and the file that it has to be kept in for another command.
+/// The path that means standard input, and the file to keep it in for another command.
 const STANDARD_INPUT: &str = "-";
 const KEPT: &str = "output.txt";
 
-/// What to do next, and how to keep what was pasted on standard input where that names a file.
+/// Next step, and the way to keep pasted standard input if the step names a file.
 pub(crate) fn after_keeping(next: String, file: &str) -> String {
     match file == STANDARD_INPUT && next.contains(KEPT) {
         true => format!("cat > {KEPT} (paste it again, then Ctrl-D); {next}"),
@@ -81,7 +81,7 @@ pub(crate) fn word(fitness: Fitness) -> &'static str {
     }
 }
 
-/// How many bytes the words in capitals take that a verdict begins with.
+/// Number of bytes of the words in capitals at the begin of a verdict.
 fn capitals(verdict: &str) -> usize {
     let words = verdict.split(':').next().unwrap_or_default().split(' ');
     let capital = |word: &&str| word.len() > 1 && word.chars().all(|c| c.is_ascii_uppercase());

@@ -1,4 +1,4 @@
-//! The head of a prediction: whether the requirements are met, or how much worse it can get.
+//! The head of a prediction: the decision on requirements, or the bound of the largest latency.
 
 use jitterlab_analysis::outlook::{Outlook, TaskOutlook};
 use jitterlab_analysis::predict::{Condition, Prediction, PredictionCaveat};
@@ -15,7 +15,7 @@ pub(crate) fn build(outlook: &Outlook) -> Option<Head> {
     Some(Head { next: super::after_keeping(head.next, &outlook.file), ..head })
 }
 
-/// Whether the requirements are met: what the worst of them says.
+/// Decision on the requirements: that of the worst.
 pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     let each = outlook.tasks.iter().flat_map(|task| task.requirements.iter().map(move |of| (task, of)));
     let all: Vec<(&TaskOutlook, &Judgement)> = each.collect();
@@ -52,7 +52,7 @@ pub(super) fn decided(outlook: &Outlook) -> Option<Head> {
     Some(Head { fitness: worst, asked: true, verdict, number, next })
 }
 
-/// How much worse it can get: of the latest task without a bound, else of the one with the largest.
+/// Prediction: of the latest task without a bound, else of the one with the largest.
 fn foretold(outlook: &Outlook) -> Option<Head> {
     let foretold = || outlook.tasks.iter().filter_map(|task| Some((&task.task, task.prediction.as_ref()?)));
     let bound = |of: &Prediction| of.bound.as_ref().map(|bound| bound.bound_ns);
@@ -107,14 +107,14 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
     Some(Head { fitness, asked: false, verdict, number, next })
 }
 
-/// How long to measure, where only the length of the run stands against a bound.
+/// Time to measure, if the length of the run alone prevents a bound.
 fn longer(found: &Prediction, run_ns: f64, activations: u64) -> Option<String> {
     let mut failed = found.gates.iter().filter(|gate| !gate.passed);
     let size = failed.next().filter(|gate| matches!(gate.condition, Condition::Size { clustered: None }))?;
     let needed = size.critical * 100.0;
     let per_ns = run_ns / activations.max(1) as f64;
     if activations as f64 >= needed {
-        // It is long enough: what is missing are the largest latencies, one by one.
+        // It is long enough: only the single values of the largest latencies are missing.
         return Some(
             "jitterlab run, or the same tool with a histogram that holds all latencies (cyclictest -h 400)"
                 .into(),

@@ -12,7 +12,7 @@ use crate::purpose::{by_fitness, decision, period};
 use crate::warnings::gap;
 use crate::words::{exact, plural, time};
 
-/// A measurement of this length beside a load is what the field asks for before it trusts a machine: "several minutes".
+/// Length of a measurement under load that the field asks for before it trusts a machine: "several minutes".
 const LONG_NS: i64 = 300_000_000_000;
 
 pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
@@ -58,7 +58,7 @@ pub(crate) fn spoken_of(verdict: &Verdict) -> Option<&PurposeVerdict> {
     deciding(verdict).or_else(|| verdict.purposes.iter().find(|purpose| purpose.decided_by.is_some()))
 }
 
-/// Of the purposes that were judged, the one to speak of: the first that is served worst.
+/// The purpose that the head is about: the first of those served worst.
 fn deciding(verdict: &Verdict) -> Option<&PurposeVerdict> {
     let judged = |fitness| verdict.with(fitness).next();
     [Fitness::Unfit, Fitness::Limited, Fitness::Good].into_iter().find_map(judged)
@@ -84,7 +84,7 @@ fn sentence(run: &RunInfo, verdict: &Verdict) -> String {
     format!("{}{as_it_ran}.", worst_first.join("; "))
 }
 
-/// Whether a task that a purpose is not served by ran under an ordinary policy, so that a better one may do better.
+/// True if a task that does not serve a purpose ran under an ordinary policy, so that a better one may help.
 fn is_ordinary(run: &RunInfo, verdict: &Verdict) -> bool {
     let decides = |name: &str| {
         let mut unserved = verdict.with(Fitness::Unfit).filter_map(|purpose| purpose.decided_by.as_ref());
@@ -95,7 +95,7 @@ fn is_ordinary(run: &RunInfo, verdict: &Verdict) -> bool {
     granted.any(|granted| !granted.policy.is_real_time())
 }
 
-/// Why nothing can be told.
+/// Reason why no verdict is possible.
 pub(crate) fn untested(run: &RunInfo, purposes: &[PurposeVerdict]) -> String {
     let why =
         |wanted: fn(&Untested) -> bool| purposes.iter().find(|p| p.untested.as_ref().is_some_and(wanted));
@@ -133,12 +133,12 @@ fn refused_policy(run: &RunInfo) -> Option<&Refusal> {
     run.refused.last().filter(|_| refused)
 }
 
-/// Of the ways that a remedy names, the first: the others stand with the refusal itself.
+/// The first of the ways that a remedy names: the others are shown with the refusal itself.
 fn first_way(remedy: &str) -> &str {
     remedy.split(" | ").next().unwrap_or(remedy)
 }
 
-/// What was seen where nothing is decided: the worst latency, or else the worst interval.
+/// Result without a decision: the worst latency, or else the worst interval.
 fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> String {
     let (summaries, without_unit): (Vec<&Summary>, Vec<&Summary>) =
         summaries.partition(|summary| !summary.unknown.contains(&Gap::Unit));
@@ -149,7 +149,7 @@ fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) ->
     if let Some((ns, summary)) = latencies.max_by_key(|(ns, _)| *ns) {
         let (task, worst) = (&summary.task, time(ns as f64));
         if summary.unknown.contains(&Gap::Figures) {
-            // Another statement of the same output says more.
+            // Another figure of the same output is larger.
             return format!("The longest value of {task} is {worst} at least.");
         }
         let threshold_ns = run.warnings.iter().find_map(|warning| match warning {
@@ -184,7 +184,7 @@ fn undecided<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) ->
     }
 }
 
-/// What to do next, the most useful first.
+/// Next step, the most useful first.
 fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let no_period = [Untested::Period, Untested::Gap { gap: Gap::Period }].map(Some);
     let of_its_period = || verdict.purposes.iter().find(|purpose| !no_period.contains(&purpose.untested));

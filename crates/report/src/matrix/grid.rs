@@ -49,12 +49,12 @@ fn values(
     (0..matrix.tasks.len()).map(value).collect()
 }
 
-/// How bad a cell is: the geometric mean over the tasks, as a logarithm.
+/// Badness of a cell: the geometric mean over the tasks, as a logarithm.
 fn badness(values: &[f64]) -> f64 {
     values.iter().map(|us| us.max(1e-3).ln()).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Where each cell lies between the best (0) and the worst (1) of its table.
+/// Position of each cell between the best (0) and the worst (1) of its table.
 fn scale(cells: &[Option<Vec<f64>>]) -> Vec<Option<f64>> {
     let bad: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_deref().map(badness)).collect();
     let low = bad.iter().flatten().copied().fold(f64::INFINITY, f64::min);
@@ -111,7 +111,7 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
     (0..columns.len()).step_by(at_once).map(part).collect()
 }
 
-/// A heat map of a number for each condition. `caption` says what it rests on.
+/// A heat map of a number for each condition. `caption` explains the data.
 pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<Chart> {
     let (columns, rows) = axes(matrix);
     let names = matrix.tasks.join(" / ");
@@ -129,7 +129,7 @@ pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<C
             .collect();
         let cells = places.iter().zip(&found).zip(scale(&found)).filter_map(|((place, values), shade)| {
             let words = values.as_ref()?.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
-            // The first row stands at the top.
+            // The first row is at the top.
             Some(([place.2 as f64, (rows.len() - 1 - place.0) as f64], shade?, words))
         });
         let cells = Cells {

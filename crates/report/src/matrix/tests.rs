@@ -27,7 +27,7 @@ fn matrix(cpus: u16, tasks: usize) -> Matrix {
     Matrix { tasks: ["servo", "base"][..tasks].iter().map(|t| (*t).to_owned()).collect(), measurements }
 }
 
-/// What is printed of a matrix that was measured whole.
+/// Printed text of a completely measured matrix.
 fn printed(matrix: &Matrix, facts: Option<&SystemFacts>, colour: bool) -> String {
     let sections = result(matrix, facts).sections();
     sections[0].text(Terminal { columns: 80, ascii: false, colour })
@@ -88,8 +88,8 @@ fn server() -> SystemFacts {
     facts
 }
 
-/// What a bench would measure there: quiet where isolated, worst beside the chores of CPU 0, worse on one core's two
-/// threads than on one thread, and a little different each time.
+/// Simulated result of a bench: quiet on isolated CPUs, worst on CPU 0 with its chores, worse on two threads
+/// of a core than on one, and a little different each time.
 fn simulated(facts: &SystemFacts, cell: &Cell) -> Vec<CellTiming> {
     let isolated = facts.isolation.isolated.clone().unwrap_or_default();
     let sharing = facts.sharing(cell.cpus[0], cell.cpus[1]);
@@ -147,7 +147,7 @@ fn the_picture_holds_every_cell_and_no_foreign_markup() {
         panic!("no cells")
     };
     assert_eq!(cells.cells.len(), 9);
-    // The first row stands at the top: CPU 0 with CPU 0.
+    // The first row is at the top: CPU 0 with CPU 0.
     assert!(
         cells
             .cells

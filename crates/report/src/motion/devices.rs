@@ -77,7 +77,7 @@ const PLANTS: Table<PlantFigures> = Table {
 };
 
 impl<D> Table<D> {
-    /// The devices one a line, where the user's own belong, and what one may begin with.
+    /// The devices one a line, the folder for the user's own, and an example to start from.
     fn pieces(&self, devices: &Devices<D>) -> Vec<Piece> {
         let row = |entry: &Entry<D, String>| match &entry.device {
             Ok(device) => {

@@ -1,4 +1,4 @@
-//! What timing means for motors and loops, in words, tables and figures.
+//! Effect of timing on motors and loops, in words, tables and figures.
 
 pub(crate) mod devices;
 pub(crate) mod servo;
@@ -22,17 +22,17 @@ use crate::warnings::sentence;
 use crate::words;
 use crate::wrap::remarks;
 
-/// What to bear in mind, on the terminal.
+/// Caveats, for the terminal.
 fn caveats_text(caveats: &[String]) -> String {
     remarks("Bear in mind", caveats)
 }
 
-/// What to bear in mind.
+/// Caveats as notes.
 fn notes(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
 }
 
-/// What to bear in mind, on the page.
+/// Caveats, for the page.
 fn minded_pieces(caveats: Vec<String>) -> impl Iterator<Item = Piece> {
     caveats.into_iter().map(|text| Piece::Text { text: format!("Bear in mind: {text}.") })
 }
@@ -42,7 +42,7 @@ fn of_run(run: &JudgedRun) -> Vec<String> {
     foremost(run).into_iter().chain(further(run)).collect()
 }
 
-/// Caveats that bear on every figure: the task taken where none was asked for, its clocks, and gaps of the source.
+/// Caveats about every figure: the default task, its clocks, and gaps of the source.
 fn foremost(run: &JudgedRun) -> Vec<String> {
     let taken = (!run.others.is_empty()).then(|| {
         let others = run.others.join(", ");
@@ -75,7 +75,7 @@ fn clauses<'a>(caveats: impl IntoIterator<Item = &'a Caveat>) -> Vec<String> {
     caveats.into_iter().map(clause).collect()
 }
 
-/// A relative change in percent with so many decimals; what rounds to nothing has no sign.
+/// A relative change in percent with `decimals` decimals; a change that rounds to zero has no sign.
 fn change(share: f64, decimals: usize) -> String {
     let percent = share * 100.0;
     if percent.abs() < 0.5 * 0.1f64.powi(decimals as i32) {

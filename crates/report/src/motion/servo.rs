@@ -1,4 +1,4 @@
-//! What timing means for a servo loop: the tables that its verdict rests on.
+//! Effect of timing on a servo loop: the tables behind its verdict.
 
 use jitterlab_model::Gap;
 use jitterlab_motion::servo::{
@@ -12,7 +12,7 @@ use crate::section::{Piece, Section};
 use crate::words::{count, share, time};
 use crate::wrap::wrap;
 
-/// What stands below the head on the terminal, where not everything is wanted; `None` where that is everything.
+/// Short text below the head on the terminal; `None` if that would be the full text.
 pub(crate) fn answer(result: &ServoResult) -> Option<String> {
     let Judged::Run(under) = &result.judged else { return None };
     let found = &under.assessment;
@@ -89,7 +89,7 @@ pub fn figures(result: &ServoResult) -> Vec<crate::chart::Chart> {
     servo_charts::all(result)
 }
 
-/// What the page shows of a loop.
+/// Section of the page for a loop.
 pub(crate) fn section(result: &ServoResult) -> Section {
     let text = |text: String| Piece::Text { text };
     let mut pieces = vec![text(described(&result.closed) + ".")];
@@ -137,7 +137,7 @@ fn basis(closed: &LoopDescription, under: &LoopUnderRun) -> String {
     ))
 }
 
-/// What a loop stands, in a sentence, for a loop without a run.
+/// Margins of a loop in a sentence, for a loop without a run.
 fn margins_sentence(result: &ServoResult) -> String {
     let closed = described(&result.closed);
     let delay = match result.margins.delay {

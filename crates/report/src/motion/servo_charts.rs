@@ -1,5 +1,5 @@
-//! Figures of a loop: what each part of the timing costs, how references are followed, what other periods and delays would
-//! cost, and how much jitter it stands.
+//! Figures of a loop: cost of each part of the timing, responses to references, cost with other periods and
+//! delays, and jitter margin.
 
 use jitterlab_motion::servo::{
     DelayCost, Evaluation, FollowedReference, Judged, LoopAssessment, LoopDescription, PeriodCost,
@@ -28,7 +28,7 @@ pub(super) fn all(result: &ServoResult) -> Vec<Chart> {
     charts
 }
 
-/// What each part of the timing adds to the cost of each plant.
+/// Cost of each part of the timing, for each plant.
 pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
     let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
     let of = |(plant, under): (&PlantOfLoops, &PlantUnderRun)| {
@@ -38,7 +38,7 @@ pub(super) fn of_loops(result: &ServoLoops) -> Vec<Chart> {
     judged.flat_map(of).collect()
 }
 
-/// How the outputs of several loops follow each reference.
+/// Responses of several loops to each reference.
 pub fn responses_of_loops(result: &ServoLoops) -> Vec<Chart> {
     let judged = result.plants.iter().filter_map(|plant| Some((plant, plant.under.as_ref()?)));
     judged.flat_map(|(plant, under)| plant_responses(plant, under)).collect()
@@ -48,7 +48,7 @@ fn plant_responses(plant: &PlantOfLoops, under: &PlantUnderRun) -> Vec<Chart> {
     under.responses.iter().flat_map(|f| all_outputs(&plant.plant, &plant.outputs, f)).collect()
 }
 
-/// How each output follows each reference.
+/// Response of each output to each reference.
 pub fn responses(result: &ServoResult) -> Vec<Chart> {
     let Judged::Run(under) = &result.judged else { return Vec::new() };
     let LoopDescription { plant, controller, outputs, .. } = &result.closed;
@@ -60,7 +60,7 @@ fn all_outputs(title: &str, outputs: &[String], followed: &FollowedReference) ->
     outputs.iter().enumerate().map(|(i, name)| response(title, (i, name), followed)).collect()
 }
 
-/// What each part of the timing adds to the cost.
+/// Cost of each part of the timing.
 fn cost(title: &str, found: &Evaluation) -> Chart {
     let steps = [
         ("mean latency and execution", &found.mean_delay, &found.ideal),
@@ -93,7 +93,7 @@ fn cost(title: &str, found: &Evaluation) -> Chart {
     }
 }
 
-/// How an output, by its number and name, follows a reference.
+/// Response of an output, given by its number and name, to a reference.
 fn response(title: &str, (output, name): (usize, &str), response: &FollowedReference) -> Chart {
     let points = response.ideal_points.iter().chain(&response.recorded_points);
     let (per, unit) = time_unit(points.map(|p| p.time_s).fold(0.0, f64::max) * 1e9);

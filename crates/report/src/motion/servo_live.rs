@@ -17,12 +17,12 @@ use crate::wrap::wrap;
 const ALIKE: f64 = 0.01;
 /// Columns of a terminal.
 const WIDTH: usize = 80;
-/// What the columns of the tables are.
+/// Explanation of the columns of the tables.
 const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
 
-/// Ways that were run as asked for under every load, each with its worst run, the best first: what was not run under a load is
-/// not ranked.
+/// Ways that ran as asked for under every load, each with its worst run, the best first. A way that did not
+/// run under some load is not ranked.
 fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
     let ranked = live.ranked();
     let loads = by_load(live).count();
@@ -38,7 +38,7 @@ fn worst_of_each(live: &ServoLive) -> Vec<&LiveWay> {
     ways
 }
 
-/// The three lines: how well the loop tracks with the best way to wait, and with the worst.
+/// The three lines: the tracking of the loop with the best way to wait, and with the worst.
 pub(crate) fn head(live: &ServoLive) -> Head {
     let ways = worst_of_each(live);
     let named = |way: &LiveWay| {
@@ -108,7 +108,7 @@ fn by_load(live: &ServoLive) -> impl Iterator<Item = (String, &[LiveWay])> {
     })
 }
 
-/// What did not go as asked for, and what the latencies mean for this loop.
+/// Ways that did not run as asked for, and a note if the latencies are too small for this loop to feel.
 fn notes(live: &ServoLive) -> Vec<String> {
     let trouble = |way: &LiveWay| {
         let why = match way.trouble.as_ref()? {
@@ -126,7 +126,7 @@ fn notes(live: &ServoLive) -> Vec<String> {
     live.ways.iter().filter_map(trouble).chain(small).collect()
 }
 
-/// What speaks against all ways, and what else against the worst.
+/// Caveats of all ways, then those of the worst way alone.
 fn caveats(live: &ServoLive) -> Vec<String> {
     let (all, own) = live.caveats();
     let worst = live.ranked().last().map_or(String::new(), |w| format!("{} under load {}", w.name(), w.load));
@@ -165,8 +165,8 @@ pub fn section(live: &ServoLive) -> Section {
     }
 }
 
-/// The ways under one load beside punctual activations: in one table, or where that is too wide in one of the latencies
-/// and one of each output.
+/// The ways under one load next to punctual activations: in one table, or, if that is too wide, in one of the
+/// latencies and one of each output.
 fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
     let shown = |latencies, outputs: &[usize]| {
         let (header, rows) = table(live, ways, latencies, outputs);
@@ -181,7 +181,7 @@ fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
     shown(true, &[]) + &outputs.iter().map(|output| shown(false, &[*output])).collect::<String>()
 }
 
-/// The errors of these outputs; with the latencies also how much worse the worst output is.
+/// The errors of these outputs; with the latencies also the excess of the worst output.
 fn table(
     live: &ServoLive,
     ways: &[LiveWay],
@@ -202,7 +202,7 @@ fn table(
     header.extend(names.flat_map(|name| [format!("{name} rms"), "max".into()]));
     header.extend(latencies.then(|| "worse".to_owned()));
     let of_way = |way: &LiveWay| {
-        // A compensated method stands under its own name, behind what it adds.
+        // A compensated method is listed under its own name, behind its compensation.
         let name = match way.compensation {
             Compensation::None => way.wake.to_string(),
             compensation => format!("+ {compensation}"),

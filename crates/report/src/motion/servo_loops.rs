@@ -1,4 +1,4 @@
-//! Several loops of one run: what each plant's tasks do to it together.
+//! Several loops of one run: the joint effect of each plant's tasks.
 
 use jitterlab_motion::servo::{PlantOfLoops, PlantUnderRun, ServoLoops, TaskOfLoops};
 
@@ -111,7 +111,7 @@ fn of_plant(plant: &PlantOfLoops) -> String {
     parts.join("\n")
 }
 
-/// What each overrun action would cost.
+/// Cost of each overrun action.
 fn actions(under: &PlantUnderRun) -> String {
     tables::actions(&under.actions, under.evaluation.ideal.cost)
         + &wrap(
@@ -120,7 +120,7 @@ fn actions(under: &PlantUnderRun) -> String {
         )
 }
 
-/// What is proved of any sequence with so many misses.
+/// Stability proved for any sequence with these numbers of misses.
 fn misses(under: &PlantUnderRun) -> String {
     let proved = tables::misses(under.misses_seen.iter().chain(&under.misses));
     if proved.is_empty() {
@@ -139,7 +139,7 @@ fn misses(under: &PlantUnderRun) -> String {
         ))
 }
 
-/// What was given in place of a run.
+/// Execution times that were given instead of a run.
 fn given(result: &ServoLoops) -> String {
     let tasks =
         result.given.iter().map(|g| format!("{} every {} works {}", g.name, exact(g.period_ns), g.execution));
@@ -150,7 +150,7 @@ fn given(result: &ServoLoops) -> String {
     )
 }
 
-/// How the figures came to be.
+/// Explains how the figures were computed.
 fn exactness(under: &PlantUnderRun) -> String {
     let of = if under.computed < under.cycles {
         format!("{} of {}", count(under.computed), count(under.cycles))
@@ -164,7 +164,7 @@ fn exactness(under: &PlantUnderRun) -> String {
     )
 }
 
-/// Each task: its timing, what it alone costs, what it stands.
+/// Each task: its timing, its cost alone, its margin.
 fn tasks(plant: &PlantOfLoops) -> String {
     let is_run = plant.under.is_some();
     let ideal = plant.ideal.cost;
@@ -196,7 +196,7 @@ fn tasks(plant: &PlantOfLoops) -> String {
     text
 }
 
-/// What the page shows.
+/// Section of the page.
 pub(crate) fn section(result: &ServoLoops) -> Section {
     let mut pieces: Vec<Piece> =
         result.plants.iter().map(|plant| Piece::Text { text: described(plant) + "." }).collect();

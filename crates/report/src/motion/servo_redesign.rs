@@ -1,4 +1,4 @@
-//! Controllers designed anew for the timing that was measured: the table, and their numbers for other programs.
+//! Controllers redesigned for the measured timing: the table, and their numbers for other programs.
 
 use std::fmt::Write as _;
 
@@ -29,7 +29,7 @@ fn way(redesign: &Redesign) -> String {
     }
 }
 
-/// What each would recover, and the numbers of those that fit one line.
+/// Gain from each redesign, and the numbers of those that fit one line.
 pub(super) fn text(all: &[Redesign]) -> String {
     if all.is_empty() {
         return wrap(
@@ -98,9 +98,9 @@ fn terms(gains: &PidGains) -> impl Iterator<Item = (&'static str, f64)> {
         .chain(feedforward.into_iter().take(known))
 }
 
-/// The numbers of the redesigns of each plant as a file of this extension holds them: all of them in JSON; of the best one a plant's
-/// table [controller] in TOML, of one plant, or LinuxCNC's commands in HAL, plant by plant. `None` where there is none that such a
-/// file could hold.
+/// The numbers of the redesigns of each plant in the format of this extension. JSON holds all of them. TOML
+/// holds the table [controller] of the best one, for one plant; HAL holds LinuxCNC's commands for the best
+/// ones, plant by plant. `None` if there is none that such a file could hold.
 #[must_use]
 pub fn file(of_plants: &[&[Redesign]], extension: &str) -> Option<String> {
     let best = |all: &[Redesign], wanted: &dyn Fn(&Redesign) -> bool| {

@@ -1,4 +1,4 @@
-//! The tables a verdict on a loop rests on.
+//! The tables behind a verdict on a loop.
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
@@ -30,7 +30,7 @@ pub(super) fn against(value: f64, ideal: f64) -> String {
     if value.is_finite() { change(value / ideal - 1.0, 4) } else { "-".into() }
 }
 
-/// What each part of a run's timing adds.
+/// Cost of each part of a run's timing.
 pub(super) fn costs(found: &Evaluation) -> String {
     let ideal = found.ideal.cost;
     let row = |name: &str, s: &Stationary| {
@@ -63,7 +63,7 @@ pub(super) fn costs(found: &Evaluation) -> String {
     text
 }
 
-/// How sure the cost of a run is.
+/// Confidence in the cost of a run.
 fn certainty(found: &Evaluation) -> String {
     let share = |cost: f64| percent(cost / found.ideal.cost - 1.0);
     match (&found.stability, found.cost_interval) {
@@ -78,7 +78,7 @@ fn certainty(found: &Evaluation) -> String {
     }
 }
 
-/// What each overrun action would cost.
+/// Cost of each overrun action.
 pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
     let rows = actions.iter().map(|ActionCost { action: a, stationary: s, .. }| {
         vec![
@@ -115,7 +115,7 @@ pub(super) fn action(action: OverrunAction) -> String {
     .into()
 }
 
-/// What is proved of any sequence with so many misses.
+/// Stability proved for any sequence with these numbers of misses.
 pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> String {
     all.into_iter()
         .map(|under| {
@@ -151,7 +151,7 @@ pub(super) fn misses<'a>(all: impl IntoIterator<Item = &'a UnderMisses>) -> Stri
         .collect()
 }
 
-/// Of how many jobs that is proved.
+/// Number of jobs that the proof covers.
 pub(super) fn shown(proved: &str, cycles: u64) -> String {
     if proved.is_empty() {
         return String::new();
@@ -159,7 +159,7 @@ pub(super) fn shown(proved: &str, cycles: u64) -> String {
     wrap(&format!("these jobs: {} cycles of the run, evenly from all of each kind", count(cycles)))
 }
 
-/// Margins alone.
+/// The margins in a table.
 pub(super) fn margins(margins: &Margins) -> String {
     let mut rows = Vec::new();
     for channel in &margins.channels {
@@ -220,7 +220,7 @@ fn crossed(name: String, loop_margins: Option<&LoopMargins>) -> Vec<Vec<String>>
     rows
 }
 
-/// How much a loop amplifies by its design, and whether that is too much.
+/// Amplification of a loop by its design, with a verdict on it.
 pub(super) fn peaked(margins: &Margins) -> Option<String> {
     let (name, peak, w) = margins.peak()?;
     let name = if margins.channels.len() > 1 { format!("of {name}, ") } else { String::new() };
@@ -268,7 +268,7 @@ pub(super) fn remedy(remedy: RemedyKind) -> String {
     }
 }
 
-/// How well one reference is followed.
+/// Describes how well one reference is followed.
 pub(super) fn followed(response: &FollowedReference) -> String {
     wrap(&format!(
         "{}: error {:.4} rms, {:.4} at most; with ideal timing {:.4} rms, {:.4} at most",

@@ -1,4 +1,4 @@
-//! The head of a loop: whether it may be closed, what decides that, and what to do next.
+//! The head of a loop: the verdict on closing it, the deciding side, and the next step.
 
 use jitterlab_analysis::purposes::activations_needed;
 use jitterlab_model::{Fitness, Gap};
@@ -26,7 +26,7 @@ fn between(interval: Interval) -> String {
     }
 }
 
-/// The three lines: whether the loop may be closed, what decides that, what to do next.
+/// The three lines: the verdict on closing the loop, the deciding side, the next step.
 pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     let closed = described(&result.closed);
     let verdict = result.verdict()?;
@@ -60,7 +60,7 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     };
     let so_far = match verdict.fitness {
         Fitness::CannotTell => "As far as it goes, ",
-        // What is not known to be nothing is not judged as nothing.
+        // Unknown execution times must not be judged as zero.
         _ if only_starts => "As far as its starts go (how long its jobs work is not told), ",
         _ => "",
     };
@@ -68,7 +68,7 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capital(&number), next })
 }
 
-/// Whether a side is about misses that were asked for.
+/// True if a side is about misses that were asked for.
 pub(super) fn is_asked(side: Option<&Side>) -> bool {
     side.is_some_and(|side| matches!(side.judgement, Judgement::MissesAskedFor { .. }))
 }
@@ -93,7 +93,7 @@ pub(super) fn not_known(sides: &[Side], loops: &str) -> String {
     }
 }
 
-/// What a side says.
+/// Reason that a side gives.
 pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
     match side.judgement {
         Judgement::Unstable { radius_per_period } => {
@@ -166,7 +166,7 @@ pub(super) fn reason(side: &Side, found: Option<&Evaluation>) -> String {
     }
 }
 
-/// What a loop is asked to follow.
+/// Describes a reference.
 fn followed(reference: Reference) -> String {
     match reference {
         Reference::Move { time_ns, .. } => format!("a move of {}", time(time_ns as f64)),
@@ -208,7 +208,7 @@ fn cost(loss: f64, interval: Option<Interval>, parts: Option<Loss>) -> String {
     format!("{text}; {most} is {what}")
 }
 
-/// What makes a loop unstable.
+/// Cause of a loop's instability.
 fn cause(found: &Evaluation) -> &'static str {
     match () {
         () if !found.mean_delay.is_stable() => "its mean delay alone is too much",
@@ -218,7 +218,7 @@ fn cause(found: &Evaluation) -> &'static str {
     }
 }
 
-/// What to do next after a run.
+/// Next step after a run.
 fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let evaluation = &found.evaluation;
     if found.verdict.fitness == Fitness::CannotTell && !is_asked(found.verdict.sides.first()) {
@@ -230,7 +230,8 @@ fn next(found: &LoopAssessment, period_ns: i64) -> String {
     let now = evaluation.clustered.cost;
     let remedies = found.remedies.iter().map(|r| (r.instead_of - r.cost, r.cost, remedy(r.remedy)));
     let actions = found.actions.iter().map(|a| (now - a.stationary.cost, a.stationary.cost, acted(a)));
-    // Remedies are of jobs in random order; where their order matters, nothing saves more than all that the timing costs.
+    // Remedies are computed for jobs in random order. If their order matters, no remedy saves more than the
+    // whole cost of the timing.
     let (whole, _) = evaluation.believed();
     let gain = |gain: f64, cost: f64| {
         if cost.is_finite() && !gain.is_finite() { f64::INFINITY } else { (gain / ideal).min(whole.max(0.0)) }
@@ -260,7 +261,7 @@ fn acted(cost: &ActionCost) -> String {
     format!("when a job overruns, {}", action(cost.action))
 }
 
-/// What to do next where given execution times were judged.
+/// Next step after given execution times were judged.
 fn after_execution(under: &LoopUnderExecution) -> String {
     let others = under.actions.iter().filter(|a| a.action != under.overrun && a.stationary.is_stable());
     let now = under.stationary.cost;

@@ -1,4 +1,4 @@
-//! What a run's timing means for a stepper axis: the speeds it allows, then what these rest on.
+//! Effect of a run's timing on a stepper axis: the speeds it allows, then the evidence.
 
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Fitness, Known, Overrun};
@@ -26,11 +26,11 @@ impl Present for StepperResult {
     }
 }
 
-/// The answer, its figures, and folded what it rests on.
+/// The answer, its figures, and its evidence, folded.
 pub(crate) fn section(result: &StepperResult) -> Section {
     let StepperResult { axis, assessment: found, simulations, .. } = result;
     let mut pieces: Vec<Piece> = stepconf(result).into_iter().collect();
-    // Nothing about lost steps where nothing can be told.
+    // Without a verdict, lost steps say nothing.
     let told = simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
     pieces.extend(told.and_then(|simulations| lost_steps(axis, simulations)));
     pieces.extend(super::notes(result.run.as_ref().map_or_else(Vec::new, super::foremost)));
@@ -72,7 +72,7 @@ fn speed_cells(axis: &Axis, steps_per_s: f64) -> impl Iterator<Item = Cell> {
     speeds.into_iter().flatten().map(cell)
 }
 
-/// How fast the axis goes by what limits it.
+/// Highest speeds of the axis by each of its limits.
 fn highest_speeds(result: &StepperResult) -> Piece {
     let StepperResult { axis, assessment: found, verdict, .. } = result;
     let (motor, [_, tenth, _]) = (found.torque_limit_steps_per_s, found.thresholds);
@@ -208,7 +208,7 @@ fn basis(result: &StepperResult) -> Piece {
     Piece::Facts { caption: String::new(), facts }
 }
 
-/// A number with so many decimals of revolutions per second, as tables of speeds give them.
+/// Revolutions per second with as many decimals as tables of speeds use.
 fn revolutions(axis: &Axis, steps_per_s: f64) -> Cell {
     Cell::Text(digits(axis.revolutions_per_s(steps_per_s), 2))
 }
@@ -274,7 +274,8 @@ fn resonances(axis: &Axis, found: &AxisAssessment) -> Option<Piece> {
     })
 }
 
-/// Base periods, the step rate of each, and how often the run would have broken the drive's timing on it.
+/// Base periods, the step rate of each, and the frequency with which the run would have broken the drive's
+/// timing on it.
 fn base_periods(axis: &Axis, found: &AxisAssessment) -> Piece {
     let (conf, other) = (&found.stepconf, &found.stepconf_other);
     let mode = |mode| match mode {
@@ -383,7 +384,7 @@ fn assumptions(axis: &Axis) -> Option<Piece> {
     (!facts.is_empty()).then_some(Piece::Facts { caption, facts })
 }
 
-/// A figure that was not given, what was taken for it, and why.
+/// A figure that was not given, its default, and the reason for it.
 fn assumption(assumed: &Assumed) -> (String, String) {
     let (figure, value, why) = match assumed {
         Assumed::RatedCurrent { current_a, like } => {

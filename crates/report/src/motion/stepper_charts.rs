@@ -1,4 +1,4 @@
-//! Figures of an axis: torque over speed, and how fast software can step.
+//! Figures of an axis: torque over speed, and the step rate of software.
 
 use jitterlab_motion::stepper::{SpeedRow, StepperResult};
 
@@ -15,7 +15,7 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
         let points = result.assessment.rows.iter().filter_map(point).collect();
         Layer::new(name, colour, Shape::Line { points, stroke })
     };
-    // Where no torque is left the rotor falls out of step: what the field does to it then is no reserve.
+    // Without torque left, the rotor falls out of step: the torque of the field is then no reserve.
     let exact = |row: &SpeedRow| {
         let jitter = row.jitter.filter(|_| row.exact_share.is_finite())?;
         Some(row.torque_nm - jitter.early_nm.abs().max(jitter.late_nm.abs()))
@@ -59,7 +59,7 @@ pub(super) fn torque(result: &StepperResult) -> [Chart; 2] {
     [curves, shares]
 }
 
-/// How fast software can step.
+/// Fastest step rate by software.
 pub(super) fn step_rate(result: &StepperResult) -> Chart {
     let found = &result.assessment;
     let conf = &found.stepconf;

@@ -1,4 +1,4 @@
-//! The head of `stepper`: how fast, what limits it, and what to do next.
+//! The head of `stepper`: the fastest rate, its limit, and the next step.
 
 use jitterlab_analysis::Caveat;
 use jitterlab_analysis::purposes::activations_needed;
@@ -131,7 +131,7 @@ pub(super) fn three_digits(value: f64) -> f64 {
     (value / unit).floor() * unit
 }
 
-/// A number with so many decimals, or with more where two digits that count need them.
+/// A number with `least` decimals, or with more if two significant digits need them.
 pub(super) fn digits(value: f64, least: usize) -> String {
     let needed = if value > 0.0 { (1.0 - value.log10().floor()).clamp(0.0, 9.0) as usize } else { 0 };
     format!("{value:.0$}", least.max(needed))

@@ -1,4 +1,4 @@
-//! The first section of the page: the answer as a person looks for it, and folded behind the page what it rests on.
+//! The first section of the page: the answer as a person looks for it, and its evidence, folded.
 
 use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::Refusal;
@@ -135,7 +135,8 @@ pub fn measured(runs: &[PageRun], words: &[RunWords]) -> Html {
     )
 }
 
-/// Facts of a single run as a list, of several as a table with a row for each and a column for what differs.
+/// Facts of a single run as a list, of several as a table with a row for each and a column for each
+/// difference.
 fn about(runs: &[RunWords], about: &[About]) -> Html {
     let fact =
         |fact: &About| html!("<dt>{term}</dt><dd>{value}</dd>\n", term = fact.term, value = fact.values[0]);
@@ -163,7 +164,7 @@ fn about(runs: &[RunWords], about: &[About]) -> Html {
     html!("<dl>{facts}</dl>\n{table}", facts = alike.into_iter().map(fact).collect::<Html>(), table = table)
 }
 
-/// Every quantity.
+/// Tables of every quantity.
 fn tables(runs: &[RunWords]) -> Html {
     let several = runs.len() > 1;
     let tables = runs.iter().flat_map(|run| run.tables.iter().map(move |of| (run, of)));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::PageRun;
 use super::html::{Html, html};
 
-/// All facts of a run, before and after, by their top-level group. What was not readable is left out.
+/// All facts of a run, before and after, by their top-level group. Unreadable facts are left out.
 pub fn build(run: &PageRun) -> Vec<Html> {
     let sides = [("before", &run.info.facts_before), ("after", &run.info.facts_after)];
     sides

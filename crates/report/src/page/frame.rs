@@ -12,7 +12,7 @@ use crate::section::{Cell, Piece, Section, Table};
 /// A cell of more characters holds text to be read rather than a figure or a name.
 const PROSE: usize = 32;
 
-/// The answer of a result, which stands before all evidence; nothing if it has no head.
+/// The answer of a result, which comes before all evidence; nothing if it has no head.
 pub fn answer_of(document: &Document) -> Html {
     let Some((section, head)) = document.sections.first().zip(document.head.as_ref()) else {
         return Html::default();
@@ -35,7 +35,7 @@ pub fn class(fitness: Fitness) -> &'static str {
     }
 }
 
-/// A verdict and the number that decides it; what to do next, where that is not said elsewhere.
+/// A verdict and the number that decides it, and the next step unless it is shown elsewhere.
 pub fn answer(head: &Head, next: Option<&String>) -> Html {
     html!(
         "<p class=\"verdict {fitness}\">{verdict}</p>\n<p>{number}</p>\n{next}",
@@ -48,7 +48,7 @@ pub fn answer(head: &Head, next: Option<&String>) -> Html {
     )
 }
 
-/// Where a reader finds the sections.
+/// Links to the sections.
 pub fn links(sections: &[&Section]) -> Html {
     let link =
         |section: &&Section| html!("<a href=\"#{id}\">{title}</a>\n", id = section.id, title = section.title);
@@ -60,7 +60,7 @@ pub fn sections(sections: &[&Section]) -> Html {
     sections.iter().map(|shown| section(shown, None)).collect()
 }
 
-/// A section, with its answer where that stands nowhere else.
+/// A section, with its answer unless that is shown elsewhere.
 pub fn section(section: &Section, head: Option<&Head>) -> Html {
     let head = head.map(|head| html!("{answer}\n", answer = answer(head, Some(&head.next))));
     html!(
@@ -73,7 +73,7 @@ pub fn section(section: &Section, head: Option<&Head>) -> Html {
     )
 }
 
-/// Pieces of the section of this title; `name` is that of the section or of what is folded in it.
+/// Pieces of the section of this title; `name` is that of the section or of the folded part.
 pub(super) fn pieces(title: &str, name: &str, pieces: &[Piece]) -> Html {
     pieces.iter().enumerate().map(|(number, piece)| self::piece(title, id(name, number), piece)).collect()
 }
@@ -135,7 +135,7 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
     }
     let class = |column: usize| Html::as_it_is(*prose.get(column).unwrap_or(&""));
     let heading = |(column, cell): (usize, &H)| match cell.as_ref() {
-        // A heading without words helps nobody who hears the page.
+        // An empty heading does not help people who hear the page.
         "" => html!("<td></td>"),
         cell => html!("<th scope=\"col\"{class}>{cell}</th>", class = class(column), cell = cell),
     };
@@ -156,16 +156,16 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
     )
 }
 
-/// Where the figures of a piece stand. The script puts the charts there.
+/// Place for the figures of a piece. The script puts the charts there.
 struct FigureSlot<'a> {
     id: String,
     title: &'a str,
-    /// What there is to choose, and its names.
+    /// Label and names of the choice.
     label: &'a str,
     options: &'a [&'a str],
     /// The charts that are seen first.
     charts: &'a [Chart],
-    /// Whether it is a series, which can be looked at more closely.
+    /// True for a series, which can be zoomed.
     series: bool,
 }
 

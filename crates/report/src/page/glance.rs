@@ -32,13 +32,13 @@ pub fn result(fitness: Fitness, words: &str) -> Html {
     )
 }
 
-/// A number with what it is, held against a limit.
+/// A number with its name, held against a limit.
 struct Tile<'a> {
     name: &'a str,
     value: String,
     /// Words behind the value.
     unit: &'a str,
-    /// Where value, good and usable limit lie on a scale, from 0 to 1.
+    /// Positions of value, good and usable limit on a scale from 0 to 1.
     gauge: Option<[f64; 3]>,
     limit: String,
     result: Option<(Fitness, String)>,
@@ -77,7 +77,8 @@ fn percent(share: f64) -> String {
     format!("{:.1}", 100.0 * share)
 }
 
-/// The worst, what 999 of 1 000 do not exceed, and the missed, each against the limit that decides.
+/// The worst value, the one that 999 of 1 000 do not exceed, and the missed ones, each against the limit that
+/// decides.
 pub fn tiles(of: &Subject<'_>) -> Html {
     let Subject { task, judged, .. } = of;
     let unit = if of.is_off { "off" } else { "late" };

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub(super) struct Html(String);
 
 impl Html {
-    /// What is HTML, a style or a script already.
+    /// Takes text that is HTML, a style or a script already.
     pub(super) fn as_it_is(html: impl Into<String>) -> Self {
         Html(html.into())
     }
@@ -28,7 +28,7 @@ impl FromIterator<Html> for Html {
     }
 }
 
-/// What can stand in HTML.
+/// Content of an HTML template.
 pub(super) trait Part {
     fn html(&self) -> Cow<'_, str>;
 }

@@ -1,7 +1,7 @@
 //! The report: one self-contained HTML page that answers everything, and opens without a network.
 //!
-//! Words, tables and facts stand in the HTML itself; the figures are drawn by a script from data the page carries.
-//! Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
+//! Words, tables and facts are in the HTML itself; the figures are drawn by a script from data the page
+//! carries. Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
 
 mod answer;
 mod facts;
@@ -41,30 +41,30 @@ const SCRIPTS: [&str; 6] = [
     include_str!("start.js"),
 ];
 
-/// Sections for a colleague who doubts: folded away until somebody wants them.
+/// Sections for a sceptical colleague: folded away until the reader opens them.
 const FOLDED: [&str; 7] =
     ["percentiles", "patterns", "pairs", "autocorrelation", "spectrum", "time-error", "prediction"];
 
 /// Sections that the top of the page leads to.
 const LINKS: usize = 3;
 
-/// What a section's name begins with that is the answer itself, and stands before all others.
+/// Prefix of the names of sections that are the answer itself and come before all others.
 const FIRST: &str = "doctor-";
 
 fn not_written(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::defect("the page's data could not be written").because(cause)
 }
 
-/// The page as HTML: what the runs themselves show, then the further results.
+/// The page as HTML: sections of the runs themselves, then the further results.
 ///
 /// # Errors
 /// There is no run, or (never in practice) the data cannot be put into the page.
 pub fn render(runs: &[PageRun], documents: &[Document]) -> Result<String, Error> {
     let is_few = runs.len() <= answer::FEW;
-    // Figures of many runs over each other say nothing: each has its row, and its series.
+    // Figures of many runs on top of each other are unreadable: each has its row, and its series.
     let own = crate::figure::sections(runs).into_iter().chain(crate::patterns::section(runs));
     let mut own: Vec<Section> = own.filter(|section| is_few || section.id == "series").collect();
-    // Why comes before what can be looked at more closely.
+    // The causes come before the sections that can be explored.
     own.sort_by_key(|section| section.id != "causes");
     let (details, own): (Vec<Section>, Vec<Section>) =
         own.into_iter().partition(|section| FOLDED.contains(&section.id.as_str()));
@@ -166,7 +166,7 @@ fn machine(runs: &[PageRun]) -> Html {
     runs.iter().enumerate().filter_map(checks).chain([facts, none]).collect()
 }
 
-/// What the page may do: run its own script, and nothing from anywhere else. Styles are not code.
+/// Content security policy of the page: its own script, and nothing from anywhere else. Styles are not code.
 fn policy(script: &str) -> String {
     let hash = BASE64.encode(Sha256::digest(script));
     format!(
@@ -174,7 +174,7 @@ fn policy(script: &str) -> String {
     )
 }
 
-/// JSON that cannot end the script element it stands in.
+/// JSON that cannot end the script element around it.
 fn in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }

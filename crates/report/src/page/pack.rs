@@ -9,17 +9,17 @@ use flate2::write::GzEncoder;
 use jitterlab_model::varint;
 use serde::Serialize;
 
-/// Stands for "no value" in a packed column: no time is that far back (-52 days).
+/// Code for "no value" in a packed column: no time is that far back (-52 days).
 pub const NONE: i64 = -(1 << 52);
 /// The script computes in doubles; values beyond 26 days of nanoseconds are damage, not time.
 const LIMIT: i64 = 1 << 51;
 
-/// Where a column lies in the packed bytes.
+/// Position of a column in the packed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Column {
     /// First byte.
     pub at: usize,
-    /// Values.
+    /// Number of values.
     pub count: usize,
     /// 1 for differences of successive values, 2 for differences of those.
     pub order: u8,
@@ -80,7 +80,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::Read as _;
 
-    /// What the page's script does, in Rust.
+    /// The same decoding as in the page's script.
     fn unpack(bytes: &[u8], column: Column) -> Vec<Option<i64>> {
         let (mut rest, mut previous, mut slope) = (&bytes[column.at..], 0i64, 0i64);
         let values = (0..column.count).map(|_| {

@@ -1,4 +1,4 @@
-//! What the page's script draws from: every chart, and the finer detail of the series.
+//! Data for the page's script: every chart, and the finer detail of the series.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::section::{Detail, Piece, Section};
 use jitterlab_analysis::scan::series::{COLUMNS, ExactRow, Extent, Step};
 use jitterlab_model::Error;
 
-/// Everything the script needs, the packed columns beside it.
+/// Data for the script, with the packed columns.
 #[derive(Debug, Serialize)]
 pub struct Plots {
     /// Charts and their detail, compressed and in base64.
@@ -73,7 +73,7 @@ struct ExactColumns {
     values: BTreeMap<&'static str, Column>,
 }
 
-/// What the script calls the figures of a piece, and where it finds their place on the page.
+/// Name of a piece's figures in the script, and the identifier of their place on the page.
 pub fn id(name: &str, piece: usize) -> String {
     format!("{name}-{piece}")
 }
@@ -90,7 +90,7 @@ fn figures<'a>(name: &str, pieces: &'a [Piece]) -> Vec<Figure<'a>> {
     figures.collect()
 }
 
-/// The script's data.
+/// Makes the script's data.
 pub fn data(runs: &[PageRun], sections: &[&Section]) -> Result<Plots, Error> {
     let mut packer = Packer::default();
     let packed = runs.iter().map(|run| {

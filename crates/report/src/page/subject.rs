@@ -1,4 +1,4 @@
-//! Subjects of the first screen: the quantity that a verdict speaks of, with the limits of its purpose, on one scale.
+//! Subjects of the first screen: the quantity of a verdict, with the limits of its purpose, on one scale.
 
 use jitterlab_analysis::purposes::{Limit, Measure};
 use jitterlab_analysis::scan::series::QUANTITIES;
@@ -17,19 +17,19 @@ pub struct Subject<'a> {
     pub task: &'a PageTask,
     /// The purpose that it is judged for.
     pub judged: Option<PurposeVerdict>,
-    /// Whether the quantity is how far periods were off; else it is how late starts were.
+    /// True if the quantity is the period error, false if it is the lateness of starts.
     pub is_off: bool,
-    /// Values without their sign, the smallest first: from, to, how many.
+    /// Values without their sign, the smallest first: from, to, count.
     pub sizes: Vec<(i64, i64, u64)>,
     pub count: u64,
     pub worst_ns: i64,
-    /// Whether the sizes show every value, so that quantiles and steps are true.
+    /// True if the sizes show every value, so that quantiles and steps are true.
     pub has_shape: bool,
 }
 
 impl<'a> Subject<'a> {
-    /// The task and quantity that the verdict on the run speaks of, or its verdict on this purpose; `None` where nothing was
-    /// timed.
+    /// The task and quantity of the verdict on the run, or of its verdict on this purpose; `None` if nothing
+    /// was timed.
     pub fn new(run: &'a PageRun, verdict: Option<&Verdict>, purpose: Option<&str>) -> Option<Self> {
         let judged = match purpose {
             Some(name) => verdict.and_then(|verdict| verdict.purposes.iter().find(|of| of.purpose == name)),
@@ -94,7 +94,7 @@ impl<'a> Subject<'a> {
         (is_known && !self.is_off).then_some(summary.period_ns)
     }
 
-    /// The series in at most so many columns: from when, the smallest size, and the largest.
+    /// The series in at most `most` columns: begin, smallest size, and largest.
     pub fn columns(&self, most: usize) -> Vec<(i64, i64, i64)> {
         let row = QUANTITIES.iter().position(|quantity| *quantity == self.quantity()).unwrap_or(0);
         let origin_ns = self.run.origin_ns();
@@ -135,7 +135,7 @@ pub struct Scale {
     pub is_cut: bool,
 }
 
-/// So many times the middle is far from it.
+/// Multiple of the median from which on a value is far from it.
 const FAR: f64 = 10.0;
 
 impl Scale {
@@ -176,7 +176,7 @@ impl Scale {
         self.low > 0.0
     }
 
-    /// Where a value lies, from 0 at the lower end to 1 at the upper one.
+    /// Position of a value, from 0 at the lower end to 1 at the upper one.
     pub fn share(&self, ns: f64) -> f64 {
         let [low, high, at] =
             [self.low, self.high, ns.max(self.low)].map(|ns| self.axis.place(ns).unwrap_or(0.0));
@@ -188,7 +188,7 @@ impl Scale {
         if self.is_log() { (self.high / self.low).log10() } else { 1.0 }
     }
 
-    /// About so many values with their words, from the lower end up.
+    /// About `about` values with their words, from the lower end up.
     pub fn ticks(&self, about: usize) -> Vec<(f64, String)> {
         let [low, high] = [self.low, self.high].map(|ns| self.axis.place(ns).unwrap_or(0.0));
         let ticks = self.axis.ticks((low, high), about).into_iter().map(|(place, _)| self.axis.value(place));

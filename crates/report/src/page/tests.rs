@@ -18,7 +18,7 @@ fn run(label: &str) -> PageRun {
     late_once(label, 2_000)
 }
 
-/// A run of which one start is this late.
+/// A run with one start this late.
 fn late_once(label: &str, worst_ns: i64) -> PageRun {
     let spec = TaskSpec { name: HOSTILE.into(), period_ns: 1_000_000, ..TaskSpec::default() };
     let mut info = RunInfo::new(jitterlab_model::Bench::Host, "CLOCK_MONOTONIC", [spec]);
@@ -138,7 +138,7 @@ fn a_report_of_nothing_says_so() {
     assert!(render(&[], &[]).unwrap_err().to_string().contains("at least one run"));
 }
 
-/// The page forbids every script but its own, which it names by what it is.
+/// The page forbids every script but its own, which it names by its hash.
 #[test]
 fn only_its_own_script_may_run() {
     let html = render(&[run("a.parquet")], &[]).unwrap();

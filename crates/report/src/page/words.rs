@@ -1,4 +1,4 @@
-//! What the page says of a run in words and tables.
+//! Words and tables of the page about a run.
 
 use jitterlab_analysis::caveats::measured_ns;
 use jitterlab_model::Refusal;
@@ -18,7 +18,7 @@ use crate::words::{list, sentence};
 pub struct RunWords {
     pub label: String,
     pub head: Option<Head>,
-    /// What to do next, unless the run before says the same.
+    /// Next step, unless the run before has the same.
     pub next: Option<String>,
     pub statements: Vec<String>,
     pub refused: Vec<Refusal>,
@@ -55,7 +55,7 @@ impl RunWords {
         }
     }
 
-    /// How it is made again.
+    /// Commands that reproduce it.
     pub fn reproduced(&self) -> Html {
         html!(
             "<p>{label}:</p>\n<pre tabindex=\"0\">{commands}\n</pre>\n",
@@ -65,7 +65,7 @@ impl RunWords {
     }
 }
 
-/// What is told of the runs, as far as it is one thing for each.
+/// A fact about the runs, one value for each.
 #[derive(Debug)]
 pub struct About {
     pub term: String,
@@ -73,7 +73,7 @@ pub struct About {
     pub values: Vec<String>,
 }
 
-/// What is told of the runs: said once where all of them agree.
+/// Facts about the runs, with a single value if all of them agree.
 pub fn about(runs: &[PageRun]) -> Vec<About> {
     let each: Vec<Vec<(String, String)>> = runs.iter().map(|run| run::facts(&run.info)).collect();
     let mut terms: Vec<(String, usize)> = Vec::new();
@@ -102,13 +102,13 @@ pub fn about(runs: &[PageRun]) -> Vec<About> {
     terms.into_iter().map(row).collect()
 }
 
-/// What a reader has to bear in mind, each once, with the runs that it is true of where it is not all of them.
+/// Caveats, each once, with the names of its runs if it is not true of all.
 pub fn caveats(runs: &[PageRun]) -> Vec<String> {
     let of = |run: &PageRun| distinct(run.tasks.iter().flat_map(|task| &task.measured.caveats));
     said_once(runs, of)
 }
 
-/// What the runs warn of, in the same way.
+/// Warnings of the runs, in the same way.
 pub fn warned(runs: &[PageRun]) -> Vec<String> {
     said_once(runs, |run| warnings::sentences(&run.info.warnings.iter().collect::<Vec<_>>()))
 }

@@ -1,4 +1,4 @@
-//! Patterns in plain words, each with the numbers it rests on.
+//! Patterns in plain words, each with the numbers behind it.
 
 use jitterlab_analysis::drift::Segment;
 use jitterlab_analysis::patterns::Patterns;
@@ -106,12 +106,12 @@ fn clusters(patterns: &Patterns, _: f64) -> Option<String> {
     })
 }
 
-/// A period that is not known to this share is told with its uncertainty.
+/// Relative uncertainty from which on a period is given with it.
 const LOOSE: f64 = 1e-3;
 
 fn periodic(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let found = patterns.spikes.periodic.iter().map(|p| {
-        // Where three digits say more than is known.
+        // Three digits would be more than is known.
         let loose = p.uncertainty > LOOSE * p.period;
         let error = if loose { format!(" +- {}", time(p.uncertainty * period_ns)) } else { String::new() };
         format!(
@@ -163,12 +163,12 @@ fn lines(patterns: &Patterns, period_ns: f64) -> Option<String> {
     let section = &patterns.spectrum;
     let all: Vec<&Line> = section.lines.iter().chain(&section.slow_lines).collect();
     let of_periods = all.chunk_by(|a, b| a.fundamental == b.fundamental);
-    // Spikes at a period say more of it than its lines do.
+    // Spikes at a period describe it better than its lines do.
     let of_disturber = |line: &Line| section.disturbers.iter().any(|d| d.lines.contains(&line.period));
     let new = of_periods.filter(|lines| {
         !patterns.spikes.periodic.iter().any(|p| p.explains(lines[0])) && !of_disturber(lines[0])
     });
-    // What is not told apart as it is shown is said once.
+    // Periods that look alike when written are listed once.
     let mut shown: Vec<String> = Vec::new();
     let list: Vec<String> = new
         .filter(|lines| {
@@ -207,7 +207,7 @@ fn levels(patterns: &Patterns, period_ns: f64) -> Option<String> {
         times => format!("{times} times, the most"),
     };
     let (before, after) = (time(largest[0].level), time(largest[1].level));
-    // What three digits do not show is nothing to act upon; the figures have it.
+    // A change below three digits is nothing to act upon; the figures have it.
     (before != after).then(|| {
         format!(
             "Its level changed {often} after {}: from {before} to {after}.",

@@ -18,13 +18,12 @@ pub use read::read;
 /// One run of the page.
 #[derive(Debug)]
 pub struct PageRun {
-    /// What the run is called on the page: its file's name.
+    /// Name of the run on the page: its file's name.
     pub label: String,
-    /// Its description.
     pub info: RunInfo,
     /// The file it was read from.
     pub file: PathBuf,
-    /// What `check` says of its machine as it was before the run; `None` where the run does not describe it.
+    /// Result of `check` for its machine before the run; `None` if the run does not describe it.
     pub checks: Option<CheckReport>,
     /// Its tasks, in the order of the description.
     pub tasks: Vec<PageTask>,
@@ -37,19 +36,19 @@ pub struct PageRun {
 pub struct PageTask {
     /// Its number in the run's description.
     pub number: usize,
-    /// What its figures say.
+    /// Figures of the task.
     pub measured: MeasuredTask,
     pub series: Series,
     /// Everything gathered for the questions below.
     pub scan: TaskScan,
-    /// What pattern its latency has.
+    /// Patterns of its latency.
     pub patterns: Patterns,
-    /// How much worse it can get; `None` if nothing ran.
+    /// Prediction of its largest latency; `None` if nothing ran.
     pub prediction: Option<Prediction>,
 }
 
 impl PageRun {
-    /// The run and what its figures say, as the page carries it for programs.
+    /// The run with its figures, as the page carries it for programs.
     pub(crate) fn measured(&self) -> MeasuredRun {
         let tasks = self.tasks.iter().map(|task| task.measured.clone()).collect();
         MeasuredRun { tasks, ..MeasuredRun::new(self.info.clone(), &[], Some(self.file.clone())) }
@@ -67,7 +66,7 @@ impl PageRun {
 }
 
 impl PageTask {
-    /// A task of the run that `info` describes, with what its scan says.
+    /// Makes a task of the run that `info` describes, with the results of its scan.
     pub fn new(number: usize, series: Series, scan: TaskScan, info: &RunInfo) -> Self {
         let patterns = Patterns::from_scan(&scan);
         let measured = MeasuredTask::new(&info.tasks[number], &scan.timing, info);

@@ -6,7 +6,8 @@ use jitterlab_runs::{Missing, Run};
 
 use super::{PageRun, PageTask};
 
-/// What the page shows of runs; their series share its room. With a name only the task of this name is shown.
+/// Reads the page's data of runs; their series share its room. With a name only the task of this name is
+/// shown.
 ///
 /// # Errors
 /// A file cannot be read, or a run has no task of this name.

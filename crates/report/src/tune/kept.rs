@@ -1,4 +1,4 @@
-//! The files that keep what helped over a restart.
+//! The files that keep helpful settings over a restart.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::printable::printable;
 use crate::section::Piece;
 use crate::words::capital;
 
-/// Begin of every kept file: files without it belong to somebody else.
+/// Begin of every kept file: files without it are not ours.
 pub const MARK: &str = "# Written by jitterlab tune --keep";
 
 /// All places of kept files, below the root of the file system.
@@ -26,8 +26,8 @@ pub const PLACES: [&str; 9] = [
     "etc/systemd/system/init.scope.d/jitterlab.conf",
 ];
 
-/// The files that keep a step, with its lines in them; none for what belongs to the task or to threads that the kernel starts,
-/// and where nothing on this machine reads such a file. Programs are started on `programs`.
+/// The files that keep a step, with its lines in them. None for settings of the task or of threads that the
+/// kernel starts, and none if nothing on this machine reads such a file. Programs are started on `programs`.
 fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str, String)> {
     let [sysctl, _, _, _, grub, udev, ..] = PLACES;
     let read = |place: &str| match place {
@@ -41,7 +41,7 @@ fn lines(step: &Step, programs: &CpuSet, keeping: Keeping) -> Vec<(&'static str,
 fn all_lines(step: &Step, programs: &CpuSet) -> Vec<(&'static str, String)> {
     let [sysctl, tmpfiles, service, manager, grub, udev, groups @ ..] = PLACES;
     vec![match step {
-        // Groups are made anew at each start.
+        // Groups are made again at each start.
         Step::File { file, .. } if file.starts_with("/sys/fs/cgroup/") => return Vec::new(),
         Step::File { file, value } => match (file.strip_prefix("/proc/sys/"), card(file)) {
             (Some(name), _) => (sysctl, format!("{} = {value}\n", name.replace('/', "."))),
@@ -80,7 +80,7 @@ fn card(file: &str) -> Option<(&str, &str)> {
     file.strip_prefix("/sys/class/net/")?.split_once('/')
 }
 
-/// Where programs may go with all that is worth keeping: systemd adds up what its lines name.
+/// CPUs for other programs with all settings worth keeping: systemd adds up the CPUs of its lines.
 fn programs(result: &TuneResult) -> CpuSet {
     let steps = result.worth().flat_map(|found| &found.offered.steps);
     let to = steps.filter_map(|step| match step {
@@ -90,8 +90,8 @@ fn programs(result: &TuneResult) -> CpuSet {
     to.reduce(|all, to| all.and(&to)).unwrap_or_default()
 }
 
-/// What is worth keeping and in no file: it is set where the program is, or again after each restart; and what the files ask of
-/// who starts a program.
+/// Settings worth keeping that no file keeps, which must be set in the program or again after each restart;
+/// and how to start a program with the files in place.
 #[must_use]
 pub fn by_hand(result: &TuneResult) -> Vec<String> {
     let kept = |step: &&Step| lines(step, &CpuSet::new(), result.keeping).is_empty();
@@ -104,7 +104,7 @@ pub fn by_hand(result: &TuneResult) -> Vec<String> {
     result.worth().filter_map(of).chain(start_by(result)).collect()
 }
 
-/// How a step that no file keeps is set.
+/// Describes how to set a step that no file keeps.
 fn at_each_start(step: &Step, result: &TuneResult) -> Option<String> {
     let cpu = result.cpu.map_or_else(String::new, |cpu| cpu.to_string());
     Some(match step {
@@ -140,7 +140,7 @@ pub(super) fn pieces(result: &TuneResult) -> Vec<Piece> {
     how.into_iter().chain(files).chain(by_hand).collect()
 }
 
-/// How programs are started that are to run on the processor which the files keep all programs off.
+/// Describes how to start programs on the processor that the files reserve.
 fn start_by(result: &TuneResult) -> Option<String> {
     let cpu = result.cpu?;
     let steps: Vec<&Step> = result.worth().flat_map(|found| &found.offered.steps).collect();
@@ -173,7 +173,7 @@ fn gain(found: &KnobFound, result: &TuneResult) -> String {
 pub fn files(result: &TuneResult) -> Vec<(&'static str, String)> {
     let programs = programs(result);
     let of = |place: &'static str| {
-        // What a load runs may have several lines, and only the first would be a comment.
+        // The command of a load may have several lines, and only the first would be a comment.
         let mut text = format!(
             "{MARK}; jitterlab restore --kept removes it.\n# Measured with {}",
             printable(&result.task)

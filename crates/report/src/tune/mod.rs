@@ -134,7 +134,7 @@ pub(crate) fn finding(result: &TuneResult) -> (Fitness, String) {
     }
 }
 
-/// Whether the deciding figure is lower, by its interval.
+/// True if the deciding figure is lower, by its interval.
 pub(crate) fn is_lower(result: &TuneResult, proven: &Proven) -> bool {
     let effect = proven.change(result.figure()).and_then(|of| of.effect);
     effect.is_some_and(|effect| effect.real && effect.change < 1.0)
@@ -199,7 +199,7 @@ fn subject(result: &TuneResult) -> String {
     format!("{}{}", result.task, result.watched.as_ref().map_or_else(String::new, of))
 }
 
-/// The proof, what is worth keeping, the table, and what was not tried.
+/// The proof, the settings worth keeping, the table, and the knobs that were not tried.
 fn section(result: &TuneResult) -> Section {
     let mut pieces: Vec<Piece> = result.proven.iter().flat_map(|proven| proof(result, proven)).collect();
     pieces.extend(facts(
@@ -239,7 +239,7 @@ fn section(result: &TuneResult) -> Section {
     }
 }
 
-/// What each setting does, by the measure of the proof.
+/// Effect of each setting, by the measure of the proof.
 fn table(result: &TuneResult) -> Option<Piece> {
     let figure = result.figure();
     let others: Vec<Figure> = Figure::ALL.into_iter().filter(|other| *other != figure).collect();

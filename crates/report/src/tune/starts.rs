@@ -1,4 +1,4 @@
-//! Ways to start the machine, in words: what was seen, whether it decides, and what to start next.
+//! Ways to start the machine, in words: the results, whether they decide, and the next start.
 
 use jitterlab_analysis::tune::{Effect, Figure, Judgement, Restart, StartSeen, StartsResult, Way};
 use jitterlab_model::{Fitness, Watched};
@@ -52,7 +52,7 @@ fn described(result: &StartsResult, at: usize) -> String {
     }
 }
 
-/// A way, told apart from the other one.
+/// One of the two configurations, with its name and description.
 fn way(result: &StartsResult, at: usize) -> String {
     format!("{} ({})", NAMES[at.min(1)], described(result, at))
 }
@@ -141,7 +141,7 @@ fn next(result: &StartsResult) -> String {
     }
 }
 
-/// The starts one by one, and what they say together.
+/// The starts one by one, and their common result.
 fn section(result: &StartsResult) -> Section {
     let row = |(n, start): (usize, &StartSeen)| {
         vec![

@@ -84,7 +84,7 @@ fn the_answer_comes_first_and_the_table_fits() {
             && text.contains("not decided"),
         "{text}"
     );
-    // What can be taken along is in the report itself.
+    // The report itself contains the files to take along.
     assert!(
         text.contains("/etc/systemd/system.conf.d/jitterlab.conf") && text.contains("CPUAffinity=0"),
         "{text}"
@@ -178,7 +178,7 @@ fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
     let text =
         |part: &str| files.iter().find(|(place, _)| place.contains(part)).map(|(_, text)| text.as_str());
     let holds = |part: &str, line: &str| text(part).is_some_and(|text| text.lines().any(|one| one == line));
-    // systemd adds up the CPUs of its lines: each names what all of them leave.
+    // systemd adds up the CPUs of its lines, so each names the CPUs that all of them leave.
     assert!(
         holds("system.conf.d", "CPUAffinity=0,2") && !holds("system.conf.d", "CPUAffinity=0,2-3"),
         "{files:?}"
@@ -191,7 +191,8 @@ fn what_is_kept_lies_where_the_system_reads_it_and_the_rest_is_named() {
         by_hand.len() == 3 && by_hand[0].contains("kernel-threads") && by_hand[1].contains("fifo:98"),
         "{by_hand:?}"
     );
-    // Whoever starts a program on the processor that was freed has to leave the groups, and where programs are started.
+    // A program that is to start on the freed processor must leave the groups, and the CPUs that programs
+    // start on.
     let start = "start those by systemd-run --scope --slice=control taskset -c 0-2 PROGRAM";
     assert!(by_hand[2].contains("off CPU 1") && by_hand[2].ends_with(start), "{by_hand:?}");
 }

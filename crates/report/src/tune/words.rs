@@ -7,7 +7,7 @@ use crate::section::Cell;
 use crate::why::cause;
 use crate::words::share;
 
-/// What setting a knob does, as the end of "setting ...".
+/// Effect of setting a knob, as the end of "setting ...".
 #[must_use]
 pub fn does(knob: Knob) -> &'static str {
     match knob {

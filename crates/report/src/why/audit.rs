@@ -1,4 +1,5 @@
-//! What a watched loop does that costs it time, or may: its calls, faults, locks and settings, the costliest first.
+//! Actions of a watched loop that cost it time, or may: its calls, faults, locks and settings, the costliest
+//! first.
 
 use jitterlab_analysis::causes::TaskWhy;
 use jitterlab_model::causes::{CauseClass as Class, Interruption};
@@ -78,7 +79,7 @@ fn call(call: &CallCount) -> Habit {
     }
 }
 
-/// Whether an interruption of its work is the loop's own doing.
+/// True if an interruption of its work comes from the loop itself.
 const fn is_own(class: Class) -> bool {
     matches!(
         class,

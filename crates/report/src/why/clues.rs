@@ -1,4 +1,4 @@
-//! What an output tells of late starts whose causes nobody traced: stalls of the whole machine, a rhythm, the firmware.
+//! Clues to late starts without a trace of their causes: stalls of the whole machine, a rhythm, the firmware.
 
 use jitterlab_analysis::listed::rhythms;
 use jitterlab_model::{Fitness, RunInfo, Warning};
@@ -39,13 +39,13 @@ pub(super) fn head(run: &RunInfo) -> Option<Head> {
     })
 }
 
-/// Every clue.
+/// All clues as remarks.
 pub(super) fn pieces(run: &RunInfo) -> Vec<Piece> {
     let clues: Vec<&Warning> = run.warnings.iter().filter(|warning| warning.is_clue()).collect();
     warnings::sentences(&clues).iter().map(|clue| Piece::note(sentence(clue))).collect()
 }
 
-/// What says most first.
+/// Rank of a clue; the strongest has 0.
 fn rank(clue: &Warning) -> u8 {
     match clue {
         Warning::SharedStalls { .. } => 0,

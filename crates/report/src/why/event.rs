@@ -1,4 +1,4 @@
-//! Words for one late activation: its parts, and what ran around it.
+//! Words for one late activation: its parts, and the activity around it.
 
 use jitterlab_analysis::causes::LateEvent;
 use jitterlab_model::RunInfo;
@@ -8,7 +8,7 @@ use super::words::{cause, certainty, evidence, when};
 use crate::section::{Cell, Piece};
 use crate::words::{count, time};
 
-/// One late activation with its parts, and in full with what ran around it.
+/// One late activation with its parts, and in full with the activity around it.
 #[must_use]
 pub fn event(event: &LateEvent, first_due_ns: i64, run: &RunInfo, in_full: bool) -> Vec<Piece> {
     let at = run

@@ -1,4 +1,4 @@
-//! Words for why activations were late: the causes in a table, the latest starts, what helps.
+//! Words for the causes of late activations: the causes in a table, the latest starts, the remedies.
 
 mod audit;
 mod clues;
@@ -22,7 +22,7 @@ pub(crate) use words::{cause, remedy};
 
 /// Activations that are shown one by one.
 const LATEST: usize = 10;
-/// The latest of them, as lanes of so many letters.
+/// Number of the latest that are shown as lanes, and letters of a lane.
 const LANES: usize = 3;
 const LANE: i64 = 20;
 /// Causes in the first table, and in the detailed one.
@@ -74,7 +74,7 @@ pub(crate) fn section(pieces: Vec<Piece>) -> Section {
     }
 }
 
-/// The causes of a task's late starts, the latest of them, what helps, and folded behind that everything else.
+/// The causes of a task's late starts, the latest of them, the remedies, and everything else, folded.
 pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
@@ -123,7 +123,7 @@ fn is_answered(of: &TaskWhy, why: &RunWhy) -> bool {
     answered(why).is_some_and(|answered| std::ptr::eq(answered, of))
 }
 
-/// The three lines: what delayed the task most that started latest. Of a single activation there are none.
+/// The three lines: the main cause of the task with the latest start; `None` for a single activation.
 pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     let Some(task) = answered(why) else {
         return clues::head(&why.run).filter(|_| why.tasks.is_empty());
@@ -173,8 +173,8 @@ pub(crate) fn answer(why: &RunWhy) -> Option<Head> {
     })
 }
 
-/// What a cause took at worst; how late the latest start was, and how late it would have been without that cause and all of
-/// its kind, or without the kind that made it late.
+/// Largest delay by a cause; the latest start, and the same without that cause and all of its kind, or
+/// without the kind that made it late.
 fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     let without = |row: &CauseRow| row.max_without_class_ns.filter(|ns| *ns < of.max_ns);
     let unusual = of.causes.iter().filter(|row| is_unusual(row.cause.class));
@@ -197,7 +197,7 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
     format!("{delayed}The latest start was {latest} late{less}.")
 }
 
-/// How many activations are known in part only, what was not kept, and what a quota did.
+/// Share of activations whose events are complete, events that were lost, and the effect of a quota.
 fn gaps(of: &TaskWhy) -> Vec<String> {
     let whole = of.explained.saturating_sub(of.gaps);
     let lost = (of.gaps > 0).then(|| {
@@ -224,7 +224,7 @@ fn gaps(of: &TaskWhy) -> Vec<String> {
     lost.into_iter().chain(left_out).chain(quota).collect()
 }
 
-/// What to know first of a task, and what to do next.
+/// Main facts about a task, and the next step.
 pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     if of.explained == 0 {
         let spec = run.tasks.iter().map(|task| &task.spec).find(|spec| spec.name == of.task);
@@ -254,7 +254,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps(of)).collect()
 }
 
-/// How sure a cause is, all its delays together.
+/// Certainty of a cause, over all its delays.
 pub(crate) fn sureness(row: &CauseRow) -> String {
     let kinds =
         [(row.proven, "proven"), (row.likely, "likely"), (1.0 - row.proven - row.likely, "undecided")];
@@ -295,7 +295,7 @@ pub(crate) fn piece(of: &TaskWhy) -> Option<Piece> {
         .then(|| Piece::table(caption, &["cause, µs", "share", "worst", "latest without", "how sure"], rows))
 }
 
-/// Every cause with all that is known of it.
+/// Every cause with all known facts.
 fn every_cause(of: &TaskWhy) -> Table {
     let optional = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
     let cells = |row: &CauseRow| {
@@ -380,7 +380,7 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     )
 }
 
-/// What helps against each large cause.
+/// Remedies for each large cause.
 fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
     let mut remedies: Vec<String> = Vec::new();
     let mut sentences = Vec::new();
@@ -407,7 +407,7 @@ fn usual(of: &TaskWhy) -> Option<String> {
 }
 
 fn interruptions(of: &TaskWhy) -> Option<String> {
-    // Those of unknown length are listed too.
+    // Interruptions of unknown length are listed, too.
     let (timed, untimed): (Vec<_>, Vec<_>) = of.interruptions.iter().partition(|sum| sum.max_ns > 0);
     let listed = timed.into_iter().take(INTERRUPTIONS).chain(untimed).map(|sum| {
         let times = if sum.times == 1 { "once".into() } else { format!("{} times", count(sum.times)) };

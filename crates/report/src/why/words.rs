@@ -58,7 +58,7 @@ fn by(who: Option<&str>) -> String {
     who.map_or(String::new(), |who| format!(" by {who}"))
 }
 
-/// How sure a cause is, in a word.
+/// Certainty of a cause, in a word.
 pub(super) fn certainty(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Proven => "proven",
@@ -67,7 +67,7 @@ pub(super) fn certainty(certainty: Certainty) -> &'static str {
     }
 }
 
-/// What shows a cause.
+/// Evidence for a cause.
 #[must_use]
 pub fn evidence(evidence: Evidence) -> &'static str {
     match evidence {
@@ -100,7 +100,7 @@ pub fn step(step: Step) -> &'static str {
     }
 }
 
-/// What to do about a cause, as a clause.
+/// Remedy for a cause, as a clause.
 #[must_use]
 pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     let facts = run.facts_before.as_ref();
@@ -188,7 +188,8 @@ pub fn remedy(cause: &Cause, run: &RunInfo) -> String {
     }
 }
 
-/// When something was due: the time of day, to be compared with what the system noted then, where the run knows it.
+/// Due time as the time of day, for comparison with system logs; as seconds since the first due time if the
+/// run has no time of day.
 pub(super) fn when(due_ns: i64, first_due_ns: i64, run: &RunInfo) -> String {
     const MS: i64 = 1_000_000;
     match run.epoch_offset_ns {

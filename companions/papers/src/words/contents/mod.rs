@@ -1,5 +1,5 @@
-//! Contents of the source documents: each figure, table, equation and claim of theirs, how it can be had, and what its last
-//! repetition here gave.
+//! Contents of the source documents: each of their figures, tables, equations and claims, the way to
+//! reproduce it, and the result of its last repetition here.
 //!
 //! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table, without results.
 
@@ -25,7 +25,6 @@ use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::table::columns;
 use jitterlab_report::wrap::{wrap, wrap_indented};
 
-/// A source document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Paper {
@@ -40,10 +39,9 @@ pub enum Paper {
 }
 
 impl Paper {
-    /// All of them.
     pub const ALL: [Paper; 4] = [Paper::Athlon, Paper::Epos, Paper::Nist, Paper::Twente];
 
-    /// What commands call it.
+    /// Name in commands.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,13 +62,13 @@ impl Paper {
     }
 }
 
-/// How something of a document can be had.
+/// Way to reproduce an item of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stands {
-    /// The command measures or computes it, and tells what became of it.
+    /// The command measures or computes it, and prints the verdict.
     HasCommand,
-    /// It is wrong: by the document's own numbers, or by what the command shows.
+    /// It is wrong: by the document's own numbers, or by the command's result.
     Refuted,
     /// It needs a kernel image that does not come with jitterlab.
     NeedsImage,
@@ -111,10 +109,10 @@ pub struct PaperItem {
     /// Names it for good: `nist/figure-3a`, `athlon/hogs`.
     pub id: String,
     pub document: Paper,
-    /// What it shows or says.
+    /// Its content or statement.
     pub says: String,
     pub stands: Stands,
-    /// Why it stands so, or what becomes of it.
+    /// Reason for this, or the result to expect.
     pub why: String,
     /// The command that shows it; `None` where none does.
     pub command: Option<String>,
@@ -126,7 +124,7 @@ pub struct PaperItem {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ItemResult {
     pub in_virtual_time: bool,
-    /// Whether the statement holds; `None` of what is shown and is no statement.
+    /// Verdict on the statement; `None` for an item that is shown and states nothing.
     pub standing: Option<Standing>,
 }
 
@@ -148,18 +146,18 @@ impl PaperItem {
         self.id.split_once('/').map_or(self.id.as_str(), |(_, part)| part)
     }
 
-    /// Whether a repetition of its document shows it.
+    /// True if a repetition of its document shows it.
     fn is_repeated(&self) -> bool {
         self.stands == Stands::HasCommand
             && self.command.as_ref().is_some_and(|command| command.starts_with("jitterlab reproduce"))
     }
 
-    /// Whether its command is that of virtual time, or that of the machine.
+    /// True if its command is that of virtual time, or that of the machine, as asked.
     fn is_in(&self, virtual_time: bool) -> bool {
         self.command.as_ref().is_some_and(|command| command.contains("--virtual") == virtual_time)
     }
 
-    /// How it stands here.
+    /// Its state here, in words.
     fn state(&self) -> String {
         match self.results[..] {
             [] if self.is_repeated() => "not yet run here".into(),
@@ -169,14 +167,15 @@ impl PaperItem {
     }
 }
 
-/// What the documents hold.
+/// Contents of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PaperContents {
     /// Everything, in the order of the documents.
     pub items: Vec<PaperItem>,
 }
 
-/// An item as it is written down: the part of its document, what that says, how it stands, why, and the command or nothing.
+/// An item as it is listed: the part of its document, its content, the way to reproduce it, the reason, and
+/// the command or nothing.
 type Row = (&'static str, &'static str, Stands, &'static str, &'static str);
 
 impl PaperContents {
@@ -197,7 +196,7 @@ impl PaperContents {
         PaperContents { items: items.collect() }
     }
 
-    /// With what the last repetitions gave that were written in this folder.
+    /// Adds the results of the last repetitions that were written to this folder.
     #[must_use]
     pub fn with_results(mut self, folder: &Path) -> Self {
         for paper in Paper::ALL {
@@ -223,7 +222,7 @@ impl PaperContents {
     }
 }
 
-/// The verdicts of the repetition in a folder; `None` where there is none.
+/// The verdicts of the repetition in a folder; `None` without a repetition.
 fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, Standing>> {
     #[derive(Deserialize)]
     struct Written {
@@ -237,7 +236,7 @@ fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, Standing>> {
     serde_json::from_str::<Written>(&text).ok().map(|written| written.result.verdicts)
 }
 
-/// For the terminal.
+/// Text for the terminal.
 pub(crate) fn text(contents: &PaperContents) -> String {
     let mut out = String::from("what the source documents hold, and how it stands here\n");
     let counts = contents.by_document().map(|(paper, items)| {
@@ -261,7 +260,7 @@ pub(crate) fn text(contents: &PaperContents) -> String {
     out
 }
 
-/// For the page.
+/// Section of the page.
 fn section(contents: &PaperContents) -> Section {
     let header = ["", "what it shows or says", "here", "why, and what becomes of it", "command"];
     let table = |(paper, items): (Paper, Vec<&PaperItem>)| {
@@ -276,7 +275,8 @@ fn section(contents: &PaperContents) -> Section {
     }
 }
 
-/// The head of what the documents hold: how much of it was repeated here and what became of it, what is wrong by itself.
+/// The head of the documents' contents: the share that was repeated here with its verdicts, and the
+/// statements that are wrong by themselves.
 fn head(contents: &PaperContents) -> Option<Head> {
     let items = &contents.items;
     let count = |is: &dyn Fn(&PaperItem) -> bool| items.iter().filter(|item| is(item)).count();

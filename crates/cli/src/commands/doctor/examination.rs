@@ -13,7 +13,7 @@ use jitterlab_report::doctor::words;
 use super::{Args, judging};
 use crate::output;
 
-/// An examination that goes on.
+/// An examination in progress.
 pub struct Examination<'a> {
     pub(super) args: &'a Args,
     pub(super) asked: &'a DoctorAsked,
@@ -81,13 +81,13 @@ impl<'a> Examination<'a> {
         Ok(Some(DoctorFindings { check, before, why, stepper, servo, tuned, after, steps }))
     }
 
-    /// Says that a step begins.
+    /// Announces a step.
     pub(super) fn begins(&mut self, step: DoctorStep) {
         output::note(&words::begins(step, self.asked.plan.step_ns(step)));
         self.steps.push(StepTaken { step, skipped: None });
     }
 
-    /// Notes that a step was left out, or came to nothing.
+    /// Notes that a step was left out, or failed.
     fn skip(&mut self, step: DoctorStep, why: Skipped) {
         output::note(&words::skipped(step, &why));
         self.steps.retain(|taken| taken.step != step);
@@ -95,7 +95,7 @@ impl<'a> Examination<'a> {
         self.steps.sort_by_key(|taken| taken.step);
     }
 
-    /// What a step that may be left out brought.
+    /// Notes the outcome of a step that may be left out, and returns its result.
     pub(super) fn taken<T>(
         &mut self,
         step: DoctorStep,

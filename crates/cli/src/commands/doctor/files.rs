@@ -1,5 +1,5 @@
-//! The files that `doctor` leaves: the page, the runs it is made of, the settings that helped, and what the next examination
-//! goes on from.
+//! The files that `doctor` leaves: the page, its runs, the settings that helped, and the data for the next
+//! examination.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -16,7 +16,7 @@ use jitterlab_trace::{place, source};
 
 use crate::{kept_files, run_args};
 
-/// Where files go: here if something `can_be_kept`, or else a new directory among the temporary ones.
+/// Folder for the files: the current one if something `can_be_kept`, or else a new temporary one.
 pub fn folder(can_be_kept: bool) -> Result<PathBuf, Error> {
     if can_be_kept {
         return Ok(PathBuf::new());
@@ -26,7 +26,8 @@ pub fn folder(can_be_kept: bool) -> Result<PathBuf, Error> {
     Ok(folder)
 }
 
-/// Writes the settings that are worth keeping beside the page, as files to look at and to copy; gives their directory.
+/// Writes the settings that are worth keeping next to the page, as files to look at and to copy; returns
+/// their directory.
 pub fn settings(page: &Path, result: &DoctorResult) -> Result<Option<PathBuf>, Error> {
     let Some(tuned) = result.found.tuned.as_ref().filter(|_| result.worth_keeping()) else { return Ok(None) };
     let folder = page.with_extension("settings");
@@ -40,7 +41,7 @@ const FILE: &str = "jitterlab-doctor.json";
 /// It holds some lines.
 const LARGEST_BYTES: u64 = 1 << 20;
 
-/// What the last examination in this directory left.
+/// Reads the results that the last examination left in this directory.
 pub fn earlier() -> Result<Earlier, Error> {
     match source::read_text(Path::new(FILE), LARGEST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -53,7 +54,7 @@ pub fn earlier() -> Result<Earlier, Error> {
     }
 }
 
-/// Keeps what the next examination goes on from.
+/// Keeps the data that the next examination continues from.
 pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
     let text = serde_json::to_string(left).map_err(document::not_written)?;
     place::write(folder.join(FILE), text.as_bytes(), false)

@@ -1,4 +1,4 @@
-//! What a measurement means for a motor or a loop.
+//! Effect of a measurement on a motor or a loop.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use crate::commands::stepper::axis::AxisArgs;
 const FRAME: u32 = 23;
 const TORQUE_NM: f64 = 1.9;
 const TRAVEL_MM: f64 = 5.0;
-/// How much of a run is played to the motor.
+/// Length of the run's part that is played to the motor, in ns.
 const SIMULATE_NS: i64 = 1_000_000_000;
 
-/// What a run does to the motor and the loop of a job, as far as it has them.
+/// Computes the effect of a run on the motor and the loop of a job, as far as it has them.
 pub fn judge(
     way: &Way,
     axis: &AxisArgs,

@@ -1,4 +1,4 @@
-//! `jitterlab doctor`: whether this computer is fit for what it is to drive, and what makes it so.
+//! `jitterlab doctor`: the computer's fitness for its job, and the changes that achieve it.
 
 mod examination;
 mod files;

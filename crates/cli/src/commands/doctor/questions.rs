@@ -1,4 +1,4 @@
-//! What `doctor` asks a person, where no option says it.
+//! Questions of `doctor` to a person, for options that were not given.
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use jitterlab_host::Experiment;
@@ -10,7 +10,7 @@ use jitterlab_report::doctor::words::{self, Question};
 use super::Args;
 use crate::{measure_args, output};
 
-/// What was answered.
+/// Answers to the questions.
 pub struct Answers {
     pub job: &'static Job,
     pub way: &'static Way,
@@ -21,7 +21,7 @@ pub struct Answers {
 const MINUTE_NS: i64 = 60_000_000_000;
 /// Ten minutes, half an hour, a night.
 const BUDGETS: [i64; 3] = [10 * MINUTE_NS, 30 * MINUTE_NS, 480 * MINUTE_NS];
-/// What keeps a computer busy on which other programs run, and one on which none does.
+/// Loads for a computer with other programs running, and for one without.
 const LOADS: [&[&str]; 2] = [&["cpu", "mem:1,64M", "net:1"], &["cpu:1"]];
 
 /// The answers by options, by an earlier call, by a person, or by default, in this order; `None` when it was interrupted.
@@ -96,7 +96,7 @@ pub(super) fn check(args: &Args) -> Result<(), Error> {
     plan(args, 0).map(|_| ())
 }
 
-/// How the given time is divided, or else the chosen one.
+/// Divides the given time among the steps, or else the chosen one.
 fn plan(args: &Args, time: usize) -> Result<DoctorPlan, Error> {
     let budget_ns = args.budget.unwrap_or(BUDGETS[time.min(2)]);
     DoctorPlan::for_budget(budget_ns).ok_or_else(|| too_short(budget_ns))

@@ -57,7 +57,7 @@ impl Examination<'_> {
         let (run, problems) = record_with(settings, request, recording)?;
         problems.iter().for_each(|what| output::note(&words::not_restored(what)));
         if let (true, Some(file)) = (interrupted.load(Ordering::Relaxed), &run.file) {
-            // It is measured again from its begin when the same command goes on.
+            // It is measured again from the start when the same command continues.
             std::fs::remove_file(file)?;
         }
         Ok(run)
@@ -120,7 +120,7 @@ impl Examination<'_> {
         };
         let (measured, kept) =
             experiment::measured(parts, Countdown::for_people(), self.interrupted, measure);
-        // That it goes on from there is said of the whole examination.
+        // The examination as a whole prints that it will continue from there.
         kept_parts::close(measured.is_ok(), |complete| kept.close(complete).map(|_| 0));
         measured
     }

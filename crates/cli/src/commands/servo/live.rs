@@ -38,7 +38,7 @@ pub struct LiveArgs {
     duration: i64,
 }
 
-/// This machine.
+/// Bench on this machine.
 struct Here {
     each_ns: i64,
     interrupted: Arc<AtomicBool>,
@@ -90,7 +90,7 @@ impl LiveBench for Here {
 }
 
 impl LiveArgs {
-    /// Runs every way.
+    /// Runs every way to wait.
     pub fn execute(
         &self,
         question: &Question,

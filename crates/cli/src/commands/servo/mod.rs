@@ -1,4 +1,4 @@
-//! `jitterlab servo`: what a run's timing means for a control loop.
+//! `jitterlab servo`: the effect of a run's timing on a control loop.
 
 mod live;
 mod several;
@@ -101,7 +101,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Judges and prints.
+/// Judges the loop, and prints the result.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
         args.output.show(&catalog::devices::<Plant, _>("dc-servo"))?;
@@ -187,7 +187,7 @@ impl Args {
         }
     }
 
-    /// Writes the numbers of controllers designed anew, of each plant, where that is asked for.
+    /// Writes the numbers of the redesigned controllers of each plant, if that is asked for.
     fn write_gains(&self, of_plants: &[&[Redesign]]) -> Result<(), Error> {
         let Some(file) = &self.gains else { return Ok(()) };
         let extension = file.extension().unwrap_or_default().to_string_lossy();

@@ -25,11 +25,11 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
     let refused = [
         (args.live.live, "--live"),
         (args.design_delay != 0, "--design-delay"),
-        // Of loops within each other the gains of one decide what the others are good for.
+        // In nested loops, the gains of one loop decide how good the others are.
         (args.redesign && plants.iter().any(|(_, plant)| !plant.loops.is_empty()), "--redesign"),
-        // On a grid that begins anew, tasks are never due together again.
+        // On a grid that restarts, tasks are never due together again.
         (args.overrun.is_some_and(|action| action.late == Late::RePhase), "--overrun re-phase"),
-        // What a run recorded is judged as it was; what other actions would have made of it stands beside it.
+        // A recorded run is judged as it was; the table next to it shows the cost of other actions.
         (args.overrun.is_some() && args.run.is_some(), "--overrun"),
         (args.read.task.is_some(), "--task"),
     ];
@@ -42,7 +42,7 @@ pub fn asked(args: &Args) -> Result<Option<Vec<PlantAsked>>, MotionError> {
     }
 }
 
-/// What the loops stand, and what the run or the given execution times do to them.
+/// Computes the margins of the loops, and the effect of the run or the given execution times on them.
 pub fn judged(args: &Args, plants: &[PlantAsked]) -> Result<ServoLoops, Error> {
     let Some(path) = &args.run else { return Ok(without_run(args, plants)?) };
     let there: Vec<TaskThere> =

@@ -74,7 +74,7 @@ fn microsteps(text: &str) -> Result<u32, MotionError> {
 }
 
 impl AxisArgs {
-    /// Whether it is said which motor it is.
+    /// True if an option names the motor.
     pub fn names_a_motor(&self) -> bool {
         self.motor.is_some() || self.torque.is_some()
     }

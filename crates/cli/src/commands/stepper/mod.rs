@@ -1,4 +1,4 @@
-//! `jitterlab stepper`: what a run's timing means for a stepper axis.
+//! `jitterlab stepper`: the effect of a run's timing on a stepper axis.
 
 pub mod axis;
 
@@ -58,7 +58,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Judges and prints.
+/// Judges the axis, and prints the result.
 pub fn execute(args: &Args) -> Ending {
     if args.list {
         args.output.show(&StepperDevices::known())?;
@@ -82,7 +82,7 @@ pub fn execute(args: &Args) -> Ending {
     Ok(Status::from_fitness(args.output.show(&result)?))
 }
 
-/// What a run does to an axis, with a second one beside it if there is one.
+/// Computes the effect of a run on an axis, and of a second one for comparison if there is one.
 pub fn under_run(
     question: StepperQuestion,
     open: &dyn Fn(&Path) -> Result<OneTask, Error>,

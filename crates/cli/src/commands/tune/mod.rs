@@ -80,8 +80,8 @@ impl Args {
         })
     }
 
-    /// The request with what makes the task late, as far as that is permitted; `None` when it was interrupted. Settings that
-    /// were named are tried whatever the causes are.
+    /// The request with the causes of the task's late starts, as far as they may be found; `None` when it was
+    /// interrupted. Settings that the user named are tried whatever the causes are.
     fn with_causes(&self, experiment: &mut Experiment<'_>) -> Result<Option<TuneRequest>, Error> {
         let mut request = self.request_within(BUDGET_NS)?;
         if !self.only.is_empty() {

@@ -1,4 +1,4 @@
-//! `jitterlab tune --continue`: what needs a restart, compared over starts of the machine.
+//! `jitterlab tune --continue`: settings that need a restart, compared over starts of the machine.
 
 use std::io;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn broken(why: &impl std::fmt::Display) -> Error {
     Error::damaged(format!("{FILE}: {why}")).remedy("remove it to begin anew")
 }
 
-/// What earlier starts left in this directory.
+/// Reads the results that earlier starts left in this directory.
 fn read() -> Result<Option<Kept>, Error> {
     match source::read_text(Path::new(FILE), LARGEST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -34,7 +34,7 @@ fn read() -> Result<Option<Kept>, Error> {
 }
 
 impl Args {
-    /// What is measured at each start: what the first call was asked for, which later ones need not repeat.
+    /// Measurement at each start: the request of the first call, which later calls need not repeat.
     fn of_each_start(&self, kept: Option<Kept>) -> Result<(TuneRequest, Kept), Error> {
         let given = TuneRequest { purpose: None, wanted: Vec::new(), ..self.request_within(START_NS)? };
         let Some(kept) = kept else {
@@ -64,13 +64,12 @@ impl Args {
     }
 }
 
-/// Keeps all starts.
 fn keep(kept: &Kept) -> Result<(), TuneError> {
     let text = serde_json::to_string(kept).map_err(document::not_written)?;
     Ok(place::write(FILE, text.as_bytes(), false)?)
 }
 
-/// Measures this start, keeps it and says what all of them say.
+/// Measures this start, keeps it, and prints the result of all starts.
 pub(super) fn execute(args: &Args) -> Ending {
     let (request, mut kept) = args.of_each_start(read()?)?;
     let this = ThisStart::now(args.way.as_deref())?;

@@ -102,7 +102,7 @@ fn linuxcnc_s_pid_with_the_gains_that_were_written_answers_as_computed() {
         if i > 0.0 {
             continue;
         }
-        // At a constant speed a PD stays behind by what drives the plant, and with FF1 by nothing.
+        // At a constant speed a PD lags behind by the plant's drive, and with FF1 not at all.
         let ramp = "setp integ.1.in 1\nnet command integ.1.out => pid.0.command\n";
         let behind = |commands: String| {
             let last = in_linuxcnc(folder, &commands)[CYCLES - 1][0];

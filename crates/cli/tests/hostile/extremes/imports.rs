@@ -1,4 +1,4 @@
-//! Outputs of other tools with values at the ends of what their formats can say, and beyond.
+//! Outputs of other tools with values at the limits of their formats, and beyond.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Runs of few rows with values at the ends of what can be, and beyond.
+//! Runs of few rows with values at the limits of the possible, and beyond.
 
 use std::path::Path;
 

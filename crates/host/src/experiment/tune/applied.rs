@@ -28,16 +28,16 @@ pub(super) struct Machine {
 
 /// A measurement that is shown and recorded.
 pub struct Recording<'a> {
-    /// Makes the run file of what will be measured; `None` for none.
+    /// Makes the run file of the measurement; `None` for none.
     pub writer: &'a mut dyn FnMut(&RunInfo) -> Option<RunWriter>,
     /// Looks several times a second.
     pub watch: &'a mut dyn FnMut(&RunInProgress<'_>),
-    /// Ends it early.
+    /// Ends the recording early when set.
     pub interrupted: &'a AtomicBool,
 }
 
-/// Measures with settings on; what they set of a task is set of the first one. Everything is put back after it, and what could
-/// not be is told beside the run.
+/// Measures with settings on; settings of a task go to the first task. Everything is put back afterwards, and
+/// failures to do so are returned with the run.
 ///
 /// # Errors
 /// Settings that are refused, tasks that cannot be measured.
@@ -72,7 +72,7 @@ impl Machine {
         })
     }
 
-    /// The same for a thread that runs already, of which nothing is set itself.
+    /// The same for a thread that runs already, which keeps its own settings.
     pub(super) fn watch_with(
         &self,
         settings: &[&Offered],
@@ -88,7 +88,7 @@ impl Machine {
         })
     }
 
-    /// Sets a knob and puts it back; the error says why it cannot be set.
+    /// Sets a knob and puts it back; the error gives the reason why it cannot be set.
     pub(super) fn try_out(&self, offered: &Offered) -> Result<(), String> {
         if !knob::touches_machine(offered) {
             return Ok(());
@@ -102,7 +102,7 @@ impl Machine {
         Alteration::begin(&self.root, &self.cpus, &self.facts.usable(), &self.spared)
     }
 
-    /// Measures with settings on, and puts back what they set.
+    /// Measures with settings on, and puts everything back.
     fn with(
         &self,
         settings: &[&Offered],

@@ -9,36 +9,35 @@ use serde::{Deserialize, Serialize};
 use super::TuneError;
 use crate::experiment::engine::Experiment;
 
-/// A block, and how long it took with everything around it.
+/// A block, and its time with everything around it, in ns.
 pub(super) type Timed = (BlockFigures, i64);
 
-/// Source of blocks.
 pub(super) struct Source<'s, 'a> {
     pub experiment: &'s mut Experiment<'a>,
     /// Measures a block with these knobs set.
     pub block: &'s mut dyn FnMut(&[bool]) -> Result<Timed, TuneError>,
 }
 
-/// The plan, and how far it is.
+/// The plan with its progress.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Course {
     plan: Option<TunePlan>,
     /// Seed of the order of the blocks.
     seed: u64,
     pace: Pace,
-    /// Whether less was measured than planned, since the time was over.
+    /// True if less was measured than planned, because the time was over.
     cut: bool,
 }
 
 impl Default for Course {
-    /// Nothing is planned.
+    /// An empty course.
     fn default() -> Self {
         Course::begin(None, 0)
     }
 }
 
 impl Course {
-    /// At the begin of a plan, in which each block takes so much longer than it measures.
+    /// Starts a plan. Its second part is the time in ns that a block takes beyond its measurement.
     pub(super) fn begin(planned: Option<(TunePlan, i64)>, seed: u64) -> Self {
         let pace = Pace::planned(planned.map_or(0, |(plan, overhead_ns)| plan.block_ns + overhead_ns));
         Course { plan: planned.map(|(plan, _)| plan), seed, pace, cut: false }
@@ -59,7 +58,7 @@ impl Course {
         (self.cut && took_ns > planned_ns).then_some(TuneNote::Slower { planned_ns, took_ns })
     }
 
-    /// Rounds over so many knobs.
+    /// Runs the screening rounds over `knobs` knobs.
     pub(super) fn screen(&mut self, knobs: usize, source: &mut Source<'_, '_>) -> Result<Judged, TuneError> {
         let Some(plan) = self.plan else { return Ok(Judged::new(knobs, 0, Figure::Tail, self.seed)) };
         let mut screening = Judged::new(knobs, plan.blocks(), plan.pilot.figure, self.seed);
@@ -141,8 +140,9 @@ mod tests {
 
     const S: i64 = 1_000_000_000;
 
-    /// What came of it on a machine where a block takes so much longer than it measures, as a function of how many were
-    /// measured; the first knob halves latencies. The blocks' time, the longest block, and the course.
+    /// Plays a plan on a machine where a block takes longer than its measurement by `overhead_ns`, a function
+    /// of the number of blocks so far; the first knob halves latencies. Returns the blocks' time, the longest
+    /// block, the course, the screening and the proof.
     fn played(
         plan: TunePlan,
         measured_ns: i64,
@@ -181,7 +181,7 @@ mod tests {
             assert!(clock_ns <= budget_ns + longest_ns, "{clock_ns} {course:?}");
             assert_eq!(course.slower().is_some(), slower, "{course:?}");
         }
-        // What was seen of a block beforehand makes a plan that can be kept to: fewer knobs, but of these something is told.
+        // A pilot block makes a plan that can be kept to: fewer blocks, but with a result.
         let slow = TunePlan::new(3, budget_ns, 1_000_000, 4 * S, pilot).unwrap();
         assert!(slow.rounds < quick.rounds, "{slow:?}");
         let (clock_ns, _, course, screening, proof) = played(slow, 4 * S, |_| 4 * S);

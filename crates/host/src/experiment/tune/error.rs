@@ -1,4 +1,4 @@
-//! Why knobs cannot be tried. The message says what to do.
+//! Errors of trying knobs. The message says what to do.
 
 use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Knob};
@@ -16,7 +16,7 @@ pub enum TuneError {
     )]
     Threads {
         name: String,
-        /// How many there are.
+        /// Number of such threads.
         found: usize,
     },
     /// A knob that was set before is refused.
@@ -29,23 +29,23 @@ pub enum TuneError {
     /// Not even one knob can be tried in the time.
     #[error("--budget {} is too short to try one setting and prove it: give {} or more", Exact(*budget_ns), Exact(*least_ns))]
     Budget {
-        /// What was given.
+        /// Budget that was given.
         budget_ns: i64,
-        /// What it takes.
+        /// Budget that is needed.
         least_ns: i64,
     },
-    /// One start cannot be told in the time.
+    /// The time is too short to judge one start.
     #[error("--budget {} is too short to tell what a start of the machine is like: give {} or more", Exact(*budget_ns), Exact(*least_ns))]
     StartBudget {
-        /// What was given.
+        /// Budget that was given.
         budget_ns: i64,
-        /// What it takes.
+        /// Budget that is needed.
         least_ns: i64,
     },
-    /// Starts cannot be told apart.
+    /// Starts cannot be distinguished.
     #[error("this system does not tell {what}, without which its starts cannot be told apart")]
     UnknownStart {
-        /// What it does not tell.
+        /// Fact that the system does not report.
         what: &'static str,
     },
     /// The same start under another name.

@@ -50,7 +50,7 @@ pub struct TuneRequest {
     pub loads: Vec<LoadSpec>,
     /// The knobs to try.
     pub wanted: Vec<Knob>,
-    /// Whether these were asked for by name: then each is tried, whatever the causes are.
+    /// True if the user named these knobs: then each is tried, whatever the causes are.
     pub named: bool,
     /// Causes of lateness, where they were found: knobs that remedy one of them are tried, and the usual first steps.
     pub why: Option<TaskWhy>,
@@ -75,7 +75,7 @@ pub struct Tuning {
     /// Length of a block.
     block_ns: i64,
     notes: Vec<TuneNote>,
-    /// When it began to be prepared.
+    /// Begin of the preparation.
     begun: Instant,
 }
 
@@ -148,8 +148,8 @@ impl Tuning {
         })
     }
 
-    /// Plans how the time is spent, from how long a block takes here, which is measured unless an earlier call did. The knobs
-    /// that there is no time for are left out.
+    /// Plans the time, from the time of a block here, which is measured unless an earlier call did. Knobs
+    /// that do not fit into the time are left out.
     ///
     /// # Errors
     /// A block that cannot be measured.
@@ -177,15 +177,16 @@ impl Tuning {
             let plan = TunePlan::new(knobs, budget_ns, period_ns, overhead_ns, pilot)?;
             Some((TunePlan { budget_ns: left_ns, ..plan }, overhead_ns))
         };
-        // Where a machine is too slow for what is wanted of one knob, that one has fewer blocks.
+        // On a machine too slow for the usual number of blocks, a single knob is tried with fewer.
         let least = || plan(1, self.request.budget_ns, BLOCK_OVERHEAD_NS);
         let planned = plan(self.offered.len(), left_ns, overhead_ns).or_else(least);
         let seed = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos() as u64;
         Ok(Course::begin(planned, seed))
     }
 
-    /// What blocks of the start show, and how much longer than it measures a block takes on average, setting and putting back
-    /// included: half of these have a knob set, the first and the last one that are tried.
+    /// Measures pilot blocks of the start, and the average time that a block takes beyond its measurement,
+    /// setting and putting back included. For this time two blocks have a knob set: the first and the last
+    /// knob to try.
     fn pilot(&mut self, interrupted: &AtomicBool) -> Result<(Pilot, i64), TuneError> {
         let shortest_ns = TunePlan::shortest_ns(self.task.period_ns);
         // As long as a block will be, as far as that is known before.
@@ -300,13 +301,13 @@ impl Tuning {
     /// The task as `--task` takes it.
     fn described(&self) -> String {
         match &self.running {
-            // How a program waits and works is its own, and not told.
+            // A running program's own wait and work are unknown.
             Some(_) => format!("name={},period={}", self.task.name, Exact(self.task.period_ns)),
             None => self.task.to_string(),
         }
     }
 
-    /// A block, and how long it took with everything around it.
+    /// A block, and its time with everything around it, in ns.
     fn timed(&mut self, on: &[bool], interrupted: &AtomicBool) -> Result<Timed, TuneError> {
         let begin = Instant::now();
         let figures = self.block(on, interrupted)?;
@@ -375,7 +376,7 @@ fn tail(block_ns: i64, period_ns: i64) -> Percentile {
 /// Before anything was measured.
 const UNKNOWN: Pilot = Pilot { figure: jitterlab_analysis::tune::Figure::Tail, spread: 0.0, blocks: PILOTS };
 
-/// Whether a budget allows one knob.
+/// True if a budget allows one knob.
 fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
     TunePlan::new(1, budget_ns, period_ns, BLOCK_OVERHEAD_NS, UNKNOWN).is_some()
 }
@@ -383,8 +384,8 @@ fn fits_one(budget_ns: i64, period_ns: i64) -> bool {
 /// Time for finding the causes of lateness: a twentieth of all, and between these.
 const CAUSES_NS: [i64; 2] = [2_000_000_000, 30_000_000_000];
 
-/// Finds out what makes the task late, before anything is set; takes its time from the budget. `None` where that is not
-/// permitted, or nothing came of it.
+/// Finds the causes of the task's late starts, before anything is set; takes its time from the budget. `None`
+/// if that is not permitted, or without a result.
 ///
 /// # Errors
 /// A task that cannot be measured here.

@@ -9,11 +9,12 @@ use super::TuneError;
 use crate::record::record_watched;
 use crate::watch::{NotWatched, Target, Watch, WatchRequest};
 
-/// Periodic threads are looked for so long at first, and for so many of their periods in each block.
+/// Time of the first search for periodic threads, and number of their periods that the search in each block
+/// lasts.
 const FIND_NS: i64 = 2_000_000_000;
 const PERIODS: i64 = 40;
 const LEAST_FIND_NS: i64 = 200_000_000;
-/// Beside other work a thread may be anything but periodic for a moment: so often it is looked for in a block.
+/// With other work running, a thread may not be periodic for a moment: number of searches in a block.
 const TRIES: usize = 5;
 
 /// A thread that is tuned as it runs.
@@ -23,7 +24,7 @@ pub struct Running {
     pub(super) task: TaskSpec,
     /// The CPUs that it may use.
     pub(super) cpus: CpuSet,
-    /// Who it is.
+    /// Description of the thread and its program.
     pub(super) watched: Watched,
 }
 

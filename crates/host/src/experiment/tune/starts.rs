@@ -20,7 +20,7 @@ pub struct Kept {
     pub task: String,
     /// The thread that is watched in its place.
     pub watch: Option<String>,
-    /// The loads beside it.
+    /// Loads that run next to it.
     pub loads: Vec<String>,
     /// The time for each start.
     pub budget_ns: i64,
@@ -41,7 +41,7 @@ impl Kept {
         }
     }
 
-    /// Whether the request measures the same.
+    /// True if the request measures the same.
     #[must_use]
     pub fn is_of(&self, request: &TuneRequest) -> bool {
         Kept { starts: self.starts.clone(), ..Kept::begin(request) } == *self
@@ -59,7 +59,7 @@ impl ThisStart {
     /// Reads it from the kernel; a person may give it a name.
     ///
     /// # Errors
-    /// The kernel does not tell.
+    /// The kernel does not report it.
     pub fn now(name: Option<&str>) -> Result<Self, TuneError> {
         Self::new(&Root::system(), name)
     }
@@ -77,7 +77,8 @@ impl ThisStart {
         Ok(ThisStart { boot, way })
     }
 
-    /// Whether it was begun before; an error where it does not fit the starts so far, of two ways at most.
+    /// True if this start was begun before; an error if it does not fit the starts so far, which may have two
+    /// ways at most.
     fn fits(&self, starts: &[Start]) -> Result<bool, TuneError> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             let same = known.way == self.way;
@@ -96,18 +97,19 @@ impl ThisStart {
 /// The kernel's number for a start of the machine.
 const BOOT: &str = "proc/sys/kernel/random/boot_id";
 
-/// The number of this start; `None` where the kernel does not tell.
+/// The kernel's identifier of this boot; `None` if it does not report one.
 #[must_use]
 pub fn boot() -> Option<String> {
     Root::system().text(BOOT).filter(|text| !text.is_empty())
 }
 
 impl Tuning {
-    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished. Interrupted, it judges
-    /// what was measured until then.
+    /// Measures this start, and adds it to those before; blocks are kept by `keep` as they are finished.
+    /// Interrupted, it judges the blocks until then.
     ///
     /// # Errors
-    /// A block that cannot be measured, a start that does not go with those before, a budget for too few blocks.
+    /// A block that cannot be measured, a start that does not fit those before, or a budget for too few
+    /// blocks.
     pub fn measure_start(
         mut self,
         this: &ThisStart,
@@ -152,7 +154,8 @@ fn least_ns(period_ns: i64) -> i64 {
     longer.take(100_000).find(|ns| blocks_of_start(*ns, period_ns).is_some()).unwrap_or(i64::MAX)
 }
 
-/// Words that no setting of a running machine stands for, and whether counted instructions show what they do.
+/// Parameters of the kernel's command line that no setting of a running machine replaces, and whether counted
+/// instructions show their effect.
 const WORDS: [(&str, bool); 11] = [
     ("isolcpus", true),
     ("nohz_full", true),

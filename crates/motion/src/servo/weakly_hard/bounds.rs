@@ -1,8 +1,9 @@
-//! Bounds of the growth per period of every allowed sequence (the constrained joint spectral radius), with what proves them.
+//! Bounds of the growth per period of every allowed sequence (the constrained joint spectral radius), with
+//! their proofs.
 //!
-//! From below: the spectral radius of any closed walk. From above: norms ([`super::norms`]), and where these leave a gap,
-//! Gripenberg's branch and bound (1996) with a norm for each node (Philippe, Essick, Dullerud and Jungers 2016): walks are made
-//! longer until each has a beginning that shrinks as much as wanted.
+//! From below: the spectral radius of any closed walk. From above: norms ([`super::norms`]), and where these
+//! leave a gap, Gripenberg's branch and bound (1996) with a norm for each node (Philippe, Essick, Dullerud
+//! and Jungers 2016): walks are made longer until each has a beginning that shrinks enough.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,7 +14,7 @@ use super::graph::{Arc, Graph};
 use super::norms::{Factors, by_joins, descend, growth_bound, largest_singular};
 use crate::servo::krylov::radius;
 
-/// What proves an upper bound: checked by [`Certificate::holds`] from nothing but the steps.
+/// Certificate of an upper bound: [`Certificate::holds`] checks it from the steps alone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Certificate {
     /// L_v of each node's norm |L_v z|.
@@ -33,7 +34,7 @@ pub struct Growth {
     pub upper: f64,
     /// The arcs of the closed walk that grows most.
     pub word: Vec<usize>,
-    /// What proves the upper bound.
+    /// Certificate of the upper bound.
     pub certificate: Certificate,
 }
 
@@ -42,7 +43,7 @@ pub(super) const SHRINKS: f64 = 1.0 - 1e-9;
 /// A sequence grows that grows more than this: less may be rounding.
 pub(super) const GROWS: f64 = 1.0 + 1e-9;
 
-/// What is known of the stability under any allowed sequence.
+/// Stability under any allowed sequence, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Guarantee {
@@ -57,7 +58,7 @@ pub enum Guarantee {
 }
 
 impl Guarantee {
-    /// What bounds of the growth prove; without an upper one only what grows is shown.
+    /// Guarantee by bounds of the growth; without an upper bound only growth is shown.
     pub(super) fn new(lower: f64, upper: Option<f64>) -> Guarantee {
         match upper {
             _ if lower > GROWS => Guarantee::Unstable,
@@ -69,18 +70,18 @@ impl Guarantee {
 }
 
 impl Growth {
-    /// What the bounds prove.
+    /// Guarantee by the bounds.
     pub fn guarantee(&self) -> Guarantee {
         Guarantee::new(self.lower, Some(self.upper))
     }
 }
 
-/// When to stop.
+/// Stopping rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aim {
-    /// As soon as it is known whether all sequences die out.
+    /// Stop as soon as it is known if all sequences die out.
     Decide,
-    /// When the bounds are as near to each other, and both are on the same side of one.
+    /// Stop when the bounds differ by at most this, and both are on the same side of one.
     Gap(f64),
 }
 
@@ -99,7 +100,7 @@ struct GrowingPath {
     product: DMatrix<f64>,
     /// The least growth of any of its beginnings.
     least: f64,
-    /// Its own growth.
+    /// Growth of the walk itself.
     last: f64,
 }
 
@@ -118,7 +119,7 @@ fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
     // Norms near enough spare all walks.
     let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
     let joined = by_joins(graph);
-    // No norm proves what is shown not to be so.
+    // No norm can prove a bound that is shown to be false.
     let done = growth_bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > SHRINKS;
     let factors = if done { joined } else { descend(graph, joined, goal) };
     let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
@@ -214,7 +215,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Closed walks among those that grow most: what raises the lower bound spares many others.
+    /// Closed walks among those that grow most: a higher lower bound spares many others.
     fn likely_words(&mut self) {
         const KEPT: usize = 8;
         let length = (2 * self.graph.nodes + 4).min(40);
@@ -280,7 +281,7 @@ impl Certificate {
             self.leaves.iter().map(|(s, a)| (*s, a.as_slice())).collect();
         let beginnings = self.leaves.iter().flat_map(|(s, a)| (1..a.len()).map(move |n| (*s, &a[..n])));
         let begun: HashSet<(usize, &[usize])> = beginnings.collect();
-        // From each node on, every continuation is a walk of the list or goes on.
+        // From each node on, every continuation is a walk of the list or the beginning of one.
         let mut open: Vec<(usize, usize, Vec<usize>)> =
             (0..graph.nodes).map(|node| (node, node, Vec::new())).collect();
         while let Some((start, end, arcs)) = open.pop() {

@@ -1,4 +1,4 @@
-//! Which steps may follow each other when at most so many of so many periods in a row are missed.
+//! Order of steps when at most m of any K consecutive periods are missed.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use crate::servo::misses::AtMost;
 /// One way the loop can go on: a job, a killed job, or several periods with one late output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// What it does to the state.
+    /// Effect on the state.
     pub map: DMatrix<f64>,
     /// Of each period it covers, whether it is missed.
     pub missed: Vec<bool>,
@@ -29,11 +29,10 @@ pub struct Arc {
 /// All sequences of steps that are allowed: the walks of a graph.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Graph {
-    /// How many memories there are.
+    /// Number of memories of misses.
     pub nodes: usize,
     /// The steps between them, by the node they begin in.
     pub arcs: Vec<Arc>,
-    /// The steps.
     pub steps: Vec<Step>,
 }
 
@@ -41,7 +40,7 @@ pub struct Graph {
 const MOST_NODES: usize = 600;
 
 impl Graph {
-    /// The sequences of these steps in which at most so many of so many periods in a row are missed. `None` where there are more
+    /// Makes the graph of the sequences of these steps that keep the requirement. `None` if it has more
     /// memories than can be handled.
     pub fn new(at_most: AtMost, steps: Vec<Step>) -> Option<Graph> {
         let AtMost { misses, of } = at_most;
@@ -131,7 +130,7 @@ mod tests {
         Graph::new(AtMost { misses, of }, vec![step(&[false]), step(&[true])]).unwrap()
     }
 
-    /// How many words of a length the graph allows, from its first node.
+    /// Number of words of a length that the graph allows, from its first node.
     fn words(graph: &Graph, length: usize) -> f64 {
         let mut counts = vec![0.0; graph.nodes];
         let begin = graph.arcs.iter().map(|a| a.from).max().unwrap();

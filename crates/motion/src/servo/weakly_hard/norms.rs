@@ -13,7 +13,6 @@ use super::graph::{Arc, Graph, Step};
 /// The factors L_v of each node.
 pub(super) type Factors = Vec<DMatrix<f64>>;
 
-/// Largest singular value.
 pub(super) fn largest_singular(g: &DMatrix<f64>) -> f64 {
     if g.iter().any(|v| !v.is_finite()) {
         return f64::INFINITY;
@@ -98,7 +97,7 @@ const MOST_PRODUCTS: usize = 100_000_000;
 pub(super) fn descend(graph: &Graph, factors: Factors, goal: f64) -> Factors {
     let mut kept = factors;
     let mut best = growth_bound(graph, &kept);
-    // How often a bound may be computed: what is not reached soon is not reached.
+    // Limit on the computations of a bound: one that is not reached soon is not reached.
     let cost = graph.arcs.len() * kept.first().map_or(1, DMatrix::nrows).pow(3);
     let mut tries = MOST_PRODUCTS / cost.max(1);
     for power in [2u32, 4, 8, 16, 32, 64, 128] {

@@ -9,25 +9,26 @@ use super::norms::growth_bound;
 use crate::servo::chain::balanced_scale;
 use crate::servo::misses::AtMost;
 
-/// Which missed jobs a guarantee is about.
+/// Missed jobs that a guarantee covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissedJobs {
-    /// Those given or seen, which end as they did.
+    /// The given or recorded ones, which end as they did.
     AsSeen,
     /// Any that is killed when its task is due again.
     Killed,
-    /// Any that ends late, at so many places of each period it may end in, both edges among them.
+    /// Any job that ends late, at this number of places of each period, both edges among them.
     EndingAt {
-        /// The places.
+        /// Number of places in each period.
         places: u32,
     },
-    /// None: no job is missed, and what one would do depends on the jobs before it or on other tasks.
+    /// None: no job is missed, and the effect of a missed one depends on the jobs before it or on other
+    /// tasks.
     None,
 }
 
-/// What is proved of a loop under a weakly hard requirement, for any sequence of its jobs as they are given or were seen. Times
-/// between theirs are not among them.
+/// Stability of a loop under a weakly hard requirement, proved for any sequence of its given or recorded
+/// jobs. Execution times between theirs are not covered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnderMisses {
     /// The requirement.
@@ -35,7 +36,6 @@ pub struct UnderMisses {
     pub at_most: AtMost,
     /// The missed jobs that it is proved of.
     pub missed: MissedJobs,
-    /// What is proved.
     pub guarantee: Guarantee,
     /// A sequence of the loop's jobs grows like this in each period.
     pub lower: f64,
@@ -53,10 +53,11 @@ impl UnderMisses {
     }
 }
 
-/// Jobs in time that stand for all others in the search for norms; the bound is then computed for all.
+/// Number of jobs in time that represent all others in the search for norms; the bound is then computed for
+/// all.
 const SHOWN: usize = 6;
 
-/// All steps of a loop, and which of them stand for the others.
+/// All steps of a loop, with those that represent the others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Steps {
     all: Vec<Step>,
@@ -64,7 +65,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Steps by what they do to the state and which of their periods are missed.
+    /// Makes steps from their effect on the state and their missed periods.
     pub fn new(mut all: Vec<Step>) -> Steps {
         // Volts, radians and millimetres differ by many powers of ten.
         let scale = balanced_scale(all.iter().map(|step| &step.map));
@@ -83,12 +84,12 @@ impl Steps {
         Steps { all, shown }
     }
 
-    /// Whether any period is ever missed.
+    /// True if any step misses a period.
     pub fn misses(&self) -> bool {
         self.all.iter().any(|step| step.missed.contains(&true))
     }
 
-    /// What is proved of all sequences in which at most so many periods are missed.
+    /// Proves stability for all sequences that keep the requirement `at_most`.
     pub fn under(&self, at_most: AtMost, aim: Aim) -> UnderMisses {
         self.under_missed(at_most, aim, MissedJobs::AsSeen)
     }
@@ -100,7 +101,8 @@ impl Steps {
         aim: Aim,
         missed: MissedJobs,
     ) -> UnderMisses {
-        // Whoever shrinks with as many misses in fewer periods shrinks with these, and has fewer memories to go through.
+        // Shrinking with as many misses in fewer periods implies shrinking with these, and has fewer memories
+        // to go through.
         let quick =
             (aim == Aim::Decide).then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
         if let Some(upper) = quick.flatten() {
@@ -120,18 +122,18 @@ impl Steps {
         UnderMisses { at_most, missed, guarantee, lower: known.growth, upper, word }
     }
 
-    /// What no sequence exceeds, where all shrink.
+    /// Upper bound of the growth, if it proves that all sequences shrink.
     fn shrinking(&self, at_most: AtMost) -> Option<f64> {
         let (_, upper) = self.bounds(at_most, &self.shown(at_most)?, Aim::Decide);
         upper.filter(|upper| *upper < SHRINKS)
     }
 
-    /// The graph of the steps that stand for all.
+    /// The graph of the steps that represent all.
     fn shown(&self, at_most: AtMost) -> Option<Graph> {
         Graph::new(at_most, self.shown.iter().map(|i| self.all[*i].clone()).collect())
     }
 
-    /// The closed walk that grows most of those seen, and what no sequence of any of the steps exceeds.
+    /// The closed walk that grows most of those found, and an upper bound for every sequence of the steps.
     fn bounds(&self, at_most: AtMost, graph: &Graph, aim: Aim) -> (Word, Option<f64>) {
         let whole = graph.steps.len() == self.all.len();
         let found = if whole { growth(graph, aim) } else { growth_by_norms(graph, aim) };

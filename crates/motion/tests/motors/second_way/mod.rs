@@ -1,6 +1,6 @@
-//! A machine that goes through absolute time from event to event with what is known of the loop: for each state the processor
-//! can be in, its probability and the covariance there. What it is after a window of time is a linear function of what it was
-//! before; the equation of what stays the same is solved by the subspace of its powers.
+//! A machine that goes through absolute time from event to event. For each state of the processor it has the
+//! probability and the loop's covariance there. Its state after a window of time is a linear function of the
+//! one before; the equation for the stationary state is solved by the subspace of its powers.
 
 mod powers;
 
@@ -13,7 +13,7 @@ use powers::{Powers, fixed_point};
 
 type Matrix<const N: usize> = SMatrix<f64, N, N>;
 
-/// What happens to a job that is not done when its task is due again.
+/// Action for a job that is not finished when its task is due again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Late {
     Skip,
@@ -22,7 +22,7 @@ pub enum Late {
     Kill,
 }
 
-/// When the output goes out.
+/// Time at which the output is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     End,
@@ -31,7 +31,8 @@ pub enum When {
     NextDue,
 }
 
-/// A task: how long its kinds of jobs work in ns, the chances of each kind after another, and how long it waits to start.
+/// A task: execution times of its kinds of jobs in ns, the chances of each kind after another, and its wait
+/// before a start.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub kinds: Vec<i64>,
@@ -86,7 +87,7 @@ pub fn ball_screw() -> Closed<8> {
     Closed { states: 3, a, intensity, rate, error: 1e-7, law: [2.4, 1.0 / 0.08, 0.012] }
 }
 
-/// What a stretch of time does: z = phi z + noise, cost = rate . covariance + of the noise itself.
+/// Effect of a stretch of time: z = phi z + noise, cost = rate . covariance + of the noise itself.
 struct Stretch<const N: usize> {
     phi: Matrix<N>,
     noise: Matrix<N>,
@@ -98,13 +99,13 @@ struct Stretch<const N: usize> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Processor {
     due: i64,
-    /// When the job at work ends.
+    /// End of the job at work.
     left: i64,
-    /// When the job that is due starts.
+    /// Start of the job that is due.
     begins: i64,
     /// Jobs that wait for the one at work.
     waiting: u32,
-    /// The kind of the last job, where that says something of the next.
+    /// Kind of the last job, if the next one depends on it.
     kind: usize,
     /// An output waits to be written.
     pending: bool,
@@ -195,7 +196,8 @@ impl<const N: usize> Machine<N> {
         made
     }
 
-    /// All that happens at this instant: the end of a job, then a due time (which a job that just ends has missed, and whose zero its output overrules), then a start.
+    /// All events at this instant: the end of a job, then a due time (which a job that just ends has missed,
+    /// and whose zero its output overrules), then a start.
     fn instant(
         &self,
         asked: &Asked,
@@ -276,7 +278,8 @@ impl<const N: usize> Machine<N> {
         share
     }
 
-    /// All of a window of time from these states: what is in each state at its end, the cost, and how many jobs started.
+    /// A window of time from these states: the contents of each state at its end, the cost, and the number of
+    /// jobs started.
     fn window(&self, asked: &Asked, length: i64, mut open: Ensemble<N>) -> (Ensemble<N>, f64, f64) {
         let (mut end, mut cost, mut started) = (Ensemble::new(), 0.0, 0.0);
         while let Some(((time, state), (share, p))) = open.pop_first() {
@@ -358,7 +361,7 @@ impl<const N: usize> Machine<N> {
     fn reached(&self, asked: &Asked, length: i64, begin: Processor) -> Reached {
         let (mut states, mut numbers) = (vec![begin], HashMap::from([(begin, 0)]));
         let mut ways: Vec<(usize, usize, f64)> = Vec::new();
-        // How probable the best known way to a state is.
+        // Probability of the best known way to each state.
         let mut odds = vec![1.0];
         let (mut from, mut is_whole) = (0, true);
         while from < states.len() {
@@ -394,7 +397,7 @@ impl<const N: usize> Machine<N> {
     }
 }
 
-/// So many jobs wait that there is always one.
+/// Number of waiting jobs that means there is always one.
 const ENDLESS: u32 = u32::MAX;
 /// The states at the begins of windows, with their shares.
 struct Reached {

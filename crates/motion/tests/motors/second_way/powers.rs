@@ -2,7 +2,7 @@
 
 use nalgebra::{DMatrix, DVector};
 
-/// An orthonormal basis of what powers of a map make of a vector, and the map in it.
+/// An orthonormal basis of the powers of a map applied to a vector, and the map in it.
 pub struct Powers {
     basis: Vec<DVector<f64>>,
     map: DMatrix<f64>,
@@ -53,7 +53,7 @@ impl Powers {
         log.exp()
     }
 
-    /// What is nearest to x with x = map x + begin.
+    /// Least-squares solution of x = map x + begin.
     fn fixed(&self) -> Option<DVector<f64>> {
         let k = self.map.ncols();
         let triangle = (DMatrix::<f64>::identity(k + 1, k) - &self.map).qr();
@@ -67,7 +67,7 @@ impl Powers {
     }
 }
 
-/// x = map x + b, again and again for what is left.
+/// Solves x = map x + b, repeatedly for the remainder.
 pub fn fixed_point(map: &impl Fn(&DVector<f64>) -> DVector<f64>, b: &DVector<f64>) -> Option<DVector<f64>> {
     let (mut x, mut left) = (DVector::zeros(b.len()), b.clone());
     for _ in 0..40 {
