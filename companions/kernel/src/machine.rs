@@ -174,7 +174,7 @@ impl Machine {
         words.join(" ")
     }
 
-    pub(super) fn arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
+    pub(super) fn qemu_arguments(&self, files: Files<'_>, library_path: &[String]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let mut add = |words: &[&str]| arguments.extend(words.iter().map(OsString::from));
         add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn nothing_of_the_machine_depends_on_the_host_in_virtual_time() {
         let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
-        let arguments = Machine::default().arguments(files, &[]);
+        let arguments = Machine::default().qemu_arguments(files, &[]);
         let line = arguments.join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let cpu = format!("-cpu {}", Architecture::usual().cpu);
         for part in ["shift=0,sleep=off", "clock=vm", "-seed 7", "-nodefaults", &cpu, "-smp 1"] {
@@ -251,7 +251,7 @@ mod tests {
     fn several_processors_take_short_turns_where_time_is_counted_and_only_there() {
         let files = Files { kernel: Path::new("/k"), initramfs: "/i", answer: "/a", monitor: 9 };
         let several = Machine { cpus: 3, architecture: &AMD64, ..Machine::default() };
-        let line = several.arguments(files, &[]).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
+        let line = several.qemu_arguments(files, &[]).join(std::ffi::OsStr::new(" ")).into_string().unwrap();
         let spare = line.find("socket-id=1,core-id=1").unwrap();
         assert!(spare < line.find("socket-id=0,core-id=1").unwrap(), "{line}");
         for part in ["maxcpus=6,", "interval=7 ", "nr_cpus=3 ", "tsc=reliable"] {

@@ -83,7 +83,7 @@ pub fn boot(
     };
     let mut command = Command::new(machine.emulator());
     command
-        .args(machine.arguments(files, &initramfs.library_path))
+        .args(machine.qemu_arguments(files, &initramfs.library_path))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -192,7 +192,7 @@ fn watch(
     let mut switched_on = None;
     let mut guest = Duration::ZERO;
     let mut reset = false;
-    let mut still = Stillness::new();
+    let mut still = StallDetector::new();
     let mut dead_times = 0u32;
     let mut look = 0u64;
     let mut turns = machine.takes_turns();
@@ -240,19 +240,19 @@ fn watch(
 
 /// Time for which a guest's clock has not moved while no thread of its emulator was ready to run. An emulator
 /// that is ready but gets no processor, on a busy machine, is only slow.
-struct Stillness {
+struct StallDetector {
     since: Instant,
     guest: Duration,
 }
 
-impl Stillness {
+impl StallDetector {
     fn new() -> Self {
-        Stillness { since: Instant::now(), guest: Duration::ZERO }
+        StallDetector { since: Instant::now(), guest: Duration::ZERO }
     }
 
     fn observe(&mut self, guest: Duration, wants_to_compute: bool, now: Instant) -> Duration {
         if guest != self.guest || wants_to_compute {
-            *self = Stillness { since: now, guest };
+            *self = StallDetector { since: now, guest };
         }
         now - self.since
     }

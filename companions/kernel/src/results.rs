@@ -14,7 +14,7 @@ pub struct KernelRun {
     /// Each kernel with a measurement.
     pub kernels: Vec<RunOnKernel>,
     /// Further commands that ran in the guests after the measurement, in order, failed ones included.
-    pub also: Vec<AlsoRan>,
+    pub also: Vec<GuestCommandResult>,
     /// The files that these commands left, copied out of the guests.
     pub files: Vec<PathBuf>,
 }
@@ -142,7 +142,7 @@ pub struct RunOnKernel {
 
 /// A further command that was run in a guest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AlsoRan {
+pub struct GuestCommandResult {
     /// The kernel, as the user named it.
     pub kernel: String,
     pub command: String,

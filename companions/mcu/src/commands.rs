@@ -10,7 +10,7 @@ use jitterlab_console::mistakes;
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_mcu::recommend::{self, McuRecommendation, Wanted};
 use jitterlab_mcu::request::whole_us;
-use jitterlab_mcu::together::Need;
+use jitterlab_mcu::several_alarms::Need;
 use jitterlab_mcu::{
     Compiler, McuRequest, McuRun, Pin, SerialText, StimulusSpec, Strategy, Subject, Trouble, firmware,
     value_changes,

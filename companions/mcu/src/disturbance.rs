@@ -12,14 +12,14 @@ pub struct Late {
     /// Number of these without an explanation.
     pub unexplained: u64,
     /// Causes of the others, the one with the most time first.
-    pub by: Vec<Blame>,
+    pub by: Vec<DelaySource>,
     /// The vector whose handler makes most of the starts, if handlers make them.
     pub maker: Option<u8>,
 }
 
 /// Starts that one handler or lock made late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Blame {
+pub struct DelaySource {
     /// The handler or lock.
     pub keeper: Keeper,
     /// Number of starts that it made late.
@@ -48,7 +48,7 @@ pub fn late(log: &Log, starts: &[u64]) -> Late {
     let late = longer_than_usual(starts);
     let worst = late.iter().copied().max().unwrap_or_default();
     let from = AT_LEAST.max(worst / 10);
-    let mut found: BTreeMap<Keeper, Blame> = BTreeMap::new();
+    let mut found: BTreeMap<Keeper, DelaySource> = BTreeMap::new();
     let usual = if by_handler { BTreeMap::new() } else { usual(spans, starts) };
     let mut all = Late { maker: by_handler.then(|| most_of(&makers)).flatten(), ..Late::default() };
     for (number, (start, late)) in starts.iter().zip(&late).enumerate() {
@@ -72,7 +72,8 @@ pub fn late(log: &Log, starts: &[u64]) -> Late {
         };
         match blamed {
             Some((keeper, _)) => {
-                let blame = found.entry(keeper).or_insert(Blame { keeper, starts: 0, worst: 0, total: 0 });
+                let blame =
+                    found.entry(keeper).or_insert(DelaySource { keeper, starts: 0, worst: 0, total: 0 });
                 blame.starts += 1;
                 blame.worst = blame.worst.max(late.unsigned_abs());
                 blame.total += late.unsigned_abs();

@@ -6,7 +6,7 @@ use jitterlab_host::scratch::Scratch;
 use jitterlab_model::Error;
 use jitterlab_model::firmware::Size;
 
-use super::{fit, image, nearby, sources, tools};
+use super::{epos_related_timers, fit, image, sources, tools};
 use crate::error::Trouble;
 use crate::figures::{Strategy, TimerKind};
 
@@ -193,7 +193,7 @@ impl Program {
                     TimerKind::Tick => ("Periodic", 0),
                     TimerKind::SingleShot => ("Anchored", 0),
                     TimerKind::Soft => ("Soft", 0),
-                    TimerKind::Smart | TimerKind::Firm => ("Anchored", nearby::LENIENT_US),
+                    TimerKind::Smart | TimerKind::Firm => ("Anchored", epos_related_timers::LENIENT_US),
                 };
                 let mut defines = vec![format!("MCU_OF_KIND={class}"), format!("MCU_GRACE={grace_us}UL")];
                 if kind.is_asked() {

@@ -3,7 +3,7 @@ use jitterlab_model::Error;
 use serde::Serialize;
 
 use super::firmware::PRESCALERS;
-use super::together::{self, EVENT_CYCLES, Longest, MOST, Need, Overload, Together, WorstAlarm};
+use super::several_alarms::{self, EVENT_CYCLES, Longest, MOST, Need, Overload, Together, WorstAlarm};
 use super::{Board, Compiler, Strategy, workers};
 
 /// A way to use the timer for some periods, measured with all alarms in one firmware.
@@ -96,14 +96,14 @@ pub fn recommend(
     }
     let measure = |board: &Board| {
         let firmware = Together::build(board, &periods, compiler)?;
-        Ok(choice(board, &wanted.needs, together::judge(&firmware, &wanted.needs, wanted.longest())?))
+        Ok(choice(board, &wanted.needs, several_alarms::judge(&firmware, &wanted.needs, wanted.longest())?))
     };
     let mut choices = workers::on_all(&boards, measure, done)?;
     rank(&mut choices);
     Ok(choices)
 }
 
-fn choice(board: &Board, needs: &[Need], found: together::Judgement) -> Choice {
+fn choice(board: &Board, needs: &[Need], found: several_alarms::Judgement) -> Choice {
     let keeps = |(alarm, need): (&WorstAlarm, &Need)| {
         alarm.worst_us.is_some_and(|worst| worst <= f64::from(need.tolerance_us))
     };

@@ -9,7 +9,7 @@ use jitterlab_chip::{Chip, Keeper, Log, Pin, Stimulus, Stop};
 use jitterlab_model::firmware::{CodeLocation, Disturbance, Finding, FirmwareReport};
 use jitterlab_model::{EdgeKind, Error, Warning};
 
-use super::disturbance::Blame;
+use super::disturbance::DelaySource;
 use super::error::{Trouble, asleep};
 use super::image::{self, Loaded};
 use super::names::Names;
@@ -113,7 +113,7 @@ impl Recording {
     }
 
     /// Describes the starts that a handler or lock made late, with its location.
-    pub(super) fn disturbance(&self, blame: &Blame) -> Disturbance {
+    pub(super) fn disturbance(&self, blame: &DelaySource) -> Disturbance {
         let vector = match blame.keeper {
             Keeper::Handler(number) => self.vector(number),
             Keeper::Lock(_) => None,

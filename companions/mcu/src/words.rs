@@ -7,7 +7,7 @@ use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::words::time;
 
 use crate::recommend::McuRecommendation;
-use crate::together::Overload;
+use crate::several_alarms::Overload;
 
 impl Present for McuRecommendation {
     const KIND: &'static str = "mcu-recommendation";
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::Strategy;
     use crate::recommend::Choice;
-    use crate::together::WorstAlarm;
+    use crate::several_alarms::WorstAlarm;
     use jitterlab_report::chart::Terminal;
 
     const TERMINAL: Terminal = Terminal { columns: 80, ascii: false, colour: false };

@@ -143,7 +143,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
         Some(_) => {
             return Err(in_the_way(at.directory));
         }
-        None => booted(at, kernels, &file)?,
+        None => emulated(at, kernels, &file)?,
     };
     let info = Run::open(&file, &Hints::default())?.info().clone();
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
@@ -152,7 +152,7 @@ pub fn virtual_time(at: &mut Workplace<'_>, kernels: &Kernels) -> Result<Found, 
     Ok(Found::Athlon(Box::new(found.in_turns(TURN_NS))))
 }
 
-fn booted(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
+fn emulated(at: &mut Workplace<'_>, kernels: &Kernels, file: &Path) -> Result<MatrixIndex, Error> {
     let (cpus, isolated) = CPUS;
     let duration = Exact(at.duration_ns).to_string();
     let mut cells: Vec<String> =

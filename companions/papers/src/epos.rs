@@ -7,8 +7,8 @@ use crate::words::Found;
 use jitterlab_mcu::ServicesSaid;
 use jitterlab_mcu::sweep::{self, Cell};
 use jitterlab_mcu::{
-    AlarmFigures, Board, Compiler, McuPins, Program, Setup, Strategy, TimerKind, cost, delays, is_missing,
-    leds, nearby, simulate,
+    AlarmFigures, Board, Compiler, McuPins, Program, Setup, Strategy, TimerKind, cost, delays, epos_figure7,
+    epos_related_timers, is_missing, simulate,
 };
 use jitterlab_model::Error;
 
@@ -32,7 +32,7 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     let table: Vec<AlarmFigures> = results.into_iter().map(|result| result.figures).collect();
     let mut threads = Vec::new();
     for (strategy, file) in Strategy::ALL.into_iter().zip(&files) {
-        let leds::LedThread { figures, run } = leds::measure(strategy, ROUNDS, &compiler)?;
+        let epos_figure7::LedThread { figures, run } = epos_figure7::measure(strategy, ROUNDS, &compiler)?;
         let rounds_ns = run.activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
         McuPins::from(run).save(file)?;
         threads.push(LedThread { figures, printed: epos::printed_thread(strategy), rounds_ns });
@@ -51,7 +51,7 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
     let delays: Result<_, Error> =
         Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
     let nearby: Result<_, Error> =
-        TimerKind::ALL.into_iter().map(|kind| nearby::measure(kind, &compiler)).collect();
+        TimerKind::ALL.into_iter().map(|kind| epos_related_timers::measure(kind, &compiler)).collect();
     let found = EposReproduction::new(table, threads, costs, without_arduino);
     Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
 }

@@ -25,7 +25,7 @@ use jitterlab_report::document;
 use jitterlab_report::figure;
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::place;
+use jitterlab_trace::atomic_file;
 
 /// The file in its directory that a repetition ends with.
 pub const RESULT: &str = "result.json";
@@ -63,8 +63,8 @@ impl Workplace<'_> {
     fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
             let svg = figure::svg(charts)?;
-            place::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
-            place::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
+            atomic_file::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
+            atomic_file::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Workplace<'_> {
         self.draw(&words::figures(&found))?;
         let reproduction = Reproduction::new(self.directory.into(), found);
         let json = document::json(&reproduction)?;
-        place::write(self.directory.join(RESULT), json.as_bytes(), false)?;
+        atomic_file::write(self.directory.join(RESULT), json.as_bytes(), false)?;
         Ok(reproduction)
     }
 }

@@ -58,7 +58,7 @@ impl System {
         System { name, kernel: None, policy, wake }
     }
 
-    fn booted(name: &'static str, kernel: &KernelChoice, policy: Policy, wake: WakeMethod) -> Self {
+    fn emulated(name: &'static str, kernel: &KernelChoice, policy: Policy, wake: WakeMethod) -> Self {
         System { name, kernel: Some(kernel.clone()), policy, wake }
     }
 
@@ -106,14 +106,14 @@ impl Kernels {
     pub fn systems(&self) -> Vec<System> {
         let fifo = Policy::Fifo(80);
         let mut all = vec![
-            System::booted("ordinary", &self.ordinary, Policy::Other, WakeMethod::Nanosleep),
-            System::booted("preempt-rt", &self.preempt_rt, fifo, WakeMethod::Nanosleep),
+            System::emulated("ordinary", &self.ordinary, Policy::Other, WakeMethod::Nanosleep),
+            System::emulated("preempt-rt", &self.preempt_rt, fifo, WakeMethod::Nanosleep),
         ];
-        all.extend(self.cobalt.iter().map(|of| System::booted("cobalt", of, fifo, WakeMethod::Cobalt)));
-        all.extend(self.evl.iter().map(|of| System::booted("evl", of, fifo, WakeMethod::Evl)));
+        all.extend(self.cobalt.iter().map(|of| System::emulated("cobalt", of, fifo, WakeMethod::Cobalt)));
+        all.extend(self.evl.iter().map(|of| System::emulated("evl", of, fifo, WakeMethod::Evl)));
         if all.len() == 2 {
             let deadline = "preempt-rt-deadline";
-            all.push(System::booted(deadline, &self.preempt_rt, DEADLINE, WakeMethod::Deadline));
+            all.push(System::emulated(deadline, &self.preempt_rt, DEADLINE, WakeMethod::Deadline));
         }
         all
     }

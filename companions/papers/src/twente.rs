@@ -13,7 +13,7 @@ use jitterlab_report::document::Document;
 use jitterlab_report::page::{PageRun, render};
 use jitterlab_report::section::Piece;
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::{Columns, place};
+use jitterlab_trace::{Columns, atomic_file};
 
 use crate::systems::{Case, Kernels, Measured, System};
 use crate::{Workplace, read};
@@ -81,7 +81,7 @@ impl Repeated {
             section.pieces.extend(charts.map(Piece::Figure));
         }
         let page = render(&self.runs, &[document])?;
-        place::write(at.directory.join("report.html"), page.as_bytes(), false)?;
+        atomic_file::write(at.directory.join("report.html"), page.as_bytes(), false)?;
         Ok(reproduction.found)
     }
 }

@@ -1,6 +1,6 @@
 //! Error rates and power of the comparison of two ways to start a machine, by their starts.
 
-use jitterlab_analysis::tune::{BlockFigures, Judgement, LEVEL, MOST_STARTS, Start, StartsResult, Way};
+use jitterlab_analysis::tune::{BlockFigures, Boot, BootComparison, Judgement, LEVEL, MOST_STARTS, Way};
 
 use super::series::Noise;
 use super::table::{Rate, Wanted, head, row, shown};
@@ -35,7 +35,7 @@ impl Boots {
 }
 
 /// Compares two ways to start by starts in turns; the second has this effect on the logarithm of the figure.
-fn judged(boots: Boots, effect: f64, seed: u64) -> StartsResult {
+fn judged(boots: Boots, effect: f64, seed: u64) -> BootComparison {
     let mut noise = Noise::new(seed);
     let mut level = 0.0;
     let mut start = |n: usize| {
@@ -53,10 +53,10 @@ fn judged(boots: Boots, effect: f64, seed: u64) -> StartsResult {
         let tail_ns = (50_000.0 * (deviation + if second { effect } else { 0.0 }).exp()) as i64;
         let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
         let way = Way { kernel: String::new(), command_line: second.to_string(), name: None };
-        Start { boot: n.to_string(), measured: String::new(), way, blocks: vec![block] }
+        Boot { boot: n.to_string(), measured: String::new(), way, blocks: vec![block] }
     };
-    let starts: Vec<Start> = (0..2 * MOST_STARTS).map(&mut start).collect();
-    StartsResult::new(String::new(), Vec::new(), "p99".into(), &starts)
+    let starts: Vec<Boot> = (0..2 * MOST_STARTS).map(&mut start).collect();
+    BootComparison::new(String::new(), Vec::new(), "p99".into(), &starts)
 }
 
 /// Trials over ways that do not differ, in which one is called better or worse.

@@ -7,9 +7,9 @@
 
 use serde::Serialize;
 
-use crate::line::least_squares;
-use crate::lines::Line;
+use crate::least_squares::least_squares;
 use crate::scan::Peak;
+use crate::spectral_lines::Line;
 
 /// Fewest late starts in which a period is looked for.
 const FEWEST: usize = 60;
@@ -128,7 +128,7 @@ impl Arc {
             let fit = least_squares(&points)?;
             let off = |p: &(f64, f64)| (p.1 - fit.line.intercept - fit.line.slope * p.0).abs();
             let mut all: Vec<f64> = points.iter().map(off).collect();
-            let far = 3.0 * 1.4826 * crate::line::median(&mut all)?;
+            let far = 3.0 * 1.4826 * crate::least_squares::median(&mut all)?;
             points.retain(|p| off(p) <= far.max(1.0));
         }
         let fit = least_squares(&points)?;
@@ -214,8 +214,8 @@ fn disturber(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::lines;
     use crate::random::Random;
+    use crate::spectral_lines::lines;
 
     /// Latencies of starts every `t` that wait for disturbances of these periods and lengths, in ns.
     fn met(t: f64, all: &[(f64, f64)], count: usize, seed: u64) -> (Vec<Line>, Vec<Peak>) {

@@ -2,7 +2,7 @@
 //! the levels of 64 parts.
 
 use crate::drift::Course;
-use crate::line::median;
+use crate::least_squares::median;
 use crate::scan::TaskScan;
 
 /// Parts of a run at most.

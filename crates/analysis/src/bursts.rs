@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::exact::binomial_at_least;
+use crate::exact_binomial::binomial_at_least;
 use crate::extremes::cluster_index::{Cluster, cluster_gap, decluster, intervals_index};
 use crate::scan::Peak;
 

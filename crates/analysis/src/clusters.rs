@@ -11,8 +11,8 @@ use jitterlab_model::Distribution;
 use jitterlab_model::histogram::Bin;
 use serde::Serialize;
 
-use crate::exact::binomial_at_most;
-use crate::line::weighted_median;
+use crate::exact_binomial::binomial_at_most;
+use crate::least_squares::weighted_median;
 
 /// Chance of splitting a single mode, for a whole analysis.
 const LEVEL: f64 = 1e-3;

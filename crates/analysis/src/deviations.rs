@@ -3,7 +3,7 @@
 use jitterlab_model::{Activation, Distribution};
 use serde::Serialize;
 
-use crate::line::{Residual, least_squares};
+use crate::least_squares::{Residual, least_squares};
 
 /// Deviation of each start from the least-squares line through all starts of a series.
 ///

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use crate::line::median;
+use crate::least_squares::median;
 use crate::long_run::{self, CorrelationTime, student};
 
 /// Chance of calling a constant level drifting, at most.

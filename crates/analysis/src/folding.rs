@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::line::median;
+use crate::least_squares::median;
 
 /// Periods examined, in activations, and repetitions that each needs.
 const PERIODS: (usize, usize) = (32, 2_000);
@@ -184,8 +184,8 @@ fn difference(latencies_ns: &[(u64, Vec<f64>)], period: u64, phase: u64) -> f64 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lines::normal_scores;
     use crate::random::Random;
+    use crate::spectral_lines::normal_scores;
 
     fn of(values: Vec<f64>, first: u64) -> Vec<Locked> {
         locked(&[(first, normal_scores(&values))], &[(first, values)])

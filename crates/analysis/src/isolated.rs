@@ -6,7 +6,7 @@
 
 use serde::Serialize;
 
-use crate::line::least_squares;
+use crate::least_squares::least_squares;
 use crate::scan::Peak;
 
 /// Most isolated latencies, and least number of due times between two.

@@ -9,7 +9,7 @@
 use std::f64::consts::{LN_2, PI, TAU};
 use std::sync::OnceLock;
 
-use crate::line::median;
+use crate::least_squares::median;
 use crate::scan::{Peaks, Span, Spans};
 use crate::stationarity::mid_ranks;
 

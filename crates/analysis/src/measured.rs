@@ -35,7 +35,7 @@ pub struct MeasuredRun {
     /// The activations around a latency above the limit, if one ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
-    pub around: Option<Around>,
+    pub around: Option<Neighbours>,
     /// Causes of late activations, if they were traced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<TaskWhy>,
@@ -79,7 +79,7 @@ pub struct TaskSoFar {
 
 /// An activation above the limit, with its neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Around {
+pub struct Neighbours {
     /// The task, by its number.
     pub task: usize,
     /// The index of the activation above the limit.
@@ -108,7 +108,7 @@ impl MeasuredRun {
 
     /// Returns the causes of late starts as reported after a run; single activations only if one ended it.
     #[must_use]
-    pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Around>) -> Vec<TaskWhy> {
+    pub fn why(run: &RunInfo, causes: Option<&RunCauses>, around: Option<&Neighbours>) -> Vec<TaskWhy> {
         let tasks = run.tasks.iter().zip(causes.into_iter().flat_map(|causes| &causes.tasks)).enumerate();
         let told = |task| match around {
             Some(around) if around.task == task => ListedEvents::Index(around.index),

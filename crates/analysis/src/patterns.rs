@@ -15,9 +15,9 @@ use crate::correlation::{LjungBox, autocorrelation, ljung_box, uncorrelated};
 use crate::drift::{Course, Segment, Trend, levels, trend};
 use crate::folding::{Locked, locked};
 use crate::isolated::{Isolated, isolated};
-use crate::lines::{self, Line, normal_scores};
 use crate::periodic::{PeriodicSpikes, is_simple, periodic_spikes};
 use crate::scan::{PEAKS, Part, Peak, Span, TaskScan, WINDOW};
+use crate::spectral_lines::{self, Line, normal_scores};
 use crate::spectrum::{Spectrum, spectrum};
 use crate::stationarity::{Kpss, Runs, kpss, runs};
 
@@ -233,10 +233,10 @@ fn clusters_of(pieces: &[Vec<f64>], scan: &TaskScan) -> Vec<LatencyCluster> {
 fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line>, Vec<Line>) {
     if scan.windows.are_whole() {
         let longest = pieces.iter().max_by_key(|p| p.len()).map(Vec::as_slice);
-        return (lines::lines(longest.as_slice()), Vec::new());
+        return (spectral_lines::lines(longest.as_slice()), Vec::new());
     }
     let stretches: Vec<&[f64]> = pieces.iter().flat_map(|p| p.chunks_exact(WINDOW as usize)).collect();
-    let fast = lines::lines(&stretches);
+    let fast = spectral_lines::lines(&stretches);
     let (length, spans) = scan.spans.all();
     let first = scan.places().map_or(0, |(first, _)| first / length);
     let mean = |(number, span): (u64, &Option<Span>)| {
@@ -244,13 +244,13 @@ fn all_lines(scan: &TaskScan, pieces: &[Vec<f64>], course: &Course) -> (Vec<Line
         span.and_then(|span| span.mean_ns()).map_or(f64::NAN, |mean| mean - course.at(middle))
     };
     let means: Vec<f64> = (first..).zip(&spans).map(mean).collect();
-    let mut slow = lines::lines(&[&means]);
+    let mut slow = spectral_lines::lines(&[&means]);
     slow.iter_mut().for_each(|line| {
         line.period *= length as f64;
         line.uncertainty *= length as f64;
         line.fundamental *= length as f64;
     });
-    let seen = WINDOW as f64 / lines::CYCLES;
+    let seen = WINDOW as f64 / spectral_lines::CYCLES;
     slow.retain(|line| line.period > seen);
     (fast, slow)
 }
@@ -271,8 +271,8 @@ fn without_lines(stretches: &mut Stretches, lines: &[Line]) {
     for (_, values) in stretches {
         for line in lines {
             let frequency = 1.0 / line.period;
-            let size = lines::fitted(values, frequency);
-            let wave = lines::wave(frequency, values.len());
+            let size = spectral_lines::fitted(values, frequency);
+            let wave = spectral_lines::wave(frequency, values.len());
             values.iter_mut().zip(wave).for_each(|(v, w)| *v -= (size * w).re);
         }
     }

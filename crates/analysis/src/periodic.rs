@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustfft::num_complex::Complex;
 use serde::Serialize;
 
-use crate::exact::binomial_at_least;
-use crate::line::{least_squares, median};
-use crate::lines::Line;
+use crate::exact_binomial::binomial_at_least;
+use crate::least_squares::{least_squares, median};
 use crate::scan::Peak;
+use crate::spectral_lines::Line;
 
 /// Chance of finding a period among spikes without one.
 pub const LEVEL: f64 = 5e-3;
@@ -152,7 +152,7 @@ impl Grid {
     }
 
     /// True if more positions lie on it than by chance, and they fill it.
-    fn is_real(&self, places: &[f64]) -> bool {
+    fn is_significant(&self, places: &[f64]) -> bool {
         let on: Vec<f64> = places.iter().copied().filter(|t| self.holds(*t)).collect();
         let cycles = on.iter().map(|t| self.cycle(*t));
         let (first, last) = cycles.clone().fold((f64::MAX, f64::MIN), |(a, b), c| (a.min(c), b.max(c)));
@@ -253,7 +253,7 @@ fn true_grid(period: f64, places: &[f64]) -> Option<Grid> {
     let grids: Vec<Grid> = RATIOS.iter().filter_map(|ratio| Grid::fitted(ratio * period, places)).collect();
     let beyond_chance = |grid: &Grid| grid.count(places) as f64 - BY_CHANCE * places.len() as f64;
     let best = grids.iter().map(beyond_chance).fold(0.0, f64::max);
-    let explains = |grid: &&Grid| beyond_chance(grid) >= EXPLAINED * best && grid.is_real(places);
+    let explains = |grid: &&Grid| beyond_chance(grid) >= EXPLAINED * best && grid.is_significant(places);
     grids.iter().filter(explains).max_by(|a, b| a.period.total_cmp(&b.period)).copied()
 }
 

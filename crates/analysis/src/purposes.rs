@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::exact::tries_without_event;
+use crate::exact_binomial::tries_without_event;
 
 /// Largest share of activations that may break a limit for a purpose to be served. A run shows this by
 /// [`activations_needed`] activations without a breach, if breaches are independent.

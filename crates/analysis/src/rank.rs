@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::line::median;
+use crate::least_squares::median;
 
 /// Confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;

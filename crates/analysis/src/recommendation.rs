@@ -6,7 +6,7 @@ use crate::compensation::{EmpiricalLaw, LatencyLaw, nist};
 
 /// Requirements of the user on a compensation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Wish {
+pub struct CompensationRequirement {
     /// Largest share of late starts.
     pub late: Option<f64>,
     /// Largest share of a processor spent polling.
@@ -14,7 +14,8 @@ pub struct Wish {
 }
 
 /// Default without a stated wish: as rare as a run of a minute can show, at the cost in the NIST paper.
-pub const DEFAULT_WISH: Wish = Wish { late: Some(1e-3), budget: Some(0.20) };
+pub const DEFAULT_WISH: CompensationRequirement =
+    CompensationRequirement { late: Some(1e-3), budget: Some(0.20) };
 
 /// One margin, with its expected cost and benefit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -79,7 +80,7 @@ fn margin_within(latencies: &EmpiricalLaw, budget: f64, period_ns: i64) -> f64 {
 pub fn recommend(
     latencies: &EmpiricalLaw,
     period_ns: i64,
-    wish: Wish,
+    wish: CompensationRequirement,
     service_ns: f64,
 ) -> Option<MarginChoice> {
     if latencies.is_empty() {
@@ -141,7 +142,7 @@ mod tests {
     }
 
     fn wish(late: Option<f64>, budget: Option<f64>) -> MarginChoice {
-        recommend(&even(), 500_000, Wish { late, budget }, 5_000.0).unwrap()
+        recommend(&even(), 500_000, CompensationRequirement { late, budget }, 5_000.0).unwrap()
     }
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
     #[test]
     fn a_margin_stays_below_the_period() {
         let slow = EmpiricalLaw::new([900_000.0; 10]);
-        let wish = Wish { late: Some(0.1), budget: None };
+        let wish = CompensationRequirement { late: Some(0.1), budget: None };
         assert_eq!(recommend(&slow, 500_000, wish, 5_000.0).unwrap().margin_ns, 250_000);
         assert!(recommend(&EmpiricalLaw::new([]), 500_000, wish, 5_000.0).is_none());
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use crate::line::median;
+use crate::least_squares::median;
 
 /// Result of the test of Kwiatkowski, Phillips, Schmidt & Shin (J. Econometrics 1992) for a constant level.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use jitterlab_model::{RunInfo, TaskRun};
 use serde::Serialize;
 
-use crate::line::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
+use crate::least_squares::{LeastSquares, Line, least_squares, lower_envelope, theil_sen};
 use crate::measured::MeasuredTask;
 use crate::misses::Misses;
 use crate::patterns::Patterns;

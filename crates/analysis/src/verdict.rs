@@ -3,7 +3,7 @@
 use jitterlab_model::{Bench, Fitness, Gap, Known, RunInfo};
 use serde::{Deserialize, Serialize};
 
-use crate::exact::binomial_upper;
+use crate::exact_binomial::binomial_upper;
 use crate::purposes::{CONFIDENCE, Limit, Measure, PURPOSES, Purpose, activations_needed};
 use crate::summary::Summary;
 

@@ -62,7 +62,7 @@ pub(crate) fn note(error: &Error) {
 }
 
 /// Remembers the error of this thread's last attempt to begin a run, if it failed.
-pub(crate) fn remember<T>(begun: Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn remember_begin_error<T>(begun: Result<T, Error>) -> Result<T, Error> {
     NO_RUN.set(begun.as_ref().err().map(ToString::to_string));
     begun
 }

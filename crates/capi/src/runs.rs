@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use jitterlab_recording::{Error, Recording, forked, origin};
 
-use crate::error::{freed, last, not_one, noted, null, remember};
+use crate::error::{freed, last, not_one, noted, null, remember_begin_error};
 use crate::handle::caught;
 use crate::kind::Kind;
 use crate::text::text;
@@ -125,7 +125,9 @@ pub unsafe extern "C" fn jitterlab_run_new(file: *const c_char, tasks: *const c_
         let tasks = unsafe { text(tasks, "tasks") };
         // SAFETY: as the caller promises.
         let file = (!file.is_null()).then(|| unsafe { text(file, "file") }).transpose();
-        noted(remember(tasks.and_then(|tasks| Recording::begin(TOOL, file?.map(Path::new), tasks))))
+        noted(remember_begin_error(
+            tasks.and_then(|tasks| Recording::begin(TOOL, file?.map(Path::new), tasks)),
+        ))
     });
     begun.flatten().map_or(ptr::null_mut(), |run| Box::into_raw(Box::new(Run::new(run))))
 }

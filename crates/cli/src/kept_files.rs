@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_report::tune::kept::{self as words, MARK, PLACES};
-use jitterlab_trace::place;
+use jitterlab_trace::atomic_file;
 
 use crate::output;
 
@@ -55,7 +55,7 @@ pub fn write(folder: &Path, files: &[(&str, String)]) -> Result<(), Error> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(failed(&path))?;
         }
-        place::write(&path, text.as_bytes(), false)?;
+        atomic_file::write(&path, text.as_bytes(), false)?;
     }
     Ok(())
 }

@@ -9,8 +9,8 @@ use jitterlab_model::units::{Human, parse_period_ns};
 use jitterlab_model::{EdgeKind, Error, TaskSpec};
 use jitterlab_motion::MotionError;
 use jitterlab_motion::servo::ServoError;
+use jitterlab_report::first_steps;
 use jitterlab_report::page::{self, PageRun};
-use jitterlab_report::start;
 use jitterlab_runs::{CaptureHints, Column, Hints, OneTask, PacketFilter, Progress, Run, Threshold};
 
 /// What is shown of a run, and what helps to read the outputs of other tools.
@@ -113,7 +113,8 @@ impl RunArgs {
 
 fn open(path: &Path, hints: &Hints) -> Result<Run, Error> {
     let run = Run::open(path, hints).map_err(|error| {
-        let meant = path.to_str().filter(|_| !path.exists()).and_then(|name| start::option_of(name, ""));
+        let meant =
+            path.to_str().filter(|_| !path.exists()).and_then(|name| first_steps::option_of(name, ""));
         match meant {
             Some(meant) => error.remedy(meant),
             None => error,

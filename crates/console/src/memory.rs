@@ -6,7 +6,7 @@ use std::panic::{set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use jitterlab_report::progress::NO_MEMORY;
-use jitterlab_trace::place;
+use jitterlab_trace::atomic_file;
 
 use crate::exit::Status;
 
@@ -14,13 +14,13 @@ use crate::exit::Status;
 const NO_STACK: &str = "alternative stack";
 
 /// The system's allocator; where it has no memory left, the program ends.
-struct OrEnd;
+struct AbortingAllocator;
 
 #[global_allocator]
-static MEMORY: OrEnd = OrEnd;
+static MEMORY: AbortingAllocator = AbortingAllocator;
 
 // SAFETY: every call is passed to the system allocator, and returns its answer, or never.
-unsafe impl GlobalAlloc for OrEnd {
+unsafe impl GlobalAlloc for AbortingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
         given(|| unsafe { System.alloc(layout) })
@@ -44,7 +44,7 @@ unsafe impl GlobalAlloc for OrEnd {
 
 #[inline]
 fn given(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
-    let at = if trial::fails() { std::ptr::null_mut() } else { ask() };
+    let at = if fault_injection::this_one_fails() { std::ptr::null_mut() } else { ask() };
     if at.is_null() {
         end();
     }
@@ -57,7 +57,7 @@ fn given(ask: impl FnOnce() -> *mut u8) -> *mut u8 {
 fn end() -> ! {
     static ENDS: AtomicBool = AtomicBool::new(false);
     if !ENDS.swap(true, Ordering::Relaxed) {
-        place::remove_unfinished();
+        atomic_file::remove_unfinished();
         // SAFETY: the text is there for good.
         unsafe { libc::write(libc::STDERR_FILENO, NO_MEMORY.as_ptr().cast(), NO_MEMORY.len()) };
     }
@@ -80,7 +80,7 @@ pub fn answer_for_threads() {
 
 /// In builds for tests, the allocation of this number fails.
 #[cfg(debug_assertions)]
-mod trial {
+mod fault_injection {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     const VARIABLE: &str = "JITTERLAB_FAILING_ALLOCATION";
@@ -88,7 +88,7 @@ mod trial {
     const UNKNOWN: u64 = u64::MAX;
     static LEFT: AtomicU64 = AtomicU64::new(UNKNOWN);
 
-    pub(super) fn fails() -> bool {
+    pub(super) fn this_one_fails() -> bool {
         match LEFT.load(Ordering::Relaxed) {
             0 => false,
             UNKNOWN => {
@@ -104,9 +104,9 @@ mod trial {
 }
 
 #[cfg(not(debug_assertions))]
-mod trial {
+mod fault_injection {
     #[inline]
-    pub(super) fn fails() -> bool {
+    pub(super) fn this_one_fails() -> bool {
         false
     }
 }

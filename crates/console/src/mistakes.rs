@@ -6,7 +6,9 @@ use std::process;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
-use jitterlab_report::start::{OPTIONS, TOOLS, VALUES, one_word, option_of, thread_by_name, to_analyze};
+use jitterlab_report::first_steps::{
+    OPTIONS, TOOLS, VALUES, one_word, option_of, thread_by_name, to_analyze,
+};
 
 use crate::exit::Status;
 use crate::output;

@@ -11,7 +11,7 @@ use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{self, Extent, Present};
 use jitterlab_report::printable::printable_lines;
 use jitterlab_report::wrap;
-use jitterlab_trace::place;
+use jitterlab_trace::atomic_file;
 
 /// Options for the display of a result: the same for every command that has one.
 #[derive(clap::Args, Clone, Copy, Debug)]
@@ -141,7 +141,7 @@ pub struct ForceArgs {
 
 /// Writes a page, a figure or a table; a measurement is not replaced by it.
 pub fn write_file(path: &Path, content: &[u8]) -> Result<(), Error> {
-    place::write(path, content, false)
+    atomic_file::write(path, content, false)
 }
 
 /// The name of a run file, as an option's value: standard output cannot be one, since a file is recovered by its name.
@@ -172,7 +172,7 @@ pub fn deliver(path: &Path, content: &[u8], force: bool, said: &str) -> Result<(
         to_stdout(|out| Ok(out.write_all(content)?))?;
         note(said);
     } else {
-        place::write(path, content, force)?;
+        atomic_file::write(path, content, force)?;
         print(&format!("{}: {said}\n", path.display()))?;
     }
     Ok(())
@@ -187,7 +187,7 @@ pub fn deliver_by(
     if is_stdout(path) {
         note(&to_stdout(fill)?);
     } else {
-        let said = place::write_by(path, force, fill)?;
+        let said = atomic_file::write_by(path, force, fill)?;
         print(&format!("{}: {said}\n", path.display()))?;
     }
     Ok(())

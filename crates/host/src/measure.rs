@@ -83,7 +83,7 @@ pub trait Sink: Send {
 
 /// The activation that reached the limit, with those before it.
 #[derive(Debug, Clone)]
-pub struct Above {
+pub struct LimitExceeded {
     /// Index of its task.
     pub task: usize,
     pub activation: Activation,
@@ -96,7 +96,7 @@ pub struct Finished {
     /// The complete description of the run.
     pub info: RunInfo,
     /// Activation that ended the run, if its latency reached the limit.
-    pub above: Option<Above>,
+    pub above: Option<LimitExceeded>,
     /// Why activations were late, where that was found out.
     pub causes: Option<RunCauses>,
 }
@@ -351,7 +351,7 @@ impl Measurement {
         self.info.warnings.extend(problems.into_iter().map(|what| Warning::NotRestored { what }));
     }
 
-    fn reason(&self, ended: &[TaskEnd], above: Option<&Above>, interrupted: bool) -> StopReason {
+    fn reason(&self, ended: &[TaskEnd], above: Option<&LimitExceeded>, interrupted: bool) -> StopReason {
         let of_a_task = ended.iter().enumerate().find_map(|(task, ended)| match &ended.end {
             End::Overload(overload) => Some(StopReason::Overloaded { task, overload: *overload }),
             End::Wait(error) => Some(StopReason::WaitFailed { task, why: error.to_string() }),
@@ -359,7 +359,7 @@ impl Measurement {
         });
         match (of_a_task, above) {
             (Some(reason), _) => reason,
-            (None, Some(Above { task, activation, .. })) => StopReason::Above {
+            (None, Some(LimitExceeded { task, activation, .. })) => StopReason::Above {
                 task: *task,
                 index: activation.index,
                 latency_ns: activation.latency_ns(),
@@ -374,14 +374,14 @@ impl Measurement {
 }
 
 /// The first activation that reached the limit, with the last activations of its task.
-fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<Above> {
+fn above(ended: &[TaskEnd], last: &mut [VecDeque<Activation>]) -> Option<LimitExceeded> {
     let reached = ended.iter().enumerate().filter_map(|(task, ended)| match ended.end {
         End::Above(activation) => Some((task, activation)),
         _ => None,
     });
     let (task, activation) = reached.min_by_key(|(_, activation)| activation.start_ns)?;
     let around = last.get_mut(task).map(std::mem::take).unwrap_or_default();
-    Some(Above { task, activation, around: around.into() })
+    Some(LimitExceeded { task, activation, around: around.into() })
 }
 
 /// Takes records out of the rings and hands them on.

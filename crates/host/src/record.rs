@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use jitterlab_analysis::measured::{Around, MeasuredRun, SoFar, TaskSoFar};
+use jitterlab_analysis::measured::{MeasuredRun, Neighbours, SoFar, TaskSoFar};
 use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::RunWriter;
 
@@ -152,7 +152,7 @@ fn recorded(
     let ended = finished.as_ref().and_then(|finished| finished.ended.clone());
     info.warnings.extend(ended.map(|reason| Warning::RecordingEnded { reason }));
     let file = finished.map(|finished| finished.path);
-    let around = above.map(|above| Around {
+    let around = above.map(|above| Neighbours {
         task: above.task,
         index: above.activation.index,
         activations: above.around,

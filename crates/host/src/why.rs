@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use jitterlab_analysis::causes::{Below, Explainer, Limits, Machine, Names};
+use jitterlab_analysis::causes::{Explainer, Limits, Machine, Names, Platform};
 use jitterlab_model::causes::CauseClass;
 use jitterlab_model::{Activation, CpuSet, Error, RunCauses, SystemFacts, TaskSpec, Warning};
 use jitterlab_rt::TaskThread;
@@ -109,11 +109,11 @@ pub(super) fn machine(facts: &SystemFacts) -> Machine {
     let below = match facts.virtualisation.virtual_machine {
         _ if virtual_time.is_some() => {
             let ns_per_instruction = virtual_time.and_then(|ns| ns.parse().ok()).unwrap_or(1);
-            Below::Nothing { ns_per_instruction }
+            Platform::Nothing { ns_per_instruction }
         }
-        Some(false) => Below::Hardware,
-        _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Below::TellingHypervisor,
-        _ => Below::Hypervisor,
+        Some(false) => Platform::Hardware,
+        _ if option("PARAVIRT_TIME_ACCOUNTING") == Some(true) => Platform::TellingHypervisor,
+        _ => Platform::Hypervisor,
     };
     let limits = match (facts.kernel.release.as_deref().and_then(has_fair_server), option("RT_GROUP_SCHED")) {
         (Some(false), _) => Limits::Bandwidth,

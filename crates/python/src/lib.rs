@@ -3,14 +3,14 @@
 #![expect(clippy::needless_pass_by_value, reason = "Python hands values over")]
 #![expect(clippy::too_many_arguments, reason = "each is a named argument in Python")]
 
-mod answers;
-mod aside;
+mod analysis_answers;
 mod batches;
 mod error;
+mod interruptible;
 mod motion;
 mod record;
+mod rendering;
 mod run;
-mod show;
 mod time;
 
 use pyo3::pymodule;
@@ -19,7 +19,7 @@ use pyo3::pymodule;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use crate::answers::{Answer, analysis, comparison, outlook, why};
+    use crate::analysis_answers::{Answer, analysis, comparison, outlook, why};
     #[pymodule_export]
     use crate::error::Error;
     #[pymodule_export]
@@ -27,9 +27,9 @@ mod _native {
     #[pymodule_export]
     use crate::record::{Loop, Probed, Recording, write};
     #[pymodule_export]
-    use crate::run::Run;
+    use crate::rendering::{plot, png, write_page};
     #[pymodule_export]
-    use crate::show::{plot, png, write_page};
+    use crate::run::Run;
     #[pymodule_export]
     use crate::time::{distance_ns, length_ns};
 }

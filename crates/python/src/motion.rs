@@ -18,9 +18,9 @@ use jitterlab_motion::{JudgedRun, MotionError, catalog};
 use jitterlab_runs::OneTask;
 use pyo3::prelude::*;
 
-use crate::answers::Answer;
-use crate::aside::aside;
+use crate::analysis_answers::Answer;
 use crate::error::OrRaise;
+use crate::interruptible::aside;
 use crate::run::Run;
 
 /// The options, each as text; they are removed where they are read.

@@ -9,9 +9,9 @@ use jitterlab_runs::{CaptureHints, Column, Hints, PacketFilter, Threshold};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::aside::aside;
 use crate::batches::Batches;
 use crate::error::OrRaise;
+use crate::interruptible::aside;
 use crate::time::{Time, period_ns};
 
 /// A run that is open.

@@ -3,12 +3,12 @@
 mod figures;
 
 use jitterlab_analysis::Statistics;
+use jitterlab_analysis::compensation_trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::expectation::{LoadPoint, ServiceTime};
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::proof::{InBlocks, Proof};
 use jitterlab_analysis::recommendation::NistChoice;
 use jitterlab_analysis::summary::{P50, P90, P99, P99_9, Percentile};
-use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote};
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::Fitness;
 use jitterlab_model::units::Exact;

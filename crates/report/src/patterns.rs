@@ -6,10 +6,10 @@ pub use sentences::sentences;
 
 use jitterlab_analysis::TaskAnalysis;
 use jitterlab_analysis::clusters::LatencyCluster;
-use jitterlab_analysis::lines::Line;
 use jitterlab_analysis::measured::MeasuredTask;
 use jitterlab_analysis::misses::Misses;
 use jitterlab_analysis::patterns::{Change, Patterns, SpectrumSection, Spikes};
+use jitterlab_analysis::spectral_lines::Line;
 use jitterlab_analysis::task_analysis::{AnalysisSection, RunAnalysis, TimeErrors};
 use jitterlab_analysis::transitions::Transitions;
 use jitterlab_model::RunInfo;
@@ -20,8 +20,8 @@ use crate::figure::glance;
 use crate::figure::task::tasks;
 use crate::head::{self, Head, shown};
 use crate::run::task_line;
+use crate::run_view::PageRun;
 use crate::section::{Cell, Piece, Section};
-use crate::shown::PageRun;
 use crate::summary;
 use crate::words::{count, list_some};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::measured::{SoFar, TaskSoFar};
 use jitterlab_analysis::purposes::{Measure, Purpose};
-use jitterlab_analysis::trial::TrialStep;
 use jitterlab_model::units::Human;
 
 use crate::printable::printable;

@@ -2,7 +2,7 @@
 
 use crate::words::exact;
 use jitterlab_analysis::causes::TaskWhy;
-use jitterlab_analysis::measured::Around;
+use jitterlab_analysis::measured::Neighbours;
 use jitterlab_model::units::Human;
 use jitterlab_model::{Bench, CpuSet, Flags, Gap, Keep, RunInfo, StopReason, TaskRun};
 
@@ -129,7 +129,7 @@ fn stopped(stop: &StopReason, info: &RunInfo) -> String {
 }
 
 /// The activation that reached the limit, after those before it, and why it was late where that is known.
-pub(crate) fn around(info: &RunInfo, around: &Around, why: &[TaskWhy]) -> Vec<Piece> {
+pub(crate) fn around(info: &RunInfo, around: &Neighbours, why: &[TaskWhy]) -> Vec<Piece> {
     let task = info.tasks.get(around.task);
     let name = task.map_or("?", |t| t.spec.name.as_str());
     let zero_ns = task.and_then(|t| t.result.as_ref()).map_or(0, |r| r.first_due_ns);

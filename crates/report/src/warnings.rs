@@ -1,6 +1,6 @@
 //! Warnings about a run's figures, and the placement of its tasks, in sentences.
 
-use jitterlab_analysis::listed::{Rhythm, rhythms};
+use jitterlab_analysis::listed_rhythms::{Rhythm, rhythms};
 use jitterlab_model::Gap;
 use jitterlab_model::warning::{
     Aperiodic, Because, Chore, InterruptEntries, Isolated, LeftBehind, Mover, Placed, Stated, Traced, Warning,

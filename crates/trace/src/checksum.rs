@@ -33,17 +33,17 @@ const BEFORE_VALUE: [u8; 2] = [0x18, BLANK.len() as u8];
 pub(crate) type OfColumns = [u32; 8];
 
 /// A Parquet file being written, whose bytes are counted as they pass.
-pub(crate) type Writer = SerializedFileWriter<Passing>;
+pub(crate) type Writer = SerializedFileWriter<ChecksummedFile>;
 
-/// A file and the checksum of the bytes written since [`Passing::take`].
-pub(crate) struct Passing {
+/// A file and the checksum of the bytes written since [`ChecksummedFile::take`].
+pub(crate) struct ChecksummedFile {
     file: File,
     hasher: crc32fast::Hasher,
 }
 
-impl Passing {
+impl ChecksummedFile {
     pub(crate) fn new(file: File) -> Self {
-        Passing { file, hasher: crc32fast::Hasher::new() }
+        ChecksummedFile { file, hasher: crc32fast::Hasher::new() }
     }
 
     fn take(&mut self) -> u32 {
@@ -51,7 +51,7 @@ impl Passing {
     }
 }
 
-impl Write for Passing {
+impl Write for ChecksummedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.hasher.update(&bytes[..written]);

@@ -7,12 +7,12 @@ use std::path::Path;
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{Error, RunInfo, StopReason};
 
+use crate::atomic_file::{FileContent, check_free, content_of};
 use crate::error::{FileProblem, gone, lost, not_closed, saved_elsewhere, still_recording};
 use crate::journal::Journal;
 use crate::journal_path;
 use crate::own_file::{Identity, OwnFile};
 use crate::paths::{directory_of, is_journal_name, numbered, sync_directory, target_of};
-use crate::place::{Holds, check_free, holds};
 use crate::table::{FinishedRun, RunFileWriter};
 use crate::walk::{JournalParts, Part};
 
@@ -76,7 +76,7 @@ fn made_before(
     target: &Path,
     progress: impl FnMut(u64, u64),
 ) -> Result<Option<FinishedRun>, Error> {
-    if holds(target) != Holds::Parquet {
+    if content_of(target) != FileContent::Parquet {
         return Ok(None);
     }
     let folder = tempfile::Builder::new().prefix(".jitterlab-").tempdir_in(directory_of(target));

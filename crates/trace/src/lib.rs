@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_docs)]
 
+pub mod atomic_file;
 mod causes;
 mod checksum;
 mod codec;
@@ -17,7 +18,6 @@ mod layout;
 mod own_file;
 mod parts;
 mod paths;
-pub mod place;
 mod reader;
 mod recorder;
 mod redescribe;

@@ -11,12 +11,12 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use tempfile::NamedTempFile;
 
+use crate::atomic_file;
 use crate::causes::{self, FileRange};
-use crate::checksum::{self, CHUNKS_KEY, OfColumns, Passing, Writer};
+use crate::checksum::{self, CHUNKS_KEY, ChecksummedFile, OfColumns, Writer};
 use crate::error::{exists, unknown_task};
 use crate::layout::{CAUSES_KEY, FORMAT_KEY, RUN_KEY, SCHEMA, SLICES_KEY, properties, put, schema, zstd};
 use crate::paths::sync_directory;
-use crate::place;
 use crate::salvage::Skipped;
 use crate::slice_table::SliceTable;
 use crate::slices::Slice;
@@ -76,8 +76,8 @@ impl RunFileWriter {
     /// The directory is missing or not writable, or `path` exists already.
     pub fn create(path: impl AsRef<Path>, tasks: usize) -> Result<Self, Error> {
         let path = path.as_ref();
-        place::check_free(path)?;
-        let temporary = place::temporary(path)?;
+        atomic_file::check_free(path)?;
+        let temporary = atomic_file::temporary(path)?;
         Ok(RunFileWriter {
             file: None,
             path: path.into(),
@@ -131,7 +131,9 @@ impl RunFileWriter {
         }
         let file = self.temporary.as_file().try_clone().map_err(Error::file("write", &self.path))?;
         schema(SCHEMA)
-            .and_then(|schema| Writer::new(Passing::new(file), schema, Arc::new(properties(compression))))
+            .and_then(|schema| {
+                Writer::new(ChecksummedFile::new(file), schema, Arc::new(properties(compression)))
+            })
             .map_err(|e| failed(&self.path, e))
     }
 

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use jitterlab_model::warning::Warning;
 use jitterlab_model::{Activation, Error, RunCauses, RunInfo};
 
+use crate::atomic_file::{FileContent, check_free, content_of};
 use crate::causes;
 use crate::convert::{close_journal, saved};
 use crate::error::{FileProblem, being_recorded, exists, not_closed};
 use crate::journal::Journal;
 use crate::paths::{journal_path, numbered, sync_directory};
-use crate::place::{Holds, check_free, holds};
 use crate::recorder::Recorder;
 use crate::table::FinishedRun;
 
@@ -190,9 +190,9 @@ fn left_empty(journal: &Path) -> Option<File> {
 
 /// Error for a file in place of the new journal of `path`.
 fn taken(path: &Path, journal: &Path) -> Error {
-    match holds(journal) {
-        Holds::LiveJournal => being_recorded(path),
-        Holds::Journal => {
+    match content_of(journal) {
+        FileContent::LiveJournal => being_recorded(path),
+        FileContent::Journal => {
             Error::refused(format!("{} holds what an unfinished run measured", journal.display()))
                 .remedy(format!(
                     "recover it with `jitterlab recover {}`, or remove it if it is no longer needed",

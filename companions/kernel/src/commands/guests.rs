@@ -50,14 +50,14 @@ pub fn ending(failures: &[Error]) -> Ending {
 }
 
 /// Opens a run file.
-pub fn run(path: &Path) -> Result<Run, Error> {
+pub fn open_run(path: &Path) -> Result<Run, Error> {
     Run::open(path, &Hints::default())
 }
 
 /// Figures that a guest measured, with a description of the guest; its run file is not kept.
 pub fn figures(guest: &GuestRun, time: GuestTime) -> Result<MeasuredRun, Error> {
     let file = guest.run_file(RUN_STEP)?;
-    let run = run(file.path())?;
+    let run = open_run(file.path())?;
     let (stats, warnings) = run.timing()?.into_parts();
     let mut info = RunInfo { warnings, ..run.info().clone() };
     // Described before it is judged, since caveats about a machine's figures do not apply to virtual time.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use crate::results::{AlsoRan, KernelRun, RunOnKernel};
+use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
 use jitterlab_console::exit::Ending;
 use jitterlab_console::kept_parts;
 use jitterlab_console::measure_args::MeasureArgs;
@@ -15,7 +15,7 @@ use jitterlab_kernel::{GuestRun, KernelChoice};
 use jitterlab_model::Error;
 use jitterlab_trace::Parts;
 
-use super::guests::{RUN_STEP, boot, ending, figures, run, step};
+use super::guests::{RUN_STEP, boot, ending, figures, open_run, step};
 use super::machine::MachineArgs;
 
 /// Run the same tasks and loads on kernel images, and compare
@@ -104,7 +104,7 @@ pub fn execute(args: &Args) -> Ending {
 }
 
 /// Results of the further commands in a guest, the files they left, and the measurement.
-type InGuest<T> = (Vec<AlsoRan>, Vec<PathBuf>, T);
+type InGuest<T> = (Vec<GuestCommandResult>, Vec<PathBuf>, T);
 
 impl Args {
     /// Result of a guest's measurement, with its files kept unless --no-file; `files` gets those of the
@@ -127,7 +127,7 @@ impl Args {
         }
         let measured = match kept {
             None => figures(&guest, time)?,
-            Some(kept) => run(&kept?)?.measured()?,
+            Some(kept) => open_run(&kept?)?.measured()?,
         };
         let Image { name, release, version, .. } = guest.image;
         Ok(RunOnKernel { kernel: name, release, version, measured })
@@ -140,11 +140,18 @@ fn also_steps(commands: &[String]) -> impl Iterator<Item = String> {
 }
 
 /// Results of the further commands in a guest.
-fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<AlsoRan> {
+fn also_ran(commands: &[String], kernel: &KernelChoice, guest: &GuestRun) -> Vec<GuestCommandResult> {
     let ran = commands.iter().zip(also_steps(commands)).map(|(command, step)| {
         let StepResult { status, failure, stdout, stderr } =
             guest.boot.answer.steps.get(&step).cloned().unwrap_or_default();
-        AlsoRan { kernel: kernel.to_string(), command: command.clone(), status, stdout, stderr, failure }
+        GuestCommandResult {
+            kernel: kernel.to_string(),
+            command: command.clone(),
+            status,
+            stdout,
+            stderr,
+            failure,
+        }
     });
     ran.collect()
 }

@@ -11,7 +11,7 @@ use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::warnings::{emulated, sentence};
 use jitterlab_report::words::{known_count, microseconds};
 
-use crate::results::{AlsoRan, KernelRun, RunOnKernel};
+use crate::results::{GuestCommandResult, KernelRun, RunOnKernel};
 
 impl Present for KernelRun {
     const KIND: &'static str = "kernel-run";
@@ -66,14 +66,18 @@ fn kernel_section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Sect
 
 /// Further commands that ran after the measurements, and the files they left.
 fn also(run: &KernelRun) -> impl Iterator<Item = Piece> {
-    let commands = run.also.iter().map(|AlsoRan { kernel, command, status, stdout, stderr, failure }| {
-        let ended = match (failure, status) {
-            (Some(why), _) => format!("({why})\n"),
-            (None, Some(0) | None) => String::new(),
-            (None, Some(status)) => format!("(it ended with status {status})\n"),
-        };
-        Piece::Verbatim { heading: format!("{kernel} $ {command}"), text: format!("{stdout}{stderr}{ended}") }
-    });
+    let commands =
+        run.also.iter().map(|GuestCommandResult { kernel, command, status, stdout, stderr, failure }| {
+            let ended = match (failure, status) {
+                (Some(why), _) => format!("({why})\n"),
+                (None, Some(0) | None) => String::new(),
+                (None, Some(status)) => format!("(it ended with status {status})\n"),
+            };
+            Piece::Verbatim {
+                heading: format!("{kernel} $ {command}"),
+                text: format!("{stdout}{stderr}{ended}"),
+            }
+        });
     commands
         .chain(run.files.iter().map(|file| Piece::text(format!("File from the guest: {}", file.display()))))
 }
@@ -154,7 +158,7 @@ mod tests {
             kernel("debian:generic", &[4_000, 600_000], &["shared"]),
         ];
         let terminal = TERMINAL;
-        let also = AlsoRan {
+        let also = GuestCommandResult {
             kernel: "debian:cloud".into(),
             command: "dmesg".into(),
             status: Some(0),

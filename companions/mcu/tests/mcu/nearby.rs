@@ -1,6 +1,6 @@
 //! Soft, smart and firm timers compared with a tick and single shots, on the simulated chip.
 
-use jitterlab_mcu::{TimerKind, nearby};
+use jitterlab_mcu::{TimerKind, epos_related_timers};
 
 use super::bench;
 
@@ -11,7 +11,7 @@ const WAY_US: f64 = 150.0;
 fn lenient_timers_are_never_early_and_no_later_than_granted() {
     let Some(compiler) = bench() else { return };
     for kind in TimerKind::ALL {
-        let of = nearby::measure(kind, &compiler).unwrap();
+        let of = epos_related_timers::measure(kind, &compiler).unwrap();
         // Three alarms, every 10 ms for 5 s, the first ones after 10 ms.
         assert!((1_494..=1_500).contains(&of.events), "{of:?}");
         assert!(kind == TimerKind::Tick || of.earliest_us > 0.0, "{of:?}");

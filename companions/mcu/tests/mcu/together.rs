@@ -1,7 +1,7 @@
 //! The bound of `mcu recommend` for several alarms is never below the deviation on the simulated chip, and
 //! not much above it.
 
-use jitterlab_mcu::together::{
+use jitterlab_mcu::several_alarms::{
     Judgement, Longest, MOST, Need, Overload, Scenario, TURN_CYCLES, Together, judge, lock_turns,
     worst_distance,
 };

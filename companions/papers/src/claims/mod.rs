@@ -14,21 +14,23 @@ use serde::{Deserialize, Serialize};
 /// Verdict on a statement of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum StatementVerdict {
     Holds,
     DoesNotHold,
     /// The measurement does not decide it.
     CannotBeTold,
 }
 
-impl Standing {
+impl StatementVerdict {
     /// Of both statements together.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         match (self, other) {
-            (Standing::DoesNotHold, _) | (_, Standing::DoesNotHold) => Standing::DoesNotHold,
-            (Standing::Holds, Standing::Holds) => Standing::Holds,
-            _ => Standing::CannotBeTold,
+            (StatementVerdict::DoesNotHold, _) | (_, StatementVerdict::DoesNotHold) => {
+                StatementVerdict::DoesNotHold
+            }
+            (StatementVerdict::Holds, StatementVerdict::Holds) => StatementVerdict::Holds,
+            _ => StatementVerdict::CannotBeTold,
         }
     }
 }
@@ -37,16 +39,16 @@ impl Standing {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tested<S> {
     pub statement: S,
-    pub standing: Standing,
+    pub standing: StatementVerdict,
 }
 
 impl<S> Tested<S> {
     /// A statement that holds or not; `None` where a number that decides it is unknown.
     pub fn new(statement: S, holds: Option<bool>) -> Self {
         let standing = match holds {
-            Some(true) => Standing::Holds,
-            Some(false) => Standing::DoesNotHold,
-            None => Standing::CannotBeTold,
+            Some(true) => StatementVerdict::Holds,
+            Some(false) => StatementVerdict::DoesNotHold,
+            None => StatementVerdict::CannotBeTold,
         };
         Tested { statement, standing }
     }

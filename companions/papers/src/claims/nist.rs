@@ -217,7 +217,7 @@ impl NistLoads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Standing::{CannotBeTold, DoesNotHold, Holds};
+    use crate::claims::StatementVerdict::{CannotBeTold, DoesNotHold, Holds};
     use crate::claims::UnderLoad;
 
     fn under(range_ns: Option<i64>) -> UnderLoad<LatencyRange> {

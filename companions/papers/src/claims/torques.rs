@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_table_s_claims_are_decided() {
-        use crate::claims::Standing::{DoesNotHold, Holds};
+        use crate::claims::StatementVerdict::{DoesNotHold, Holds};
         let standings = NistTorques::compute().claims.iter().map(|claim| claim.standing).collect::<Vec<_>>();
         assert_eq!(standings, [Holds, DoesNotHold, Holds]);
     }

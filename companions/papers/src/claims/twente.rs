@@ -362,7 +362,7 @@ fn of_real_time(system: &TwenteSystem, ordinary: &TwenteSystem) -> [Tested<Concl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::claims::Standing::{self, CannotBeTold, DoesNotHold, Holds};
+    use crate::claims::StatementVerdict::{self, CannotBeTold, DoesNotHold, Holds};
     use crate::claims::UnderLoad;
 
     fn system(name: &str, sds_ns: [Option<f64>; 3]) -> TwenteSystem {
@@ -388,7 +388,7 @@ mod tests {
         }
     }
 
-    fn standings(ordinary: [Option<f64>; 3], real_time: [Option<f64>; 3]) -> Vec<Standing> {
+    fn standings(ordinary: [Option<f64>; 3], real_time: [Option<f64>; 3]) -> Vec<StatementVerdict> {
         let found =
             TwenteReproduction::new(system("ordinary", ordinary), vec![system("cobalt", real_time)], vec![]);
         found.conclusions.iter().map(|tested| tested.standing).collect()

@@ -1,7 +1,7 @@
 //! The Athlon report: largest period error for all pairs of CPUs, its tables and today's, and its
 //! observations.
 
-use crate::claims::Standing;
+use crate::claims::StatementVerdict;
 use crate::claims::athlon::{Asked, AthlonReproduction, Compared, HOGS, NO_LOAD, READING_NS};
 use jitterlab_analysis::matrix::{Answer, CellStatistic};
 
@@ -67,10 +67,10 @@ pub(super) fn statements(found: &AthlonReproduction) -> Vec<StatementWords> {
             Asked::ReadingProc => ("proc", "reading /proc during the run harms the base thread"),
         };
         let standing = match compared.today.as_ref().map(|today| today.answer) {
-            _ if compared.turns_decide => Standing::CannotBeTold,
-            Some(Answer::Yes | Answer::Little) => Standing::Holds,
-            Some(Answer::No | Answer::Opposite) => Standing::DoesNotHold,
-            Some(Answer::CannotTell) | None => Standing::CannotBeTold,
+            _ if compared.turns_decide => StatementVerdict::CannotBeTold,
+            Some(Answer::Yes | Answer::Little) => StatementVerdict::Holds,
+            Some(Answer::No | Answer::Opposite) => StatementVerdict::DoesNotHold,
+            Some(Answer::CannotTell) | None => StatementVerdict::CannotBeTold,
         };
         let numbers = compared.today.as_ref();
         let numbers =

@@ -1,7 +1,7 @@
 //! The head of a source document's repetition: number of its statements that hold here, the deciding number,
 //! the next step.
 
-use crate::claims::Standing;
+use crate::claims::StatementVerdict;
 use crate::claims::epos::{EposReproduction, Inconsistency};
 use jitterlab_model::Fitness;
 
@@ -39,14 +39,15 @@ fn here(document: &str) -> String {
 /// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
 fn tested(all: &[StatementWords], next: String) -> Head {
     let count = |standing| all.iter().filter(|said| said.standing == standing).count();
-    let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(count);
+    let [holds, not, open] =
+        [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(count);
     let (fitness, word) = match (holds, not) {
         (0, 0) => (Fitness::CannotTell, "CANNOT TELL"),
         (_, 0) if open == 0 => (Fitness::Good, "ALL HOLD"),
         (0, _) => (Fitness::Unfit, "NONE HOLDS"),
         _ => (Fitness::Limited, "SOME HOLD"),
     };
-    let deciding = [Standing::DoesNotHold, Standing::CannotBeTold, Standing::Holds];
+    let deciding = [StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold, StatementVerdict::Holds];
     let deciding = deciding.iter().find_map(|standing| all.iter().find(|said| said.standing == *standing));
     let decided =
         deciding.map_or_else(|| "Nothing was measured.".into(), |said| format!("{}.", outcome(said)));
@@ -131,12 +132,13 @@ mod tests {
             standing,
             numbers: "1 of 2".into(),
         };
-        let of = |standings: &[Standing]| {
+        let of = |standings: &[StatementVerdict]| {
             let all: Vec<StatementWords> = standings.iter().map(|standing| said(*standing)).collect();
             let head = tested(&all, "sleep".into());
             (head.fitness, head.verdict + "\n" + &head.number)
         };
-        let (yes, no, open) = (Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold);
+        let (yes, no, open) =
+            (StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold);
         assert_eq!(
             of(&[yes, no, open, yes]),
             (

@@ -21,10 +21,10 @@ use crate::claims::nist::{NistJitter, NistLoads};
 use crate::claims::stretches::{STRETCHES, TURNS};
 use crate::claims::torques::NistTorques;
 use crate::claims::twente::TwenteReproduction;
-use crate::claims::{Standing, Tested};
+use crate::claims::{StatementVerdict, Tested};
+use jitterlab_analysis::compensation_trial::TrialNote;
 use jitterlab_analysis::matrix::Proposal;
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_analysis::trial::TrialNote;
 use jitterlab_host::Progress;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub struct Reproduction {
     pub directory: PathBuf,
     pub found: Found,
     /// Verdicts on items of the document, by their names in its list.
-    pub verdicts: BTreeMap<&'static str, Standing>,
+    pub verdicts: BTreeMap<&'static str, StatementVerdict>,
 }
 
 impl Reproduction {
@@ -50,7 +50,7 @@ impl Reproduction {
     /// statements do.
     #[must_use]
     pub fn new(directory: PathBuf, found: Found) -> Self {
-        let mut verdicts: BTreeMap<&'static str, Standing> = BTreeMap::new();
+        let mut verdicts: BTreeMap<&'static str, StatementVerdict> = BTreeMap::new();
         for said in statements(&found) {
             let all = verdicts.entry(said.item).or_insert(said.standing);
             *all = all.with(said.standing);
@@ -194,7 +194,7 @@ struct StatementWords {
     /// The item of the document with the statement.
     item: &'static str,
     statement: String,
-    standing: Standing,
+    standing: StatementVerdict,
     /// The numbers that decide.
     numbers: String,
 }
@@ -216,11 +216,11 @@ fn in_turns() -> String {
     format!("Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals.")
 }
 
-fn standing(standing: Standing) -> &'static str {
+fn standing(standing: StatementVerdict) -> &'static str {
     match standing {
-        Standing::Holds => "holds",
-        Standing::DoesNotHold => "DOES NOT HOLD",
-        Standing::CannotBeTold => "cannot be told",
+        StatementVerdict::Holds => "holds",
+        StatementVerdict::DoesNotHold => "DOES NOT HOLD",
+        StatementVerdict::CannotBeTold => "cannot be told",
     }
 }
 

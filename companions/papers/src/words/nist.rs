@@ -98,7 +98,11 @@ fn loads(found: &NistLoads) -> [Piece; 3] {
         if found.in_virtual_time { (" of virtual time", caution(found)) } else { ("", super::in_turns()) };
     [
         super::table("What the paper says of figure 3, and what became of it here", statements(found)),
-        Piece::table(format!("Figure 3: latency of a task of 500 µs, in µs{of}"), &RANGES, ranges(found)),
+        Piece::table(
+            format!("Figure 3: latency of a task of 500 µs, in µs{of}"),
+            &RANGES,
+            latency_rows(found),
+        ),
         Piece::Text { text: how },
     ]
 }
@@ -130,7 +134,7 @@ pub(super) fn virtual_section(found: &NistLoads) -> Section {
 
 const RANGES: [&str; 7] = ["", "activations", "missed", "min", "max", "range", "sd"];
 
-fn ranges(found: &NistLoads) -> impl Iterator<Item = Vec<String>> {
+fn latency_rows(found: &NistLoads) -> impl Iterator<Item = Vec<String>> {
     let us = |ns: f64| format!("{:.3}", ns / 1e3);
     found.systems.iter().flat_map(move |system| {
         system.loads.iter().map(move |load| {

@@ -1,7 +1,9 @@
 //! The paper's table 1 and figure 7, and the bars that the third strategy has to pass.
 
 use jitterlab_mcu::sweep::{self, CellResult};
-use jitterlab_mcu::{AlarmFigures, Board, Compiler, Program, Setup, Strategy, is_missing, leds, simulate};
+use jitterlab_mcu::{
+    AlarmFigures, Board, Compiler, Program, Setup, Strategy, epos_figure7, is_missing, simulate,
+};
 use jitterlab_model::Warning;
 use jitterlab_papers::claims::epos as paper;
 
@@ -133,7 +135,7 @@ fn periods_of_two_counts_keep_their_mean() {
 #[test]
 fn the_led_thread_is_disturbed_by_ticks_and_events_and_by_nothing_else() {
     let Some(compiler) = bench() else { return };
-    let all = Strategy::ALL.map(|s| leds::measure(s, 1_000, &compiler).unwrap().figures);
+    let all = Strategy::ALL.map(|s| epos_figure7::measure(s, 1_000, &compiler).unwrap().figures);
     for thread in &all {
         assert_eq!(thread.rounds, 1_000);
         assert!(thread.event_cycles <= 150, "{thread:?}");

@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::track::{Anchor, PulseAssignment, Series, track};
 use super::{Ambiguous, FEWEST};
-use crate::line::median;
+use crate::least_squares::median;
 use crate::random::Random;
 
 /// Stretches of the capture over which two shifts are compared.

@@ -16,7 +16,7 @@ mod tests;
 use jitterlab_model::Warning;
 use serde::Serialize;
 
-use crate::line::median;
+use crate::least_squares::median;
 use track::Series;
 
 /// The fewest activations and pulses that are matched.

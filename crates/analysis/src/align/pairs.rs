@@ -3,7 +3,7 @@
 use super::judge::Path;
 use super::track::PulseAssignment;
 use super::{FEWEST, Matched, Own, Spread};
-use crate::line::{Line, least_squares, median, theil_sen};
+use crate::least_squares::{Line, least_squares, median, theil_sen};
 
 /// Stretches of the capture from which the uncertainty of the rate is estimated.
 const STRETCHES: usize = 20;

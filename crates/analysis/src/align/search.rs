@@ -4,7 +4,7 @@
 use super::Ambiguous;
 use super::judge::{Judge, Path};
 use super::track::{Anchor, PulseAssignment, Series};
-use crate::line::median;
+use crate::least_squares::median;
 
 /// Lengths of the windows and how many of each are tried, until one shift is better than all others.
 const WINDOWS: [(usize, usize); 3] = [(32, 8), (256, 4), (1_024, 2)];

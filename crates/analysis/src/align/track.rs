@@ -75,9 +75,9 @@ impl Tracker {
             .take(32)
             .map(|(stamp, pulse)| (pulse - pulse_at) - anchor.rate * (stamp - stamp_at))
             .collect();
-        let middle = crate::line::median(&mut left).unwrap_or(0.0);
+        let middle = crate::least_squares::median(&mut left).unwrap_or(0.0);
         let mut sizes: Vec<f64> = left.iter().map(|v| (v - middle).abs()).collect();
-        let size = crate::line::median(&mut sizes).unwrap_or(0.0).max(grain).max(1.0);
+        let size = crate::least_squares::median(&mut sizes).unwrap_or(0.0).max(grain).max(1.0);
         // An outlying anchor must not pull the others away.
         let middle = if middle.abs() < pulses.usual / 2.0 { middle } else { 0.0 };
         Tracker {

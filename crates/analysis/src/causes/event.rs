@@ -74,7 +74,7 @@ pub enum EventKind {
         /// Its priority.
         from_priority: i16,
         /// Reason why that thread left the processor.
-        leaves: Leaves,
+        leaves: PrevState,
         /// The thread that has it now.
         to: i32,
         /// Its name.
@@ -179,7 +179,7 @@ pub enum EventKind {
 
 /// Reason why a thread left its processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaves {
+pub enum PrevState {
     /// It has not: another thread was preferred.
     Ready,
     /// It waits.
@@ -192,16 +192,16 @@ pub enum Leaves {
     Traced,
 }
 
-impl Leaves {
+impl PrevState {
     /// Reads `prev_state` of `sched_switch`.
     #[must_use]
     pub const fn from_state(state: i64) -> Self {
         match state & 0xff {
-            0 => Leaves::Ready,
-            state if state & 4 != 0 => Leaves::Stopped,
-            state if state & 8 != 0 => Leaves::Traced,
-            state if state & 2 != 0 => Leaves::SleepsDeeply,
-            _ => Leaves::Sleeps,
+            0 => PrevState::Ready,
+            state if state & 4 != 0 => PrevState::Stopped,
+            state if state & 8 != 0 => PrevState::Traced,
+            state if state & 2 != 0 => PrevState::SleepsDeeply,
+            _ => PrevState::Sleeps,
         }
     }
 }

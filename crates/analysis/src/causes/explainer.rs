@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use jitterlab_model::causes::{CauseClass, Lane, QuotaCount, Ran, RunCauses, Tracer};
 use jitterlab_model::{Activation, Flags};
 
+use super::cause_sums::{Gathered, Judged, SplitActivation};
 use super::event::{Event, EventKind, Functions, HandlerKind, Name, Names, same_clock};
-use super::gather::{Draft, Gathered, Judged};
+use super::fragments::split;
 use super::machine::Machine;
 use super::periods::Periods;
 use super::processor::{ObservedThread, Occupant, Processor};
-use super::split::split;
 use super::thread::Thread;
-use super::verdict::{Around, FAULT_NS, Named};
+use super::verdict::{FAULT_NS, FragmentContext, Named};
 
 /// Longest time between two accountings of processor time: stolen time is known this much later.
 const SETTLE_NS: i64 = 20_000_000;
@@ -191,14 +191,14 @@ impl Task {
         names: &Names,
         machine: Machine,
         periods: &Periods,
-    ) -> Draft {
+    ) -> SplitActivation {
         let free_ns = self.previous.map_or(i64::MIN, |p| p.end_ns);
         let wake = self.thread.last_wake(free_ns, a.start_ns);
         let armed = self
             .thread
             .armed_before(wake.map_or(a.start_ns, |wake| wake.t_ns))
             .filter(|armed| same_clock(armed.soft_ns, a.due_ns));
-        let around = Around {
+        let around = FragmentContext {
             thread: &self.thread,
             processors,
             names,
@@ -250,7 +250,7 @@ impl Task {
         let wanted = self.gathered.wants_spans(a.latency_ns());
         let spans =
             if wanted { self.spans(a, processors, wake.map_or(a.cpu, |w| w.cpu)) } else { Vec::new() };
-        Draft { activation: *a, fragments, interruptions, spans }
+        SplitActivation { activation: *a, fragments, interruptions, spans }
     }
 
     /// Returns the occupants of a processor around an activation.

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
     /// Layer below the kernel.
-    pub below: Below,
+    pub below: Platform,
     /// True if processor time in interrupt handlers may be missing from the time of the interrupted thread
     /// (`CONFIG_IRQ_TIME_ACCOUNTING`).
     pub handlers_apart: bool,
@@ -25,7 +25,7 @@ pub enum Limits {
 
 /// Layer below a kernel that can hold it up unseen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Below {
+pub enum Platform {
     /// Hardware and firmware.
     Hardware,
     /// A hypervisor that reports steal time to the kernel.

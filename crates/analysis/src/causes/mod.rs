@@ -5,24 +5,24 @@
 //! occupants of a processor over time, [`Thread`](thread::Thread) the states of a task; [`split`] combines the
 //! two. [`verdict`] names the causes of the rest beyond the [usual way](usual::Usual), [`gather`] adds them up.
 
+mod cause_sums;
 pub mod event;
 mod explainer;
-mod gather;
+mod fragments;
 mod inversion;
 mod machine;
-mod off;
+mod not_runnable;
 mod periods;
 mod processor;
-mod split;
 #[cfg(test)]
 mod tests;
 mod thread;
 mod track;
-mod usual;
+mod usual_steps;
 mod verdict;
 mod why;
 
-pub use event::{Call, Event, EventKind, Handler, HandlerKind, Leaves, Name, Names, same_clock};
+pub use event::{Call, Event, EventKind, Handler, HandlerKind, Name, Names, PrevState, same_clock};
 pub use explainer::Explainer;
-pub use machine::{Below, Limits, Machine};
+pub use machine::{Limits, Machine, Platform};
 pub use why::{CauseRow, EventPart, LateEvent, ListedEvents, RanBeside, RunWhy, TaskWhy, is_unusual};

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Leaves, Name};
-use super::machine::{Below, Machine};
+use super::event::{Event, EventKind, Functions, Handler, HandlerKind, Name, PrevState};
+use super::machine::{Machine, Platform};
 use super::track::Track;
 
 /// Occupant of a processor.
@@ -189,8 +189,8 @@ impl Processor {
         }
         match &event.what {
             EventKind::Switch { from, from_priority, leaves, to, name, priority, .. } => {
-                self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == Leaves::Ready });
-                self.hold_off(t, (*from, *from_priority, *leaves), (*to, *priority));
+                self.left.push_back(Left { t_ns: t, pid: *from, ready: *leaves == PrevState::Ready });
+                self.note_switch(t, (*from, *from_priority, *leaves), (*to, *priority));
                 self.thread = ObservedThread { pid: *to, name: Some(*name), priority: Some(*priority) };
                 // Handlers end before a switch: one that still seems open has lost its end.
                 self.nest.clear();
@@ -246,10 +246,10 @@ impl Processor {
     }
 
     /// Notes whether a switch displaces a real-time thread in favour of an ordinary thread or of idle.
-    fn hold_off(
+    fn note_switch(
         &mut self,
         t_ns: i64,
-        (from, from_priority, leaves): (i32, i16, Leaves),
+        (from, from_priority, leaves): (i32, i16, PrevState),
         (to, priority): (i32, i16),
     ) {
         let open = self.held_off.back().is_some_and(|held| held.to_ns == i64::MAX);
@@ -257,7 +257,7 @@ impl Processor {
         if !is_ordinary(to, priority) {
             return self.let_go(t_ns, Some(priority));
         }
-        if !open && !is_ordinary(from, from_priority) && leaves == Leaves::Ready && from_priority >= 0 {
+        if !open && !is_ordinary(from, from_priority) && leaves == PrevState::Ready && from_priority >= 0 {
             let by_server = t_ns.saturating_sub(self.replenished_ns) <= SERVER_BEGINS_NS;
             self.held_off.push_back(HeldOff { from_ns: t_ns, to_ns: i64::MAX, displaced: from, by_server });
         }
@@ -355,7 +355,7 @@ impl Processor {
         }
         let counted_ns = counting.counted_ns.saturating_add(counting.handlers_ns);
         let (from_ns, ns) = (counting.since_ns, (t_ns - counting.since_ns).saturating_sub(counted_ns));
-        if ns >= STOLEN_FROM_NS && self.machine.below == Below::TellingHypervisor {
+        if ns >= STOLEN_FROM_NS && self.machine.below == Platform::TellingHypervisor {
             self.stolen.push_back(Stolen { from_ns, to_ns: t_ns, ns });
         }
         self.count_from(t_ns);

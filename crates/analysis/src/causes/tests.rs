@@ -15,10 +15,13 @@ const CPU: u16 = 1;
 const PERIOD_NS: i64 = 1_000_000;
 
 const TOLD: Machine =
-    Machine { below: Below::TellingHypervisor, handlers_apart: false, limits: Limits::Either };
-const BARE: Machine = Machine { below: Below::Hardware, handlers_apart: true, limits: Limits::Either };
-const COUNTED: Machine =
-    Machine { below: Below::Nothing { ns_per_instruction: 1 }, handlers_apart: true, limits: Limits::Either };
+    Machine { below: Platform::TellingHypervisor, handlers_apart: false, limits: Limits::Either };
+const BARE: Machine = Machine { below: Platform::Hardware, handlers_apart: true, limits: Limits::Either };
+const COUNTED: Machine = Machine {
+    below: Platform::Nothing { ns_per_instruction: 1 },
+    handlers_apart: true,
+    limits: Limits::Either,
+};
 
 /// A processor on which the task runs every millisecond, next to a thread that never stops.
 struct Scene {
@@ -96,7 +99,7 @@ impl Scene {
             _ => ("other", 120),
         };
         let ((from_name, from_priority), (name, priority)) = (named(from), named(to));
-        let leaves = if from == TASK { Leaves::Sleeps } else { Leaves::Ready };
+        let leaves = if from == TASK { PrevState::Sleeps } else { PrevState::Ready };
         let (from_name, name) = (self.name(from_name), self.name(name));
         EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
     }
@@ -337,7 +340,7 @@ fn what_the_kernel_does_before_it_switches_is_not_stolen() {
 #[test]
 fn a_hypervisor_that_tells_nothing_makes_nothing_proven_but_itself() {
     let mut scene =
-        Scene::on(Machine { below: Below::Hypervisor, handlers_apart: true, limits: Limits::Either });
+        Scene::on(Machine { below: Platform::Hypervisor, handlers_apart: true, limits: Limits::Either });
     let disk = scene.handler(HandlerKind::Device, "24 disk");
     let before = [(1_000, OTHER, EventKind::Enter(disk)), (51_000, OTHER, EventKind::Exit(disk))];
     scene.activation(&Twist { before: &before, interrupt_at: Some(60_000), ..Twist::default() });
@@ -511,7 +514,7 @@ fn a_budget_s_next_period_wakes_a_deadline_thread() {
     for k in 0..20 {
         let due = k * PERIOD_NS;
         let switch = |(from, from_name, from_priority), (to, name, priority)| {
-            let leaves = Leaves::Ready;
+            let leaves = PrevState::Ready;
             EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
         };
         let mut send = |at: i64, pid, in_interrupt, what| {
@@ -566,11 +569,11 @@ fn any_what() -> impl Strategy<Value = (i32, EventKind)> {
         name: Name(number),
     });
     let leaves = prop_oneof![
-        Just(Leaves::Ready),
-        Just(Leaves::Sleeps),
-        Just(Leaves::SleepsDeeply),
-        Just(Leaves::Stopped),
-        Just(Leaves::Traced)
+        Just(PrevState::Ready),
+        Just(PrevState::Sleeps),
+        Just(PrevState::SleepsDeeply),
+        Just(PrevState::Stopped),
+        Just(PrevState::Traced)
     ];
     let call = prop_oneof![Just(Call::Futex), any::<bool>().prop_map(|inherits| Call::Lock { inherits })];
     let what = prop_oneof![

@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::event::{Call, Event, EventKind, Functions, HandlerKind, Leaves, Name};
+use super::event::{Call, Event, EventKind, Functions, HandlerKind, Name, PrevState};
 use super::processor::{Occupant, Processor};
 use super::track::Track;
 
@@ -76,7 +76,7 @@ pub struct Armed {
 
 /// An action of another thread on this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deed {
+pub struct ThreadAction {
     /// Its time, in ns.
     pub t_ns: i64,
     /// Name of the acting thread, if known.
@@ -103,11 +103,11 @@ pub struct Thread {
     /// Times at which it was moved to another processor.
     pub moves: VecDeque<i64>,
     /// Signals that stop its process, with their senders.
-    pub stops: VecDeque<Deed>,
+    pub stops: VecDeque<ThreadAction>,
     /// Signals that report its stop to its tracer, with their receivers.
-    pub tracers: VecDeque<Deed>,
+    pub tracers: VecDeque<ThreadAction>,
     /// Holders of locks that it lent its priority to.
-    pub holders: VecDeque<Deed>,
+    pub holders: VecDeque<ThreadAction>,
     /// Frozen state of its control group over time, with the name of the thread that froze it.
     pub frozen: Track<Option<Option<Name>>>,
     /// Its priority in kernel numbering.
@@ -226,10 +226,10 @@ impl Thread {
                 self.foreign_budgets.insert(*timer);
             }
             EventKind::Signal { number, to, .. } if STOPS.contains(number) && self.is_of_process(*to) => {
-                self.stops.push_back(Deed { t_ns: t, who: by });
+                self.stops.push_back(ThreadAction { t_ns: t, who: by });
             }
             EventKind::Signal { number: CHILD, name, .. } if event.pid == self.pid => {
-                self.tracers.push_back(Deed { t_ns: t, who: Some(*name) });
+                self.tracers.push_back(ThreadAction { t_ns: t, who: Some(*name) });
             }
             // The lost events may include the end of its timer's callback.
             EventKind::Lost => self.expired = None,
@@ -277,7 +277,7 @@ impl Thread {
             EventKind::Lends { to, name }
                 if *to != self.pid && self.open == Some(Call::Lock { inherits: true }) =>
             {
-                self.holders.push_back(Deed { t_ns: t, who: Some(*name) });
+                self.holders.push_back(ThreadAction { t_ns: t, who: Some(*name) });
                 self.state.push(t, State::Off(Off::Lock { inherits: true }));
             }
             _ => {}
@@ -285,21 +285,21 @@ impl Thread {
     }
 
     /// Returns the state in which it leaves its processor; `None` if it is still ready to run.
-    fn left(&self, leaves: Leaves) -> Option<Off> {
+    fn left(&self, leaves: PrevState) -> Option<Off> {
         Some(match (leaves, self.open) {
-            (Leaves::Stopped, _) => Off::Stopped,
-            (Leaves::Traced, _) => Off::Traced,
-            (Leaves::Ready, _) => match self.budget? {
+            (PrevState::Stopped, _) => Off::Stopped,
+            (PrevState::Traced, _) => Off::Traced,
+            (PrevState::Ready, _) => match self.budget? {
                 (_, true) => Off::Budget,
                 // It has yielded the rest of its budget.
                 (_, false) => Off::Sleeps,
             },
-            (Leaves::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
-            (Leaves::Sleeps, _) => Off::Sleeps,
-            (Leaves::SleepsDeeply, _) if self.has_faulted => Off::Fault,
+            (PrevState::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
+            (PrevState::Sleeps, _) => Off::Sleeps,
+            (PrevState::SleepsDeeply, _) if self.has_faulted => Off::Fault,
             // Outside of a call, it is the freezer of an older control group, or that of a suspended system.
-            (Leaves::SleepsDeeply, None) if self.has_called => Off::Frozen,
-            (Leaves::SleepsDeeply, _) => Off::SleepsDeeply,
+            (PrevState::SleepsDeeply, None) if self.has_called => Off::Frozen,
+            (PrevState::SleepsDeeply, _) => Off::SleepsDeeply,
         })
     }
 
@@ -369,7 +369,7 @@ impl Thread {
 }
 
 /// Returns the name of the thread that acted last before a time.
-pub fn last_deed(deeds: &VecDeque<Deed>, until_ns: i64) -> Option<Name> {
+pub fn last_deed(deeds: &VecDeque<ThreadAction>, until_ns: i64) -> Option<Name> {
     deeds.get(deeds.partition_point(|deed| deed.t_ns <= until_ns).checked_sub(1)?)?.who
 }
 

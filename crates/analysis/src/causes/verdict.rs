@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use jitterlab_model::causes::{CauseClass as Class, Evidence, Step};
 
 use super::event::{HandlerKind, Name, Names, same_clock};
-use super::machine::{Below, Limits, Machine};
+use super::fragments::Fragment;
+use super::machine::{Limits, Machine, Platform};
 use super::periods::Periods;
 use super::processor::{ORDINARY, ObservedThread, Occupant, Processor};
-use super::split::Fragment;
 use super::thread::{Armed, State, Thread, Wake, Waker};
 
 /// A cause with names as numbers.
@@ -57,7 +57,7 @@ pub(super) fn excess(step: Step, cause: impl Into<Named>, evidence: Evidence) ->
 }
 
 /// Circumstances of a fragment.
-pub struct Around<'a> {
+pub struct FragmentContext<'a> {
     pub thread: &'a Thread,
     pub processors: &'a BTreeMap<u16, Processor>,
     pub names: &'a Names,
@@ -77,7 +77,7 @@ pub struct Around<'a> {
     pub worked_until_ns: Option<i64>,
 }
 
-impl Around<'_> {
+impl FragmentContext<'_> {
     /// Judges a fragment.
     pub fn judge(&self, fragment: &Fragment) -> Verdict {
         let verdict = self.seen(fragment);
@@ -106,16 +106,16 @@ impl Around<'_> {
     fn may_be_outside(&self, class: Class) -> bool {
         match self.machine.below {
             _ if is_of_thread(class) => false,
-            Below::Hypervisor => true,
-            Below::TellingHypervisor => class == Class::TimerInterrupt,
-            Below::Hardware | Below::Nothing { .. } => false,
+            Platform::Hypervisor => true,
+            Platform::TellingHypervisor => class == Class::TimerInterrupt,
+            Platform::Hardware | Platform::Nothing { .. } => false,
         }
     }
 
     /// True if a hypervisor is a likelier cause than the occupant: handlers of timers and of inter-processor
     /// interrupts do little.
     fn takes_too_long(&self, class: Class, ns: i64) -> bool {
-        matches!(self.machine.below, Below::Hypervisor | Below::TellingHypervisor)
+        matches!(self.machine.below, Platform::Hypervisor | Platform::TellingHypervisor)
             && matches!(class, Class::TimerInterrupt | Class::OtherTimer | Class::Vector)
             && ns > LONG_HANDLER_NS
     }
@@ -200,7 +200,7 @@ impl Around<'_> {
     fn setting(&self, fragment: &Fragment) -> Verdict {
         let verdict = self.late_interrupt(fragment, self.wake);
         match (self.machine.below, verdict.cause.class) {
-            (Below::TellingHypervisor | Below::Hypervisor, Class::InterruptsOff) => {
+            (Platform::TellingHypervisor | Platform::Hypervisor, Class::InterruptsOff) => {
                 Verdict { cause: Class::TimerInterrupt.into(), evidence: Evidence::Events, ..verdict }
             }
             _ => verdict,
@@ -256,7 +256,7 @@ impl Around<'_> {
     /// kernel can make that longer than usual, since the handler is not interrupted.
     fn noting(&self) -> Verdict {
         match self.machine.below {
-            Below::Nothing { .. } => all(Class::Tracer, Evidence::Events),
+            Platform::Nothing { .. } => all(Class::Tracer, Evidence::Events),
             _ => excess(Step::Noting, Class::Outside, Evidence::TooLong),
         }
     }
@@ -286,7 +286,7 @@ impl Around<'_> {
         let found = wake.and_then(|(wake, on)| on.interrupted_at(wake.t_ns)).map(|found| self.context(found));
         match (found, self.machine.below) {
             // Only the kernel itself can delay the emulator's interrupt for so long.
-            (Some(Context::Kernel(function)), Below::Nothing { ns_per_instruction })
+            (Some(Context::Kernel(function)), Platform::Nothing { ns_per_instruction })
                 if ns > BLOCK_INSTRUCTIONS * i64::from(ns_per_instruction) =>
             {
                 off(function, Evidence::KernelMode)
@@ -308,7 +308,7 @@ impl Around<'_> {
     /// nothing lies outside the kernel.
     fn outside(&self, evidence: Evidence) -> (Class, Evidence) {
         match self.machine.below {
-            Below::Nothing { .. } => (Class::LateInterrupt, Evidence::None),
+            Platform::Nothing { .. } => (Class::LateInterrupt, Evidence::None),
             _ => (Class::Outside, evidence),
         }
     }
@@ -348,11 +348,11 @@ impl Around<'_> {
         }
         let found = wake.zip(on).and_then(|(wake, on)| on.interrupted_at(wake.t_ns));
         let in_kernel = match self.machine.below {
-            Below::TellingHypervisor | Below::Nothing { .. } => Evidence::KernelMode,
-            Below::Hardware | Below::Hypervisor => Evidence::KernelModeOrOutside,
+            Platform::TellingHypervisor | Platform::Nothing { .. } => Evidence::KernelMode,
+            Platform::Hardware | Platform::Hypervisor => Evidence::KernelModeOrOutside,
         };
         match found.map(|frames| self.context(frames)) {
-            Some(Context::User) if !matches!(self.machine.below, Below::Nothing { .. }) => {
+            Some(Context::User) if !matches!(self.machine.below, Platform::Nothing { .. }) => {
                 excess(Step::Switch, Class::Outside, Evidence::UserMode)
             }
             Some(Context::LetsIn(function) | Context::Kernel(function)) => {

@@ -1,6 +1,6 @@
 //! Intervals of single figures, and of the difference of two.
 
-use crate::exact::{binomial_lower, binomial_upper};
+use crate::exact_binomial::{binomial_lower, binomial_upper};
 
 /// Independent values needed beyond a quantile of the tail for an interval.
 const EVENTS: f64 = 20.0;

@@ -3,29 +3,29 @@
 //! Two runs differ if their figures do, as far as the dependence within each run lets them show it
 //! (`docs/evidence/calibration.md`). Two *settings* differ only if several runs of either do: [`settings`].
 
-mod above;
 mod causes;
 mod code_paths;
 mod comparable;
-mod gross;
+mod gross_difference;
 mod interval;
 mod maxima;
+mod overflow_bins;
 mod runs;
 mod sample;
 mod settings;
+mod tolerance;
 mod twente;
-mod worse;
 
-pub use above::AboveBoth;
 pub use causes::{CauseCompared, CauseIn, CausesCompared, Fate};
 pub use code_paths::{CodePath, PathChange, PathsCompared, RARE_SHARE, StepMoved, USUAL_MOVE_NS};
 pub use comparable::{Mismatch, Weight, comparable};
-pub use gross::Gross;
+pub use gross_difference::Gross;
 pub use maxima::{Larger, Maxima};
+pub use overflow_bins::AboveBoth;
 pub use runs::{Differing, RunWarnings, RunsCompared, TaskCompared};
 pub use settings::{FEWEST_RUNS, Power, Setting, SettingDifference, SettingsCompared, settings};
+pub use tolerance::{JudgedFigure, Tolerated};
 pub use twente::{BIN_NS, TwenteRun, twente};
-pub use worse::{JudgedFigure, Tolerated};
 
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use jitterlab_model::Distribution;
 
 use super::interval::{Events, TAIL, around, of_share};
 use super::{Basis, Refusal};
-use crate::exact::{binomial_lower, binomial_upper};
+use crate::exact_binomial::{binomial_lower, binomial_upper};
 use crate::long_run::{CorrelationTime, NORMAL_FROM, participation, student, variance_of_sum};
 use crate::scan::{Part, TaskScan, Ticks};
 

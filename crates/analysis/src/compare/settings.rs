@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::{LEVEL, Run, Statistic};
-use crate::exact::chi_squared;
+use crate::exact_binomial::chi_squared;
 use crate::long_run::student;
 use crate::scan::TaskScan;
 

@@ -4,7 +4,7 @@
 use jitterlab_model::CpuSet;
 use serde::{Deserialize, Serialize};
 
-use crate::line::median;
+use crate::least_squares::median;
 use crate::measured::MeasuredTask;
 use crate::summary::Summary;
 

@@ -134,7 +134,7 @@ pub fn condition_effect(
         }
     }
     let shift = signed_rank(&differences)?;
-    let change_ns = crate::line::median(&mut changes_ns)?;
+    let change_ns = crate::least_squares::median(&mut changes_ns)?;
     let effect = Effect::Condition { from: from.into(), to: to.into(), change_ns };
     Some(Observation::new(effect, shift, differences.len(), improves))
 }
@@ -149,7 +149,7 @@ pub fn exceptions(matrix: &Matrix, condition: &str, statistic: CellStatistic) ->
         .filter_map(|cpus| {
             let mut scores: Vec<f64> =
                 matrix.cell(cpus, condition).filter_map(|m| score(m, statistic)).collect();
-            Some((*cpus.first()?, crate::line::median(&mut scores)?))
+            Some((*cpus.first()?, crate::least_squares::median(&mut scores)?))
         })
         .collect();
     if cells.len() < 3 {
@@ -159,7 +159,7 @@ pub fn exceptions(matrix: &Matrix, condition: &str, statistic: CellStatistic) ->
         let mut others: Vec<f64> = cells.iter().filter(|(c, _)| *c != cpu).map(|(_, v)| *v).collect();
         let (low, high) =
             others.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
-        let typical = crate::line::median(&mut others)?;
+        let typical = crate::least_squares::median(&mut others)?;
         (value - typical > (high - low).max(LITTLE.ln())).then(|| (cpu, (value - typical).exp()))
     };
     cells.iter().filter_map(stands_out).collect()

@@ -5,7 +5,7 @@ use jitterlab_model::{CpuSet, SystemFacts};
 use serde::Serialize;
 
 use super::{CellStatistic, Matrix, score};
-use crate::line::median;
+use crate::least_squares::median;
 use crate::random::Random;
 
 /// Bootstrap samples of the repetitions.

@@ -7,7 +7,7 @@ use jitterlab_model::Activation;
 use serde::{Deserialize, Serialize};
 
 use super::predict;
-use crate::exact::{binomial_lower, binomial_upper};
+use crate::exact_binomial::{binomial_lower, binomial_upper};
 use crate::scan::TaskScan;
 
 /// Predicts from every window of a run while it is read. Memory grows by the number of windows only.
@@ -100,7 +100,7 @@ impl Backtest {
             found.held_limits =
                 Some([binomial_lower(held, bounded, 0.975), binomial_upper(held, bounded, 0.975)]);
         }
-        found.median_ratio = crate::line::median(&mut ratios);
+        found.median_ratio = crate::least_squares::median(&mut ratios);
         found
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Tail};
-use crate::exact::{poisson_upper, tries_without_event, values_above_quantile_limit};
+use crate::exact_binomial::{poisson_upper, tries_without_event, values_above_quantile_limit};
 use crate::require::share_at_most;
 
 /// Distribution-free facts of a run. They only assume that the time after the run is like the run.

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Tail;
 use crate::Caveat;
-use crate::exact::chi_squared;
+use crate::exact_binomial::chi_squared;
 use crate::extremes::cluster_index::{cluster_gap, decluster};
 use crate::extremes::gpd::{Gpd, coefficient_of_variation};
 use crate::extremes::intervals_index;
-use crate::line::median;
+use crate::least_squares::median;
 use crate::stationarity::{kpss, mid_ranks};
 
 const LEVEL: f64 = 0.01;

@@ -12,7 +12,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::Breaches;
 use crate::correlation::autocorrelation;
-use crate::exact::{binomial_lower, binomial_upper, chi_squared, poisson_lower, poisson_upper};
+use crate::exact_binomial::{binomial_lower, binomial_upper, chi_squared, poisson_lower, poisson_upper};
 use crate::predict::CONFIDENCE;
 
 /// Fewest parts that the parts of a run are joined to.

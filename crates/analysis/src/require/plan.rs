@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Breaches, Judgement, LimitBasis, Requirement};
-use crate::exact::poisson_upper;
+use crate::exact_binomial::poisson_upper;
 use crate::predict::CONFIDENCE;
 
 /// A run that would support a claim.

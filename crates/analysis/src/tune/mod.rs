@@ -4,21 +4,21 @@
 //! ([`experiment`]). Helpful ones join the base, and the smallest set is proven against the start by new
 //! blocks in turns.
 
-mod candidates;
+mod boots;
 mod effects;
 mod experiment;
 mod found;
 mod plan;
-mod starts;
+mod remedies;
 
-pub use candidates::{Remedied, USUAL, in_order, remedies};
+pub use boots::{Boot, BootComparison, BootSummary, FEWEST_STARTS, MOST_STARTS, Way};
 pub use experiment::{Experiment, FEWEST_ROUNDS, MATTERS, Round, Row, SettingFound};
 pub use found::{
     BlockFigures, Change, Keeping, KnobFound, KnobLeft, LeftOut, Offered, Proven, Restart, Step, TuneNote,
     TuneResult, median_of,
 };
 pub use plan::{BLOCK_OVERHEAD_NS, FEWEST_OF_START, PILOTS, Pace, Pilot, TunePlan, blocks_of_start};
-pub use starts::{FEWEST_STARTS, MOST_STARTS, Start, StartSeen, StartsResult, Way};
+pub use remedies::{Remedied, USUAL, in_order, remedies};
 
 use serde::{Deserialize, Serialize};
 

@@ -206,7 +206,7 @@ fn fit(times: &[i64], rough_ns: f64) -> (f64, f64) {
         let periods = ((pair[1] - pair[0]) as f64 / rough_ns).round().max(1.0);
         points.push((k + periods, (pair[1] - first) as f64));
     }
-    let all = crate::line::least_squares(&points);
+    let all = crate::least_squares::least_squares(&points);
     if let Some(fitted) = &all {
         let late = |(k, t): &(f64, f64)| t - (fitted.line.intercept + fitted.line.slope * k);
         let mut sorted: Vec<f64> = points.iter().map(late).collect();
@@ -215,7 +215,7 @@ fn fit(times: &[i64], rough_ns: f64) -> (f64, f64) {
         let fence = quartile(3) + 1.5 * (quartile(3) - quartile(1));
         points.retain(|point| late(point) <= fence);
     }
-    match crate::line::least_squares(&points).or(all) {
+    match crate::least_squares::least_squares(&points).or(all) {
         Some(fitted) if fitted.line.slope > 0.0 => (fitted.line.slope, first as f64 + fitted.line.intercept),
         _ => (rough_ns, first as f64),
     }

@@ -86,7 +86,7 @@ impl Follower {
             DueTimes::FittedGrid => self.fitted_due(start_ns),
         };
         let complete = self.running.take().map(|running| {
-            let periods = self.periods(due_ns - running.due_ns);
+            let periods = self.periods_since_wait(due_ns - running.due_ns);
             let left_out = self.left_out(running.due_ns, due_ns, pass.began_ns);
             self.left_out = if left_out > 0 { self.left_out + 1 } else { self.left_out.saturating_sub(1) };
             let missed = u32::try_from(periods - 1 - left_out.min(periods - 1)).unwrap_or(u32::MAX);
@@ -100,7 +100,7 @@ impl Follower {
         let index = match (complete, self.before_gap.take()) {
             (Some((before, periods)), _) => before.index + periods,
             (None, Some(before)) => {
-                let periods = self.periods(due_ns - before.due_ns);
+                let periods = self.periods_since_wait(due_ns - before.due_ns);
                 self.unknown += periods;
                 before.index + periods
             }
@@ -170,7 +170,7 @@ impl Follower {
         }
     }
 
-    fn periods(&self, ns: i64) -> u64 {
+    fn periods_since_wait(&self, ns: i64) -> u64 {
         if self.found.waits == Waits::NanosleepRelative {
             return 1;
         }

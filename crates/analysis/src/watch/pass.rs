@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jitterlab_model::watched::Waits;
 
-use crate::causes::{Call, Event, EventKind, HandlerKind, Leaves, Name, Names, same_clock};
+use crate::causes::{Call, Event, EventKind, HandlerKind, Name, Names, PrevState, same_clock};
 
 /// Identity of a wait: the same call for the same object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,7 +128,7 @@ impl Passes {
             }
             EventKind::Switch { from, leaves, .. } if *from == self.pid => {
                 if let Some(open) = &mut self.open {
-                    open.slept |= *leaves != Leaves::Ready || open.call == Call::Yield;
+                    open.slept |= *leaves != PrevState::Ready || open.call == Call::Yield;
                 }
             }
             EventKind::Switch { .. } => {

@@ -4,7 +4,7 @@ use jitterlab_model::Activation;
 use jitterlab_model::watched::{DueTimes, Waits};
 
 use super::*;
-use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, Leaves, Name, Names};
+use crate::causes::{Call, Event, EventKind, Handler, HandlerKind, Name, Names, PrevState};
 
 const THREAD: i32 = 7;
 const PERIOD_NS: i64 = 1_000_000;
@@ -49,7 +49,7 @@ impl Script {
     /// Out of the processor, and woken in a handler of this kind, or by another thread.
     fn sleep(&mut self, from_ns: i64, woken_ns: i64, by: Option<HandlerKind>) {
         let name = Name(0);
-        self.send(from_ns, THREAD, false, switch(THREAD, Leaves::Sleeps, 0));
+        self.send(from_ns, THREAD, false, switch(THREAD, PrevState::Sleeps, 0));
         let handler = by.map(|kind| Handler { kind, number: 1, name });
         if let Some(handler) = handler {
             self.send(woken_ns - 500, 0, false, EventKind::Enter(handler));
@@ -59,7 +59,7 @@ impl Script {
         if let Some(handler) = handler {
             self.send(woken_ns + 500, 0, false, EventKind::Exit(handler));
         }
-        self.send(woken_ns + 1_000, 0, false, switch(0, Leaves::Ready, THREAD));
+        self.send(woken_ns + 1_000, 0, false, switch(0, PrevState::Ready, THREAD));
     }
 
     fn found(&self) -> Found {
@@ -72,7 +72,7 @@ impl Script {
     }
 }
 
-fn switch(from: i32, leaves: Leaves, to: i32) -> EventKind {
+fn switch(from: i32, leaves: PrevState, to: i32) -> EventKind {
     let priority = |pid| if pid == THREAD { 19 } else { 120 };
     let (from_name, name) = (Name(0), Name(0));
     EventKind::Switch {

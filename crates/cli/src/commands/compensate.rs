@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use jitterlab_analysis::recommendation::{DEFAULT_WISH, Wish};
-use jitterlab_analysis::trial::CompensationTrial;
+use jitterlab_analysis::compensation_trial::CompensationTrial;
+use jitterlab_analysis::recommendation::{CompensationRequirement, DEFAULT_WISH};
 use jitterlab_host::{self as host, CompensationPlan, DmaLatency, Experiment, TaskBench};
 use jitterlab_model::{Compensation, Error, TaskSpec, WakeMethod};
 use jitterlab_report::figure::{self, load};
@@ -77,7 +77,7 @@ impl Args {
     fn plan(&self) -> CompensationPlan {
         let wish = match (self.late, self.polling) {
             (None, None) => DEFAULT_WISH,
-            (late, polling) => Wish { late, budget: polling },
+            (late, polling) => CompensationRequirement { late, budget: polling },
         };
         CompensationPlan {
             methods: self.task.wake().map_or_else(|| METHODS.to_vec(), |wake| vec![wake]),

@@ -29,6 +29,6 @@ pub mod why;
 
 /// Without a command: the usual things to do.
 pub fn usual() -> Ending {
-    output::print(jitterlab_report::start::USUAL)?;
+    output::print(jitterlab_report::first_steps::USUAL)?;
     Ok(Status::Fine)
 }

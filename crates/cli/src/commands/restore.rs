@@ -8,7 +8,7 @@ use jitterlab_host::isolate::{left_behind, restore};
 use jitterlab_host::scratch::sweep_usual_places;
 use jitterlab_host::trace_events::sweep;
 use jitterlab_report::recovery;
-use jitterlab_trace::place;
+use jitterlab_trace::atomic_file;
 
 use crate::exit::{Ending, Status};
 use crate::{kept_files, output};
@@ -33,7 +33,7 @@ pub fn execute(args: &Args) -> Ending {
     let restored = restore(&Root::system());
     let done = restored.iter().map(|crashed| (crashed.process, crashed.changes, crashed.problems.as_slice()));
     let mut left = sweep_usual_places();
-    left.extend(place::sweep(Path::new(".")));
+    left.extend(atomic_file::sweep(Path::new(".")));
     output::print(&recovery::restored(done, sweep(), &left))?;
     let complete = restored.iter().all(|crashed| crashed.problems.is_empty());
     Ok(if complete { Status::Fine } else { Status::CouldNotMeasure })

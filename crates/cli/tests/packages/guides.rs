@@ -101,7 +101,7 @@ fn provide(command: &str, examples: &Path, folder: &Path) {
 }
 
 /// Files that the documents take for given.
-fn examples(call: &dyn Fn(&Path, &str) -> (Option<i32>, String)) -> TempDir {
+fn examples(call: impl Fn(&Path, &str) -> (Option<i32>, String)) -> TempDir {
     let folder = TempDir::new().unwrap();
     let peers = root().join("crates/trace/tests/peers");
     let copies = [
@@ -164,7 +164,7 @@ fn every_command_of_the_documents_does_what_its_page_says_or_says_why_not() {
         println!("skipped: needs jq and avr-gcc");
         return;
     }
-    let examples = examples(&call);
+    let examples = examples(call);
     let traces = may_trace();
     let mut ran = 0;
     let mut left_out = vec![false; NOT_RUN.len()];

@@ -15,8 +15,8 @@ mod isolation;
 mod kernel;
 mod memory;
 mod permissions;
+mod platform;
 mod power;
-mod surroundings;
 
 /// The topics, in the order they are reported.
 const TOPICS: &[(&str, &[Rule])] = &[
@@ -27,7 +27,7 @@ const TOPICS: &[(&str, &[Rule])] = &[
     ("isolation", isolation::RULES),
     ("interrupts", interrupts::RULES),
     ("memory", memory::RULES),
-    ("surroundings", surroundings::RULES),
+    ("surroundings", platform::RULES),
 ];
 
 /// Object of the checks: a machine, and the CPUs on it that real-time tasks would run on.

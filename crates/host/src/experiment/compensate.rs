@@ -3,15 +3,17 @@
 use std::path::PathBuf;
 
 use jitterlab_analysis::Statistics;
+use jitterlab_analysis::compensation_trial::{
+    Candidate, CompensationTrial, Disturbance, TrialNote, TrialStep,
+};
 use jitterlab_analysis::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
 use jitterlab_analysis::proof::Proof;
-use jitterlab_analysis::recommendation::{MarginChoice, Wish, best};
+use jitterlab_analysis::recommendation::{CompensationRequirement, MarginChoice, best};
 use jitterlab_analysis::summary::P50;
-use jitterlab_analysis::trial::{Candidate, CompensationTrial, Disturbance, TrialNote, TrialStep};
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::{Compensation, TaskSpec, WakeMethod};
 
-use super::bench::{Block, TaskBench};
+use super::block_measurement::{Block, TaskBench};
 use crate::error::SessionError;
 
 /// Turns in which the methods are measured.
@@ -38,7 +40,7 @@ pub struct CompensationPlan {
     /// Wake-up methods to choose from, in order of preference.
     pub methods: Vec<WakeMethod>,
     /// Share of late starts to reach, or allowed cost.
-    pub wish: Wish,
+    pub wish: CompensationRequirement,
     /// Number of turns of the uncompensated and of the compensated task in the proof.
     pub rounds: usize,
     /// Duration of each turn, in ns.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_model::{Activation, Error};
 use jitterlab_trace::Parts;
 use serde::Serialize;

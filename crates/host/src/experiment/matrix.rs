@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::matrix::{Cell, CellSetting, CellTiming, DoneCell, MatrixIndex, Proposal, propose};
 use jitterlab_analysis::measured::MeasuredRun;
-use jitterlab_analysis::trial::TrialStep;
 use jitterlab_model::load::Placement;
 use jitterlab_model::{CpuSet, Error, SystemFacts, TaskSpec};
-use jitterlab_trace::{place, source};
+use jitterlab_trace::{atomic_file, source};
 
 use super::engine::Experiment;
 use crate::error::MatrixError;
@@ -54,7 +54,7 @@ pub fn read(folder: &Path) -> Result<Option<MatrixIndex>, MatrixError> {
 /// The file cannot be written.
 pub fn write(index: &MatrixIndex, folder: &Path) -> Result<(), MatrixError> {
     let text = serde_json::to_string_pretty(index)? + "\n";
-    Ok(place::write(folder.join(INDEX), text.as_bytes(), false)?)
+    Ok(atomic_file::write(folder.join(INDEX), text.as_bytes(), false)?)
 }
 
 /// The conditions: each load, and each again with isolation if that is asked for.

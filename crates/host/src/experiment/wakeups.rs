@@ -1,10 +1,10 @@
 //! Ways to wait, measured in turns.
 
-use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::wakeup::{WayFigures, WayToWait, WayTrouble, WaysCompared};
 use jitterlab_model::{Compensation, Policy, TaskSpec, WakeMethod};
 
-use super::bench::{Block, TaskBench};
+use super::block_measurement::{Block, TaskBench};
 use crate::error::SessionError;
 
 /// The task in each way to wait that is to be tried, with its name: those of these parts of a task

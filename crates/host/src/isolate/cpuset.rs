@@ -7,7 +7,7 @@ use jitterlab_model::warning::{Chore, Isolated, LeftBehind};
 use jitterlab_model::{CpuSet, Error};
 
 use super::journal::Journal;
-use super::others::{OWN, REST, V1, V2};
+use super::other_instances::{OWN, REST, V1, V2};
 use super::thread::{Thread, processes, threads};
 use crate::facts::Root;
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jitterlab_model::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 
-use super::others::{ChangeLock, journals, journals_of, orphans};
+use super::other_instances::{ChangeLock, journals, journals_of, orphans};
 use super::thread::Thread;
 use crate::facts::Root;
 

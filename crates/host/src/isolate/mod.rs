@@ -6,19 +6,19 @@ use jitterlab_model::{CpuSet, Error};
 
 use super::facts::Root;
 use journal::Journal;
-use others::{ChangeLock, Measuring};
+use other_instances::{ChangeLock, Measuring};
 
-mod alteration;
 mod cpuset;
 mod journal;
 mod kernel;
-mod others;
+mod other_instances;
+mod single_change;
 mod thread;
 mod threads;
 
-pub(super) use alteration::Alteration;
 pub(super) use journal::chosen;
 pub use journal::{Restored, left_behind, restore};
+pub(super) use single_change::Alteration;
 pub(super) use thread::may_wait;
 
 /// CPUs that are kept free as long as this lives.
@@ -58,7 +58,7 @@ impl Isolation {
         let taken = journal.others().iter().fold(CpuSet::new(), |all, other| all.or(&other.cpus));
         let owners: Vec<u32> = journal.others().iter().map(|other| other.process.id).collect();
         let others = usable.without(cpus).without(&taken);
-        let wanted = &|pid: u32| wanted(pid) && !others::descends(pid, &owners);
+        let wanted = &|pid: u32| wanted(pid) && !other_instances::descends(pid, &owners);
         let report = Isolated { cpus: cpus.clone(), ..Isolated::default() };
         let mut isolation = Isolation { journal, report };
         if others.is_empty() {
@@ -110,7 +110,7 @@ fn opened(root: &Root, cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Result<(C
         ))
         .remedy("wait for its end, or isolate other CPUs"));
     }
-    if let Some(Measuring { process, cpus }) = others::measuring_on(cpus, wanted) {
+    if let Some(Measuring { process, cpus }) = other_instances::measuring_on(cpus, wanted) {
         return Err(Error::refused(format!(
             "another jitterlab (process {process}) measures on CPU {cpus} right now, and \
              would be moved"

@@ -8,7 +8,7 @@ use jitterlab_model::Error;
 use jitterlab_model::warning::{Chore, LeftBehind};
 
 use super::journal::{Journal, lift_limit};
-use super::others::journals_of;
+use super::other_instances::journals_of;
 use super::thread::{Thread, processes};
 use super::*;
 use crate::facts::fixture::Machine;

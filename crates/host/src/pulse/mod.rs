@@ -74,11 +74,11 @@ impl EdgeTimes {
 }
 
 /// The work of a task, and the durations of its edges.
-type Around = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
+type PulsedWork = (Option<Box<dyn OwnWork>>, Option<Arc<EdgeTimes>>);
 
 /// The work of a task with its pulses around it, and their durations; the work itself for a task without
 /// pulses.
-pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<Around, Error> {
+pub(super) fn around(spec: &TaskSpec, work: Option<Box<dyn OwnWork>>) -> Result<PulsedWork, Error> {
     let Some(pulse) = &spec.pulse else { return Ok((work, None)) };
     let (level, direction) = device::open(pulse)?;
     let times = Arc::new(EdgeTimes::new());

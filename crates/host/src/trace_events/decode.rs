@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use jitterlab_analysis::causes::{Event, EventKind, Handler, HandlerKind, Leaves, Name, Names, same_clock};
+use jitterlab_analysis::causes::{
+    Event, EventKind, Handler, HandlerKind, Name, Names, PrevState, same_clock,
+};
 use jitterlab_model::Error;
 
 use super::calls;
@@ -198,7 +200,7 @@ impl Decoder {
                     from: number(from) as i32,
                     from_name: name_of(from_name),
                     from_priority: number(from_priority) as i16,
-                    leaves: Leaves::from_state(number(state)),
+                    leaves: PrevState::from_state(number(state)),
                     to: number(to) as i32,
                     name: name_of(name),
                     priority: number(priority) as i16,

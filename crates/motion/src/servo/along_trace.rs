@@ -6,7 +6,7 @@
 use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
-use super::closed_loop::{Act, Loop};
+use super::closed_loop::{Loop, LoopAction};
 use super::row_updates::flow_by;
 use super::timing::Moment;
 
@@ -134,7 +134,7 @@ impl CovarianceAlongTrace {
             Moment::Turn(time) => self.flow_until(time),
             Moment::At(time, event) => {
                 self.flow_until(time);
-                if event.act == Act::Sample {
+                if event.act == LoopAction::Sample {
                     self.measure_interval(time, event.by);
                 }
                 if let Some(rows) = self.closed.rows(event) {

@@ -3,23 +3,23 @@
 use serde::Serialize;
 
 use super::ServoError;
-use super::actions::ActionCost;
 use super::curves::{DelayCost, PeriodCost, over_delays, over_periods};
 use super::design_margins::Margins;
 use super::evaluate::{Evaluated, Evaluation};
 use super::execution::Execution;
-use super::follow::FollowedReference;
 use super::jobs::GivenTask;
 use super::late_jobs::under_recorded;
 use super::mean_timing::{JobTiming, VelocityError};
 use super::misses::AtMost;
+use super::overrun_costs::ActionCost;
 use super::question::Question;
 use super::record::Record;
 use super::redesign::Redesign;
+use super::reference_tracking::FollowedReference;
 use super::remedies::Remedy;
 use super::response::Reference;
 use super::verdict::{self, Verdict};
-use super::weakly_hard::{Aim, Guarantee, Step, Steps, UnderMisses};
+use super::weakly_hard::{Guarantee, Step, Steps, StoppingRule, UnderMisses};
 use crate::error::MotionError;
 
 /// Effect of a run's timing on a loop.
@@ -137,7 +137,7 @@ pub(super) fn proved_of_seen(jobs: &[Step], seen: &[AtMost]) -> Option<UnderMiss
     let mut found: Option<UnderMisses> = None;
     windows
         .find_map(|window| {
-            let under = steps.under(*window, Aim::Decide);
+            let under = steps.under(*window, StoppingRule::Decide);
             let stable = under.guarantee == Guarantee::Stable;
             found.get_or_insert(under.clone());
             stable.then_some(under)

@@ -3,13 +3,13 @@
 use nalgebra::DMatrix;
 
 use super::controller::Controller;
-use super::flow::{Flow, FlowTable};
+use super::flow_map::{Flow, FlowTable};
 use super::plant::Plant;
 use super::row_updates::{Fold, Rows};
 
 /// Action of a task on the loop at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Act {
+pub enum LoopAction {
     /// It reads its sensors.
     Sample,
     /// It computes from its last sample, commits its states and writes its output.
@@ -29,10 +29,10 @@ pub enum Act {
 pub struct Event {
     /// The number of the task's controller.
     pub by: u8,
-    pub act: Act,
+    pub act: LoopAction,
 }
 
-impl Act {
+impl LoopAction {
     /// The act of the only controller there is.
     pub const fn alone(self) -> Event {
         Event { by: 0, act: self }
@@ -185,7 +185,7 @@ impl Loop {
     }
 
     /// True if every controller supports this act.
-    pub fn can(&self, act: Act) -> bool {
+    pub fn can(&self, act: LoopAction) -> bool {
         self.jumps.iter().all(|jumps| jumps[act as usize].is_some())
     }
 
@@ -215,7 +215,7 @@ impl Loop {
         }
     }
 
-    /// All acts of a controller, in the order of [`Act`].
+    /// All acts of a controller, in the order of [`LoopAction`].
     fn jumps_of(&self, by: usize) -> [Option<Jump>; 6] {
         let finish = self.writing(by, true);
         let compute = self.defers.then(|| self.writing(by, false));

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::design::Design;
-use super::flow::{Flow, FlowTable};
+use super::flow_map::{Flow, FlowTable};
 use super::numeric::is_finite;
 use super::plant::Plant;
 use super::riccati::dare;

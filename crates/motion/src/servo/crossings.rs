@@ -70,7 +70,7 @@ impl LoopMargins {
         let at = Crossings::new(&sampled, channel);
         let period_s = period_ns as f64 * 1e-9;
         let factors = at.gain_factors();
-        let (peak, theta) = at.peak();
+        let (peak, theta) = at.peak_sensitivity();
         Some(LoopMargins {
             crossovers: at.crossovers(period_s),
             gain_up: factors.iter().copied().filter(|k| *k > 1.0).reduce(f64::min),
@@ -224,7 +224,7 @@ impl<'a> Crossings<'a> {
     }
 
     /// The largest |1/(1 + L)|, and where it is.
-    fn peak(&self) -> (f64, f64) {
+    fn peak_sensitivity(&self) -> (f64, f64) {
         let closed = &self.a + &self.b * &self.k;
         let size = |theta: f64| self.gain(theta).map_or(0.0, |l| (l + 1.0).norm().recip());
         let mut best = (0.0, LOWEST);

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::chain::{Chain, Stationary, Stretches};
-use super::closed_loop::{Act, Event, Loop};
-use super::memory::{Rows, Stability};
+use super::burst_stability::{Rows, Stability};
+use super::closed_loop::{Event, Loop, LoopAction};
+use super::markov_chain::{Chain, Stationary, Stretches};
 use super::misses::{AtMost, Misses};
-use super::overrun::Without;
+use super::overrun::MissedOutput;
 use super::timing::{Job, Moment, done};
 use super::weakly_hard::Step;
 
@@ -34,14 +34,14 @@ const PARTS: f64 = 4.0;
 
 /// In which periods outputs are missed: those of the plant's slowest task, or of several tasks the common multiple.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Owed {
+pub(super) struct OutputsPerPeriod {
     /// Length of these periods.
     pub period_ns: i64,
     /// Outputs of each task in one of them.
     pub outputs: Vec<usize>,
 }
 
-impl Owed {
+impl OutputsPerPeriod {
     /// Of each period of a cycle whether any task wrote less than it owes.
     pub fn missed(&self, events: &[(f64, Event)], length_ns: f64) -> Vec<bool> {
         let period_ns = self.period_ns as f64;
@@ -59,12 +59,12 @@ impl Owed {
 }
 
 fn is_output(event: Event) -> bool {
-    matches!(event.act, Act::Finish | Act::Compute)
+    matches!(event.act, LoopAction::Finish | LoopAction::Compute)
 }
 
 /// A time at which all tasks are due, or were just served, and none is at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Together {
+pub(super) struct IdleInstant {
     pub time_ns: i64,
     /// No due time was missed since the last such.
     pub in_time: bool,
@@ -72,20 +72,20 @@ pub(super) struct Together {
 
 /// A cycle: its events with their times from its begin, and its length.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Cycle {
+pub(super) struct RegenerationCycle {
     pub events: Vec<(f64, Event)>,
     pub length_ns: f64,
 }
 
-impl Cycle {
+impl RegenerationCycle {
     /// Jobs that started in it.
     pub fn jobs(&self) -> usize {
-        self.events.iter().filter(|(_, event)| event.act == Act::Sample).count()
+        self.events.iter().filter(|(_, event)| event.act == LoopAction::Sample).count()
     }
 
     /// Time of the first sample, in ns from the begin of the cycle.
     pub fn first_latency(&self) -> Option<f64> {
-        self.events.iter().find(|(_, event)| event.act == Act::Sample).map(|(time, _)| *time)
+        self.events.iter().find(|(_, event)| event.act == LoopAction::Sample).map(|(time, _)| *time)
     }
 }
 
@@ -99,15 +99,15 @@ struct Class {
     in_time: bool,
     seen: u64,
     each: u64,
-    kept: Vec<Cycle>,
+    kept: Vec<RegenerationCycle>,
     events: usize,
 }
 
 impl Class {
-    fn count(&mut self, most: usize, events: &[(f64, Event)], length_ns: f64) {
+    fn add_cycle(&mut self, most: usize, events: &[(f64, Event)], length_ns: f64) {
         if self.seen.is_multiple_of(self.each) {
             self.events += events.len();
-            self.kept.push(Cycle { events: events.to_vec(), length_ns });
+            self.kept.push(RegenerationCycle { events: events.to_vec(), length_ns });
             if self.kept.len() >= most.max(2) || self.events > MOST_EVENTS && self.kept.len() > 1 {
                 let mut place = 0;
                 self.kept.retain(|_| {
@@ -131,7 +131,7 @@ impl Class {
 #[derive(Debug, Clone)]
 pub(super) struct Cycles {
     period_ns: i64,
-    owed: Owed,
+    owed: OutputsPerPeriod,
     /// Most cycles that are kept of a class, and most jobs of a cycle: a longer burst is cut where jobs start.
     most: usize,
     most_jobs: usize,
@@ -155,7 +155,7 @@ pub(super) struct Cycles {
 impl Cycles {
     /// Starts without cycles; rates are per `period_ns`, and `owed` are the outputs due. A cycle has at most
     /// `most_jobs` of a single task.
-    pub fn new(period_ns: i64, owed: Owed, most_jobs: usize) -> Cycles {
+    pub fn new(period_ns: i64, owed: OutputsPerPeriod, most_jobs: usize) -> Cycles {
         Cycles {
             period_ns,
             misses: Misses::new(owed.period_ns),
@@ -183,7 +183,7 @@ impl Cycles {
     }
 
     /// The next moment, or a time at which all tasks are together; whether that ended a cycle, and whether it was in time.
-    pub fn pass(&mut self, moment: Result<Moment, Together>) -> Option<bool> {
+    pub fn pass(&mut self, moment: Result<Moment, IdleInstant>) -> Option<bool> {
         match moment {
             Ok(Moment::At(time, event)) => return self.at(time, event),
             Ok(Moment::Cut(_)) => {
@@ -199,9 +199,9 @@ impl Cycles {
 
     fn at(&mut self, time_ns: i64, event: Event) -> Option<bool> {
         let mut ended = None;
-        if event.act == Act::Sample && self.owed.outputs.len() == 1 {
+        if event.act == LoopAction::Sample && self.owed.outputs.len() == 1 {
             if self.jobs == self.most_jobs {
-                ended = self.end(Together { time_ns, in_time: false });
+                ended = self.end(IdleInstant { time_ns, in_time: false });
             }
             self.jobs += 1;
         }
@@ -220,19 +220,19 @@ impl Cycles {
         self.is_missed = true;
     }
 
-    fn end(&mut self, together: Together) -> Option<bool> {
+    fn end(&mut self, together: IdleInstant) -> Option<bool> {
         let begin =
             self.begin_ns.replace(together.time_ns).filter(|_| !std::mem::take(&mut self.is_too_long));
         let in_time = together.in_time && !std::mem::take(&mut self.is_missed);
         if let Some(begin) = begin {
-            self.count((together.time_ns - begin) as f64, in_time);
+            self.add_cycle((together.time_ns - begin) as f64, in_time);
         }
         self.events.clear();
         self.jobs = 0;
         begin.map(|_| in_time)
     }
 
-    fn count(&mut self, length_ns: f64, in_time: bool) {
+    fn add_cycle(&mut self, length_ns: f64, in_time: bool) {
         let period_ns = self.period_ns as f64;
         let periods = (length_ns / period_ns).round() as usize;
         let missed = if in_time { Vec::new() } else { self.owed.missed(&self.events, length_ns) };
@@ -253,7 +253,7 @@ impl Cycles {
         }
         let class = &mut self.classes[usize::from(number)];
         class.in_time &= in_time;
-        class.count(self.most, &self.events, length_ns);
+        class.add_cycle(self.most, &self.events, length_ns);
         self.rows.pass(number);
         // In time none is missed.
         let owed_periods = (length_ns / self.owed.period_ns as f64).round().max(1.0) as usize;
@@ -278,7 +278,7 @@ impl Cycles {
     }
 
     /// Cycles that represent all, each with the number that it represents.
-    pub fn kept(&self) -> impl Iterator<Item = (&Cycle, f64)> {
+    pub fn weighted_examples(&self) -> impl Iterator<Item = (&RegenerationCycle, f64)> {
         self.classes.iter().flat_map(|class| class.kept.iter().map(|cycle| (cycle, class.weight())))
     }
 
@@ -286,22 +286,22 @@ impl Cycles {
     pub fn steps(&self, closed: &mut Loop) -> Vec<Step> {
         let shown = |class: &Class| {
             let each = class.kept.len().div_ceil(SHOWN).max(1);
-            class.kept.iter().step_by(each).cloned().collect::<Vec<Cycle>>()
+            class.kept.iter().step_by(each).cloned().collect::<Vec<RegenerationCycle>>()
         };
-        let step = |cycle: Cycle| Step {
+        let step = |cycle: RegenerationCycle| Step {
             map: closed.passage(&cycle.events, cycle.length_ns).phi,
             missed: self.owed.missed(&cycle.events, cycle.length_ns),
         };
         self.classes.iter().flat_map(shown).map(step).collect()
     }
 
-    fn stretches(&self, closed: &mut Loop, without: Without) -> Vec<Stretches> {
-        let marked = |cycle: &Cycle| Cycle {
+    fn stretches(&self, closed: &mut Loop, without: MissedOutput) -> Vec<Stretches> {
+        let marked = |cycle: &RegenerationCycle| RegenerationCycle {
             events: cycle.events.iter().filter_map(|(t, e)| Some((*t, done(*e, without)?))).collect(),
             ..*cycle
         };
         let of = |class: &Class| {
-            let cycles: Vec<Cycle> = class.kept.iter().map(marked).collect();
+            let cycles: Vec<RegenerationCycle> = class.kept.iter().map(marked).collect();
             under(closed, cycles.iter().map(|cycle| (cycle, class.weight())))
         };
         self.classes.iter().map(of).collect()
@@ -310,7 +310,7 @@ impl Cycles {
     /// The loop under these cycles in random order, and under those in time; and whether it is stable as they follow each other.
     pub fn judged(&self, closed: &mut Loop) -> JudgedCycles {
         // Events at marks are part of the cycles already.
-        let stretches = self.stretches(closed, Without::Zero);
+        let stretches = self.stretches(closed, MissedOutput::Zero);
         let all = |wanted: fn(&Class) -> bool| {
             let of = self.classes.iter().zip(&stretches).filter(|(class, _)| wanted(class));
             of.map(|(_, stretches)| stretches.clone()).reduce(|all, class| all.with(&class))
@@ -328,7 +328,7 @@ impl Cycles {
 
     /// Stability of the loop under its cycles in their recorded order, and its rates; `without` is the
     /// output's action at each mark.
-    pub fn stability(&self, closed: &mut Loop, without: Without) -> (Stability, Stationary) {
+    pub fn stability(&self, closed: &mut Loop, without: MissedOutput) -> (Stability, Stationary) {
         let (stability, rates, _) = self.rows.stability(&self.stretches(closed, without), self.period_ns);
         (stability, rates)
     }
@@ -349,7 +349,10 @@ pub(super) struct JudgedCycles {
 }
 
 /// Cycles in random order, with their weights as frequencies.
-pub(super) fn under<'a>(closed: &mut Loop, cycles: impl Iterator<Item = (&'a Cycle, f64)>) -> Stretches {
+pub(super) fn under<'a>(
+    closed: &mut Loop,
+    cycles: impl Iterator<Item = (&'a RegenerationCycle, f64)>,
+) -> Stretches {
     let mut all = Stretches::new(closed.lasting());
     for (cycle, weight) in cycles {
         let passage = closed.passage(&cycle.events, cycle.length_ns);
@@ -365,12 +368,12 @@ mod tests {
     const H: i64 = 1_000;
 
     fn done(time: f64, by: u8) -> (f64, Event) {
-        (time, Event { by, act: Act::Finish })
+        (time, Event { by, act: LoopAction::Finish })
     }
 
     #[test]
     fn a_period_is_missed_where_any_task_owes_an_output() {
-        let owed = Owed { period_ns: 100, outputs: vec![1, 2] };
+        let owed = OutputsPerPeriod { period_ns: 100, outputs: vec![1, 2] };
         let all = [done(10.0, 1), done(40.0, 0), done(70.0, 1)];
         assert_eq!(owed.missed(&all, 100.0), [false]);
         assert_eq!(owed.missed(&all[..2], 100.0), [true]);
@@ -381,7 +384,7 @@ mod tests {
     }
 
     fn cycles(jobs: &[Job], most_jobs: usize) -> Cycles {
-        let mut found = Cycles::new(H, Owed { period_ns: H, outputs: vec![1] }, most_jobs);
+        let mut found = Cycles::new(H, OutputsPerPeriod { period_ns: H, outputs: vec![1] }, most_jobs);
         let mut moments = super::super::timing::Moments::new(Default::default(), H, 0);
         let mut last = None::<i64>;
         for job in jobs {
@@ -389,7 +392,7 @@ mod tests {
                 found.pass(match moment {
                     Moment::Turn(time_ns) => {
                         let in_time = last.replace(time_ns).is_some_and(|last| time_ns - last == H);
-                        Err(Together { time_ns, in_time })
+                        Err(IdleInstant { time_ns, in_time })
                     }
                     moment => Ok(moment),
                 });
@@ -440,6 +443,6 @@ mod tests {
         let found = cycles(&jobs, 8);
         let (seen, kept) = found.counts();
         assert!(seen == 99_999 && (KEPT as u64 / 2..KEPT as u64).contains(&kept), "{seen} {kept}");
-        assert!((found.kept().map(|(_, weight)| weight).sum::<f64>() - 99_999.0).abs() < 1e-6);
+        assert!((found.weighted_examples().map(|(_, weight)| weight).sum::<f64>() - 99_999.0).abs() < 1e-6);
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::PlantFault;
 use super::discrete::continuous;
 use super::numeric::is_finite;
-use super::plant_file::matrix;
+use super::plant_values::matrix;
 use super::realisation::{Realisation, parse_complex, polynomial, transfer_function};
 use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};

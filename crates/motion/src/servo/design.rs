@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
-use super::plant_file::{PerChannel, matrix};
+use super::plant_values::{PerChannel, matrix};
 use super::{PlantFault, ServoError};
 use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};

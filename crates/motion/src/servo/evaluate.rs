@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use super::ServoError;
 use super::along_trace::{AlongTrace, Interval};
-use super::chain::Stationary;
-use super::course::{Course, Followed};
+use super::burst_stability::Stability;
+use super::covariance_course::{Course, Followed};
 use super::cycles::Cycles;
+use super::markov_chain::Stationary;
 use super::mean_timing::{JobTiming, MeanTiming};
-use super::memory::Stability;
 use super::question::Question;
 use super::record::Record;
 use super::several::Several;

@@ -3,7 +3,7 @@
 use nalgebra::DMatrix;
 
 use super::ServoError;
-use super::chain::{Chain, Edge, Stretches};
+use super::markov_chain::{Chain, Edge, Stretches};
 use crate::error::MotionError;
 use jitterlab_analysis::random::Random;
 use jitterlab_model::units::parse_duration_ns;

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::closed_loop::Act;
-use super::cycles::Together;
+use super::closed_loop::LoopAction;
+use super::cycles::IdleInstant;
 use super::mean_timing::Timings;
 use super::timing::{Job, Moment, Moments};
 use crate::error::MotionError;
@@ -39,9 +39,9 @@ impl Stream<'_> {
 fn rank(moment: Moment) -> (i64, u8) {
     match moment {
         Moment::At(time, event) => match event.act {
-            Act::Finish | Act::Compute | Act::Write => (time, 0),
-            Act::Zero | Act::Predict => (time, 1),
-            Act::Sample => (time, 4),
+            LoopAction::Finish | LoopAction::Compute | LoopAction::Write => (time, 0),
+            LoopAction::Zero | LoopAction::Predict => (time, 1),
+            LoopAction::Sample => (time, 4),
         },
         Moment::Cut(time) => (time, 2),
         Moment::Turn(time) => (time, 3),
@@ -87,13 +87,16 @@ impl<'a> Merged<'a> {
     /// each task's timing.
     pub fn run(
         mut self,
-        mut give: impl FnMut(Result<Moment, Together>) -> bool,
+        mut give: impl FnMut(Result<Moment, IdleInstant>) -> bool,
     ) -> Result<Vec<Timings>, MotionError> {
         self.give(&mut give)?;
         Ok(self.streams.into_iter().map(|stream| stream.timings).collect())
     }
 
-    fn give(&mut self, give: &mut impl FnMut(Result<Moment, Together>) -> bool) -> Result<(), MotionError> {
+    fn give(
+        &mut self,
+        give: &mut impl FnMut(Result<Moment, IdleInstant>) -> bool,
+    ) -> Result<(), MotionError> {
         // The turns of the slowest task decide.
         let Some(lead) = (0..self.streams.len()).max_by_key(|i| self.streams[*i].period_ns) else {
             return Ok(());
@@ -120,7 +123,7 @@ impl<'a> Merged<'a> {
                     let in_time = length.is_some_and(near) && all_served;
                     self.streams.iter_mut().for_each(|stream| stream.turns = 0);
                     last = Some(time);
-                    if !give(Err(Together { time_ns: time, in_time })) {
+                    if !give(Err(IdleInstant { time_ns: time, in_time })) {
                         return Ok(());
                     }
                 }

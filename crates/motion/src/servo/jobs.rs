@@ -9,14 +9,14 @@ use jitterlab_analysis::random::Random;
 
 use super::ServoError;
 use super::along_trace::Interval;
-use super::chain::{Stationary, Stretches};
-use super::closed_loop::{Act, Event, Loop};
-use super::course::{Course, Followed};
-use super::cycles::{Cycles, Owed, Together};
+use super::burst_stability::Stability;
+use super::closed_loop::{Event, Loop, LoopAction};
+use super::covariance_course::{Course, Followed};
+use super::cycles::{Cycles, IdleInstant, OutputsPerPeriod};
 use super::execution::{Execution, Kind};
-use super::flow::Flow;
-use super::memory::Stability;
-use super::overrun::{Late, OverrunAction, Without};
+use super::flow_map::Flow;
+use super::markov_chain::{Stationary, Stretches};
+use super::overrun::{Late, MissedOutput, OverrunAction};
 use super::quadrature::mean_points;
 use super::replay::Replay;
 use super::timing::{Actuation, Job, Moment, Moments, TaskTiming, done};
@@ -61,7 +61,7 @@ impl GivenTask {
         &self,
         closed: &mut Loop,
     ) -> Result<(Stationary, Stability, Option<Interval>), MotionError> {
-        if self.action.without == Without::Predict && !closed.can(Act::Predict) {
+        if self.action.without == MissedOutput::Predict && !closed.can(LoopAction::Predict) {
             return Err(ServoError::NoEstimator.into());
         }
         let period_ns = self.period_ns as f64;
@@ -81,7 +81,7 @@ impl GivenTask {
     /// Along a sequence drawn from the execution times.
     fn drawn(&self, closed: &mut Loop, is_endless: bool) -> (Stationary, Stability, Option<Interval>) {
         const WHOLE: usize = 8;
-        let owed = Owed { period_ns: self.period_ns, outputs: vec![1] };
+        let owed = OutputsPerPeriod { period_ns: self.period_ns, outputs: vec![1] };
         let cycles = Cycles::new(self.period_ns, owed, if is_endless { 1 } else { WHOLE });
         let punctual = GivenTask { execution: Execution::constant(0.0), wait_ns: 0.0, ..self.clone() };
         let begin = punctual.of_kind(closed, &punctual.execution.kinds()[0], false);
@@ -95,7 +95,7 @@ impl GivenTask {
             let job = self.job(&mut replay, &mut free_ns, execution_ns);
             moments.job(&job, |moment| {
                 course.pass(match moment {
-                    Moment::Turn(time_ns) => Err(Together { time_ns, in_time: false }),
+                    Moment::Turn(time_ns) => Err(IdleInstant { time_ns, in_time: false }),
                     moment => Ok(moment),
                 });
             });
@@ -111,7 +111,7 @@ impl GivenTask {
         if self.action.late == Late::CatchUp && self.execution.longest_ns() >= self.period_ns as f64 {
             return None;
         }
-        let owed = Owed { period_ns: self.period_ns, outputs: vec![1] };
+        let owed = OutputsPerPeriod { period_ns: self.period_ns, outputs: vec![1] };
         let mut steps = Vec::new();
         for kind in self.execution.kinds() {
             let parts = if kind.high_ns > kind.low_ns { OF_RANGE } else { 0 };
@@ -158,7 +158,7 @@ impl GivenTask {
     /// next served job. For a task that catches up, or whose output waits for the next start, they go from
     /// its start to the next.
     fn course(&self, time: f64, back_to_back: bool) -> (Vec<(f64, Event)>, f64) {
-        let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(Act::Zero);
+        let marks = matches!(self.action.late, Late::Skip | Late::Kill).then_some(LoopAction::Zero);
         let mut replay = Replay::new(self.action.late, self.period_ns);
         let mut moments = Moments::new(self.timing, self.period_ns, 0).without(marks);
         let (mut cuts, mut events, mut ends, mut free_ns) = (Vec::new(), Vec::new(), Vec::new(), i64::MIN);
@@ -183,7 +183,7 @@ impl GivenTask {
             moments.job(&job, |moment| match moment {
                 Moment::Turn(time) if !from_start => cuts.push((time, events.len())),
                 Moment::At(time, event) => {
-                    if from_start && event.act == Act::Sample {
+                    if from_start && event.act == LoopAction::Sample {
                         cuts.push((time, events.len()));
                     }
                     events.extend(done(event, self.action.without).map(|event| (time, event)));
@@ -197,15 +197,15 @@ impl GivenTask {
         // A part of a nanosecond moves the events at the job's end, and the grid that restarts after it.
         let part = time - work_ns as f64;
         let at_end = |event: &Event| match event.act {
-            Act::Finish => self.timing.actuation != Actuation::AtStart,
-            act => act == Act::Compute,
+            LoopAction::Finish => self.timing.actuation != Actuation::AtStart,
+            act => act == LoopAction::Compute,
         };
         let moved = |time: i64, event: &Event| if time == ends[1] && at_end(event) { part } else { 0.0 };
         // On a grid that restarts, the next due time is that of the next job.
         let waits_for_due =
             self.action.late == Late::RePhase && self.timing.actuation == Actuation::AtNextDue;
         let time_of = |time: i64, event: &Event| match event.act {
-            Act::Write if waits_for_due => (end - begin) as f64,
+            LoopAction::Write if waits_for_due => (end - begin) as f64,
             _ => (time - begin) as f64 + moved(time, event),
         };
         let course = events[*from..*to].iter().map(|(time, event)| (time_of(*time, event), *event));

@@ -7,19 +7,25 @@ use super::misses::AtMost;
 use super::overrun::Late;
 use super::question::Question;
 use super::timing::Actuation;
-use super::weakly_hard::{Aim, Guarantee, MissedJobs, Step, Steps, UnderMisses};
+use super::weakly_hard::{Guarantee, MissedJobs, Step, Steps, StoppingRule, UnderMisses};
 use crate::error::MotionError;
 
 /// Places of a period at which a late job ends, at first and at most: each time twice as many, until the bound stays.
 const FEW_PLACES: u32 = 5;
 const MOST_PLACES: u32 = 65;
 /// Aim for given execution times: the largest gap between the bounds.
-const GIVEN: Aim = Aim::Gap(1e-3);
+const GIVEN: StoppingRule = StoppingRule::Gap(1e-3);
 
 impl GivenTask {
     /// Proves stability under any sequence of these jobs with at most this number of misses, whenever a
     /// missed job ends.
-    pub fn under_misses(&self, closed: &mut Loop, jobs: &[Step], at_most: AtMost, aim: Aim) -> UnderMisses {
+    pub fn under_misses(
+        &self,
+        closed: &mut Loop,
+        jobs: &[Step],
+        at_most: AtMost,
+        aim: StoppingRule,
+    ) -> UnderMisses {
         let together = |missed: Vec<Step>, aim, kind| {
             Steps::new(jobs.iter().cloned().chain(missed).collect()).under_missed(at_most, aim, kind)
         };
@@ -34,7 +40,11 @@ impl GivenTask {
                 let mut before: Option<f64> = None;
                 loop {
                     let kind = MissedJobs::EndingAt { places };
-                    let found = together(self.ending_late(closed, at_most.misses, places), Aim::Decide, kind);
+                    let found = together(
+                        self.ending_late(closed, at_most.misses, places),
+                        StoppingRule::Decide,
+                        kind,
+                    );
                     let Some(upper) = found.upper.filter(|_| found.guarantee == Guarantee::Stable) else {
                         return found;
                     };
@@ -104,14 +114,14 @@ pub(super) fn under_recorded(
 ) -> Vec<UnderMisses> {
     let task = task.filter(|task| task.timing.actuation != Actuation::AtNextStart);
     let under = |at_most: &AtMost| match task {
-        Some(task) => task.under_misses(closed, jobs, *at_most, Aim::Decide),
-        None => only_seen(jobs, *at_most, Aim::Decide),
+        Some(task) => task.under_misses(closed, jobs, *at_most, StoppingRule::Decide),
+        None => only_seen(jobs, *at_most, StoppingRule::Decide),
     };
     asked.iter().map(under).collect()
 }
 
 /// Proves stability under the missed jobs that were seen; where there are none, nothing is proved.
-fn only_seen(jobs: &[Step], at_most: AtMost, aim: Aim) -> UnderMisses {
+fn only_seen(jobs: &[Step], at_most: AtMost, aim: StoppingRule) -> UnderMisses {
     let steps = Steps::new(jobs.to_vec());
     if at_most.misses == 0 || steps.misses() {
         steps.under(at_most, aim)

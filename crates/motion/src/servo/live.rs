@@ -4,7 +4,7 @@ use nalgebra::DMatrix;
 use serde::{Deserialize, Serialize};
 
 use super::controller::Controller;
-use super::flow::FlowTable;
+use super::flow_map::FlowTable;
 use super::plant::Plant;
 use super::response::Reference;
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ServoError;
 use super::design_margins::Margins;
-use super::follow::usual_references;
 use super::live::{LiveLoop, TrackingError};
 use super::question::Question;
+use super::reference_tracking::usual_references;
 use super::response::Reference;
 use super::result::LoopDescription;
 use crate::error::MotionError;

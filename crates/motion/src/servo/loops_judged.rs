@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::actions::ActionCost;
 use super::evaluate::Evaluation;
-use super::follow::FollowedReference;
 use super::mean_timing::MeanTiming;
+use super::overrun_costs::ActionCost;
 use super::plant_loop::PlantLoop;
 use super::redesign::Redesign;
+use super::reference_tracking::FollowedReference;
 use super::several::{LoopTask, Several};
 use super::verdict::Verdict;
 use super::weakly_hard::UnderMisses;

@@ -26,7 +26,7 @@ pub enum Late {
 /// Output at a due time that is missed, or whose job is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Without {
+pub enum MissedOutput {
     /// It stays as it is.
     Hold,
     /// The output becomes zero.
@@ -44,25 +44,25 @@ pub struct OverrunAction {
     /// Action for the job.
     pub late: Late,
     /// Output in the meantime.
-    pub without: Without,
+    pub without: MissedOutput,
 }
 
 impl OverrunAction {
     /// Every action there is.
     pub const ALL: [OverrunAction; 8] = [
         OverrunAction::holding(Late::Skip),
-        OverrunAction { late: Late::Skip, without: Without::Zero },
-        OverrunAction { late: Late::Skip, without: Without::Predict },
+        OverrunAction { late: Late::Skip, without: MissedOutput::Zero },
+        OverrunAction { late: Late::Skip, without: MissedOutput::Predict },
         OverrunAction::holding(Late::CatchUp),
         OverrunAction::holding(Late::RePhase),
         OverrunAction::holding(Late::Kill),
-        OverrunAction { late: Late::Kill, without: Without::Zero },
-        OverrunAction { late: Late::Kill, without: Without::Predict },
+        OverrunAction { late: Late::Kill, without: MissedOutput::Zero },
+        OverrunAction { late: Late::Kill, without: MissedOutput::Predict },
     ];
 
     /// The output holds meanwhile.
     pub const fn holding(late: Late) -> OverrunAction {
-        OverrunAction { late, without: Without::Hold }
+        OverrunAction { late, without: MissedOutput::Hold }
     }
 }
 
@@ -88,9 +88,9 @@ impl TryFrom<OverrunAction> for Overrun {
     /// The policy of a task that runs here: no job of it is killed, and its output holds.
     fn try_from(action: OverrunAction) -> Result<Self, MotionError> {
         match (action.late, action.without) {
-            (Late::Skip, Without::Hold) => Ok(Overrun::Skip),
-            (Late::CatchUp, Without::Hold) => Ok(Overrun::CatchUp),
-            (Late::RePhase, Without::Hold) => Ok(Overrun::RePhase),
+            (Late::Skip, MissedOutput::Hold) => Ok(Overrun::Skip),
+            (Late::CatchUp, MissedOutput::Hold) => Ok(Overrun::CatchUp),
+            (Late::RePhase, MissedOutput::Hold) => Ok(Overrun::RePhase),
             _ => Err(ServoError::NotLive(action).into()),
         }
     }
@@ -105,9 +105,9 @@ impl fmt::Display for OverrunAction {
             Late::Kill => "kill",
         })?;
         f.write_str(match self.without {
-            Without::Hold => "",
-            Without::Zero => "/zero",
-            Without::Predict => "/predict",
+            MissedOutput::Hold => "",
+            MissedOutput::Zero => "/zero",
+            MissedOutput::Predict => "/predict",
         })
     }
 }

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::PlantFault;
 use super::description::{Description, StateSpace, TransferFunction, Zpk};
 use super::design::{Design, DesignSheet};
-use super::exported;
-use super::plant_file::{PerChannel, StateMatrix};
+use super::matlab_files;
 use super::plant_loop::{self, LoopSheet, PlantLoop};
+use super::plant_values::{PerChannel, StateMatrix};
 use crate::catalog::{self, Device};
 use crate::error::MotionError;
 
@@ -140,7 +140,7 @@ impl PlantFile {
             Some(_) if !own.is_empty() => return Err(PlantFault::DescribedOnce.for_plant(name)),
             Some(file) => {
                 let path = Path::new(name).with_file_name(file);
-                (exported::description(&path)?, path.display().to_string())
+                (matlab_files::description(&path)?, path.display().to_string())
             }
         };
         let name = name.as_str();

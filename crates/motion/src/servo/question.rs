@@ -1,11 +1,11 @@
 //! A loop to be judged: a plant, its controller's design, and the task that closes it.
 
 use super::ServoError;
-use super::chain::Stationary;
 use super::closed_loop::{Closing, Loop};
 use super::controller::Controller;
 use super::execution::Execution;
 use super::jobs::GivenTask;
+use super::markov_chain::Stationary;
 use super::overrun::{Late, OverrunAction};
 use super::plant::Plant;
 use super::several::{LoopTask, Several};

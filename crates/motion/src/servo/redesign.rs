@@ -4,17 +4,17 @@
 use serde::Serialize;
 
 use super::along_trace::{AlongTrace, Interval};
-use super::chain::Chain;
 use super::closed_loop::Loop;
 use super::controller::Controller;
-use super::course::{Warmed, along_cycles, parts_of, spread};
+use super::covariance_course::{Warmed, along_cycles, parts_of, spread};
 use super::crossings::LoopMargins;
-use super::cycles::{Cycle, under};
+use super::cycles::{RegenerationCycle, under};
 use super::design::Design;
 use super::evaluate::{Evaluated, Evaluation};
 use super::gains::Gains;
 use super::margins::{DelayMargin, delay_margin};
-use super::overrun::Without;
+use super::markov_chain::Chain;
+use super::overrun::MissedOutput;
 use super::plant::Plant;
 use super::question::Question;
 use super::several::Several;
@@ -108,7 +108,7 @@ impl Several {
             Warmed,
         )| {
             let along = along.finish();
-            let (stability, rates) = found.cycles.stability(closed, Without::Zero);
+            let (stability, rates) = found.cycles.stability(closed, MissedOutput::Zero);
             let stationary = along_cycles(&stability, &rates, along.cost);
             Redesign {
                 redesign,
@@ -157,10 +157,10 @@ fn designed(question: &Question, found: &Evaluated) -> Vec<(RedesignKind, Design
     if let Some((design, controller)) = optimal.and_then(|d| controller(&d).map(|c| (d, c))) {
         all.push((RedesignKind::LinearQuadratic { delay_ns: known_ns }, design, controller));
     }
-    let kept: Vec<(Cycle, f64)> =
-        found.cycles.kept().map(|(cycle, weight)| (cycle.clone(), weight)).collect();
+    let kept: Vec<(RegenerationCycle, f64)> =
+        found.cycles.weighted_examples().map(|(cycle, weight)| (cycle.clone(), weight)).collect();
     let each = kept.len().div_ceil(FEW).max(1);
-    let few: Vec<(Cycle, f64)> = kept.into_iter().step_by(each).collect();
+    let few: Vec<(RegenerationCycle, f64)> = kept.into_iter().step_by(each).collect();
     if let Some((design, controller)) = retuned(question, &few, now) {
         all.push((RedesignKind::Retuned, design, controller));
     }
@@ -177,13 +177,17 @@ fn recovered(new: &AlongTrace, old: &AlongTrace) -> Option<Interval> {
 }
 
 /// The cost under few cycles in random order.
-fn cost(closed: &mut Loop, few: &[(Cycle, f64)], period_ns: i64) -> f64 {
+fn cost(closed: &mut Loop, few: &[(RegenerationCycle, f64)], period_ns: i64) -> f64 {
     let cycles = few.iter().map(|(cycle, weight)| (cycle, *weight));
     Chain::independent(&under(closed, cycles), period_ns).stationary().cost
 }
 
 /// PD and PID: each number is changed by a factor as long as that lowers the cost and keeps the margins, then by smaller ones.
-fn retuned(question: &Question, few: &[(Cycle, f64)], now: &Evaluation) -> Option<(Design, Controller)> {
+fn retuned(
+    question: &Question,
+    few: &[(RegenerationCycle, f64)],
+    now: &Evaluation,
+) -> Option<(Design, Controller)> {
     let (plant, period_ns) = (&question.plant, question.period_ns);
     let begin = plant.design.leading(question.design_delay_ns as f64 * 1e-9);
     let mut logs = begin.logarithms()?;

@@ -4,10 +4,10 @@ use jitterlab_model::Activation;
 use serde::Serialize;
 
 use super::along_trace::{AlongTrace, CovarianceAlongTrace, TimeBase};
-use super::chain::Chain;
 use super::closed_loop::Loop;
-use super::cycles::{Cycle, Cycles, under};
+use super::cycles::{Cycles, RegenerationCycle, under};
 use super::evaluate::Evaluation;
+use super::markov_chain::Chain;
 use super::overrun::Late;
 use super::question::Question;
 use super::timing::{Job, Moments};
@@ -66,8 +66,9 @@ impl Question {
         let mut remedies = Vec::new();
         let mut closed = self.closed()?;
         // Of the kept cycles in random order.
-        let cost = |closed: &mut Loop, change: &dyn Fn(&Cycle) -> Cycle| {
-            let changed: Vec<(Cycle, f64)> = cycles.kept().map(|(cycle, w)| (change(cycle), w)).collect();
+        let cost = |closed: &mut Loop, change: &dyn Fn(&RegenerationCycle) -> RegenerationCycle| {
+            let changed: Vec<(RegenerationCycle, f64)> =
+                cycles.weighted_examples().map(|(cycle, w)| (change(cycle), w)).collect();
             let all = under(closed, changed.iter().map(|(cycle, weight)| (cycle, *weight)));
             Chain::independent(&all, self.period_ns).stationary().cost
         };
@@ -75,7 +76,7 @@ impl Question {
             self.output_delay_ns(now.timing.wait_ns.round() as i64, now.timing.execution_ns.round() as i64);
         if self.plant.design.knows_delay() && delay_ns > self.design_delay_ns && delay_ns <= self.period_ns {
             let mut aware = Question { design_delay_ns: delay_ns, ..self.clone() }.closed()?;
-            let cost = cost(&mut aware, &Cycle::clone);
+            let cost = cost(&mut aware, &RegenerationCycle::clone);
             let remedy = RemedyKind::DesignForDelay { delay_ns };
             remedies.push(Remedy { remedy, cost, instead_of: now.independent.cost });
         }
@@ -117,7 +118,7 @@ impl Question {
     }
 
     /// A cycle whose task wakes earlier by `margin_ns`, and polls up to its due time.
-    fn earlier(&self, cycle: &Cycle, margin_ns: f64) -> Cycle {
+    fn earlier(&self, cycle: &RegenerationCycle, margin_ns: f64) -> RegenerationCycle {
         let Some(latency) = cycle.first_latency() else { return cycle.clone() };
         let sooner = latency.clamp(0.0, margin_ns);
         let events: Vec<_> = cycle.events.iter().map(|(t, e)| ((t - sooner).max(0.0), *e)).collect();
@@ -126,14 +127,16 @@ impl Question {
         // A single job that skips is over with the first due time it leaves.
         let skips = cycle.jobs() == 1 && self.overrun.late == Late::Skip;
         let length_ns = if skips { ((last / period).floor() + 1.0) * period } else { cycle.length_ns };
-        Cycle { events, length_ns: length_ns.min(cycle.length_ns) }
+        RegenerationCycle { events, length_ns: length_ns.min(cycle.length_ns) }
     }
 }
 
 /// The latency of the first jobs of cycles that this share of them does not exceed.
 fn latency_at(cycles: &Cycles, share: f64) -> f64 {
-    let mut latencies: Vec<(f64, f64)> =
-        cycles.kept().filter_map(|(cycle, weight)| Some((cycle.first_latency()?, weight))).collect();
+    let mut latencies: Vec<(f64, f64)> = cycles
+        .weighted_examples()
+        .filter_map(|(cycle, weight)| Some((cycle.first_latency()?, weight)))
+        .collect();
     latencies.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = latencies.iter().map(|l| l.1).sum();
     let mut below = 0.0;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ServoError;
 use super::along_trace::TimeBase;
-use super::closed_loop::{Act, Event, Loop};
+use super::closed_loop::{Event, Loop, LoopAction};
 use super::timing::Moment;
 use crate::error::MotionError;
 
@@ -156,7 +156,7 @@ impl DrivenLoop {
         if by >= self.sampled.len() {
             return;
         }
-        if event.act == Act::Sample {
+        if event.act == LoopAction::Sample {
             let last = self.sampled[by].1.filter(|last| *last < self.now_ns);
             if let Some(last) = last.filter(|_| self.interval == TimeBase::Measured) {
                 self.closed.set_interval(event.by, (self.now_ns - last) as f64 * 1e-9);
@@ -166,7 +166,9 @@ impl DrivenLoop {
         let Some(jump) = self.closed.jump(event) else { return };
         let mut values = &jump.gain * &self.z;
         let closing = &self.closed.closings()[by];
-        if closing.follows.is_empty() && matches!(event.act, Act::Finish | Act::Compute | Act::Predict) {
+        if closing.follows.is_empty()
+            && matches!(event.act, LoopAction::Finish | LoopAction::Compute | LoopAction::Predict)
+        {
             let c = &closing.controller;
             let r = DVector::from_element(c.d_reference.ncols(), self.sampled[by].0);
             let (m, nc) = (c.d_reference.nrows(), c.states());

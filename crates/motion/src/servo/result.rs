@@ -6,15 +6,15 @@ use jitterlab_model::Activation;
 use jitterlab_model::units::Human;
 use serde::Serialize;
 
-use super::actions::{self, ActionCost};
 use super::along_trace::Interval;
 use super::assessment::{LoopAssessment, Wishes};
-use super::chain::Stationary;
 use super::curves::{DelayCost, over_delays};
 use super::design_margins::Margins;
 use super::execution::Execution;
+use super::markov_chain::Stationary;
 use super::misses::AtMost;
 use super::overrun::OverrunAction;
+use super::overrun_costs::{self, ActionCost};
 use super::question::Question;
 use super::record::Record;
 use super::verdict::{Verdict, asked_side, cost_side};
@@ -179,7 +179,7 @@ impl ServoResult {
             ideal,
             stationary,
             cost_interval,
-            actions: actions::under_execution(question, &execution)?,
+            actions: overrun_costs::under_execution(question, &execution)?,
             misses,
             misses_as_given,
         };

@@ -2,7 +2,7 @@
 
 use nalgebra::DMatrix;
 
-use super::flow::{Compact, Flow};
+use super::flow_map::{Compact, Flow};
 
 /// Effect of an act: rows of the state that become sums of others, plus noise.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -9,9 +9,9 @@ use jitterlab_model::units::parse_duration_ns;
 use serde::Serialize;
 
 use super::ServoError;
-use super::closings::PlantAsked;
 use super::execution::Execution;
 use super::job_sequence::common_multiple;
+use super::loop_assignment::PlantAsked;
 use super::overrun::Late;
 use super::timing::Job;
 use crate::error::MotionError;

@@ -7,15 +7,15 @@
 
 use super::ServoError;
 use super::cascade::closings;
-use super::chain::{Chain, Stationary, Stretches};
-use super::closed_loop::{Act, Closing, Loop};
-use super::course::Course;
-use super::cycles::{Cycles, Owed, Together};
+use super::closed_loop::{Closing, Loop, LoopAction};
+use super::covariance_course::Course;
+use super::cycles::{Cycles, IdleInstant, OutputsPerPeriod};
 use super::execution::Execution;
 use super::job_sequence::{Merged, common_multiple};
 use super::jobs::GivenTask;
+use super::markov_chain::{Chain, Stationary, Stretches};
 use super::mean_timing::Timings;
-use super::overrun::{Late, OverrunAction, Without};
+use super::overrun::{Late, MissedOutput, OverrunAction};
 use super::plant::Plant;
 use super::replay::Replay;
 use super::sources::Source;
@@ -73,11 +73,11 @@ impl Several {
 
     /// The periods in which misses are counted: those of the plant's slowest task, or the common multiple of
     /// several tasks.
-    pub(super) fn owed(&self) -> Result<Owed, MotionError> {
+    pub(super) fn owed(&self) -> Result<OutputsPerPeriod, MotionError> {
         let period_ns =
             common_multiple(self.tasks.iter().map(|task| task.period_ns)).ok_or(ServoError::NeverTogether)?;
         let outputs = self.tasks.iter().map(|task| (period_ns / task.period_ns) as usize).collect();
-        Ok(Owed { period_ns, outputs })
+        Ok(OutputsPerPeriod { period_ns, outputs })
     }
 
     /// The closed loop.
@@ -111,7 +111,7 @@ impl Several {
         &self,
         sources: &[S],
         is_timed: bool,
-        mut give: impl FnMut(Result<Moment, Together>),
+        mut give: impl FnMut(Result<Moment, IdleInstant>),
     ) -> Result<Vec<Timings>, MotionError> {
         let early_ns = sources.iter().map(Source::early_ns).max().unwrap_or(0);
         if let ([task], [], [source]) = (self.tasks.as_slice(), self.others.as_slice(), sources) {
@@ -127,7 +127,7 @@ impl Several {
                             let length_ns: i64 = time_ns - last;
                             (length_ns - task.period_ns).abs() < task.period_ns / 2
                         });
-                        give(Err(Together { time_ns, in_time }));
+                        give(Err(IdleInstant { time_ns, in_time }));
                     }
                     moment => {
                         if matches!(moment, Moment::Cut(_)) {
@@ -151,7 +151,7 @@ impl Several {
 
     /// The moments of a task, with a mark where a due time is missed or a job killed.
     pub(super) fn moments(&self, task: &LoopTask, early_ns: i64) -> Moments {
-        let marks = matches!(task.overrun.late, Late::Skip | Late::Kill).then_some(Act::Zero);
+        let marks = matches!(task.overrun.late, Late::Skip | Late::Kill).then_some(LoopAction::Zero);
         Moments::new(self.timing, task.period_ns, early_ns).without(marks)
     }
 
@@ -159,13 +159,13 @@ impl Several {
     /// task's action.
     pub(super) fn pass(
         &self,
-        moment: Result<Moment, Together>,
-        without: Option<Without>,
+        moment: Result<Moment, IdleInstant>,
+        without: Option<MissedOutput>,
         course: &mut Course,
     ) {
         let Ok(Moment::At(time, event)) = moment else { return course.pass(moment) };
         let Some(task) = self.tasks.get(usize::from(event.by)) else { return };
-        if event.act == Act::Zero {
+        if event.act == LoopAction::Zero {
             course.cycles.missed();
         }
         if let Some(event) = done(event, without.unwrap_or(task.overrun.without)) {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::assessment::Wishes;
-use super::chain::Stationary;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
+use super::markov_chain::Stationary;
 use super::record::Record;
 use super::schedule::{GivenTimes, Schedule};
 use super::several::Several;

@@ -2,18 +2,18 @@
 
 use super::along_trace::{CovarianceAlongTrace, TimeBase};
 use super::assessment::{Wishes, proved_of_seen};
-use super::chain::Stationary;
 use super::closed_loop::Loop;
 use super::evaluate::Evaluated;
 use super::execution::Execution;
-use super::follow::{FollowedReference, POINTS, Window, compared, usual_references};
 use super::job_sequence::{Jobs, Merged};
 use super::jobs::GivenTask;
 use super::late_jobs::under_recorded;
 use super::loops_judged::{PlantUnderRun, TaskOfLoops};
+use super::markov_chain::Stationary;
 use super::mean_timing::JobTiming;
 use super::overrun::{Late, OverrunAction};
 use super::record::Record;
+use super::reference_tracking::{FollowedReference, POINTS, Window, compared, usual_references};
 use super::response::Reference;
 use super::schedule::Schedule;
 use super::several::{LoopTask, Several, steady};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use jitterlab_model::{Activation, Flags};
 
 use super::ServoError;
-use super::closed_loop::{Act, Event};
-use super::overrun::Without;
+use super::closed_loop::{Event, LoopAction};
+use super::overrun::MissedOutput;
 use crate::error::MotionError;
 
 /// Point at which the sensors are read.
@@ -111,7 +111,7 @@ pub struct Moments {
     /// Largest time before its due time at which a job may start and still be the first of its turn.
     early_ns: i64,
     /// Act at a due time that no job serves.
-    without: Option<Act>,
+    without: Option<LoopAction>,
     last_ns: i64,
     /// Time at which the output that was computed last is to be written.
     pending_ns: Option<i64>,
@@ -143,11 +143,11 @@ impl Moments {
 
     /// The same with something that happens at each due time that is not served, and when a job is killed.
     #[must_use]
-    pub fn without(self, act: Option<Act>) -> Moments {
+    pub fn without(self, act: Option<LoopAction>) -> Moments {
         Moments { without: act, ..self }
     }
 
-    fn at(&mut self, time: i64, act: Act, give: &mut impl FnMut(Moment)) {
+    fn at(&mut self, time: i64, act: LoopAction, give: &mut impl FnMut(Moment)) {
         self.last_ns = self.last_ns.max(time);
         give(Moment::At(self.last_ns, Event { by: self.by, act }));
     }
@@ -176,9 +176,9 @@ impl Moments {
         let began_ns = job.start_ns.min(job.end_ns - 1);
         self.missed_between(job, job.due_ns, began_ns, give);
         let sampled_ns = if self.timing.sampling == Sampling::AtDue { job.due_ns } else { job.start_ns };
-        self.at(sampled_ns, Act::Sample, give);
+        self.at(sampled_ns, LoopAction::Sample, give);
         if self.timing.actuation == Actuation::AtStart {
-            self.at(job.start_ns, Act::Finish, give);
+            self.at(job.start_ns, LoopAction::Finish, give);
         }
         // A task that is behind is at work when its last output goes out, or done with the next one before.
         self.write_pending(|due| due < job.end_ns, give);
@@ -193,7 +193,7 @@ impl Moments {
     /// Writes the output that waits, if its time is such.
     fn write_pending(&mut self, is_now: impl Fn(i64) -> bool, give: &mut impl FnMut(Moment)) {
         if let Some(time) = self.pending_ns.take_if(|time| is_now(*time)) {
-            self.at(time, Act::Write, give);
+            self.at(time, LoopAction::Write, give);
         }
     }
 
@@ -222,9 +222,9 @@ impl Moments {
         }
         match self.timing.actuation {
             Actuation::AtStart => {}
-            Actuation::AtEnd => self.at(job.end_ns, Act::Finish, give),
+            Actuation::AtEnd => self.at(job.end_ns, LoopAction::Finish, give),
             Actuation::AtNextStart | Actuation::AtNextDue => {
-                self.at(job.end_ns, Act::Compute, give);
+                self.at(job.end_ns, LoopAction::Compute, give);
                 let periods = since.div_euclid(self.period_ns) + i64::from(since % self.period_ns > 0);
                 let due_ns = job.due_ns + periods * self.period_ns;
                 let at_due = self.timing.actuation == Actuation::AtNextDue;
@@ -235,10 +235,10 @@ impl Moments {
 }
 
 /// Event as it acts on the loop: at a mark without a job, the output follows `without`.
-pub(super) fn done(event: Event, without: Without) -> Option<Event> {
+pub(super) fn done(event: Event, without: MissedOutput) -> Option<Event> {
     match (event.act, without) {
-        (Act::Zero, Without::Hold) => None,
-        (Act::Zero, Without::Predict) => Some(Event { act: Act::Predict, ..event }),
+        (LoopAction::Zero, MissedOutput::Hold) => None,
+        (LoopAction::Zero, MissedOutput::Predict) => Some(Event { act: LoopAction::Predict, ..event }),
         _ => Some(event),
     }
 }
@@ -246,7 +246,7 @@ pub(super) fn done(event: Event, without: Without) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Act::{Compute, Finish, Sample, Write, Zero};
+    use LoopAction::{Compute, Finish, Sample, Write, Zero};
 
     const H: i64 = 1_000;
 
@@ -256,7 +256,11 @@ mod tests {
         Job { due_ns, start_ns, end_ns: start_ns + execution, killed: false, after_gap: false }
     }
 
-    fn course(actuation: Actuation, without: Option<Act>, jobs: &[Job]) -> Vec<(i64, Option<Act>)> {
+    fn course(
+        actuation: Actuation,
+        without: Option<LoopAction>,
+        jobs: &[Job],
+    ) -> Vec<(i64, Option<LoopAction>)> {
         let timing = TaskTiming { sampling: Sampling::AtStart, actuation };
         let mut moments = Moments::new(timing, H, 0).without(without);
         let mut all = Vec::new();
@@ -270,7 +274,7 @@ mod tests {
         all
     }
 
-    const TURN: Option<Act> = None;
+    const TURN: Option<LoopAction> = None;
 
     #[test]
     fn a_job_keeps_its_output_whatever_due_time_it_overruns() {

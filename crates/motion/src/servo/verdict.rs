@@ -6,14 +6,14 @@ use jitterlab_model::Fitness;
 use serde::{Deserialize, Serialize};
 
 use super::along_trace::Interval;
-use super::chain::Stationary;
+use super::burst_stability::Stability;
 use super::design_margins::Margins;
 use super::evaluate::Evaluation;
-use super::follow::FollowedReference;
 use super::margins::DelayMargin;
+use super::markov_chain::Stationary;
 use super::mean_timing::MeanTiming;
-use super::memory::Stability;
 use super::misses::AtMost;
+use super::reference_tracking::FollowedReference;
 use super::response::Reference;
 use super::weakly_hard::{Guarantee, UnderMisses};
 

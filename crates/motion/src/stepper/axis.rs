@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::assumed::Assumed;
+use super::axis_defaults::Assumed;
 use super::drive::Drive;
 use super::motor::Motor;
 use super::pull_out::{Supply, limited_torque_nm};

@@ -4,10 +4,10 @@
 //! Speeds are full steps per second throughout ([`Axis`] converts), load angles radians of the electrical cycle
 //! or full steps (a quarter of it), torques N m.
 
-mod asked;
 mod assessment;
-mod assumed;
 mod axis;
+mod axis_defaults;
+mod axis_facts;
 mod chopper;
 mod drive;
 mod error;
@@ -26,10 +26,10 @@ mod step_rate;
 pub mod torque;
 mod two_phase;
 
-pub use asked::AxisAsked;
 pub use assessment::{AxisAssessment, SpeedRow, StepTiming, Threshold};
-pub use assumed::Assumed;
 pub use axis::{Axis, AxisOptions};
+pub use axis_defaults::Assumed;
+pub use axis_facts::AxisAsked;
 pub use drive::Drive;
 pub use error::StepperError;
 pub use motor::Motor;

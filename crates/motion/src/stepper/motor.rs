@@ -5,7 +5,7 @@ use std::f64::consts::{PI, SQRT_2};
 use serde::{Deserialize, Serialize};
 
 use super::StepperError;
-use super::assumed::Assumed;
+use super::axis_defaults::Assumed;
 use crate::catalog::{self, Device};
 use crate::error::{Bound, MotionError};
 use crate::quantity::{Dimension, parse};

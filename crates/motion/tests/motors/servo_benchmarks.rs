@@ -3,7 +3,8 @@
 
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Act, Chain, CovarianceAlongTrace, Design, Event, Loop, Moment, Plant, Stationary, Stretches, TimeBase,
+    Chain, CovarianceAlongTrace, Design, Event, Loop, LoopAction, Moment, Plant, Stationary, Stretches,
+    TimeBase,
 };
 use nalgebra::DMatrix;
 
@@ -22,12 +23,12 @@ type Pattern = Vec<(f64, Event)>;
 
 /// Sample at the due time, write this much later.
 fn delayed(delay_ns: i64) -> Pattern {
-    vec![(0.0, Act::Sample.alone()), (delay_ns as f64, Act::Finish.alone())]
+    vec![(0.0, LoopAction::Sample.alone()), (delay_ns as f64, LoopAction::Finish.alone())]
 }
 
 /// Sample and write together, late by this.
 fn late(latency_ns: i64) -> Pattern {
-    [Act::Sample, Act::Finish].map(|act| (latency_ns as f64, act.alone())).into()
+    [LoopAction::Sample, LoopAction::Finish].map(|act| (latency_ns as f64, act.alone())).into()
 }
 
 /// Periods with these patterns in proportion to their shares.
@@ -153,8 +154,8 @@ fn a_loop_that_starts_late_costs_what_jittertime_computes() {
         let mut walk = CovarianceAlongTrace::new(&closed, TimeBase::Nominal, None, 0);
         walk.pass(Moment::Cut(0));
         for second in 3..=seconds.max(3) {
-            walk.pass(Moment::At(second.min(seconds) * h, Act::Sample.alone()));
-            walk.pass(Moment::At(second.min(seconds) * h, Act::Finish.alone()));
+            walk.pass(Moment::At(second.min(seconds) * h, LoopAction::Sample.alone()));
+            walk.pass(Moment::At(second.min(seconds) * h, LoopAction::Finish.alone()));
         }
         let found = walk.finish();
         close(found.cost * found.time_s, accumulated, 1e-12);

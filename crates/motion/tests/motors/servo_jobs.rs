@@ -4,8 +4,8 @@
 use jitterlab_model::Activation;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Aim, AtMost, Execution, Kind, LoopAssessment, OverrunAction, Plant, Question, Stationary, Step, Steps,
-    Wishes,
+    AtMost, Execution, Kind, LoopAssessment, OverrunAction, Plant, Question, Stationary, Step, Steps,
+    StoppingRule, Wishes,
 };
 use nalgebra::DMatrix;
 
@@ -124,7 +124,7 @@ fn every_bound_of_the_check_table_under_misses() {
             let (hit, miss) = if case.contains("X=.8h") { (0.8, 1.2) } else { (0.5, 1.5) };
             vec![step(map(hit), false), step(map(miss), true)]
         };
-        let found = Steps::new(steps).under(at_most, Aim::Gap(1e-4));
+        let found = Steps::new(steps).under(at_most, StoppingRule::Gap(1e-4));
         let found_upper = found.upper.unwrap();
         assert!(found.lower >= lower - 1e-9 && found.lower <= upper + 1e-9, "{line}: {found:?}");
         assert!(found_upper >= lower - 1e-9 && found_upper <= upper + 2e-4, "{line}: {found:?}");

@@ -5,8 +5,8 @@
 use jitterlab_analysis::random::Random;
 use jitterlab_motion::catalog::{self, Device};
 use jitterlab_motion::servo::{
-    Aim, AtMost, Execution, GivenTask, Guarantee, Judged, MissedJobs, OverrunAction, Plant, Question,
-    ServoResult, Step, Steps, UnderMisses,
+    AtMost, Execution, GivenTask, Guarantee, Judged, MissedJobs, OverrunAction, Plant, Question, ServoResult,
+    Step, Steps, StoppingRule, UnderMisses,
 };
 use nalgebra::DMatrix;
 
@@ -129,7 +129,7 @@ fn every_cell_of_the_table_of_missed_jobs() {
                 if cell.is_killed() { vec![true] } else { (0..=*x as u32).map(|k| k < *x as u32).collect() };
             steps.push(Step { map, missed });
         }
-        let found = Steps::new(steps).under(cell.at_most, Aim::Gap(1e-3));
+        let found = Steps::new(steps).under(cell.at_most, StoppingRule::Gap(1e-3));
         let name =
             format!("{} {} {:?}: {found:?}", cell.question.plant.name, cell.question.overrun, cell.at_most);
         assert_eq!(found.guarantee, cell.guarantee, "{name}");
@@ -173,6 +173,6 @@ fn a_task_that_catches_up_is_not_proved_by_jobs_that_never_miss() {
     let task: GivenTask = question.task(Execution::constant(2e6));
     let mut closed = question.closed().unwrap();
     let jobs = task.steps(&mut closed).unwrap();
-    let found = task.under_misses(&mut closed, &jobs, at_most, Aim::Decide);
+    let found = task.under_misses(&mut closed, &jobs, at_most, StoppingRule::Decide);
     assert_eq!((found.missed, found.guarantee), (MissedJobs::None, Guarantee::Undecided));
 }

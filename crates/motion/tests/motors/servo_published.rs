@@ -3,7 +3,7 @@
 
 use jitterlab_motion::catalog::Device;
 use jitterlab_motion::servo::{
-    Act, Chain, CovarianceAlongTrace, DelayMargin, Execution, Kind, Loop, Moment, Plant, Question,
+    Chain, CovarianceAlongTrace, DelayMargin, Execution, Kind, Loop, LoopAction, Moment, Plant, Question,
     Stationary, Stretches, TimeBase, delay_margin, phase_margin,
 };
 use nalgebra::DMatrix;
@@ -24,7 +24,7 @@ fn delayed(plant: &Plant, period_ns: i64, share: f64) -> Stationary {
 /// Periods with this delay, in parts of them.
 fn periods(closed: &mut Loop, period_ns: i64, share: f64) -> Stretches {
     let h = period_ns as f64;
-    let events = [(0.0, Act::Sample.alone()), ((share * h).round(), Act::Finish.alone())];
+    let events = [(0.0, LoopAction::Sample.alone()), ((share * h).round(), LoopAction::Finish.alone())];
     Stretches::from_flow(&closed.passage(&events, h), h * 1e-9)
 }
 
@@ -190,8 +190,8 @@ fn an_integrator_whose_first_outputs_are_missed_costs_what_jittertime_prints() {
         let mut walk = CovarianceAlongTrace::new(&closed, TimeBase::Nominal, None, 0);
         walk.pass(Moment::Cut(0));
         for period in 3..=end {
-            walk.pass(Moment::At(period * h, Act::Sample.alone()));
-            walk.pass(Moment::At(period * h, Act::Finish.alone()));
+            walk.pass(Moment::At(period * h, LoopAction::Sample.alone()));
+            walk.pass(Moment::At(period * h, LoopAction::Finish.alone()));
         }
         let found = walk.finish();
         assert!((found.cost * found.time_s - expected).abs() < 1e-12, "{end}: {found:?}");

@@ -18,9 +18,9 @@ mod isolation;
 mod kernel;
 mod memory;
 mod permissions;
+mod platform;
 mod power;
 pub mod script;
-mod surroundings;
 pub mod words;
 
 /// Settings to look at first.

@@ -7,7 +7,7 @@ use jitterlab_model::CpuSet;
 use jitterlab_model::check::{Action, Check, Remedy, RemedyKind, Status, Value};
 
 use super::entry::Words;
-use super::{clock, interrupts, isolation, kernel, memory, permissions, power, surroundings};
+use super::{clock, interrupts, isolation, kernel, memory, permissions, platform, power};
 use crate::words::{cpus_named, share};
 
 const TOPICS: &[&[Words]] = &[
@@ -18,7 +18,7 @@ const TOPICS: &[&[Words]] = &[
     isolation::WORDS,
     interrupts::WORDS,
     memory::WORDS,
-    surroundings::WORDS,
+    platform::WORDS,
 ];
 
 fn words(id: &str) -> Option<&'static Words> {

@@ -4,7 +4,7 @@ use jitterlab_analysis::compare::{
     Basis, ComparedRun, Comparison, Difference, JudgedFigure, Refusal, RunsCompared, SettingDifference,
     SettingsCompared, Statistic, Tolerated, USUAL_MOVE_NS,
 };
-use jitterlab_analysis::exact::binomial_at_least;
+use jitterlab_analysis::exact_binomial::binomial_at_least;
 use jitterlab_model::Fitness;
 
 use super::basis;

@@ -2,9 +2,9 @@
 
 use crate::words::{exact, share};
 use jitterlab_analysis::Statistics;
+use jitterlab_analysis::compensation_trial::CompensationTrial;
 use jitterlab_analysis::expectation::MarginPoint;
 use jitterlab_analysis::proof::Proof;
-use jitterlab_analysis::trial::CompensationTrial;
 use jitterlab_analysis::wakeup::WayFigures;
 use jitterlab_model::units::Human;
 

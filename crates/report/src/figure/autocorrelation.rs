@@ -4,8 +4,8 @@ use crate::words::count;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::run_view::PageRun;
 use crate::section::{Piece, Section};
-use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {

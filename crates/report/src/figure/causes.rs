@@ -7,8 +7,8 @@ use jitterlab_model::causes::Cause;
 
 use super::lanes;
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::run_view::PageRun;
 use crate::section::{Piece, Section};
-use crate::shown::PageRun;
 use crate::why;
 use crate::words::{count, time};
 
@@ -94,7 +94,7 @@ mod tests {
     use jitterlab_model::causes::{CauseClass, CauseSum, Evidence, LateStart, Part, TaskCauses};
     use jitterlab_model::{Bench, RunInfo, TaskSpec};
 
-    use crate::shown::PageTask;
+    use crate::run_view::PageTask;
     use jitterlab_analysis::scan::series::{SeriesBuilder, Share};
 
     #[test]

@@ -5,8 +5,8 @@ use jitterlab_analysis::scan::TaskScan;
 
 use crate::comparison;
 use crate::head::Head;
+use crate::run_view::PageRun;
 use crate::section::Section;
-use crate::shown::PageRun;
 
 /// For each task that several runs have, its runs against the first one.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {

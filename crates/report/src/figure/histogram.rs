@@ -9,8 +9,8 @@ use super::series::is_far;
 use super::task::{Task, captions, choice, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape};
 use crate::quantity;
+use crate::run_view::PageRun;
 use crate::section::Section;
-use crate::shown::PageRun;
 use crate::words::share;
 
 /// A histogram of every quantity.

@@ -7,7 +7,7 @@
 mod autocorrelation;
 mod causes;
 mod comparison;
-mod fount;
+mod font;
 pub mod glance;
 pub mod histogram;
 mod lanes;
@@ -28,8 +28,8 @@ use jitterlab_model::{Error, Quantity};
 
 use crate::chart::{self, Chart};
 use crate::document::Document;
+use crate::run_view::PageRun;
 use crate::section::Section;
-use crate::shown::PageRun;
 pub(crate) use comparison::conclusion;
 pub use png::png;
 pub(crate) use series::STATUS;

@@ -8,8 +8,8 @@ use jitterlab_model::units::Human;
 
 use super::task::tasks;
 use crate::chart::{Axis, Cells, Chart, Layer, Scale, Shape};
+use crate::run_view::{PageRun, PageTask};
 use crate::section::{Piece, Section};
-use crate::shown::{PageRun, PageTask};
 
 /// Cells along each side.
 const CELLS: usize = 121;

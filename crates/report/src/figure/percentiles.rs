@@ -5,8 +5,8 @@ use jitterlab_model::{Distribution, Quantity};
 use super::task::{captions, choice, with_values};
 use crate::chart::{Axis, Chart, Layer, Scale, Shape, Stroke};
 use crate::quantity;
+use crate::run_view::PageRun;
 use crate::section::Section;
-use crate::shown::PageRun;
 
 /// Percentiles of every quantity.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {

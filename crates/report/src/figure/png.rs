@@ -5,7 +5,7 @@ use jitterlab_model::Error;
 use roxmltree::{Document, Node};
 use tiny_skia::{FillRule, Paint, PathBuilder, Pixmap, Rect, Stroke, Transform};
 
-use super::fount::{Fount, no_png};
+use super::font::{Font, no_png};
 
 /// Pixels of the PNG for one of the SVG: sharp on dense screens and in print.
 const SCALE: f32 = 2.0;
@@ -25,7 +25,7 @@ fn pixels(svg: &str, scale: f32) -> Result<Pixmap, Error> {
     let [width, height] =
         [number(root, "width")?, number(root, "height")?].map(|side| (side * scale).ceil() as u32);
     let mut pixmap = Pixmap::new(width, height).ok_or_else(|| no_png("it has no size"))?;
-    let fount = Fount::ours()?;
+    let fount = Font::ours()?;
     for element in root.children().filter(Node::is_element) {
         draw(element, &fount, Transform::from_scale(scale, scale), &mut pixmap)?;
     }
@@ -33,7 +33,7 @@ fn pixels(svg: &str, scale: f32) -> Result<Pixmap, Error> {
 }
 
 /// Draws an element; one without an extent leaves nothing.
-fn draw(element: Node<'_, '_>, fount: &Fount, scale: Transform, on: &mut Pixmap) -> Result<(), Error> {
+fn draw(element: Node<'_, '_>, fount: &Font, scale: Transform, on: &mut Pixmap) -> Result<(), Error> {
     let number = |name| number(element, name);
     let (mut path, mut transform) = (PathBuilder::new(), scale);
     match element.tag_name().name() {

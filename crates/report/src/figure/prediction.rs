@@ -2,8 +2,8 @@
 
 use super::task::tasks;
 use crate::prediction;
+use crate::run_view::PageRun;
 use crate::section::Section;
-use crate::shown::PageRun;
 
 /// One figure and its gates for each task.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {

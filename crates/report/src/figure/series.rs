@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::task::{Task, phases, tasks, with_values};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
 use crate::quantity;
+use crate::run_view::PageRun;
 use crate::section::{Detail, Piece, Section, Shown};
-use crate::shown::PageRun;
 use crate::words::count;
 use jitterlab_analysis::scan::series::{Extent, QUANTITIES, Series};
 
@@ -245,7 +245,7 @@ fn chart(
         name: "series".into(),
         caption: format!(
             "{} Largest minus smallest: {range}. Every extreme is drawn.",
-            task.of(quantity, values)
+            task.caption(quantity, values)
         ),
         x: Axis::linear("time since the first due time").time(),
         y: span.axis(quantity),

@@ -1,16 +1,16 @@
 //! Periodic parts: the spectrum of the latencies with its lines named, and the spikes that have a period.
 
 use crate::words::count;
-use jitterlab_analysis::lines::Line;
 use jitterlab_analysis::patterns::Patterns;
+use jitterlab_analysis::spectral_lines::Line;
 use jitterlab_analysis::spectrum::Spectrum;
 use jitterlab_model::RunInfo;
 use jitterlab_model::units::Human;
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape};
+use crate::run_view::{PageRun, PageTask};
 use crate::section::{Piece, Section};
-use crate::shown::{PageRun, PageTask};
 
 /// Lines that are named in the figure.
 const NAMED: usize = 6;

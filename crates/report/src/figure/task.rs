@@ -10,8 +10,8 @@ use crate::chart::Layer;
 use crate::head::spoken_of;
 use crate::loads;
 use crate::quantity;
+use crate::run_view::{PageRun, PageTask};
 use crate::section::{Piece, Section, Shown};
-use crate::shown::{PageRun, PageTask};
 use crate::words::{count, exact, known_count, time};
 
 /// A task of a run with its name in the figure.
@@ -68,7 +68,7 @@ pub(super) fn choice(
 
 impl Task<'_> {
     /// Caption of its values.
-    pub fn of(&self, quantity: Quantity, values: &Distribution) -> String {
+    pub fn caption(&self, quantity: Quantity, values: &Distribution) -> String {
         let how = self.conditions().join(", ");
         format!("{}: n = {}, {} of {how}.", self.name, count(values.count()), quantity::name(quantity))
     }
@@ -140,7 +140,7 @@ impl Task<'_> {
 /// The caption for all, with their common facts once.
 pub(super) fn captions(quantity: Quantity, tasks: &[(Task<'_>, Distribution)]) -> String {
     if let [(only, values)] = tasks {
-        return only.of(quantity, values);
+        return only.caption(quantity, values);
     }
     let each: Vec<[String; 5]> = tasks.iter().map(|(task, _)| task.conditions()).collect();
     let is_common = |at: usize| each.iter().all(|of| of[at] == each[0][at]);

@@ -5,8 +5,8 @@ use jitterlab_analysis::time_error::{TimeErrorPoint, time_error};
 
 use super::task::{Task, tasks};
 use crate::chart::{Axis, Chart, Layer, Shape, Stroke};
+use crate::run_view::PageRun;
 use crate::section::{Piece, Section};
-use crate::shown::PageRun;
 
 /// The section, where a task has enough activations in a row.
 pub(super) fn section(runs: &[PageRun]) -> Option<Section> {

@@ -2,8 +2,8 @@
 
 use jitterlab_motion::servo::{
     ActionCost, DelayCost, DelayMargin, Evaluation, FollowedReference, Guarantee, Late, LoopDescription,
-    LoopMargins, LoopUnderExecution, Margins, MissedJobs, OverrunAction, POOR_PEAK, Remedy, RemedyKind,
-    Stability, Stationary, UnderMisses, VelocityError, Without,
+    LoopMargins, LoopUnderExecution, Margins, MissedJobs, MissedOutput, OverrunAction, POOR_PEAK, Remedy,
+    RemedyKind, Stability, Stationary, UnderMisses, VelocityError,
 };
 
 use super::{change, percent};
@@ -103,14 +103,14 @@ pub(super) fn actions(actions: &[ActionCost], ideal: f64) -> String {
 /// An overrun action as something to do.
 pub(super) fn action(action: OverrunAction) -> String {
     match (action.late, action.without) {
-        (Late::Skip, Without::Hold) => "finish it, skip what it missed",
-        (Late::Skip, Without::Zero) => "the same, output zero meanwhile",
-        (Late::Skip, Without::Predict) => "the same, output predicted",
+        (Late::Skip, MissedOutput::Hold) => "finish it, skip what it missed",
+        (Late::Skip, MissedOutput::Zero) => "the same, output zero meanwhile",
+        (Late::Skip, MissedOutput::Predict) => "the same, output predicted",
         (Late::CatchUp, _) => "finish it, then serve all",
         (Late::RePhase, _) => "finish it, restart the grid",
-        (Late::Kill, Without::Hold) => "kill it, hold the output",
-        (Late::Kill, Without::Zero) => "kill it, output zero",
-        (Late::Kill, Without::Predict) => "kill it, predict the output",
+        (Late::Kill, MissedOutput::Hold) => "kill it, hold the output",
+        (Late::Kill, MissedOutput::Zero) => "kill it, output zero",
+        (Late::Kill, MissedOutput::Predict) => "kill it, predict the output",
     }
     .into()
 }

@@ -295,7 +295,7 @@ fn base_periods(axis: &Axis, found: &AxisAssessment) -> Piece {
     let rows = rows.into_iter().flatten().map(|(name, base_ns, rate_hz, risk)| {
         let first = [Cell::from(name), Cell::time(base_ns as f64)];
         let speed = speed_cells(axis, rate_hz / f64::from(axis.microsteps));
-        let risk = found.unviolated.is_some().then(|| violations(risk)).into_iter().flatten();
+        let risk = found.unviolated.is_some().then(|| late_tick_cells(risk)).into_iter().flatten();
         first.into_iter().chain(speed).chain(risk).collect()
     });
     let of_run = found.unviolated.as_ref().map(|risk| {
@@ -315,7 +315,7 @@ fn base_periods(axis: &Axis, found: &AxisAssessment) -> Piece {
     Piece::table("Steps by software".to_owned() + &caption.unwrap_or_default(), &header, rows)
 }
 
-fn violations(risk: Option<&TimingRisk>) -> [Cell; 4] {
+fn late_tick_cells(risk: Option<&TimingRisk>) -> [Cell; 4] {
     let rate = |per_hour: f64| {
         if per_hour >= 10.0 {
             Cell::Count(per_hour.round() as u64)

@@ -27,8 +27,8 @@ use html::{Html, html};
 use crate::check;
 use crate::document::Document;
 use crate::printable::printable_drawing;
+pub use crate::run_view::{PageRun, PageTask, read};
 use crate::section::{Piece, Section};
-pub use crate::shown::{PageRun, PageTask, read};
 use jitterlab_model::Error;
 
 const STYLE: &str = include_str!("page.css");

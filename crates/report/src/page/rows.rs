@@ -10,7 +10,7 @@ use super::html::{Html, html, whole};
 use super::subject::{Scale, Subject};
 use crate::head::{Head, word};
 use crate::purpose::plainly;
-use crate::shown::PageRun;
+use crate::run_view::PageRun;
 use crate::why::marks;
 use crate::words::{count, known_count, list, microseconds, plural};
 

@@ -8,7 +8,7 @@ use jitterlab_model::{Distribution, Gap, Quantity};
 use crate::chart::Axis;
 use crate::figure::series::{Column, columns};
 use crate::head::spoken_of;
-use crate::shown::{PageRun, PageTask};
+use crate::run_view::{PageRun, PageTask};
 use crate::words::{exact, time};
 
 /// The task of a run that its first screen shows.

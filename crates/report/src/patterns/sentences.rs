@@ -3,8 +3,8 @@
 use jitterlab_analysis::drift::Segment;
 use jitterlab_analysis::patterns::Patterns;
 
-use jitterlab_analysis::lines::Line;
 use jitterlab_analysis::scan::Peak;
+use jitterlab_analysis::spectral_lines::Line;
 
 use crate::words::{count, share, time};
 

@@ -1,7 +1,7 @@
 //! Words of `tune`: the plan before it begins, and the result.
 
+pub mod boots;
 pub mod kept;
-pub mod starts;
 pub mod words;
 
 use jitterlab_analysis::tune::{Effect, Figure, Judgement, LeftOut, Proven, TuneNote, TunePlan, TuneResult};
@@ -226,7 +226,7 @@ fn section(result: &TuneResult) -> Section {
     }));
     let left = result.left.iter().map(|left| (left.knob.to_string(), words::left(&left.why)));
     folded.extend(facts("Not tried", left));
-    folded.extend(facts(starts::RESTARTS, result.restart.iter().map(starts::restart)));
+    folded.extend(facts(boots::RESTARTS, result.restart.iter().map(boots::restart)));
     pieces.push(Piece::details("How sure each is, and what was not tried", folded));
     pieces.extend(kept::pieces(result));
     Section {

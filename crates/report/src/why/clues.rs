@@ -1,6 +1,6 @@
 //! Clues to late starts without a trace of their causes: stalls of the whole machine, a rhythm, the firmware.
 
-use jitterlab_analysis::listed::rhythms;
+use jitterlab_analysis::listed_rhythms::rhythms;
 use jitterlab_model::{Fitness, RunInfo, Warning};
 
 use crate::head::Head;

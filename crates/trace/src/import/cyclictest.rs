@@ -264,7 +264,7 @@ impl Output {
         Ok(())
     }
 
-    fn statuses(&self) -> impl Iterator<Item = &Status> {
+    fn status_lines(&self) -> impl Iterator<Item = &Status> {
         self.threads.values().flat_map(|thread| &thread.status)
     }
 
@@ -378,14 +378,14 @@ const USUAL_US: i64 = 1_000;
 fn parse(input: &Input, hints: &Hints) -> Result<Import, Mistake> {
     let output = Output::from_text(input.text)?;
     let command = Command::find(input.text, "cyclictest", RT_TESTS);
-    let tool = match output.statuses().next() {
+    let tool = match output.status_lines().next() {
         Some(Status { interval: None, cpu: Some(_), .. }) => "jitterdebugger",
         Some(Status { interval: None, cpu: None, .. }) => "signaltest",
         _ => "cyclictest",
     };
     let mut import = Import::new(tool, "monotonic");
     let by_command = command.as_ref().map(|command| if command.has(["N", "nsecs"]) { 1 } else { 1_000 });
-    let by_width = output.statuses().find_map(|status| status.unit_ns);
+    let by_width = output.status_lines().find_map(|status| status.unit_ns);
     // Columns that somebody has changed, or a command of another output: the larger unit is the safe one, and none is sure.
     let contradicts = by_width == Some(1_000) && by_command == Some(1);
     let unit_ns = import.unit(by_width.or(by_command).filter(|_| !contradicts), hints, 1_000);

@@ -1,7 +1,7 @@
 //! "xenomai-user threads (Athlon)", LinuxCNC's wiki, 2012.
 
+use super::Reproducibility::{CannotBeTested, HasCommand, NeedsHardware, NeedsImage, NotBuilt, Refuted};
 use super::Row;
-use super::Stands::{CannotBeTested, HasCommand, NeedsHardware, NeedsImage, NotBuilt, Refuted};
 
 const REPRODUCE: &str = "jitterlab reproduce athlon";
 const VIRTUAL: &str = "jitterlab reproduce athlon --virtual";

@@ -1,7 +1,7 @@
 //! "Temporal Event Management in EPOS", SAC 2009.
 
+use super::Reproducibility::{CannotBeTested, HasCommand, Refuted};
 use super::Row;
-use super::Stands::{CannotBeTested, HasCommand, Refuted};
 
 const REPRODUCE: &str = "jitterlab reproduce epos";
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::RESULT;
-use crate::claims::Standing;
+use crate::claims::StatementVerdict;
 use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Extent, Present};
@@ -65,7 +65,7 @@ impl Paper {
 /// Way to reproduce an item of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Stands {
+pub enum Reproducibility {
     /// The command measures or computes it, and prints the verdict.
     HasCommand,
     /// It is wrong: by the document's own numbers, or by the command's result.
@@ -80,25 +80,25 @@ pub enum Stands {
     NotBuilt,
 }
 
-impl Stands {
-    const ALL: [Stands; 6] = [
-        Stands::HasCommand,
-        Stands::Refuted,
-        Stands::NeedsImage,
-        Stands::NeedsHardware,
-        Stands::CannotBeTested,
-        Stands::NotBuilt,
+impl Reproducibility {
+    const ALL: [Reproducibility; 6] = [
+        Reproducibility::HasCommand,
+        Reproducibility::Refuted,
+        Reproducibility::NeedsImage,
+        Reproducibility::NeedsHardware,
+        Reproducibility::CannotBeTested,
+        Reproducibility::NotBuilt,
     ];
 
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Stands::HasCommand => "has a command",
-            Stands::Refuted => "refuted",
-            Stands::NeedsImage => "needs an image",
-            Stands::NeedsHardware => "needs hardware",
-            Stands::CannotBeTested => "cannot be tested here",
-            Stands::NotBuilt => "not built",
+            Reproducibility::HasCommand => "has a command",
+            Reproducibility::Refuted => "refuted",
+            Reproducibility::NeedsImage => "needs an image",
+            Reproducibility::NeedsHardware => "needs hardware",
+            Reproducibility::CannotBeTested => "cannot be tested here",
+            Reproducibility::NotBuilt => "not built",
         }
     }
 }
@@ -111,7 +111,7 @@ pub struct PaperItem {
     pub document: Paper,
     /// Its content or statement.
     pub says: String,
-    pub stands: Stands,
+    pub stands: Reproducibility,
     /// Reason for this, or the result to expect.
     pub why: String,
     /// The command that shows it; `None` where none does.
@@ -125,7 +125,7 @@ pub struct PaperItem {
 pub struct ItemResult {
     pub in_virtual_time: bool,
     /// Verdict on the statement; `None` for an item that is shown and states nothing.
-    pub standing: Option<Standing>,
+    pub standing: Option<StatementVerdict>,
 }
 
 impl ItemResult {
@@ -148,7 +148,7 @@ impl PaperItem {
 
     /// True if a repetition of its document shows it.
     fn is_repeated(&self) -> bool {
-        self.stands == Stands::HasCommand
+        self.stands == Reproducibility::HasCommand
             && self.command.as_ref().is_some_and(|command| command.starts_with("jitterlab reproduce"))
     }
 
@@ -176,7 +176,7 @@ pub struct PaperContents {
 
 /// An item as it is listed: the part of its document, its content, the way to reproduce it, the reason, and
 /// the command or nothing.
-type Row = (&'static str, &'static str, Stands, &'static str, &'static str);
+type Row = (&'static str, &'static str, Reproducibility, &'static str, &'static str);
 
 impl PaperContents {
     #[must_use]
@@ -223,14 +223,14 @@ impl PaperContents {
 }
 
 /// The verdicts of the repetition in a folder; `None` without a repetition.
-fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, Standing>> {
+fn last_verdicts(folder: &Path) -> Option<BTreeMap<String, StatementVerdict>> {
     #[derive(Deserialize)]
     struct Written {
         result: Verdicts,
     }
     #[derive(Deserialize)]
     struct Verdicts {
-        verdicts: BTreeMap<String, Standing>,
+        verdicts: BTreeMap<String, StatementVerdict>,
     }
     let text = fs::read_to_string(folder.join(RESULT)).ok()?;
     serde_json::from_str::<Written>(&text).ok().map(|written| written.result.verdicts)
@@ -241,7 +241,7 @@ pub(crate) fn text(contents: &PaperContents) -> String {
     let mut out = String::from("what the source documents hold, and how it stands here\n");
     let counts = contents.by_document().map(|(paper, items)| {
         let count = |stands| items.iter().filter(|item| item.stands == stands).count().to_string();
-        std::iter::once(paper.name().to_owned()).chain(Stands::ALL.map(count)).collect()
+        std::iter::once(paper.name().to_owned()).chain(Reproducibility::ALL.map(count)).collect()
     });
     out.push_str(&columns(
         &["", "command", "refuted", "image", "hardware", "untestable", "not built"],
@@ -282,15 +282,18 @@ fn head(contents: &PaperContents) -> Option<Head> {
     let count = |is: &dyn Fn(&PaperItem) -> bool| items.iter().filter(|item| is(item)).count();
     let ran = count(&|item| !item.results.is_empty());
     let became = |standing| count(&|item| item.results.iter().any(|of| of.standing == Some(standing)));
-    let [holds, not, open] = [Standing::Holds, Standing::DoesNotHold, Standing::CannotBeTold].map(became);
-    let refuted = count(&|item| item.stands == Stands::Refuted);
+    let [holds, not, open] =
+        [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(became);
+    let refuted = count(&|item| item.stands == Reproducibility::Refuted);
     let first = items.iter().find(|item| item.is_repeated() && item.results.is_empty()).or(items.first())?;
     let (word, became) = match ran {
         0 => ("NOT YET RUN HERE", String::new()),
         _ => ("REPEATED", format!("; of statements {holds} hold, {not} do not, {open} cannot be told")),
     };
-    let failed = |item: &&PaperItem| item.results.iter().any(|of| of.standing == Some(Standing::DoesNotHold));
-    let wrong = items.iter().find(failed).or(items.iter().find(|item| item.stands == Stands::Refuted));
+    let failed =
+        |item: &&PaperItem| item.results.iter().any(|of| of.standing == Some(StatementVerdict::DoesNotHold));
+    let wrong =
+        items.iter().find(failed).or(items.iter().find(|item| item.stands == Reproducibility::Refuted));
     let first_wrong = |item: &PaperItem| {
         let how = if failed(&item) { "does not hold here" } else { "is refuted by its own numbers" };
         format!("The first that {how}, {} of {}: {}.", item.name(), item.document.name(), item.says)
@@ -438,8 +441,10 @@ mod tests {
         for item in &all {
             assert!(!item.says.is_empty() && !item.why.is_empty() && !item.why.contains('|'), "{}", item.id);
             match item.stands {
-                Stands::HasCommand => assert!(item.command.is_some(), "{}", item.id),
-                Stands::NotBuilt | Stands::CannotBeTested => assert_eq!(item.command, None, "{}", item.id),
+                Reproducibility::HasCommand => assert!(item.command.is_some(), "{}", item.id),
+                Reproducibility::NotBuilt | Reproducibility::CannotBeTested => {
+                    assert_eq!(item.command, None, "{}", item.id);
+                }
                 _ => {}
             }
         }

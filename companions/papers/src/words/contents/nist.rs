@@ -1,7 +1,7 @@
 //! "Real-time Operating System Timing Jitter and its Impact on Motor Control", NIST, 2001.
 
+use super::Reproducibility::{CannotBeTested, HasCommand, Refuted};
 use super::Row;
-use super::Stands::{CannotBeTested, HasCommand, Refuted};
 
 const REPRODUCE: &str = "jitterlab reproduce nist";
 const VIRTUAL: &str = "jitterlab reproduce nist --virtual";

@@ -1,7 +1,7 @@
 //! "Timing of periodic non-realtime and realtime threads", University of Twente.
 
+use super::Reproducibility::{CannotBeTested, HasCommand, Refuted};
 use super::Row;
-use super::Stands::{CannotBeTested, HasCommand, Refuted};
 
 const REPRODUCE: &str = "jitterlab reproduce twente";
 const VIRTUAL: &str = "jitterlab reproduce twente --virtual";

@@ -46,7 +46,7 @@ impl Scene {
         ]
     }
 
-    fn leaving(&mut self, from: i32, leaves: Leaves, to: i32) -> EventKind {
+    fn leaving(&mut self, from: i32, leaves: PrevState, to: i32) -> EventKind {
         match self.switch(from, to) {
             EventKind::Switch { from, from_name, from_priority, to, name, priority, .. } => {
                 EventKind::Switch { from, from_name, from_priority, leaves, to, name, priority }
@@ -64,7 +64,7 @@ fn main(causes: &TaskCauses) -> (Class, Option<&str>, Certainty, i64) {
 }
 
 /// Stopped before it is due, by `other`, until 2 ms after.
-fn stopped(scene: &mut Scene, leaves: Leaves, signal: EventKind) -> Vec<(i64, i32, bool, EventKind)> {
+fn stopped(scene: &mut Scene, leaves: PrevState, signal: EventKind) -> Vec<(i64, i32, bool, EventKind)> {
     let (to_task, stops, back) =
         (scene.switch(OTHER, TASK), scene.leaving(TASK, leaves, OTHER), scene.switch(OTHER, TASK));
     let (function, due) = (scene.name("hrtimer_wakeup"), scene.due());
@@ -89,14 +89,14 @@ fn stopped(scene: &mut Scene, leaves: Leaves, signal: EventKind) -> Vec<(i64, i3
 fn a_stopped_task_is_stopped_whatever_its_processor_does() {
     let mut scene = Scene::new();
     let name = scene.name("task");
-    let events = stopped(&mut scene, Leaves::Stopped, EventKind::Signal { number: 19, to: TASK, name });
+    let events = stopped(&mut scene, PrevState::Stopped, EventKind::Signal { number: 19, to: TASK, name });
     scene.scripted(events, 2_007_000);
     let causes = scene.causes();
     assert_eq!(main(&causes), (Class::Stopped, Some("other"), Certainty::Proven, 2_000_000));
 
     let mut scene = Scene::new();
     let name = scene.name("strace");
-    let events = stopped(&mut scene, Leaves::Traced, EventKind::Signal { number: 17, to: OTHER, name });
+    let events = stopped(&mut scene, PrevState::Traced, EventKind::Signal { number: 17, to: OTHER, name });
     scene.scripted(events, 2_007_000);
     assert_eq!(main(&scene.causes()), (Class::Traced, Some("strace"), Certainty::Proven, 2_000_000));
 }
@@ -105,7 +105,8 @@ fn a_stopped_task_is_stopped_whatever_its_processor_does() {
 fn what_happens_to_a_stopped_task_stays_known_where_events_of_its_processor_are_lost() {
     let mut scene = Scene::new();
     let name = scene.name("task");
-    let mut events = stopped(&mut scene, Leaves::Stopped, EventKind::Signal { number: 19, to: TASK, name });
+    let mut events =
+        stopped(&mut scene, PrevState::Stopped, EventKind::Signal { number: 19, to: TASK, name });
     events.insert(4, (1_000_000, -1, THREAD, EventKind::Lost));
     scene.scripted(events, 2_007_000);
     assert_eq!(main(&scene.causes()).0, Class::Stopped);
@@ -118,7 +119,7 @@ fn a_frozen_task_is_frozen() {
     scene.explainer.process(0, vec![TASK], Some("/robot/loop".into()));
     let (group, elsewhere) = (scene.name("/robot"), scene.name("/rob"));
     let name = scene.name("task");
-    let mut events = stopped(&mut scene, Leaves::Sleeps, EventKind::Signal { number: 10, to: TASK, name });
+    let mut events = stopped(&mut scene, PrevState::Sleeps, EventKind::Signal { number: 10, to: TASK, name });
     events.insert(0, (-310_000, OTHER, THREAD, EventKind::Freeze { group, on: true }));
     events.insert(0, (-320_000, OTHER, THREAD, EventKind::Freeze { group: elsewhere, on: false }));
     events.insert(6, (1_999_000, OTHER, THREAD, EventKind::Freeze { group, on: false }));
@@ -149,7 +150,7 @@ fn a_frozen_task_is_frozen() {
 fn locked(scene: &mut Scene, call: Call, during: Vec<(i64, i32, bool, EventKind)>, last: i32) {
     let before = scene.timer(-990_000, OTHER);
     let (to_task, away, back) =
-        (scene.switch(OTHER, TASK), scene.leaving(TASK, Leaves::Sleeps, OTHER), scene.switch(last, TASK));
+        (scene.switch(OTHER, TASK), scene.leaving(TASK, PrevState::Sleeps, OTHER), scene.switch(last, TASK));
     // The due time before is served in time; its work lasts into this one.
     let mut events = before;
     events.push((-985_000, OTHER, THREAD, to_task));
@@ -175,7 +176,7 @@ fn a_task_that_waits_for_a_lock_waits_for_its_holder() {
     // A more urgent thread has the holder's processor for 600 us.
     let mut scene = Scene::new();
     scene.k += 1;
-    let (to_hog, from_hog) = (scene.switch(OTHER, HOG), scene.leaving(HOG, Leaves::Sleeps, OTHER));
+    let (to_hog, from_hog) = (scene.switch(OTHER, HOG), scene.leaving(HOG, PrevState::Sleeps, OTHER));
     let during = vec![(50_000, OTHER, THREAD, to_hog), (650_000, HOG, THREAD, from_hog)];
     locked(&mut scene, LOCK, during, OTHER);
     assert_eq!(main(&scene.causes()), (Class::Inversion, Some("hog"), Certainty::Proven, 600_000));
@@ -218,7 +219,8 @@ fn real_time_threads_that_are_held_off_are_not_held_by_who_runs_meanwhile() {
             let other = if idle { 0 } else { OTHER };
             // Another thread occupies the processor before, and is displaced although it is ready to run.
             let (to_hog, gone) = (scene.switch(OTHER, HOG), scene.switch(HOG, other));
-            let (to_hog_again, back) = (scene.switch(other, HOG), scene.leaving(HOG, Leaves::Sleeps, TASK));
+            let (to_hog_again, back) =
+                (scene.switch(other, HOG), scene.leaving(HOG, PrevState::Sleeps, TASK));
             let mut events = vec![(-600_000, OTHER, THREAD, to_hog)];
             events.extend(begins.into_iter().flat_map(|name| scene.expiry(-20_000, HOG, name)));
             events.push((-10_000, HOG, THREAD, gone));
@@ -261,8 +263,11 @@ fn a_quota_that_was_used_up_is_named_and_its_neighbours_are_not_proven() {
         let due = scene.due();
         let counted = QuotaCount { periods: 1, throttled: used_up, ns: 0 };
         scene.explainer.quota(0, (due, due + 50_000_000), counted);
-        let (to_task, gone, back) =
-            (scene.switch(OTHER, TASK), scene.leaving(TASK, Leaves::Ready, OTHER), scene.switch(OTHER, TASK));
+        let (to_task, gone, back) = (
+            scene.switch(OTHER, TASK),
+            scene.leaving(TASK, PrevState::Ready, OTHER),
+            scene.switch(OTHER, TASK),
+        );
         let mut events = scene.timer(-990_000, OTHER);
         events.push((-985_000, OTHER, THREAD, to_task));
         events.push((-200_000, TASK, THREAD, gone));
@@ -285,7 +290,7 @@ fn a_budget_that_is_used_up_is_the_budget() {
     scene.k += 1;
     let (replenish, due) = (scene.name("dl_task_timer"), scene.due());
     let (to_task, gone, back) =
-        (scene.switch(OTHER, TASK), scene.leaving(TASK, Leaves::Ready, OTHER), scene.switch(OTHER, TASK));
+        (scene.switch(OTHER, TASK), scene.leaving(TASK, PrevState::Ready, OTHER), scene.switch(OTHER, TASK));
     let mut events = scene.timer(-990_000, OTHER);
     let sets = EventKind::TimerStart {
         timer: 5,
@@ -333,10 +338,10 @@ fn page_faults_of_the_task_s_own_memory_are_no_work() {
 #[test]
 fn a_thread_that_comes_out_of_idle_without_an_event_of_it_is_named() {
     let mut scene = Scene::new();
-    let idle = scene.leaving(OTHER, Leaves::Sleeps, 0);
+    let idle = scene.leaving(OTHER, PrevState::Sleeps, 0);
     // Its name is known from before.
-    let (seen, gone) = (scene.switch(OTHER, HOG), scene.leaving(HOG, Leaves::Sleeps, OTHER));
-    let back = scene.leaving(HOG, Leaves::Sleeps, TASK);
+    let (seen, gone) = (scene.switch(OTHER, HOG), scene.leaving(HOG, PrevState::Sleeps, OTHER));
+    let back = scene.leaving(HOG, PrevState::Sleeps, TASK);
     let mut events =
         vec![(-800_000, OTHER, THREAD, seen), (-790_000, HOG, THREAD, gone), (-500_000, OTHER, THREAD, idle)];
     let mut timer = scene.timer(4_000, 0);

@@ -12,7 +12,7 @@ use jitterlab_report::document::{self, Document};
 use jitterlab_report::page::render;
 use jitterlab_report::tune::kept;
 use jitterlab_runs::{Hints, Run};
-use jitterlab_trace::{place, source};
+use jitterlab_trace::{atomic_file, source};
 
 use crate::{kept_files, run_args};
 
@@ -57,7 +57,7 @@ pub fn earlier() -> Result<Earlier, Error> {
 /// Keeps the data that the next examination continues from.
 pub fn keep(folder: &Path, left: &Earlier) -> Result<(), Error> {
     let text = serde_json::to_string(left).map_err(document::not_written)?;
-    place::write(folder.join(FILE), text.as_bytes(), false)
+    atomic_file::write(folder.join(FILE), text.as_bytes(), false)
 }
 
 /// Writes the page.
@@ -68,5 +68,5 @@ pub fn page(page: &Path, force: bool, result: &DoctorResult) -> Result<(), Error
         .filter_map(|run| run.file.as_deref());
     let runs = files.map(|file| Run::open(file, &Hints::default())).collect::<Result<Vec<_>, _>>()?;
     let html = render(&run_args::page_runs(&runs, None)?, &[Document::new(result)])?;
-    place::write(page, html.as_bytes(), force)
+    atomic_file::write(page, html.as_bytes(), force)
 }

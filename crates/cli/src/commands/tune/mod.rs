@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::tune::TuneResult;
 use jitterlab_host::Experiment;
 use jitterlab_host::tune::{TuneRequest, Tuning, find_causes};
@@ -17,7 +17,7 @@ use crate::purpose_args::PurposeArgs;
 use crate::task_args::TaskArgs;
 use crate::{kept_files, kept_parts, measure_args, mistakes};
 
-mod starts;
+mod boots;
 
 const BUDGET_NS: i64 = 1_800_000_000_000;
 
@@ -123,7 +123,7 @@ impl Args {
 /// Tries, proves and shows.
 pub fn execute(args: &Args) -> Ending {
     if args.starts {
-        return starts::execute(args);
+        return boots::execute(args);
     }
     let open = || kept_parts::open("tune-causes", &());
     conduct(open, args.quiet, |experiment| args.measure(experiment), |result| args.show(&result))

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use jitterlab_motion::catalog;
-use jitterlab_motion::servo::{Act, Design, DrivenLoop, Plant, Question, Reference, TimeBase};
+use jitterlab_motion::servo::{Design, DrivenLoop, LoopAction, Plant, Question, Reference, TimeBase};
 use tempfile::TempDir;
 
 use crate::shared::known;
@@ -92,8 +92,8 @@ fn linuxcnc_s_pid_with_the_gains_that_were_written_answers_as_computed() {
         for (k, [y, u]) in in_linuxcnc(folder, step).into_iter().enumerate() {
             drive.advance_to(k as i64 * H);
             apart = apart.max((drive.point().outputs[0] - y).abs());
-            drive.pass(Act::Sample.alone());
-            drive.pass(Act::Finish.alone());
+            drive.pass(LoopAction::Sample.alone());
+            drive.pass(LoopAction::Finish.alone());
             apart = apart.max((drive.point().inputs[0] - u).abs());
         }
         println!("{controller}: at most {apart:e} apart in {CYCLES} cycles\n{hal}");

@@ -1,6 +1,6 @@
 //! Rounds over the knobs, then the proof, as long as there is time.
 
-use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::tune::{
     BlockFigures, Experiment as Judged, Figure, Pace, Round, Row, TuneNote, TunePlan,
 };

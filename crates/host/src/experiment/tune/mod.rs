@@ -22,17 +22,17 @@ use crate::prepare;
 use crate::record::record;
 
 mod applied;
+mod boots;
 mod course;
 mod error;
 mod running;
-mod starts;
 
 use applied::Machine;
 pub use applied::{Recording, record_with};
+pub use boots::{Kept, ThisStart, boot};
 use course::{Course, Source, Timed};
 pub use error::TuneError;
 pub use running::Running;
-pub use starts::{Kept, ThisStart, boot};
 
 /// Blocks of fewer due times are judged by a percentile less far out.
 const FEWEST_FOR_P99_9: i64 = 2_000;
@@ -287,7 +287,7 @@ impl Tuning {
             knobs,
             left: self.left,
             keeping: keeping(&self.machine.facts),
-            restart: starts::restarts(&self.machine.facts, &self.machine.cpus),
+            restart: boots::restarts(&self.machine.facts, &self.machine.cpus),
             proven: proof.and_then(|proof| Proven::new(set, &proof)),
             notes: self.notes,
         })

@@ -78,7 +78,7 @@ impl Growth {
 
 /// Stopping rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Aim {
+pub enum StoppingRule {
     /// Stop as soon as it is known if all sequences die out.
     Decide,
     /// Stop when the bounds differ by at most this, and both are on the same side of one.
@@ -105,22 +105,22 @@ struct GrowingPath {
 }
 
 /// Bounds the growth of all walks of a graph.
-pub fn growth(graph: &Graph, aim: Aim) -> Growth {
+pub fn growth(graph: &Graph, aim: StoppingRule) -> Growth {
     growth_within(graph, aim, MOST_WALKS)
 }
 
 /// The same for the sake of its norms, with few walks.
-pub(super) fn growth_by_norms(graph: &Graph, aim: Aim) -> Growth {
+pub(super) fn growth_by_norms(graph: &Graph, aim: StoppingRule) -> Growth {
     growth_within(graph, aim, FEW_WALKS)
 }
 
-fn growth_within(graph: &Graph, aim: Aim, most_walks: usize) -> Growth {
+fn growth_within(graph: &Graph, aim: StoppingRule, most_walks: usize) -> Growth {
     let word = likely_word(graph);
     // Norms near enough spare all walks.
-    let goal = if aim == Aim::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
+    let goal = if aim == StoppingRule::Decide { 1.0 - 1e-6 } else { enough(aim, word.growth) };
     let joined = by_joins(graph);
     // No norm can prove a bound that is shown to be false.
-    let done = growth_bound(graph, &joined) < goal || aim == Aim::Decide && word.growth > SHRINKS;
+    let done = growth_bound(graph, &joined) < goal || aim == StoppingRule::Decide && word.growth > SHRINKS;
     let factors = if done { joined } else { descend(graph, joined, goal) };
     let mut search = Search { word, ..Search::new(graph, factors, aim, most_walks) };
     let (upper, leaves) = search.run();
@@ -141,18 +141,18 @@ pub(super) fn likely_word(graph: &Graph) -> Word {
     let arcs = met.map(|step| Arc { from: 0, to: 0, step }).collect();
     let norm = by_joins(&Graph { nodes: 1, arcs, steps: graph.steps.clone() });
     let factors = norm.iter().cycle().take(graph.nodes).cloned().collect();
-    let mut search = Search::new(graph, factors, Aim::Decide, 0);
+    let mut search = Search::new(graph, factors, StoppingRule::Decide, 0);
     search.likely_words();
     search.word
 }
 
 /// A beginning of a walk that grows no more than this needs not be made longer, where a closed walk grows like `lower`.
-fn enough(aim: Aim, lower: f64) -> f64 {
+fn enough(aim: StoppingRule, lower: f64) -> f64 {
     match aim {
-        Aim::Decide if lower <= SHRINKS => (1.0 - 2e-9f64).max(lower + 1e-9),
-        Aim::Decide => f64::INFINITY,
-        Aim::Gap(gap) if lower < SHRINKS => lower + gap.min(0.5 * (1.0 - lower)),
-        Aim::Gap(gap) => lower + gap,
+        StoppingRule::Decide if lower <= SHRINKS => (1.0 - 2e-9f64).max(lower + 1e-9),
+        StoppingRule::Decide => f64::INFINITY,
+        StoppingRule::Gap(gap) if lower < SHRINKS => lower + gap.min(0.5 * (1.0 - lower)),
+        StoppingRule::Gap(gap) => lower + gap,
     }
 }
 
@@ -160,13 +160,13 @@ struct Search<'a> {
     graph: &'a Graph,
     factors: Factors,
     inverses: Factors,
-    aim: Aim,
+    aim: StoppingRule,
     most_walks: usize,
     word: Word,
 }
 
 impl<'a> Search<'a> {
-    fn new(graph: &'a Graph, factors: Factors, aim: Aim, most_walks: usize) -> Search<'a> {
+    fn new(graph: &'a Graph, factors: Factors, aim: StoppingRule, most_walks: usize) -> Search<'a> {
         let inverse = |l: &DMatrix<f64>| l.clone().try_inverse().unwrap_or_else(|| l * f64::NAN);
         let inverses = factors.iter().map(inverse).collect();
         Search { graph, factors, inverses, aim, most_walks, word: Word::default() }
@@ -323,7 +323,7 @@ mod tests {
         let fourth = (0.5 * (5.0 + 21f64.sqrt())).powf(0.25);
         for (of, exact) in [(2, golden), (3, third), (4, fourth)] {
             let graph = graph(1, of, &shear(1.0, 0.0), &shear(0.0, 1.0));
-            let found = growth(&graph, Aim::Gap(1e-6));
+            let found = growth(&graph, StoppingRule::Gap(1e-6));
             assert!((found.lower - exact).abs() < 1e-9, "{of}: {found:?}");
             assert!(found.upper >= exact - 1e-12 && found.upper < exact + 1e-4, "{of}: {}", found.upper);
             assert!(found.certificate.holds(&graph), "{of}");
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_certificate_that_lacks_a_walk_or_claims_too_much_does_not_hold() {
         let graph = graph(1, 3, &(shear(1.0, 0.0) * 0.5), &(shear(0.0, 1.0) * 0.5));
-        let found = growth(&graph, Aim::Decide);
+        let found = growth(&graph, StoppingRule::Decide);
         assert_eq!(found.guarantee(), Guarantee::Stable);
         assert!(found.certificate.holds(&graph));
         let mut claims = found.certificate.clone();

@@ -5,6 +5,6 @@ mod graph;
 mod norms;
 mod of_loop;
 
-pub use bounds::{Aim, Certificate, Growth, Guarantee, growth};
+pub use bounds::{Certificate, Growth, Guarantee, StoppingRule, growth};
 pub use graph::{Arc, Graph, Step};
 pub use of_loop::{MissedJobs, Steps, UnderMisses};

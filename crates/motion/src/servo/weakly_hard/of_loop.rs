@@ -3,10 +3,10 @@
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::bounds::{Aim, Growth, Guarantee, SHRINKS, Word, growth, growth_by_norms, likely_word};
+use super::bounds::{Growth, Guarantee, SHRINKS, StoppingRule, Word, growth, growth_by_norms, likely_word};
 use super::graph::{Graph, Step};
 use super::norms::growth_bound;
-use crate::servo::chain::balanced_scale;
+use crate::servo::markov_chain::balanced_scale;
 use crate::servo::misses::AtMost;
 
 /// Missed jobs that a guarantee covers.
@@ -90,7 +90,7 @@ impl Steps {
     }
 
     /// Proves stability for all sequences that keep the requirement `at_most`.
-    pub fn under(&self, at_most: AtMost, aim: Aim) -> UnderMisses {
+    pub fn under(&self, at_most: AtMost, aim: StoppingRule) -> UnderMisses {
         self.under_missed(at_most, aim, MissedJobs::AsSeen)
     }
 
@@ -98,13 +98,13 @@ impl Steps {
     pub(in crate::servo) fn under_missed(
         &self,
         at_most: AtMost,
-        aim: Aim,
+        aim: StoppingRule,
         missed: MissedJobs,
     ) -> UnderMisses {
         // Shrinking with as many misses in fewer periods implies shrinking with these, and has fewer memories
         // to go through.
-        let quick =
-            (aim == Aim::Decide).then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
+        let quick = (aim == StoppingRule::Decide)
+            .then(|| shorter(at_most).find_map(|shorter| self.shrinking(shorter)));
         if let Some(upper) = quick.flatten() {
             let none = self.shown(AtMost { misses: 0, of: 1 });
             let lower = none.map_or(0.0, |graph| likely_word(&graph).growth);
@@ -124,7 +124,7 @@ impl Steps {
 
     /// Upper bound of the growth, if it proves that all sequences shrink.
     fn shrinking(&self, at_most: AtMost) -> Option<f64> {
-        let (_, upper) = self.bounds(at_most, &self.shown(at_most)?, Aim::Decide);
+        let (_, upper) = self.bounds(at_most, &self.shown(at_most)?, StoppingRule::Decide);
         upper.filter(|upper| *upper < SHRINKS)
     }
 
@@ -134,7 +134,7 @@ impl Steps {
     }
 
     /// The closed walk that grows most of those found, and an upper bound for every sequence of the steps.
-    fn bounds(&self, at_most: AtMost, graph: &Graph, aim: Aim) -> (Word, Option<f64>) {
+    fn bounds(&self, at_most: AtMost, graph: &Graph, aim: StoppingRule) -> (Word, Option<f64>) {
         let whole = graph.steps.len() == self.all.len();
         let found = if whole { growth(graph, aim) } else { growth_by_norms(graph, aim) };
         let upper = if whole {
@@ -198,7 +198,7 @@ mod tests {
     fn what_shrinks_in_short_windows_shrinks_in_long_ones() {
         // Of any 60 periods: too many memories to go through, but 3 misses of 8 are few enough.
         for of in [20, 60] {
-            let found = turning(1.02).under(AtMost { misses: 3, of }, Aim::Decide);
+            let found = turning(1.02).under(AtMost { misses: 3, of }, StoppingRule::Decide);
             assert_eq!(found.guarantee, Guarantee::Stable, "{of}: {found:?}");
             let upper = found.upper.unwrap();
             assert!(found.lower >= 0.9 - 1e-9 && found.lower <= upper && upper < 1.0, "{found:?}");
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn a_sequence_that_grows_is_shown_and_is_allowed() {
         let at_most = AtMost { misses: 3, of: 10 };
-        let found = turning(1.6).under(at_most, Aim::Decide);
+        let found = turning(1.6).under(at_most, StoppingRule::Decide);
         assert_eq!(found.guarantee, Guarantee::Unstable, "{found:?}");
         assert!(
             found.lower > 1.0 && found.upper.is_some_and(|upper| upper >= found.lower - 1e-9),

@@ -7,8 +7,8 @@ use jitterlab_host::Experiment;
 use jitterlab_host::tune::{Kept, ThisStart, TuneError, TuneRequest, Tuning};
 use jitterlab_model::{Error, TaskSpec};
 use jitterlab_report::document;
-use jitterlab_report::tune::starts::{self as words, FILE};
-use jitterlab_trace::{Parts, place, source};
+use jitterlab_report::tune::boots::{self as words, FILE};
+use jitterlab_trace::{Parts, atomic_file, source};
 
 use super::Args;
 use crate::exit::{Ending, Status};
@@ -66,7 +66,7 @@ impl Args {
 
 fn keep(kept: &Kept) -> Result<(), TuneError> {
     let text = serde_json::to_string(kept).map_err(document::not_written)?;
-    Ok(place::write(FILE, text.as_bytes(), false)?)
+    Ok(atomic_file::write(FILE, text.as_bytes(), false)?)
 }
 
 /// Measures this start, keeps it, and prints the result of all starts.

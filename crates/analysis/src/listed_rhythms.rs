@@ -3,7 +3,7 @@
 //! The list has no latencies, so positions alone decide: a grid through two of them is a rhythm if far more
 //! of the others lie on it than by chance.
 
-use crate::exact::binomial_at_least;
+use crate::exact_binomial::binomial_at_least;
 
 /// Chance of a rhythm among random positions, for each grid tried.
 const LEVEL: f64 = 1e-7;

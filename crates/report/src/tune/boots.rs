@@ -1,6 +1,6 @@
 //! Ways to start the machine, in words: the results, whether they decide, and the next start.
 
-use jitterlab_analysis::tune::{Effect, Figure, Judgement, Restart, StartSeen, StartsResult, Way};
+use jitterlab_analysis::tune::{BootComparison, BootSummary, Effect, Figure, Judgement, Restart, Way};
 use jitterlab_model::{Fitness, Watched};
 
 use super::{change, facts, interval};
@@ -41,7 +41,7 @@ fn beyond(way: &Way, other: &Way) -> Vec<String> {
 }
 
 /// A way by its difference from the other one.
-fn described(result: &StartsResult, at: usize) -> String {
+fn described(result: &BootComparison, at: usize) -> String {
     let other = 1 - at.min(1);
     match (result.ways.get(at), result.ways.get(other)) {
         (Some(this), Some(that)) => match beyond(this, that) {
@@ -53,11 +53,11 @@ fn described(result: &StartsResult, at: usize) -> String {
 }
 
 /// One of the two configurations, with its name and description.
-fn way(result: &StartsResult, at: usize) -> String {
+fn way(result: &BootComparison, at: usize) -> String {
     format!("{} ({})", NAMES[at.min(1)], described(result, at))
 }
 
-impl Present for StartsResult {
+impl Present for BootComparison {
     const KIND: &'static str = "starts";
 
     fn head(&self) -> Option<Head> {
@@ -70,7 +70,7 @@ impl Present for StartsResult {
 }
 
 /// The three lines.
-fn head(result: &StartsResult) -> Head {
+fn head(result: &BootComparison) -> Head {
     let tail = &result.tail;
     let verdict = match (result.judgement, result.ways.len()) {
         (_, 0 | 1) => "NOTHING TO COMPARE YET: one way to start this machine was measured.".to_owned(),
@@ -102,7 +102,7 @@ fn starts(n: usize) -> String {
     plural(n as u64, "start")
 }
 
-fn number(result: &StartsResult) -> String {
+fn number(result: &BootComparison) -> String {
     let tail = &result.tail;
     if let Some(effect) = result.effects.iter().find(|effect| effect.figure == Figure::Tail) {
         let of = change(effect.change);
@@ -126,7 +126,7 @@ fn number(result: &StartsResult) -> String {
     }
 }
 
-fn next(result: &StartsResult) -> String {
+fn next(result: &BootComparison) -> String {
     const SAME: &str = "then jitterlab tune --continue in this directory";
     match (result.next_way(), result.ways.len()) {
         (Some(_), 1) => format!(
@@ -142,8 +142,8 @@ fn next(result: &StartsResult) -> String {
 }
 
 /// The starts one by one, and their common result.
-fn section(result: &StartsResult) -> Section {
-    let row = |(n, start): (usize, &StartSeen)| {
+fn section(result: &BootComparison) -> Section {
+    let row = |(n, start): (usize, &BootSummary)| {
         vec![
             Cell::Text(format!("{} {}", n + 1, NAMES[start.way.min(1)])),
             Cell::from(start.measured.as_str()),
@@ -184,7 +184,7 @@ fn section(result: &StartsResult) -> Section {
 }
 
 /// Each start where it lies, way by way.
-fn chart(result: &StartsResult) -> Option<Chart> {
+fn chart(result: &BootComparison) -> Option<Chart> {
     if result.starts.len() < 2 {
         return None;
     }
@@ -220,19 +220,19 @@ pub(super) fn restart(restart: &Restart) -> (String, String) {
 mod tests {
     use super::*;
     use crate::chart::Terminal;
-    use jitterlab_analysis::tune::{BlockFigures, Start};
+    use jitterlab_analysis::tune::{BlockFigures, Boot};
 
-    fn result(count: usize) -> StartsResult {
+    fn result(count: usize) -> BootComparison {
         let start = |n: usize| {
             let word = if n % 2 == 1 { "isolcpus=1" } else { "" };
             let tail_ns = if n % 2 == 1 { 21_000 } else { 50_000 } + 500 * n as i64;
             let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
             let way = Way { kernel: "6.1 rt".into(), command_line: format!("quiet {word}"), name: None };
             let measured = "2026-01-01T10:00:00Z".into();
-            Start { boot: n.to_string(), measured, way, blocks: vec![block; 6] }
+            Boot { boot: n.to_string(), measured, way, blocks: vec![block; 6] }
         };
-        let starts: Vec<Start> = (0..count).map(start).collect();
-        StartsResult::new("task,period=1ms".into(), Vec::new(), "p99.9".into(), &starts)
+        let starts: Vec<Boot> = (0..count).map(start).collect();
+        BootComparison::new("task,period=1ms".into(), Vec::new(), "p99.9".into(), &starts)
     }
 
     #[test]

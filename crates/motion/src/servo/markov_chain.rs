@@ -9,7 +9,7 @@
 use nalgebra::{DMatrix, DVector};
 use serde::Serialize;
 
-use super::flow::Flow;
+use super::flow_map::Flow;
 use super::krylov;
 use super::numeric::{balance, smallest_eigenvalue};
 use super::symmetric::{add_congruence, length, matrix, unit, vector};

@@ -39,7 +39,7 @@ impl Way {
 
 /// A boot of the machine, with the blocks measured in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct Boot {
     /// The kernel's number for it (`boot_id`).
     pub boot: String,
     /// Time at which its first block was measured.
@@ -52,7 +52,7 @@ pub struct Start {
 
 /// Summary of a boot.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StartSeen {
+pub struct BootSummary {
     /// Index of its way.
     pub way: usize,
     /// Time at which it was measured.
@@ -65,7 +65,7 @@ pub struct StartSeen {
 
 /// Effect of two ways to boot the machine on a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StartsResult {
+pub struct BootComparison {
     /// The task as in `--task`; for a watched thread its name and period.
     pub task: String,
     /// The watched thread, if the task was running already.
@@ -78,7 +78,7 @@ pub struct StartsResult {
     /// The ways: one, or two, in the order of their first measurement.
     pub ways: Vec<Way>,
     /// Every boot, in the order of measurement.
-    pub starts: Vec<StartSeen>,
+    pub starts: Vec<BootSummary>,
     /// Boots of each way in turns.
     pub pairs: usize,
     /// Fewest of these for a decision.
@@ -102,10 +102,10 @@ struct StartsInRow {
     values: [f64; 3],
 }
 
-impl StartsResult {
+impl BootComparison {
     /// Compares boots of one or two ways.
     #[must_use]
-    pub fn new(task: String, loads: Vec<String>, tail: String, starts: &[Start]) -> StartsResult {
+    pub fn new(task: String, loads: Vec<String>, tail: String, starts: &[Boot]) -> BootComparison {
         let mut ways: Vec<Way> = Vec::new();
         let mut seen = Vec::new();
         let mut turns: Vec<StartsInRow> = Vec::new();
@@ -117,14 +117,14 @@ impl StartsResult {
             });
             add(&mut turns, way, values(&start.blocks));
             let blocks = start.blocks.len();
-            seen.push(StartSeen { way, measured: start.measured.clone(), blocks, figures });
+            seen.push(BootSummary { way, measured: start.measured.clone(), blocks, figures });
         }
         let of =
             |way: usize| turns.iter().filter(move |turn| turn.way == way).map(|turn| turn.values).collect();
         let (first, second): (Vec<[f64; 3]>, Vec<[f64; 3]>) = (of(0), of(1));
         let pairs = first.len().min(second.len());
         let decided = decide(&first, &second);
-        StartsResult {
+        BootComparison {
             task,
             watched: None,
             loads,
@@ -221,18 +221,18 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    fn start(word: &str, tail_ns: i64, max_ns: i64) -> Start {
+    fn start(word: &str, tail_ns: i64, max_ns: i64) -> Boot {
         let way = Way { kernel: "6.1".into(), command_line: format!("quiet {word}"), name: None };
         let block = BlockFigures { tail_ns, max_ns, missed: 0, due: 5_000, verdict: None };
-        Start { boot: String::new(), measured: String::new(), way, blocks: vec![block; 4] }
+        Boot { boot: String::new(), measured: String::new(), way, blocks: vec![block; 4] }
     }
 
-    fn judged(starts: &[Start]) -> StartsResult {
-        StartsResult::new("task".into(), Vec::new(), "p99".into(), starts)
+    fn judged(starts: &[Boot]) -> BootComparison {
+        BootComparison::new("task".into(), Vec::new(), "p99".into(), starts)
     }
 
     /// Boots of two ways in turns, the second with these factors on 50 us and 90 us, and 5 % variation between boots.
-    fn in_turns(count: usize, tail: f64, max: f64, random: &mut Random) -> Vec<Start> {
+    fn in_turns(count: usize, tail: f64, max: f64, random: &mut Random) -> Vec<Boot> {
         let mut of = |n: usize| {
             let noise = (0.05 * random.normal()).exp();
             let (word, tail, max) = if n % 2 == 1 { ("isolcpus=1", tail, max) } else { ("", 1.0, 1.0) };
@@ -260,7 +260,7 @@ mod tests {
             (Judgement::Helps, 3, None),
             "{found:?}"
         );
-        let in_a_row: Vec<Start> = [0, 2, 4, 1, 3, 5].map(|n: usize| starts[n].clone()).into();
+        let in_a_row: Vec<Boot> = [0, 2, 4, 1, 3, 5].map(|n: usize| starts[n].clone()).into();
         let found = judged(&in_a_row);
         assert_eq!((found.judgement, found.pairs), (Judgement::Undecided, 1));
     }

@@ -10,7 +10,7 @@ use jitterlab_model::causes::{
 };
 
 use super::event::{Name, Names};
-use super::usual::Usual;
+use super::usual_steps::Usual;
 use super::verdict::{Named, Verdict};
 use super::why::is_unusual;
 use crate::predict::TAIL_SIZE;
@@ -41,7 +41,7 @@ pub struct Judged {
 
 /// An activation whose latency is split into fragments.
 #[derive(Debug, Clone)]
-pub struct Draft {
+pub struct SplitActivation {
     pub activation: Activation,
     pub fragments: Vec<Judged>,
     pub interruptions: Vec<(Named, i64)>,
@@ -49,7 +49,7 @@ pub struct Draft {
     pub spans: Vec<(Ran, Name)>,
 }
 
-impl Draft {
+impl SplitActivation {
     /// Returns the length of each step of the usual way in ns.
     fn steps(&self) -> [i64; Step::ALL.len()] {
         let mut lengths = [0; Step::ALL.len()];
@@ -70,7 +70,7 @@ type LatenessRank = (i64, Reverse<u64>);
 pub struct Gathered {
     usual: Usual,
     /// Activations taken before the usual way was known.
-    early: Vec<Draft>,
+    early: Vec<SplitActivation>,
     explained: u64,
     gaps: u64,
     lateness_ns: i64,
@@ -98,7 +98,7 @@ impl Gathered {
     }
 
     /// Counts an activation.
-    pub fn push(&mut self, draft: Draft, names: &mut Names) {
+    pub fn push(&mut self, draft: SplitActivation, names: &mut Names) {
         let known = self.usual.is_known();
         self.usual.count(&draft.steps());
         if known {
@@ -118,8 +118,8 @@ impl Gathered {
     }
 
     /// Subtracts the usual way and counts the rest by cause.
-    fn settle(&mut self, draft: &Draft, names: &mut Names) {
-        let Draft { activation, interruptions, spans, .. } = draft;
+    fn settle(&mut self, draft: &SplitActivation, names: &mut Names) {
+        let SplitActivation { activation, interruptions, spans, .. } = draft;
         let latency_ns = activation.latency_ns();
         self.explained += 1;
         self.lateness_ns = self.lateness_ns.saturating_add(latency_ns.max(0));
@@ -156,7 +156,7 @@ impl Gathered {
     }
 
     /// Returns the parts of a latency: the usual part of each step, and its causes. Neighbours of one cause are joined.
-    fn parts(&mut self, draft: &Draft, names: &mut Names) -> Vec<Part> {
+    fn parts(&mut self, draft: &SplitActivation, names: &mut Names) -> Vec<Part> {
         let mut left = draft.steps();
         for (step, ns) in Step::ALL.into_iter().zip(&mut left) {
             *ns = self.usual.of(step, *ns);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::wakeup::BlockView;
 use jitterlab_model::warning::Placed;
 use jitterlab_model::{

@@ -13,8 +13,8 @@ use jitterlab_report::warnings;
 use jitterlab_runs::{Ahead, CompareOptions};
 use pyo3::prelude::*;
 
-use crate::aside::aside;
 use crate::error::OrRaise;
+use crate::interruptible::aside;
 use crate::run::Run;
 use crate::time::{Time, ns};
 

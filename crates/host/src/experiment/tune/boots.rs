@@ -1,8 +1,8 @@
 //! Settings that need a restart: one start of the machine measured, next to those that were measured before.
 
-use jitterlab_analysis::trial::TrialStep;
+use jitterlab_analysis::compensation_trial::TrialStep;
 use jitterlab_analysis::tune::{
-    BLOCK_OVERHEAD_NS, FEWEST_OF_START, Pace, Restart, Start, StartsResult, Way, blocks_of_start,
+    BLOCK_OVERHEAD_NS, Boot, BootComparison, FEWEST_OF_START, Pace, Restart, Way, blocks_of_start,
 };
 use jitterlab_model::check::{Action, RemedyKind, Status};
 use jitterlab_model::{CpuSet, SystemFacts};
@@ -25,7 +25,7 @@ pub struct Kept {
     /// The time for each start.
     pub budget_ns: i64,
     /// The starts so far.
-    pub starts: Vec<Start>,
+    pub starts: Vec<Boot>,
 }
 
 impl Kept {
@@ -79,7 +79,7 @@ impl ThisStart {
 
     /// True if this start was begun before; an error if it does not fit the starts so far, which may have two
     /// ways at most.
-    fn fits(&self, starts: &[Start]) -> Result<bool, TuneError> {
+    fn fits(&self, starts: &[Boot]) -> Result<bool, TuneError> {
         if let Some(known) = starts.iter().find(|start| start.boot == self.boot) {
             let same = known.way == self.way;
             return if same { Ok(true) } else { Err(TuneError::SameStart { name: known.way.name.clone() }) };
@@ -116,7 +116,7 @@ impl Tuning {
         kept: &mut Kept,
         keep: &mut dyn FnMut(&Kept) -> Result<(), TuneError>,
         experiment: &mut Experiment<'_>,
-    ) -> Result<StartsResult, TuneError> {
+    ) -> Result<BootComparison, TuneError> {
         let budget_ns = self.request.budget_ns;
         let Some((blocks, block_ns)) = blocks_of_start(budget_ns, self.task.period_ns) else {
             return Err(TuneError::StartBudget { budget_ns, least_ns: least_ns(self.task.period_ns) });
@@ -125,7 +125,7 @@ impl Tuning {
         if !this.fits(&kept.starts)? {
             let measured = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
             let (boot, way) = (this.boot.clone(), this.way.clone());
-            kept.starts.push(Start { boot, measured, way, blocks: Vec::new() });
+            kept.starts.push(Boot { boot, measured, way, blocks: Vec::new() });
         }
         let at = kept.starts.iter().position(|start| start.boot == this.boot).unwrap_or_default();
         experiment.plan(budget_ns);
@@ -143,8 +143,8 @@ impl Tuning {
             experiment.took(took_ns);
         }
         let task = self.described();
-        let found = StartsResult::new(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
-        Ok(StartsResult { watched: self.running.map(|running| running.watched), ..found })
+        let found = BootComparison::new(task, kept.loads.clone(), self.tail.name.into(), &kept.starts);
+        Ok(BootComparison { watched: self.running.map(|running| running.watched), ..found })
     }
 }
 
@@ -222,17 +222,17 @@ mod tests {
         ThisStart::new(&machine.root(), None).unwrap()
     }
 
-    fn measured(this: &ThisStart, tail_ns: i64) -> Start {
+    fn measured(this: &ThisStart, tail_ns: i64) -> Boot {
         let block = BlockFigures { tail_ns, max_ns: 2 * tail_ns, missed: 0, due: 5_000, verdict: None };
         let measured = String::new();
-        Start { boot: this.boot.clone(), measured, way: this.way.clone(), blocks: vec![block; 6] }
+        Boot { boot: this.boot.clone(), measured, way: this.way.clone(), blocks: vec![block; 6] }
     }
 
     #[test]
     fn a_machine_that_is_started_in_turns_is_judged_by_its_starts() {
         let machine = Machine::named("laptop");
         let mut starts = Vec::new();
-        let judged = |starts: &[Start]| StartsResult::new("task".into(), Vec::new(), "p99".into(), starts);
+        let judged = |starts: &[Boot]| BootComparison::new("task".into(), Vec::new(), "p99".into(), starts);
         for (boot, tail_ns) in [50_000, 21_000, 54_000, 20_000, 52_000, 19_000].into_iter().enumerate() {
             let word = if boot % 2 == 1 { "isolcpus=7" } else { "" };
             let this = started(&machine, boot, word);

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use nalgebra::DMatrix;
 use serde::Serialize;
 
-use super::chain::{Chain, Edge, Stationary, Stretches};
 use super::krylov;
+use super::markov_chain::{Chain, Edge, Stationary, Stretches};
 
 /// Mean-square stability of a loop, with the memory that its cycles show.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -12,7 +12,7 @@ use statrs::function::beta::checked_beta_reg;
 use statrs::function::gamma::digamma;
 
 use crate::fourier::Fourier;
-use crate::line::least_squares;
+use crate::least_squares::least_squares;
 use crate::stationarity::mid_ranks;
 
 /// Chance of any line in noise of any colour.

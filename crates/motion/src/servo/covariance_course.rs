@@ -1,9 +1,9 @@
 //! A loop followed through the course of its tasks: its covariance is carried along it, and its cycles are counted.
 
 use super::along_trace::{AlongTrace, CostStretch, CovarianceAlongTrace, Interval, TimeBase};
-use super::chain::Stationary;
 use super::closed_loop::Loop;
-use super::cycles::{Cycles, JudgedCycles, Together};
+use super::cycles::{Cycles, IdleInstant, JudgedCycles};
+use super::markov_chain::Stationary;
 use super::timing::Moment;
 
 /// Parts into which a course is cut for its interval.
@@ -118,7 +118,7 @@ impl Course {
     }
 
     /// The next moment, or a time at which all tasks are together.
-    pub fn pass(&mut self, moment: Result<Moment, Together>) {
+    pub fn pass(&mut self, moment: Result<Moment, IdleInstant>) {
         self.cycles.pass(moment);
         match moment {
             Ok(moment) => self.held.push(moment),
@@ -149,11 +149,11 @@ impl Course {
 
 /// The loop of these rates with this cost, if it can be stable at all.
 pub(super) fn along_cycles(
-    stability: &super::memory::Stability,
+    stability: &super::burst_stability::Stability,
     rates: &Stationary,
     cost: f64,
 ) -> Stationary {
-    let is_stable = *stability != super::memory::Stability::Unstable;
+    let is_stable = *stability != super::burst_stability::Stability::Unstable;
     let at_least = |radius: f64| if is_stable { radius } else { radius.max(1.0) };
     Stationary {
         cost: if is_stable { cost } else { f64::INFINITY },

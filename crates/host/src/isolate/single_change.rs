@@ -6,7 +6,7 @@ use jitterlab_model::warning::{Isolated, LeftBehind};
 use jitterlab_model::{CpuSet, Error, Policy};
 
 use super::journal::{Journal, chosen};
-use super::{cpuset, kernel, opened, others, thread, threads};
+use super::{cpuset, kernel, opened, other_instances, thread, threads};
 use crate::facts::Root;
 
 /// Changes that last as long as this lives. After a crash, `restore` puts them back.
@@ -65,7 +65,7 @@ impl Alteration {
     pub(crate) fn move_threads_off(&mut self, cpus: &CpuSet, to: &CpuSet) -> io::Result<()> {
         let mut report = Isolated { cpus: cpus.clone(), ..self.report()? };
         let spared = self.spared();
-        let wanted = &|process: u32| !others::descends(process, &spared);
+        let wanted = &|process: u32| !other_instances::descends(process, &spared);
         threads::move_away(&mut self.journal, to, wanted, 0, &mut report);
         Ok(())
     }
@@ -79,7 +79,7 @@ impl Alteration {
             )));
         }
         let spared = self.spared();
-        let wanted = &|process: u32| !others::descends(process, &spared);
+        let wanted = &|process: u32| !other_instances::descends(process, &spared);
         cpuset::confine(&mut self.journal, &self.others, wanted, &mut report);
         match report.left.pop() {
             Some(LeftBehind::Chore { error, .. }) => Err(io::Error::other(error)),
@@ -110,7 +110,9 @@ impl Alteration {
     fn spared(&self) -> Vec<u32> {
         let mut spared = self.spared.clone();
         spared.extend(self.journal.others().iter().map(|other| other.process.id));
-        while let Some(other) = others::measuring_on(&self.cpus, &|process| !spared.contains(&process)) {
+        while let Some(other) =
+            other_instances::measuring_on(&self.cpus, &|process| !spared.contains(&process))
+        {
             spared.push(other.process);
         }
         spared

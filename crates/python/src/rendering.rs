@@ -9,12 +9,12 @@ use jitterlab_report::figure::{self, Figure};
 use jitterlab_report::page::{self, PageRun};
 use jitterlab_report::quantity;
 use jitterlab_runs::Run as Opened;
-use jitterlab_trace::place;
+use jitterlab_trace::atomic_file;
 use pyo3::prelude::*;
 
-use crate::answers::Answer;
-use crate::aside::aside;
+use crate::analysis_answers::Answer;
 use crate::error::OrRaise;
+use crate::interruptible::aside;
 use crate::run::Run;
 
 /// A figure as PNG.
@@ -62,5 +62,5 @@ pub(crate) fn write_page(
     let runs = opened(&runs);
     let runs = aside(py, move || page_runs(&runs, task.as_deref()))?;
     let html = aside(py, move || page::render(&runs, &documents))?;
-    place::write(path, html.as_bytes(), false).or_raise()
+    atomic_file::write(path, html.as_bytes(), false).or_raise()
 }

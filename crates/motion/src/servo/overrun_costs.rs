@@ -4,14 +4,14 @@
 use serde::Serialize;
 
 use super::along_trace::{AlongTrace, Interval};
-use super::chain::Stationary;
-use super::closed_loop::{Act, Loop};
-use super::course::{Warmed, along_cycles, parts_of, spread};
-use super::cycles::{Cycles, FEW_KEPT, Together};
+use super::closed_loop::{Loop, LoopAction};
+use super::covariance_course::{Warmed, along_cycles, parts_of, spread};
+use super::cycles::{Cycles, FEW_KEPT, IdleInstant};
 use super::evaluate::Evaluation;
 use super::execution::Execution;
 use super::jobs::GivenTask;
-use super::overrun::{Late, OverrunAction, Without};
+use super::markov_chain::Stationary;
+use super::overrun::{Late, MissedOutput, OverrunAction};
 use super::question::Question;
 use super::several::Several;
 use super::sources::Source;
@@ -49,8 +49,8 @@ pub(super) fn under_execution(
 
 /// The actions that a loop's controller can take.
 fn possible(closed: &Loop) -> impl Iterator<Item = OverrunAction> + use<> {
-    let predicts = closed.can(Act::Predict);
-    OverrunAction::ALL.into_iter().filter(move |action| predicts || action.without != Without::Predict)
+    let predicts = closed.can(LoopAction::Predict);
+    OverrunAction::ALL.into_iter().filter(move |action| predicts || action.without != MissedOutput::Predict)
 }
 
 /// Remainder of a disturbance below which cycles in time are no longer followed one by one.
@@ -105,7 +105,7 @@ struct Alternatives {
 
 impl Alternatives {
     /// The next moment, or a time at which all tasks are together.
-    fn pass(&mut self, moment: Result<Moment, Together>, longest_calm: u64, calm_cost: f64) {
+    fn pass(&mut self, moment: Result<Moment, IdleInstant>, longest_calm: u64, calm_cost: f64) {
         if let Some(parts) = self.parts.filter(|_| !self.is_followed) {
             if let Err(together) = moment
                 && parts.holds(together.time_ns)
@@ -194,7 +194,7 @@ impl Several {
                     if usize::from(event.by) >= own || !all.is_followed {
                         return;
                     }
-                    if event.act == Act::Zero {
+                    if event.act == LoopAction::Zero {
                         all.cycles.missed();
                     }
                 }

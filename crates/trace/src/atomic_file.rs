@@ -145,7 +145,7 @@ pub fn sweep(folder: &Path) -> Vec<PathBuf> {
 
 /// Kind of file, as far as its beginning shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum FileContent {
     /// Something else, or nothing that can be read.
     Other,
     /// A Parquet file.
@@ -157,27 +157,27 @@ pub(crate) enum Holds {
 }
 
 /// Looks into a regular file; never waits for a file of another kind.
-pub(crate) fn holds(path: &Path) -> Holds {
+pub(crate) fn content_of(path: &Path) -> FileContent {
     if !fs::metadata(path).is_ok_and(|m| m.is_file()) {
-        return Holds::Other;
+        return FileContent::Other;
     }
-    let Ok(file) = File::open(path) else { return Holds::Other };
+    let Ok(file) = File::open(path) else { return FileContent::Other };
     let mut beginning = Vec::new();
     if (&file).take(16).read_to_end(&mut beginning).is_err() {
-        return Holds::Other;
+        return FileContent::Other;
     }
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Holds::LiveJournal,
-        _ if is_journal(&beginning) || beginning == PARTS => Holds::Journal,
-        _ if beginning.starts_with(b"PAR1") => Holds::Parquet,
-        _ => Holds::Other,
+        Err(TryLockError::WouldBlock) => FileContent::LiveJournal,
+        _ if is_journal(&beginning) || beginning == PARTS => FileContent::Journal,
+        _ if beginning.starts_with(b"PAR1") => FileContent::Parquet,
+        _ => FileContent::Other,
     }
 }
 
 fn check_replaceable(path: &Path, force: bool) -> Result<(), Error> {
-    match holds(path) {
-        Holds::LiveJournal => Err(still_recording(path)),
-        Holds::Journal | Holds::Parquet if !force => {
+    match content_of(path) {
+        FileContent::LiveJournal => Err(still_recording(path)),
+        FileContent::Journal | FileContent::Parquet if !force => {
             Err(Error::bad_use(format!("{} holds a measurement", path.display()))
                 .remedy("choose another name, or replace it with --force"))
         }
@@ -188,8 +188,8 @@ fn check_replaceable(path: &Path, force: bool) -> Result<(), Error> {
 /// Refuses a name that belongs to the run of a journal next to it.
 fn check_no_journal(path: &Path) -> Result<(), Error> {
     let journal = journal_path(path);
-    match holds(&journal) {
-        Holds::Journal | Holds::LiveJournal => Err(Error::bad_use(format!(
+    match content_of(&journal) {
+        FileContent::Journal | FileContent::LiveJournal => Err(Error::bad_use(format!(
             "{} is the name of the run that {} holds (`jitterlab recover {}` makes a run \
              file of it once it is not being recorded any more)",
             path.display(),
@@ -251,7 +251,7 @@ mod tests {
         assert!(written.path().exists() && sweep(folder.path()).is_empty());
         // A file that has its name is none that is being recorded.
         let kept = written.persist(at("one.html")).unwrap();
-        assert_eq!(holds(&at("one.html")), Holds::Other);
+        assert_eq!(content_of(&at("one.html")), FileContent::Other);
         drop(kept);
         let left = temporary(&at("one.html")).unwrap().into_temp_path().keep().unwrap();
         assert_eq!(sweep(folder.path()), [left]);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::Statistics;
 use crate::expectation::{LoadPoint, MarginPoint, ServiceTime, latency_law};
 use crate::proof::Proof;
-use crate::recommendation::{MarginChoice, Wish, recommend};
+use crate::recommendation::{CompensationRequirement, MarginChoice, recommend};
 use crate::wakeup::BlockView;
 
 /// Result of `jitterlab compensate`.
@@ -146,7 +146,7 @@ impl Candidate {
     pub fn new(
         wake: WakeMethod,
         blocks: &[BlockView<'_>],
-        wish: Wish,
+        wish: CompensationRequirement,
         service: &ServiceTime,
     ) -> Option<Self> {
         let period_ns = blocks.first()?.period_ns;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Run;
-use crate::exact::binomial_at_least;
+use crate::exact_binomial::binomial_at_least;
 
 /// Chance of calling two equal shares different, over many tasks together.
 const BY_CHANCE: f64 = 1e-6;

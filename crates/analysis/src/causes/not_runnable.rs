@@ -4,12 +4,12 @@
 use jitterlab_model::causes::{CauseClass as Class, Evidence};
 
 use super::event::Name;
+use super::fragments::Fragment;
 use super::inversion;
-use super::split::Fragment;
 use super::thread::{Off, State, Waker, last_deed};
-use super::verdict::{Around, Named, Verdict, all};
+use super::verdict::{FragmentContext, Named, Verdict, all};
 
-impl Around<'_> {
+impl FragmentContext<'_> {
     /// Returns the cause that keeps a task from running; `None` if it waits for a time or for others.
     pub(super) fn held(&self, off: Off, fragment: &Fragment) -> Option<Verdict> {
         let thread = self.thread;

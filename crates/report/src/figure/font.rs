@@ -10,21 +10,21 @@ use ttf_parser::{Face, GlyphId, OutlineBuilder};
 use jitterlab_model::Error;
 
 /// A fount with drawable letters.
-pub(super) struct Fount(Face<'static>);
+pub(super) struct Font(Face<'static>);
 
 pub(super) fn no_png(why: impl fmt::Display) -> Error {
     Error::not_measured(format!("the figure could not be turned into PNG ({why}); SVG works"))
         .remedy("name the file .svg")
 }
 
-impl Fount {
+impl Font {
     /// The one that comes with the program.
     ///
     /// # Errors
     /// It cannot be read: never in practice.
     pub(super) fn ours() -> Result<Self, Error> {
         let face = Face::parse(epaint_default_fonts::UBUNTU_LIGHT, 0);
-        Ok(Fount(face.map_err(no_png)?))
+        Ok(Font(face.map_err(no_png)?))
     }
 
     /// Width of a text at this size.
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn letters_that_lean_on_each_other_stand_closer() {
-        let fount = Fount::ours().unwrap();
+        let fount = Font::ours().unwrap();
         let width = |text| fount.width(text, 100.0);
         assert!(width("AV") < width("A") + width("V") - 2.0);
         assert!((width("HH") - 2.0 * width("H")).abs() < 1e-3 && width("") == 0.0);
