@@ -1,8 +1,7 @@
 //! The kernel's own events, read while tasks run: threads on each processor, interrupts and timers.
 //!
 //! An instance of tracefs of our own: other people's tracing does not notice it, and it costs about half of
-//! perf's rings for an event (`docs/evidence/causes.md`). An instance that a killed process leaves is removed
-//! by the next [`sweep`].
+//! perf's rings for an event. An instance that a killed process leaves is removed by the next [`sweep`].
 
 mod calls;
 mod decode;
