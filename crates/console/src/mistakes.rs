@@ -1,13 +1,14 @@
 //! Mistakes answered with the likely intention: habits from other tools, values without their unit.
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::Read;
 use std::process;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use jitterlab_model::Error;
 use jitterlab_model::units::{NoUnit, parse_duration_ns};
 use jitterlab_report::first_steps::{
-    OPTIONS, TOOLS, VALUES, one_word, option_of, thread_by_name, to_analyze,
+    FORMATS, MEASURE_FIRST, OPTIONS, TOOLS, VALUES, for_file, one_word, option_of, thread_by_name,
 };
 
 use crate::exit::Status;
@@ -47,6 +48,10 @@ fn answered(mut error: clap::Error) -> clap::Error {
             let option = option.split(' ').next().unwrap_or_default().to_owned();
             given(ContextKind::InvalidValue).and_then(|value| meant_value(&option, &value))
         }
+        ErrorKind::MissingRequiredArgument => match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::Strings(missing)) => meant_missing(missing),
+            _ => None,
+        },
         _ => None,
     };
     if let Some(meant) = meant {
@@ -64,7 +69,19 @@ fn answered(mut error: clap::Error) -> clap::Error {
 }
 
 fn meant_file(name: &str) -> Option<String> {
-    Path::new(name).is_file().then(|| to_analyze(name))
+    fs::metadata(name).ok().filter(fs::Metadata::is_file)?;
+    let mut begin = [0; 4];
+    let read = File::open(name).and_then(|mut file| file.read(&mut begin)).unwrap_or(0);
+    Some(for_file(name, begin[..read] == *b"\x7fELF" || begin.starts_with(b"#!")))
+}
+
+fn meant_missing(missing: &[String]) -> Option<String> {
+    let is_run = |name: &String| ["<RUN", "<FILE"].iter().any(|begin| name.starts_with(begin));
+    match () {
+        () if missing.iter().any(is_run) => Some(MEASURE_FIRST.to_owned()),
+        () if missing.iter().any(|name| name.starts_with("--as")) => Some(FORMATS.to_owned()),
+        () => None,
+    }
 }
 
 /// Returns the likely intention of an argument that the command of this usage does not take.

@@ -44,7 +44,7 @@ const MOTOR_FILE: &str =
     "a motor's data sheet is a file: jitterlab stepper --list shows one to copy, --motor FILE reads it";
 
 /// Options that are typed out of habit, most of them from cyclictest, and ours.
-pub const OPTIONS: [(&str, &str); 33] = [
+pub const OPTIONS: [(&str, &str); 34] = [
     ("--step-angle", MOTOR_FILE),
     ("--current", MOTOR_FILE),
     ("--resistance", MOTOR_FILE),
@@ -66,7 +66,7 @@ pub const OPTIONS: [(&str, &str); 33] = [
     ),
     (
         "--for",
-        "what it is for is said to run (--for servo-thread); to doctor without an option: jitterlab doctor cnc",
+        "run and analyze judge for a purpose: jitterlab analyze --for servo-thread FILE; doctor takes a job: jitterlab doctor cnc",
     ),
     ("-i", "cyclictest's -i 1000 is --period 1000us here"),
     ("--interval", "cyclictest's --interval is --period 1000us here"),
@@ -82,6 +82,7 @@ pub const OPTIONS: [(&str, &str); 33] = [
     ("--smp", "cyclictest's --smp measures every CPU: that is jitterlab matrix here"),
     ("-r", "cyclictest's -r is --wake nanosleep-relative here"),
     ("-n", "tasks wait by clock_nanosleep here anyway: leave -n out"),
+    ("--freq", "a period is a time or a frequency here: --period 1kHz"),
     ("--frequency", "a period is a time or a frequency here: --period 1kHz"),
     ("-m", "memory is always locked here: leave -m out"),
     ("-b", "cyclictest's -b 100 is --stop-above 100us here"),
@@ -127,10 +128,11 @@ pub const TOOLS: [(&str, &str); 18] = [
 ];
 
 /// Values that people type in place of an option's own: option, value, and the value that is meant.
-pub const VALUES: [(&str, &str, &str); 18] = [
+pub const VALUES: [(&str, &str, &str); 19] = [
     ("--for", "cnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "linuxcnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "stepper", "step-50us where software makes the steps, servo-thread where a card does"),
+    ("--for", "base-thread", "step-50us"),
     ("--for", "ethercat", "fieldbus-1ms"),
     ("--for", "jack", "audio"),
     ("--wake", "sleep", "nanosleep"),
@@ -179,16 +181,30 @@ pub fn option_of(word: &str, command: &str) -> Option<String> {
     Some(format!("did you mean jitterlab {command} {option} {value}?"))
 }
 
-/// Hint for a file without a command.
+/// Hint for a file without a command, or with one that does not read it.
 #[must_use]
-pub fn to_analyze(file: &str) -> String {
-    format!("to see what a run shows: jitterlab analyze {file}")
+pub fn for_file(file: &str, is_program: bool) -> String {
+    match file.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "elf" | "hex" => format!("to run a firmware: jitterlab mcu run {file}"),
+        "c" | "cc" | "cpp" | "ino" => {
+            format!("{file} is a source text: compile it first (docs/guide/mcu.md)")
+        }
+        _ if is_program => format!("to see when a program starts: sudo jitterlab watch -- {file}"),
+        _ => format!("to see what a run shows: jitterlab analyze {file}"),
+    }
 }
+
+/// Hint for a command without the file that it reads.
+pub const MEASURE_FIRST: &str = "to measure one first: jitterlab run -o run.parquet";
+
+/// Hint for an export without a format.
+pub const FORMATS: &str =
+    "formats: csv, cyclictest, hdr, junit, linuxcnc, openmetrics, perfetto; jitterlab export --help";
 
 /// Hint for a unit that is separated from its value.
 #[must_use]
 pub fn one_word(unit: &str) -> String {
-    format!("a value and its unit are one word: 10{unit}")
+    format!("a value and its unit are one word: 10{unit} (or in quotes: \"10 {unit}\")")
 }
 
 /// Hint for a name in place of a process number.

@@ -396,7 +396,7 @@ fn beside_events(event_ns: Option<i64>, noting_ns: Option<i64>) -> String {
     let each =
         event_ns.map_or(String::new(), |ns| format!(", {} for each event on the way", time(ns as f64)));
     let noting = noting_ns.map_or(String::new(), |ns| {
-        format!(", and {} more where something ran that the timer interrupt interrupted", time(ns as f64))
+        format!(", and {} more where another program was running", time(ns as f64))
     });
     format!("the kernel's events were recorded meanwhile, which makes latencies longer{each}{noting}")
 }

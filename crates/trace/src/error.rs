@@ -82,6 +82,13 @@ pub(crate) fn not_a_run_file(path: &Path, why: impl Into<Cause>) -> Error {
         .case(FileProblem::NotARunFile)
 }
 
+/// Error for a file without any content, as a redirected output is whose tool failed.
+pub(crate) fn empty_output(path: &Path) -> Error {
+    Error::damaged(format!("{} is empty", path.display()))
+        .remedy("look at what its tool printed as an error, and measure again")
+        .case(FileProblem::UnknownOutput)
+}
+
 /// Error for an output of no known tool; if it names a known one, a part of that tool's output is missing.
 pub(crate) fn unknown_output(path: &Path, mentioned: Option<&str>) -> Error {
     let remedy = match mentioned {

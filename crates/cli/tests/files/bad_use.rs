@@ -81,6 +81,19 @@ fn what_was_meant_is_said() {
     let file = file.to_str().unwrap();
     refused(&[file], 2, &["jitterlab analyze", "histogram.txt"]);
     refused(&["run", file], 2, &["jitterlab analyze", "histogram.txt"]);
+    refused(&["analyze", file], 3, &["histogram.txt is empty"]);
+    for (name, content, meant) in [
+        ("blink.elf", "\x7fELF", "jitterlab mcu run"),
+        ("blink.ino", "void loop() {}", "compile it first"),
+        ("loop.py", "#!/usr/bin/python3\n", "jitterlab watch -- "),
+        ("loop", "\x7fELF", "jitterlab watch -- "),
+    ] {
+        let file = folder.path().join(name);
+        std::fs::write(&file, content).unwrap();
+        refused(&["run", file.to_str().unwrap()], 2, &[meant, name]);
+    }
+    refused(&["report"], 2, &["jitterlab run -o run.parquet"]);
+    refused(&["export", file], 2, &["cyclictest, hdr, junit"]);
 }
 
 #[test]
@@ -104,6 +117,9 @@ fn values_and_options_of_other_habits_are_answered_with_ours() {
         (&["run", "--work", "100us"], "did you mean spin:100us?"),
         (&["run", "--wake", "sleep"], "did you mean nanosleep?"),
         (&["run", "--for", "cnc"], "step-50us"),
+        (&["run", "--for", "base-thread"], "did you mean step-50us?"),
+        (&["run", "--freq", "1000"], "--period 1kHz"),
+        (&["watch", "--for", "audio"], "jitterlab analyze --for servo-thread FILE"),
         (&["run", "--for", "EtherCAT"], "did you mean fieldbus-1ms?"),
         (&["doctor", "--for", "cnc"], "jitterlab doctor cnc"),
         (&["watch", "1234"], "did you mean --pid 1234?"),

@@ -41,6 +41,9 @@ pub(crate) fn build(compared: &RunsCompared) -> Option<Head> {
     of_paths.flatten().or(Some(found))
 }
 
+/// Number of runs that the verdict names with their differences each.
+const FEW_RUNS: usize = 3;
+
 /// Conclusion from runs side by side.
 pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
     let first = tasks.first()?.1.runs.first()?;
@@ -62,14 +65,19 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
         all => {
             let (alike, differ): (Vec<_>, Vec<_>) =
                 all.iter().zip(&others).partition(|(of, _)| of.fitness() == Fitness::CannotTell);
-            let differ =
-                differ.iter().map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])));
+            let differ: Vec<String> = match differ.len() {
+                ..=FEW_RUNS => differ
+                    .iter()
+                    .map(|(of, name)| format!("{name} {}{}", of.way(), of.listed(": ", NAMED[1])))
+                    .collect(),
+                _ => by_way(&differ),
+            };
             let alike: Vec<String> = alike.iter().map(|(_, name)| (*name).to_string()).collect();
-            if differ.len() == 0 {
+            if differ.is_empty() {
                 format!("{} whether {} differ from {against}.", way(fitness), list_some(&alike))
             } else {
                 let alike = (!alike.is_empty()).then(|| format!("cannot tell of {}", list_some(&alike)));
-                let said: Vec<String> = differ.chain(alike).collect();
+                let said: Vec<String> = differ.into_iter().chain(alike).collect();
                 format!("{} against {against}: {}.", way(fitness), said.join("; "))
             }
         }
@@ -83,6 +91,16 @@ pub(crate) fn of_runs(tasks: &[(&str, &Comparison)]) -> Option<Head> {
         _ => (verdict, number),
     };
     Some(Head { fitness, asked: false, verdict, number, next: next(tasks) })
+}
+
+/// Runs that differ from the first, by the direction in which they do.
+fn by_way(differ: &[(&Changes, &&str)]) -> Vec<String> {
+    let ways = ["worse", "mixed", "better"].map(|way| {
+        let names: Vec<String> =
+            differ.iter().filter(|(of, _)| of.way() == way).map(|(_, name)| (**name).to_owned()).collect();
+        (!names.is_empty()).then(|| format!("{} {way}: {}", names.len(), list_some(&names)))
+    });
+    ways.into_iter().flatten().collect()
 }
 
 /// Number of tasks with a figure from which on a common direction of nearly all of them counts.

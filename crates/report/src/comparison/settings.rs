@@ -64,7 +64,7 @@ pub(super) fn sides(compared: &SettingsCompared) -> Option<String> {
 /// A figure of two settings in a sentence.
 pub(super) fn sentence(task: &str, d: &SettingDifference) -> String {
     let [low, high] = d.interval.map(|value| change(d, value));
-    let open = if d.real { "" } else { "; more than that is excluded" };
+    let open = if d.real { "" } else { "; a larger effect is excluded" };
     format!(
         "{} of {task}: {} from {} and {} runs, between {low} and {high} with 95 % confidence{open}.",
         d.statistic.name(),

@@ -149,6 +149,17 @@ fn settings_are_compared_by_their_runs() {
 }
 
 #[test]
+fn of_many_runs_the_verdict_counts_those_that_differ() {
+    let slow = scan(9_000);
+    let fast = scan(3_000);
+    let others: Vec<String> = (1..=5).map(|k| format!("b{k}")).collect();
+    let mut runs = vec![("a", &slow)];
+    runs.extend(others.iter().map(|name| (name.as_str(), &fast)));
+    let text = said(&runs);
+    assert!(text.starts_with("BETTER against a: 5 better: b1, b2, b3"), "{text}");
+}
+
+#[test]
 fn a_refusal_names_the_difference() {
     let period = Mismatch {
         what: "period".into(),

@@ -90,9 +90,8 @@ fn foretold(outlook: &Outlook) -> Option<Head> {
         (None, _) => (
             Fitness::CannotTell,
             format!("CANNOT TELL the worst start of {task} in the next {ahead}."),
-            longer(found, facts.run_ns, facts.count).unwrap_or_else(|| {
-                format!("jitterlab analyze {file} (the pattern that stands against a bound)")
-            }),
+            longer(found, facts.run_ns, facts.count)
+                .unwrap_or_else(|| format!("jitterlab analyze {file} (why no bound can be given)")),
         ),
     };
     let number = match found.bound {

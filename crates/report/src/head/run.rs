@@ -240,7 +240,7 @@ fn next_of_import(run: &RunInfo, verdict: &Verdict, file: &str) -> String {
                 periods.truncate(if alike { 1 } else { periods.len() });
                 let periods: String =
                     periods.into_iter().map(|ns| format!("--period {} ", Exact(ns))).collect();
-                return format!("jitterlab analyze {periods}{file}, with what the tool was told");
+                return format!("jitterlab analyze {periods}{file} with the period that the tool was given");
             }
             if why(|why| matches!(why, Untested::Gap { gap: Gap::Unit })).is_some() {
                 return format!("jitterlab analyze --unit ns {file}, or us, as the tool counted");

@@ -75,7 +75,7 @@ fn number(result: &StepperResult) -> String {
             format!("As far as it goes, at most {at_most}: ticks came up to {late} late{missed}.")
         }
         (_, StepLimit::Motor) => format!(
-            "Limited by the motor, which carries its load no faster; ticks up to {late} late allow a base period of {base}."
+            "Limited by the motor and its load, not by this computer; ticks up to {late} late allow a base period of {base}."
         ),
         (Fitness::Good, _) => format!(
             "The motor itself does hardly more; ticks up to {late} late{missed} need a base period of {base}."

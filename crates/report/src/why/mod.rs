@@ -186,7 +186,7 @@ fn worst(of: &TaskWhy, main: &CauseRow) -> String {
             true => "it".into(),
             false => format!("“{}”", cause(&row.cause)),
         };
-        let equals = if others { " and its like" } else { "" };
+        let equals = if others { " and causes of its kind" } else { "" };
         format!("; without {named}{equals} at most {}", time(ns as f64))
     });
     let (worst, latest) = (time(main.worst_ns as f64), time(of.max_ns as f64));

@@ -45,7 +45,7 @@ use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, Task
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
 use self::task_details::{Period, TaskDetails};
 use self::text::whole_lines;
-use crate::error::{FileProblem, Unreadable, Wanted, no_file, too_long, unknown_output};
+use crate::error::{FileProblem, Unreadable, Wanted, empty_output, no_file, too_long, unknown_output};
 use crate::role::{Column, Role};
 use crate::table::{FinishedRun, RunFileWriter};
 
@@ -308,7 +308,7 @@ fn read(path: &Path, folder: Option<&Path>, bytes: &[u8], hints: &Hints) -> Resu
             return Ok(import);
         }
     }
-    Err(unknown_output(path, mentioned(&printed)))
+    Err(if bytes.is_empty() { empty_output(path) } else { unknown_output(path, mentioned(&printed)) })
 }
 
 /// Refuses a text with a longer line than any tool prints, before every tool looks at it; JSON may have one line alone.
