@@ -97,7 +97,7 @@ pub fn tiles(of: &Subject<'_>) -> Html {
     let tile = |name, ns: i64, unit, limit: Option<(i64, i64)>| {
         let value = time(ns as f64);
         let no_limit =
-            Tile { name, value, unit, gauge: None, limit: "no limit of its own".into(), result: None };
+            Tile { name, value, unit, gauge: None, limit: "no limit for this purpose".into(), result: None };
         let Some(both) = limit else { return no_limit };
         let (gauge, limit, words) = against(ns, both);
         let fitness = match ns {
@@ -115,8 +115,15 @@ pub fn tiles(of: &Subject<'_>) -> Html {
         tiles.push(tile("Standard deviation of periods", ns, "", Some((limit.good, limit.limited))));
     }
     tiles.push(tile(if of.is_off { "Worst period" } else { "Worst start" }, of.worst_ns, unit, single));
-    let quantiles = [(0.999, "p99.9 (999 of 1 000)"), (0.99, "p99 (99 of 100)"), (0.9, "p90 (9 of 10)")];
-    let quantile = quantiles.into_iter().find_map(|(share, name)| Some((of.quantile_ns(share)?, name)));
+    // Tables show quantiles of signed period errors; here early and late count alike.
+    let quantiles = [
+        (0.999, "p99.9 (999 of 1 000)", "999 of 1 000 within"),
+        (0.99, "p99 (99 of 100)", "99 of 100 within"),
+        (0.9, "p90 (9 of 10)", "9 of 10 within"),
+    ];
+    let quantile = quantiles.into_iter().find_map(|(share, name, of_size)| {
+        Some((of.quantile_ns(share)?, if of.is_off { of_size } else { name }))
+    });
     tiles.extend(quantile.filter(|_| spread.is_none()).map(|(ns, name)| tile(name, ns, unit, single)));
     let summary = &task.measured.summary;
     let none_missed = judged.as_ref().is_some_and(|judged| {
@@ -131,7 +138,7 @@ pub fn tiles(of: &Subject<'_>) -> Html {
         0 => (Fitness::Good, "none".to_owned()),
         _ => (Fitness::Unfit, "too many".to_owned()),
     };
-    let limit = if none_missed { "none may be missed" } else { "no limit of its own" };
+    let limit = if none_missed { "none may be missed" } else { "no limit for this purpose" };
     let result = missed.filter(|_| none_missed).map(fitness);
     tiles.push(Tile {
         name: "Missed due times",
@@ -228,8 +235,8 @@ fn key(of: &Subject<'_>, scale: &Scale, columns: usize) -> Html {
     let each = of.count.div_ceil(columns.max(1) as u64);
     let band = match each {
         1 => "each one".into(),
-        _ if of.is_off => format!("largest of {}", count(each)),
-        _ => format!("smallest to largest of {}", count(each)),
+        _ if of.is_off => format!("each point: the largest of {}", count(each)),
+        _ => format!("each line: smallest to largest of {}", count(each)),
     };
     let marks = of.drawn().map(|limit| match limit.good == limit.limited {
         true => html!("<span class=\"broken\">above the limit</span>"),
