@@ -74,13 +74,18 @@ impl Handlers {
         }
     }
 
+    /// Another thread goes on: how long the handlers take that run is not known.
+    pub fn thread_changed(&mut self) {
+        for (vector, ..) in self.running.drain(..) {
+            self.seen[usize::from(vector) % VECTORS].switched += 1;
+        }
+    }
+
     /// A handler ends with the moment `end` and this stack pointer. Where it is not that with which the last one was entered, another
     /// thread goes on, and how long the handlers took is not known.
     pub fn left(&mut self, end: u64, sp: u32) {
         if self.running.last().is_some_and(|(.., at)| *at != sp) {
-            for (vector, ..) in self.running.drain(..) {
-                self.seen[usize::from(vector) % VECTORS].switched += 1;
-            }
+            self.thread_changed();
         }
         let Some((vector, entered, _)) = self.running.pop() else { return };
         let cycles = end.saturating_sub(entered);

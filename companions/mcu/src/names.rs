@@ -15,6 +15,8 @@ type Slice<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 pub struct Names<'a> {
     /// Address and name, in order.
     functions: Vec<(u32, String)>,
+    /// Data address, bytes and name of an AVR's variables.
+    variables: Vec<(u16, u64, String)>,
     dwarf: Option<RefCell<addr2line::Context<Slice<'a>>>>,
     /// Address, file and line, in order.
     stabs: Vec<(u32, String, u16)>,
@@ -23,7 +25,7 @@ pub struct Names<'a> {
 impl<'a> Names<'a> {
     /// Of an ELF file; `vector` names a vector by its number. Without a file, or with one that is damaged, nothing has a name.
     pub fn new(elf: Option<&'a [u8]>, vector: impl Fn(u8) -> Option<String>) -> Self {
-        let nothing = Names { functions: Vec::new(), dwarf: None, stabs: Vec::new() };
+        let nothing = Names { functions: Vec::new(), variables: Vec::new(), dwarf: None, stabs: Vec::new() };
         let Some(file) = elf.and_then(|bytes| ElfFile32::<LittleEndian>::parse(bytes).ok()) else {
             return nothing;
         };
@@ -50,6 +52,15 @@ impl<'a> Names<'a> {
             })
             .collect();
         functions.sort();
+        let variables = file
+            .symbols()
+            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Data)
+            .filter_map(|symbol| {
+                let address = u32::try_from(symbol.address()).ok()?.checked_sub(super::image::DATA)?;
+                let name = addr2line::demangle_auto(Cow::Borrowed(symbol.name().ok()?), None).into_owned();
+                Some((u16::try_from(address).ok()?, symbol.size(), name))
+            })
+            .collect();
         let section = |name: &str| file.section_by_name(name).and_then(|s| s.data().ok()).unwrap_or_default();
         let load =
             |id: gimli::SectionId| Ok::<_, gimli::Error>(Slice::new(section(id.name()), gimli::LittleEndian));
@@ -59,6 +70,7 @@ impl<'a> Names<'a> {
             .flatten();
         Names {
             functions,
+            variables,
             dwarf: dwarf.map(RefCell::new),
             stabs: stabs(section(".stab"), section(".stabstr")),
         }
@@ -69,6 +81,12 @@ impl<'a> Names<'a> {
         let before = self.functions.partition_point(|(begin, _)| *begin <= address);
         let function = before.checked_sub(1).map(|index| self.functions[index].1.clone());
         Place { address, function, line: self.dwarf_line(address).or_else(|| self.stabs_line(address)) }
+    }
+
+    /// The name of the variable that has exactly these bytes.
+    pub fn variable(&self, address: u16, bytes: u8) -> Option<String> {
+        let is_it = |of: &&(u16, u64, String)| of.0 == address && of.1 == u64::from(bytes);
+        self.variables.iter().find(is_it).map(|(.., name)| name.clone())
     }
 
     fn dwarf_line(&self, address: u32) -> Option<String> {
