@@ -148,7 +148,7 @@ impl Recording {
         moved.sort();
         moved.dedup();
         let named = if moved.is_empty() { String::new() } else { format!(" ({})", moved.join(", ")) };
-        let but = if self.log.serial.is_empty() { "" } else { " but those of serial ports" };
+        let but = if self.log.serial.is_empty() { "" } else { " but serial ports'" };
         self.little(&format!("all pins{but} together{named}"), edges)
     }
 
