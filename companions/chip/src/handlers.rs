@@ -76,13 +76,18 @@ impl Handlers {
         }
     }
 
+    /// Another thread goes on: how long the handlers take that run is not known.
+    pub fn thread_changed(&mut self) {
+        for (vector, ..) in self.running.drain(..) {
+            self.seen[usize::from(vector) % VECTORS].switched += 1;
+        }
+    }
+
     /// Records the end of a handler at the moment `end` with this stack pointer. If the last one was entered
     /// with another stack pointer, another thread continues, and the duration of the handlers is unknown.
     pub fn left(&mut self, end: u64, sp: u32) {
         if self.running.last().is_some_and(|(.., at)| *at != sp) {
-            for (vector, ..) in self.running.drain(..) {
-                self.seen[usize::from(vector) % VECTORS].switched += 1;
-            }
+            self.thread_changed();
         }
         let Some((vector, entered, _)) = self.running.pop() else { return };
         let cycles = end.saturating_sub(entered);

@@ -185,6 +185,38 @@ pub enum Finding {
         /// Number of reads.
         times: u64,
     },
+    /// A variable was read byte by byte, and a handler that came in between changed bytes on both sides.
+    TornRead {
+        /// The variable's data address.
+        data: u16,
+        /// Its bytes.
+        bytes: u8,
+        /// The handler's vector.
+        vector: u8,
+        /// When it first was.
+        cycle: u64,
+        /// The address of the instruction that read the last byte before the handler, in bytes.
+        address: u32,
+        /// Its value before the handler.
+        before: u64,
+        /// Its value after the handler.
+        after: u64,
+        /// The value that was read.
+        read: u64,
+        /// How often.
+        times: u64,
+    },
+    /// An interrupt was due again sooner than any handler can end.
+    DueTooOften {
+        /// Its vector.
+        vector: u8,
+        /// When it first was.
+        cycle: u64,
+        /// The least distance, in cycles.
+        apart: u64,
+        /// How often.
+        times: u64,
+    },
     /// The firmware changes stacks: their depths are unknown.
     StacksChanged {
         /// Time of the first change.
@@ -319,6 +351,8 @@ impl Log {
     pub(crate) fn find(&mut self, finding: Finding) {
         let same = |f: &&mut Finding| match (&**f, &finding) {
             (Finding::NotSimulated { part: a, .. }, Finding::NotSimulated { part: b, .. }) => a == b,
+            (Finding::TornRead { data: a, .. }, Finding::TornRead { data: b, .. }) => a == b,
+            (Finding::DueTooOften { vector: a, .. }, Finding::DueTooOften { vector: b, .. }) => a == b,
             (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
         };
         match (self.findings.iter_mut().find(same), finding) {
@@ -332,7 +366,8 @@ impl Log {
                     | Finding::WatchdogReset { times, .. }
                     | Finding::CompareBehind { times, .. }
                     | Finding::AlarmPast { times, .. }
-                    | Finding::OverflowUnseen { times, .. },
+                    | Finding::OverflowUnseen { times, .. }
+                    | Finding::TornRead { times, .. },
                 ),
                 _,
             ) => *times += 1,

@@ -29,6 +29,9 @@ pub struct DelaySource {
     total: u64,
 }
 
+/// A handler that follows another begins up to this many cycles before its end or after it, as both count them.
+const TOGETHER: u64 = 8;
+
 /// Fewest cycles that count as late: an instruction in progress is completed before an interrupt.
 const AT_LEAST: i64 = 5;
 
@@ -67,7 +70,12 @@ pub fn late(log: &Log, starts: &[u64]) -> Late {
                     (keeper, cycles.saturating_sub(usual.get(&keeper).copied().unwrap_or_default()))
                 });
                 // A cause of less than half of the delay explains nothing.
-                longest(more).filter(|(_, cycles)| cycles * 2 >= late.unsigned_abs())
+                let ran_longer = longest(more);
+                let locked = || locked(spans, starts[number - 1], *start);
+                let explains = |cycles: u64| cycles * 2 >= late.unsigned_abs();
+                ran_longer
+                    .filter(|(_, cycles)| explains(*cycles))
+                    .or_else(|| locked().filter(|(_, cycles)| explains(*cycles)))
             }
         };
         match blamed {
@@ -121,13 +129,28 @@ fn kept<'a>(
     until: u64,
     own: &'a Span,
 ) -> impl Iterator<Item = (Keeper, u64)> + 'a {
-    /// Most cycles by which a handler begins before the end of the previous one, as both are counted.
-    const TOGETHER: u64 = 8;
     let first = spans.partition_point(|span| span.end <= from);
     let before = spans[first..].iter().take_while(move |span| span.end <= until + TOGETHER);
     before
         .filter(move |span| *span != own)
         .map(move |span| (span.keeper, span.end - span.begin.max(from).min(span.end)))
+}
+
+/// The lock that kept the last handlers before a moment waiting, as the tick that lets a thread go on.
+fn locked(spans: &[Span], from: u64, until: u64) -> Option<(Keeper, u64)> {
+    let ended = spans.partition_point(|span| span.end <= until);
+    let mut before = spans[..ended].iter().rev().take_while(|span| span.end > from);
+    let mut begin = before.find(|span| matches!(span.keeper, Keeper::Handler(_)))?.begin;
+    for span in before {
+        if span.end + TOGETHER < begin {
+            return None;
+        }
+        match span.keeper {
+            Keeper::Lock(_) => return Some((span.keeper, span.end - span.begin)),
+            Keeper::Handler(_) => begin = begin.min(span.begin),
+        }
+    }
+    None
 }
 
 /// Returns the time of each handler between two moments.
@@ -184,6 +207,22 @@ mod tests {
         assert_eq!((late.starts, late.unexplained, late.maker), (12, 0, Some(3)));
         let by: Vec<_> = late.by.iter().map(|blame| (blame.keeper, blame.starts, blame.worst)).collect();
         assert_eq!(by, [(Keeper::Handler(7), 10, 90), (Keeper::Lock(0x80), 2, 40)]);
+    }
+
+    /// A thread that a tick lets go on every 1000 cycles; a lock keeps every tenth tick waiting. There are locks all the time.
+    #[test]
+    fn a_lock_that_kept_the_tick_waiting_delayed_its_thread() {
+        let (mut log, mut starts) = (Log::default(), Vec::new());
+        for k in 1..=100u64 {
+            let late = if k % 10 == 0 { 250 } else { 0 };
+            log.spans.push(span(1_000 * k - 300, 260 + late + late / 6, Keeper::Lock(0x80)));
+            log.spans.push(span(1_000 * k + late, 40, Keeper::Handler(15)));
+            log.spans.push(span(1_000 * k + late + 46, 30, Keeper::Handler(14)));
+            starts.push(1_000 * k + late + 200);
+        }
+        let late = late(&log, &starts);
+        assert_eq!((late.starts, late.unexplained), (10, 0), "{late:?}");
+        assert_eq!((late.by[0].keeper, late.by[0].starts), (Keeper::Lock(0x80), 10));
     }
 
     /// A loop of 500 cycles, interrupted sometimes by a handler of 80 cycles; once it is long by itself.

@@ -15,6 +15,8 @@ type Slice<'a> = gimli::EndianSlice<'a, gimli::LittleEndian>;
 pub struct Names<'a> {
     /// Addresses and names of functions, in order.
     functions: Vec<(u32, String)>,
+    /// Data address, bytes and name of an AVR's variables.
+    variables: Vec<(u16, u64, String)>,
     dwarf: Option<RefCell<addr2line::Context<Slice<'a>>>>,
     /// Addresses, files and lines, in order.
     stabs: Vec<(u32, String, u16)>,
@@ -24,7 +26,7 @@ impl<'a> Names<'a> {
     /// Reads the names of an ELF file; `vector` returns the name of a vector. Without a file, or with a
     /// damaged one, there are no names.
     pub fn new(elf: Option<&'a [u8]>, vector: impl Fn(u8) -> Option<String>) -> Self {
-        let nothing = Names { functions: Vec::new(), dwarf: None, stabs: Vec::new() };
+        let nothing = Names { functions: Vec::new(), variables: Vec::new(), dwarf: None, stabs: Vec::new() };
         let Some(file) = elf.and_then(|bytes| ElfFile32::<LittleEndian>::parse(bytes).ok()) else {
             return nothing;
         };
@@ -51,6 +53,15 @@ impl<'a> Names<'a> {
             })
             .collect();
         functions.sort();
+        let variables = file
+            .symbols()
+            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Data)
+            .filter_map(|symbol| {
+                let address = u32::try_from(symbol.address()).ok()?.checked_sub(super::image::DATA)?;
+                let name = addr2line::demangle_auto(Cow::Borrowed(symbol.name().ok()?), None).into_owned();
+                Some((u16::try_from(address).ok()?, symbol.size(), name))
+            })
+            .collect();
         let section = |name: &str| file.section_by_name(name).and_then(|s| s.data().ok()).unwrap_or_default();
         let load =
             |id: gimli::SectionId| Ok::<_, gimli::Error>(Slice::new(section(id.name()), gimli::LittleEndian));
@@ -60,6 +71,7 @@ impl<'a> Names<'a> {
             .flatten();
         Names {
             functions,
+            variables,
             dwarf: dwarf.map(RefCell::new),
             stabs: stabs(section(".stab"), section(".stabstr")),
         }
@@ -74,6 +86,12 @@ impl<'a> Names<'a> {
             function,
             line: self.dwarf_line(address).or_else(|| self.stabs_line(address)),
         }
+    }
+
+    /// The name of the variable that has exactly these bytes.
+    pub fn variable(&self, address: u16, bytes: u8) -> Option<String> {
+        let is_it = |of: &&(u16, u64, String)| of.0 == address && of.1 == u64::from(bytes);
+        self.variables.iter().find(is_it).map(|(.., name)| name.clone())
     }
 
     fn dwarf_line(&self, address: u32) -> Option<String> {

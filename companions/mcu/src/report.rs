@@ -52,7 +52,12 @@ pub fn nanoseconds(cycle: u64, clock_hz: u32) -> i64 {
 /// Returns the warnings from a log.
 pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<Warning> {
     let ns = |cycle| nanoseconds(cycle, clock_hz);
-    let found = log.findings.iter().map(|finding| match *finding {
+    // Bytes that were read one after the other may be two variables.
+    let one_variable = |finding: &&log::Finding| match **finding {
+        log::Finding::TornRead { data, bytes, .. } => names.variable(data, bytes).is_some(),
+        _ => true,
+    };
+    let found = log.findings.iter().filter(one_variable).map(|finding| match *finding {
         log::Finding::NotSimulated { part, cycle, address } => {
             Finding::NotSimulated { part, at_ns: ns(cycle), place: names.place(address) }
         }
@@ -95,6 +100,25 @@ pub fn warnings(log: &Log, clock_hz: u32, chip: Chip, names: &Names<'_>) -> Vec<
         log::Finding::StartUpAssumed { cycles } => Finding::StartUpAssumed { cycles },
         log::Finding::FlashAssumedFast => Finding::FlashAssumedFast,
         log::Finding::ClockDiffers { hz } => Finding::ClockDiffers { hz },
+        log::Finding::TornRead { data, bytes, vector, cycle, address, before, after, read, times } => {
+            Finding::TornRead {
+                variable: names.variable(data, bytes).unwrap_or_default(),
+                bytes,
+                vector: chip.vector_name(vector).unwrap_or_default(),
+                times,
+                at_ns: ns(cycle),
+                place: names.place(address),
+                before,
+                after,
+                read,
+            }
+        }
+        log::Finding::DueTooOften { vector, cycle, apart, times } => Finding::DueTooOften {
+            vector: chip.vector_name(vector).unwrap_or_default(),
+            times,
+            at_ns: ns(cycle),
+            cycles: apart,
+        },
     });
     let lost = log.vectors.iter().filter(|vector| vector.lost > 0);
     let lost = lost.map(|vector| {

@@ -59,6 +59,7 @@ impl McuRun {
         let missed = reading.period.map_or(0, |period| period.in_ns(duration_ns)).unsigned_abs();
         info.tasks[0].result = Some(TaskResult { missed, ..TaskResult::default() });
         info.tasks[0].unknown.extend(reading.period.is_none().then_some(Gap::Silent));
+        info.tasks[0].unknown.extend(chip_gap(recording));
         let of_pin = recording.log.edges.iter().filter(|edge| edge.pin == reading.pin);
         let edges: Vec<LevelChange<i64>> =
             of_pin.map(|edge| LevelChange { at: recording.ns(edge.cycle), high: edge.high }).collect();
@@ -232,6 +233,22 @@ fn spec(reading: &Reading, period_ns: i64) -> TaskSpec {
     TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() }
 }
 
+/// Whether hardly any distance is off the usual one by more than half.
+fn is_regular(apart: &[i64]) -> bool {
+    let mut sorted = apart.to_vec();
+    sorted.sort_unstable();
+    let usual = sorted.get(sorted.len() / 2).copied().unwrap_or_default();
+    let odd = apart.iter().filter(|one| (*one - usual).abs() * 2 > usual).count();
+    odd * 20 <= apart.len()
+}
+
+/// What is open where the firmware uses a part that is not simulated.
+fn chip_gap(recording: &Recording) -> Option<Gap> {
+    let not_simulated =
+        |warning: &Warning| matches!(warning, Warning::Firmware(Finding::NotSimulated { .. }));
+    recording.warnings.iter().any(not_simulated).then_some(Gap::Chip)
+}
+
 fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: &[Activation]) -> RunInfo {
     let period_ns = grid.period_ns();
     let spec = spec(reading, period_ns);
@@ -246,9 +263,7 @@ fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: 
     });
     info.firmware = Some(recording.report.clone());
     info.warnings.extend(recording.warnings.iter().cloned());
-    let not_simulated =
-        |warning: &Warning| matches!(warning, Warning::Firmware(Finding::NotSimulated { .. }));
-    info.tasks[0].unknown.extend(recording.warnings.iter().any(not_simulated).then_some(Gap::Chip));
+    info.tasks[0].unknown.extend(chip_gap(recording));
     if reading.period.is_none() {
         info.warnings.push(Warning::MeanPeriod { period_ns });
     }
@@ -261,9 +276,11 @@ fn describe(recording: &Recording, reading: &Reading, grid: &Grid, activations: 
         let due_by_last = grid.periods_until(last.end_ns) + 1;
         // An event due less than a period before the end may still come.
         let due_until = reading.due_until_ns.map_or(0, |end| grid.periods_until(end));
-        // Without a requested period, a pin is silent after more than twice the longest observed distance.
-        let apart = activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).max();
-        let is_usual = |end: i64| end - last.start_ns <= 2 * apart.unwrap_or_default();
+        // Without a requested period, a regular pin is silent after more than twice the longest observed distance.
+        let apart: Vec<i64> =
+            activations.windows(2).map(|pair| pair[1].start_ns - pair[0].start_ns).collect();
+        let longest = apart.iter().max().copied().unwrap_or_default();
+        let is_usual = |end: i64| end - last.start_ns <= 2 * longest || !is_regular(&apart);
         let pauses = reading.period.is_none() && reading.due_until_ns.is_some_and(is_usual);
         let due_until = if pauses { 0 } else { due_until };
         let due_by_then = due_by_last.max(due_until);
@@ -360,6 +377,27 @@ mod tests {
         assert_eq!(run.info.tasks[0].spec.period_ns, 100_000);
         assert_eq!(run.activations[1].latency_ns(), -1_000);
         assert_eq!(run.info.warnings[0], Warning::MeanPeriod { period_ns: 100_000 });
+    }
+
+    /// Of a pin that moves now and then nothing is due after its last edge; of a regular one it is, a stumble or not.
+    #[test]
+    fn without_a_period_only_a_regular_pin_falls_silent() {
+        let missed = |steps: &[u64]| {
+            let begins = steps.iter().scan(0, |at, step| {
+                *at += step;
+                Some(*at)
+            });
+            let edges: Vec<_> = begins.flat_map(|at| [(at, true), (at + 1, false)]).collect();
+            let reading = Reading { due_until_ns: Some(100_000_000), ..Reading::default() };
+            let run = McuRun::new(&recording(&edges), pin(), &reading).unwrap();
+            run.info.tasks[0].result.as_ref().unwrap().missed
+        };
+        let mut steps = vec![100; 50];
+        assert!(missed(&steps) > 900);
+        steps[30] = 350;
+        assert!(missed(&steps) > 900);
+        let serial: Vec<u64> = (0..50).map(|n| [100, 200, 300, 900][n % 4]).collect();
+        assert_eq!(missed(&serial), 0);
     }
 
     #[test]

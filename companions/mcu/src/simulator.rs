@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jitterlab_chip::arm::rp2040;
 use jitterlab_chip::avr::chips;
-use jitterlab_chip::{Chip, Keeper, Log, Pin, Stimulus, Stop};
+use jitterlab_chip::{Chip, Edge, Keeper, Log, Pin, Stimulus, Stop};
 use jitterlab_model::firmware::{CodeLocation, Disturbance, Finding, FirmwareReport};
 use jitterlab_model::{EdgeKind, Error, Warning};
 
@@ -126,23 +126,31 @@ impl Recording {
     /// Returns the indices of the pins that the firmware moves often enough to be measured, except those of
     /// serial output.
     pub(super) fn driven(&self, edge: EdgeKind) -> Vec<usize> {
-        let chip = Chip::named(&self.mcu);
-        let sends = |pin: Pin| !self.log.serial.is_empty() && chip.is_some_and(|chip| chip.sends_by(pin));
         let mut begins = vec![0; self.pins.len()];
         for change in self.log.edges.iter().filter(|change| edge.begins(change.high)) {
             begins[change.pin] += 1;
         }
-        (0..self.pins.len()).filter(|index| begins[*index] >= 3 && !sends(self.pins[*index])).collect()
+        (0..self.pins.len())
+            .filter(|index| begins[*index] >= 3 && !self.sends_by(self.pins[*index]))
+            .collect()
+    }
+
+    /// Whether a serial port sends by a pin.
+    fn sends_by(&self, pin: Pin) -> bool {
+        !self.log.serial.is_empty() && Chip::named(&self.mcu).is_some_and(|chip| chip.sends_by(pin))
     }
 
     /// Returns the error that no pin showed enough.
     pub(super) fn silent_everywhere(&self) -> Error {
+        let counts = |edge: &&Edge| !self.sends_by(self.pins[edge.pin]);
         let mut moved: Vec<String> =
-            self.log.edges.iter().map(|edge| self.pins[edge.pin].to_string()).collect();
+            self.log.edges.iter().filter(counts).map(|edge| self.pins[edge.pin].to_string()).collect();
+        let edges = moved.len();
         moved.sort();
         moved.dedup();
         let named = if moved.is_empty() { String::new() } else { format!(" ({})", moved.join(", ")) };
-        self.little(&format!("all pins together{named}"), self.log.edges.len())
+        let but = if self.log.serial.is_empty() { "" } else { " but serial ports'" };
+        self.little(&format!("all pins{but} together{named}"), edges)
     }
 
     /// Returns the error that a pin showed too little.

@@ -325,6 +325,39 @@ pub enum Finding {
         /// Code of the first such read.
         place: CodeLocation,
     },
+    /// A variable was read byte by byte, and a handler that came in between changed bytes on both sides: the value that was read is
+    /// neither the one before nor the one after.
+    TornRead {
+        /// The variable.
+        variable: String,
+        /// Its bytes.
+        bytes: u8,
+        /// The handler's vector.
+        vector: String,
+        /// How often.
+        times: u64,
+        /// When it first was.
+        at_ns: i64,
+        /// Where.
+        place: CodeLocation,
+        /// Its value before the handler.
+        before: u64,
+        /// Its value after the handler.
+        after: u64,
+        /// The value that was read.
+        read: u64,
+    },
+    /// An interrupt was due again sooner than any handler can end. Such are not counted as lost.
+    DueTooOften {
+        /// The vector.
+        vector: String,
+        /// How often.
+        times: u64,
+        /// When it first was.
+        at_ns: i64,
+        /// The least distance, in cycles.
+        cycles: u64,
+    },
     /// The firmware changes stacks, as a system with threads does: the depth of the chip's first stack has no meaning
     /// then.
     StacksChanged {

@@ -387,6 +387,21 @@ pub(crate) fn finding(finding: &Finding) -> String {
             at(*at_ns),
             place(p)
         ),
+        Finding::TornRead { variable, bytes, vector, times, at_ns, place: p, before, after, read } => format!(
+            "{variable} was read in parts while the handler of {vector} changed it {} (first after {}, in {}): \
+             its {bytes} bytes went from {before:#x} to {after:#x}, {read:#x} was read. \
+             Turn interrupts off while reading it, or read it again until both are equal",
+            plural(*times, "time"),
+            at(*at_ns),
+            place(p)
+        ),
+        Finding::DueTooOften { vector, times, at_ns, cycles } => format!(
+            "{vector} was due again after {} already, {} (first after {}), as where a timer's top is 0: no handler ends so soon. \
+             They do not count as lost",
+            plural(*cycles, "cycle"),
+            plural(*times, "time"),
+            at(*at_ns)
+        ),
         Finding::StacksChanged { at_ns, place: p } => format!(
             "the firmware changes stacks (first after {}, in {}), as systems with threads do: how deep any of them gets is not known",
             at(*at_ns),

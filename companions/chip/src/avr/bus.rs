@@ -7,6 +7,10 @@ use crate::log::Finding;
 /// Most cycles between the two writes that change the clock's divider (section 9.12.2).
 const DIVIDER_SEQUENCE: u64 = 4;
 
+/// Registers in which functions return their values: into these avr-libc's `eeprom_read_word` and those of more bytes write through a
+/// pointer.
+const RETURNED: std::ops::Range<u16> = 18..26;
+
 impl Avr {
     /// Reads a byte.
     pub(super) fn load(&mut self, address: u16) -> u8 {
@@ -37,7 +41,9 @@ impl Avr {
         match self.registers.get_mut(at) {
             Some(register) => {
                 *register = value;
-                self.outside(address, true);
+                if !(RETURNED.contains(&address) && self.eeprom.gave(value)) {
+                    self.outside(address, true);
+                }
             }
             None => self.write(address, value),
         }
@@ -271,6 +277,7 @@ impl Avr {
         let Some(before) = before else { return };
         let y = u16::from_le_bytes([self.registers[28], self.registers[29]]);
         let frame = self.watch.is_frame(before, sp, y, now);
+        self.watch.sets_stack(before, sp, frame);
         if self.watch.changes_stack(before, sp, frame) {
             let (cycle, address) = (self.io.clock.wall(), self.pc * 2);
             self.io.log.find(Finding::StacksChanged { cycle, address });

@@ -29,6 +29,8 @@ pub struct Eeprom {
     ready: Id,
     unlocked: u64,
     busy_until: u64,
+    /// A byte that was read and not put anywhere yet.
+    given: Option<u8>,
 }
 
 const EERIE: u8 = 0x08;
@@ -45,7 +47,7 @@ impl Eeprom {
                 *byte = *value;
             }
         }
-        Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0 }
+        Eeprom { bytes, control: 0, data: 0, address: 0, ready, unlocked: 0, busy_until: 0, given: None }
     }
 
     /// Handles a read of a register.
@@ -56,6 +58,11 @@ impl Eeprom {
             Reg::Address => self.address as u8,
             Reg::AddressHigh => (self.address >> 8) as u8,
         }
+    }
+
+    /// Whether a byte is the one that was read last, which is put somewhere once.
+    pub fn gave(&mut self, byte: u8) -> bool {
+        self.given.take_if(|given| *given == byte).is_some()
     }
 
     /// Handles a write of a register; returns the cycles for which the processor is halted.
@@ -90,6 +97,7 @@ impl Eeprom {
             halted = 2;
         } else if value & EERE != 0 && busy == 0 {
             self.data = self.bytes[at];
+            self.given = Some(self.data);
             halted = 4;
         }
         self.interrupt(io);

@@ -131,6 +131,7 @@ impl Avr {
     fn load_late(&mut self, d: u8, address: u16, cycles: u64) -> u64 {
         self.io.clock.now += cycles - 1;
         self.registers[usize::from(d & 31)] = self.load(address);
+        self.torn_loaded(address);
         1
     }
 
@@ -272,6 +273,8 @@ impl Avr {
                 let cycles = 4 + self.timing.wide;
                 let end = self.io.clock.wall_at(self.io.clock.now + cycles);
                 self.watch.handlers.left(end, u32::from(self.sp));
+                self.watch.goes_on(self.io.clock.now + cycles, self.sp);
+                self.torn_decided();
                 self.overflow_unseen();
                 self.return_from_interrupt();
                 cycles

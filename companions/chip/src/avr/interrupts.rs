@@ -29,6 +29,8 @@ impl Avr {
             self.io.log.entered.push(Entry { cycle: wall, vector, address: self.pc * 2 });
         }
         let sp = u32::from(self.sp);
+        self.watch.interrupts(self.io.clock.now, self.sp);
+        self.torn_suspected(vector);
         self.push_address(self.pc);
         self.sreg &= !(1 << flag::I);
         self.came_from = self.pc;

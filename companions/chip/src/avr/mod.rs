@@ -21,6 +21,7 @@ mod sleep;
 mod sources;
 mod spi;
 mod timer;
+mod torn;
 mod twi;
 mod usart;
 mod watch;
@@ -83,6 +84,7 @@ pub struct Avr {
     /// address in bytes.
     unseen: Option<(u8, u64, u32)>,
     fuses: Option<[u8; 3]>,
+    torn: torn::Torn,
     watch: watch::Watch,
 }
 
@@ -189,6 +191,7 @@ impl Avr {
             tell_entries: setup.entries,
             unseen: None,
             fuses: setup.image.fuses,
+            torn: torn::Torn::default(),
             watch: watch::Watch::new(chip, setup.image.variables_end, setup.spans),
             io,
         };
@@ -347,7 +350,7 @@ impl Avr {
             (fresh.timers, fresh.usarts, fresh.adc, fresh.spi, fresh.twi);
         (self.pc, self.sp, self.sreg, self.hold, self.sleep) = (0, fresh.sp, 0, false, None);
         self.external.coming.clear();
-        self.unseen = None;
+        (self.unseen, self.torn) = (None, torn::Torn::default());
         self.io.ports.release();
         for port in 0..12 {
             self.io.set_direction(port, 0);

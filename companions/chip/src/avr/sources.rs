@@ -62,13 +62,32 @@ pub struct Sources {
     since: Vec<u64>,
     /// By source: number of times its flag was set while it was set and enabled, and the time of the first.
     lost: Vec<(u64, u64)>,
+    /// By source: when its flag was last set.
+    raised: Vec<u64>,
+    /// By source: those that came sooner than any handler ends.
+    too_often: Vec<TooOften>,
 }
+
+/// Interrupts that are due again sooner than any handler can end, as where the top of a timer is 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TooOften {
+    /// How many.
+    pub times: u64,
+    /// When the first was.
+    pub first: u64,
+    /// The least distance.
+    pub apart: u64,
+}
+
+/// The least time from one interrupt to the next that a handler leaves: 4 cycles to it, RETI's 4, and one instruction.
+const LEAST: u64 = 9;
 
 impl Sources {
     /// Creates the sources, none pending.
     pub fn new(list: Vec<Source>) -> Self {
         let (since, lost) = (vec![0; list.len()], vec![(0, 0); list.len()]);
-        Sources { list, pending: 0, since, lost }
+        let (raised, too_often) = (vec![0; list.len()], vec![TooOften::default(); list.len()]);
+        Sources { list, pending: 0, since, lost, raised, too_often }
     }
 
     /// Returns the source of that name.
@@ -85,9 +104,18 @@ impl Sources {
     pub fn raise(&mut self, id: Id, time: u64, data: &mut [u8]) {
         let Some(source) = self.list.get(id.0) else { return };
         let enabled = source.enable.is_set(data);
+        let apart = time.saturating_sub(std::mem::replace(&mut self.raised[id.0], time));
         if source.flag.is_set(data) {
             let (lost, first) = &mut self.lost[id.0];
-            if enabled && source.cleared {
+            let too_often = &mut self.too_often[id.0];
+            if enabled && source.cleared && apart < LEAST {
+                let begins = too_often.times == 0;
+                *too_often = TooOften {
+                    times: too_often.times + 1,
+                    first: if begins { time } else { too_often.first },
+                    apart: if begins { apart } else { too_often.apart.min(apart) },
+                };
+            } else if enabled && source.cleared {
                 *first = if *lost == 0 { time } else { *first };
                 *lost += 1;
             }
@@ -149,6 +177,12 @@ impl Sources {
         let index = self.list.iter().position(|s| s.vector == vector)?;
         Some((self.list[index].name, self.lost[index]))
     }
+
+    /// The vectors whose interrupts came sooner than any handler ends.
+    pub fn too_often(&self) -> impl Iterator<Item = (u8, TooOften)> + '_ {
+        let vectors = self.list.iter().map(|source| source.vector);
+        vectors.zip(self.too_often.iter().copied()).filter(|(_, of)| of.times > 0)
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +223,19 @@ mod tests {
         sources.raise(timer, 20, &mut data);
         assert_eq!(sources.enter(5, 30, &mut data), 10);
         assert_eq!(sources.of_vector(5), Some(("TIMER", (1, 20))));
+    }
+
+    #[test]
+    fn what_comes_sooner_than_any_handler_ends_is_not_lost() {
+        let (mut sources, mut data) = two();
+        let timer = sources.named("TIMER");
+        data[1] = 1;
+        for time in [10, 20, 23, 24] {
+            sources.raise(timer, time, &mut data);
+        }
+        assert_eq!(sources.of_vector(5), Some(("TIMER", (1, 20))));
+        let found: Vec<_> = sources.too_often().collect();
+        assert_eq!(found, [(5, TooOften { times: 2, first: 23, apart: 1 })]);
     }
 
     #[test]

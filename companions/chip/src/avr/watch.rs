@@ -20,8 +20,23 @@ pub struct Watch {
     changed: bool,
     /// Cycle of the last read of the stack pointer.
     read_at: u64,
+    /// Functions that made room for variables since the handler that runs began.
+    frames: u32,
+    /// What handlers interrupted.
+    interrupted: Vec<Interrupted>,
     /// A byte of the stack pointer that was written alone: true for the high one, the cycle, and the value before.
     half: Option<(bool, u64, u16)>,
+}
+
+/// A program that a handler interrupted.
+#[derive(Debug)]
+struct Interrupted {
+    /// When it last read the stack pointer, and functions that had made room for variables.
+    read_at: u64,
+    frames: u32,
+    /// When the handler was entered, and the stack pointer then.
+    entered: u64,
+    sp: u16,
 }
 
 impl Watch {
@@ -36,6 +51,8 @@ impl Watch {
             lowest: ram_end,
             changed: false,
             read_at: 0,
+            frames: 0,
+            interrupted: Vec::new(),
             half: None,
         }
     }
@@ -43,7 +60,32 @@ impl Watch {
     /// Handles a reset of the chip.
     pub fn reset(&mut self) {
         self.handlers.reset();
+        self.interrupted.clear();
+        self.frames = 0;
         self.on_main_stack = false;
+    }
+
+    /// A handler begins.
+    pub fn interrupts(&mut self, cycle: u64, sp: u16) {
+        // Firmware that leaves handlers by other ways than a return would fill the memory.
+        if self.interrupted.len() < 64 {
+            let frames = std::mem::take(&mut self.frames);
+            self.interrupted.push(Interrupted { read_at: self.read_at, frames, entered: cycle, sp });
+        }
+    }
+
+    /// It ends: to what it interrupted, no time has passed; on another stack, nothing is known of that.
+    pub fn goes_on(&mut self, cycle: u64, sp: u16) {
+        match self.interrupted.pop() {
+            Some(before) if before.sp == sp => {
+                self.read_at = before.read_at + cycle.saturating_sub(before.entered);
+                self.frames = before.frames;
+            }
+            _ => {
+                self.interrupted.clear();
+                (self.read_at, self.frames) = (0, 0);
+            }
+        }
     }
 
     /// Records that an instruction at `address` (in words) turned interrupts off (at its beginning) or on (at its end).
@@ -79,6 +121,17 @@ impl Watch {
         /// Most cycles from reading to writing.
         const SUBTRACTING: u64 = 16;
         if sp < before { cycle - self.read_at <= SUBTRACTING } else { y == sp }
+    }
+
+    /// The firmware set the stack pointer: where neither a function makes room for its variables nor one gives it back, another
+    /// thread goes on.
+    pub fn sets_stack(&mut self, before: u16, sp: u16, frame: bool) {
+        match (sp < before, frame) {
+            _ if sp == before => {}
+            (true, true) => self.frames += 1,
+            (false, true) if self.frames > 0 => self.frames -= 1,
+            _ => self.handlers.thread_changed(),
+        }
     }
 
     /// Returns true at the first change to a stack that cannot be distinguished from the first one; such a
@@ -143,6 +196,10 @@ impl Watch {
             room: self.variables_end.map(|end| (u32::from(self.ram_end) + 1).saturating_sub(u32::from(end))),
         });
         self.handlers.finish(&mut io.log, |number| io.sources.of_vector(number));
+        for (vector, of) in io.sources.too_often() {
+            let (cycle, apart, times) = (of.first, of.apart, of.times);
+            io.log.find(Finding::DueTooOften { vector, cycle, apart, times });
+        }
         for finding in &mut io.log.findings {
             if let Finding::StackOverflow { bytes, .. } = finding {
                 *bytes = (*bytes).max(

@@ -178,3 +178,14 @@ fn text_comes_to_the_serial_port() {
     let Some((first, all)) = asked(code, &["-d", "1s", "--serial", "G1 X10", "--details"]) else { return };
     assert!(first.contains("D2 (pin 2 of an Arduino Uno)") && all.contains("> ok"), "{all}");
 }
+
+/// The line of a serial port is no pin that is measured, and is not counted among them.
+#[test]
+fn a_sketch_that_only_sends_moves_no_pin() {
+    let directory = tempfile::tempdir().unwrap();
+    let code = "void setup() { Serial.begin(9600); } void loop() { Serial.println(millis()); delay(100); }";
+    let Some(elf) = sketch(directory.path(), "atmega328p", "standard", code) else { return };
+    let (status, _, all) = measured(&elf, &["-d", "1s"]);
+    assert_eq!(status, Some(3), "{all}");
+    assert!(all.contains("all pins but serial ports' together changed 0 times"), "{all}");
+}

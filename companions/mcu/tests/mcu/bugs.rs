@@ -171,3 +171,123 @@ fn the_watchdogs_oscillator_is_named() {
     let found = found(&compiler, program);
     assert!(matches!(found[..], [Finding::WatchdogTimes { times: 5.. }]), "{found:?}");
 }
+
+/// A counter of two or four bytes that a handler adds to, read without a lock: named where a value is seen that it never had. With a lock,
+/// and where the two bytes are variables of their own, nothing is.
+#[test]
+fn a_variable_read_in_parts_is_named() {
+    let Some(compiler) = bench() else { return };
+    let program = |kind: &str, read: &str| {
+        format!(
+            "static volatile {kind} events; static volatile uint8_t pair[2]; static volatile uint32_t sum;
+             ISR(TIMER0_COMPA_vect) {{ events += 255; pair[0]++; pair[1]++; }}
+             int main() {{
+                OCR0A = 150; TCCR0A = 2; TCCR0B = 1; TIMSK0 = 2; sei();
+                for (;;) {{ {read} }}
+             }}"
+        )
+    };
+    for (kind, size) in [("uint16_t", 2), ("uint32_t", 4)] {
+        let torn = found(&compiler, &program(kind, "sum = events;"));
+        let [Finding::TornRead { variable, bytes, vector, times, place, before, after, read, .. }] =
+            &torn[..]
+        else {
+            panic!("{torn:?}")
+        };
+        assert_eq!((variable.as_str(), *bytes, vector.as_str()), ("events", size, "TIMER0_COMPA"));
+        assert_eq!(*after, before + 255, "{torn:?}");
+        assert!(*times > 1 && read != before && read != after, "{torn:?}");
+        assert!(place.line.as_ref().is_some_and(|line| line.starts_with("program.cc:")), "{place:?}");
+        assert_eq!(
+            found(&compiler, &program(kind, "cli(); sum = events; sei(); asm volatile(\"nop\\n nop\");")),
+            []
+        );
+    }
+    assert_eq!(found(&compiler, &program("uint16_t", "sum = pair[0] == pair[1];")), []);
+}
+
+/// A function that makes room for its variables is no thread, be it that a handler comes between the reading of the stack pointer and
+/// its writing.
+#[test]
+fn an_interrupted_function_changes_no_stack() {
+    let Some(compiler) = bench() else { return };
+    let program = "
+        ISR(TIMER0_COMPA_vect) { for (volatile uint8_t i = 0; i < 5; i++) {} }
+        __attribute__((noinline)) static uint8_t framed(uint8_t n) {
+            volatile uint8_t own[40]; own[n] = n; return own[n / 2];
+        }
+        int main() {
+            OCR0A = 250; TCCR0A = 2; TCCR0B = 1; TIMSK0 = 2; sei();
+            for (;;) PORTB = framed(PINB & 31);
+        }";
+    let recording = run_on(&compiler, "atmega328p", program, |_| ());
+    assert!(found_in(&recording).is_empty(), "{:?}", recording.warnings);
+    assert!(recording.report.stack.is_some(), "{:?}", recording.report);
+}
+
+/// A timer whose top is 0 matches with every count: more often than handlers can come, which loses nothing.
+#[test]
+fn a_match_with_every_count_is_no_loss() {
+    let Some(compiler) = bench() else { return };
+    let program = "
+        ISR(TIMER1_COMPA_vect) { OCR1A = 1000; }
+        int main() { TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei(); for (;;) {} }";
+    let found = found(&compiler, program);
+    let [Finding::DueTooOften { vector, cycles: 1, times, .. }] = &found[..] else { panic!("{found:?}") };
+    assert!(vector == "TIMER1_COMPA" && *times < 100, "{found:?}");
+}
+
+/// A library puts what it reads from the EEPROM into registers through a pointer; one that is null writes there too.
+#[test]
+fn words_of_the_eeprom_are_no_null_pointers() {
+    let Some(compiler) = bench() else { return };
+    let program = |body: &str| {
+        format!(
+            "#include <avr/eeprom.h>
+             int main() {{ uint32_t sum = 0; for (uint8_t* at = (uint8_t*)0; ; at += 4) {{ {body} GPIOR0 = sum; }} }}"
+        )
+    };
+    let read = "sum += eeprom_read_dword((uint32_t*)at) + eeprom_read_word((uint16_t*)at);";
+    assert_eq!(found(&compiler, &program(read)), []);
+    let null = found(&compiler, &program("uint8_t* volatile none = (uint8_t*)20; *none = 7;"));
+    assert!(matches!(null[..], [Finding::OutsideMemory { data: 20, .. }]), "{null:?}");
+}
+
+/// A tick that lets another thread go on, which hands over by itself: what that thread does is no time of the tick's handler, though
+/// the handler ends on the stack on which it began.
+#[test]
+fn a_thread_is_no_part_of_the_tick_that_let_it_go_on() {
+    let Some(compiler) = bench() else { return };
+    let program = "
+        #include <stdlib.h>
+        #include <util/delay.h>
+        static volatile uint8_t current;
+        volatile uint16_t saved[2] asm(\"saved\");
+        extern \"C\" void change() { current ^= 1; }
+        #define SAVE \"push r0\\n in r0, __SREG__\\n cli\\n push r0\\n push r1\\n clr r1\\n push r18\\n push r19\\n push r24\\n push r25\\n push r26\\n push r27\\n push r28\\n push r29\\n push r30\\n push r31\\n\"
+        #define RESTORE \"pop r31\\n pop r30\\n pop r29\\n pop r28\\n pop r27\\n pop r26\\n pop r25\\n pop r24\\n pop r19\\n pop r18\\n pop r1\\n pop r0\\n out __SREG__, r0\\n pop r0\\n\"
+        extern \"C\" __attribute__((naked, noinline)) void hand_over() {
+            asm volatile(SAVE);
+            if (current) asm volatile(\"in r28, __SP_L__\\n in r29, __SP_H__\\n sts saved+2, r28\\n sts saved+3, r29\");
+            else asm volatile(\"in r28, __SP_L__\\n in r29, __SP_H__\\n sts saved, r28\\n sts saved+1, r29\");
+            asm volatile(\"call change\");
+            if (current) asm volatile(\"lds r28, saved+2\\n out __SP_L__, r28\\n lds r29, saved+3\\n out __SP_H__, r29\");
+            else asm volatile(\"lds r28, saved\\n out __SP_L__, r28\\n lds r29, saved+1\\n out __SP_H__, r29\");
+            asm volatile(RESTORE \"ret\");
+        }
+        ISR(TIMER1_COMPA_vect, ISR_NAKED) { asm volatile(\"call hand_over\\n reti\"); }
+        static void second() { sei(); for (;;) { PINB = 2; _delay_us(300); hand_over(); } }
+        int main() {
+            DDRB = 3;
+            uint8_t* stack = (uint8_t*)malloc(200) + 199;
+            *stack-- = uint16_t(second); *stack-- = uint16_t(second) >> 8;
+            for (uint8_t i = 0; i < 13; i++) *stack-- = 0;
+            saved[1] = uint16_t(stack);
+            OCR1A = 15999; TCCR1B = _BV(WGM12) | 1; TIMSK1 = 2; sei();
+            for (;;) PINB = 1;
+        }";
+    let recording = run_on(&compiler, "atmega328p", program, |_| ());
+    let [tick] = &recording.report.interrupts[..] else { panic!("{:?}", recording.report) };
+    assert!(tick.count <= 1 && tick.switched > 50, "{tick:?}");
+    assert!(recording.log.edges_of(1, true).count() > 20, "the second thread goes on");
+}

@@ -177,6 +177,8 @@ impl Rp2040 {
     /// Reports parts that are not simulated.
     fn warn_of(&mut self, address: u32, now: Now) {
         let part = match address & !0x3fff {
+            // The second core is forced off, before it begins.
+            0x4001_0000 if address & 0xfff == 4 => Part::SecondCore,
             0x4003_c000 | 0x4004_0000 => Part::Spi,
             0x4004_4000 | 0x4004_8000 => Part::TwoWire,
             0x4004_c000 => Part::Adc,

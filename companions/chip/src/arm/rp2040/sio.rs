@@ -47,7 +47,11 @@ impl Rp2040 {
             0x008 => 0,
             0x010..0x020 => self.pins.out(),
             0x020..0x030 => self.pins.enabled(),
-            0x050 => 2, // room to send to the second core, nothing from it
+            // Room to send to the second core, nothing from it.
+            0x050 | 0x058 => {
+                self.not_simulated(Part::SecondCore, now);
+                if register == 0x050 { 2 } else { 0 }
+            }
             0x05c => self.sio.locks,
             0x060 | 0x068 => self.sio.dividend,
             0x064 | 0x06c => self.sio.divisor,
