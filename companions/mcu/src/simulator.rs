@@ -210,7 +210,13 @@ pub fn simulate(setup: &Setup) -> Result<Recording, Error> {
     let mut pins: Vec<Pin> = setup.pins.iter().copied().map(on_board).collect();
     for pin in pins.iter().chain(&driven) {
         if !chip.has(*pin) {
-            return Err(Error::bad_use(format!("{} has no pin {}", chip.name(), *pin)));
+            let error = Error::bad_use(format!("{} has no pin {}", chip.name(), *pin));
+            return Err(
+                match pin.to_string().strip_prefix('D').filter(|_| boards::arduino_board(chip).is_some()) {
+                    Some(number) => error.remedy(format!("pin {number} of an Arduino is --pin {number}")),
+                    None => error,
+                },
+            );
         }
     }
     if setup.all_pins {

@@ -128,6 +128,12 @@ pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<He
     })
 }
 
+/// The largest source of late starts of a firmware's pin, in a sentence.
+pub(crate) fn most_disturbed(report: &FirmwareReport) -> Option<String> {
+    let pin = report.pins.iter().max_by_key(|pin| pin.disturbed.first().map(|by| by.worst_cycles))?;
+    Some(disturbance(pin, &|cycles| cycles as f64 * 1e9 / f64::from(report.clock_hz.max(1))))
+}
+
 /// The largest error of a period.
 fn jitter_ns(summary: &Summary) -> i64 {
     let error = &summary.period_error;
@@ -162,7 +168,7 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
             ),
         };
     };
-    let what = first.vector.clone().unwrap_or_else(|| "A lock".into());
+    let what = first.vector.clone().unwrap_or_else(|| "Interrupts off".into());
     let at = match (&first.vector, &first.place.line) {
         (_, Some(line)) => format!(" ({line})"),
         (Some(_), None) => format!(" (address {:#x})", first.place.address),
@@ -343,7 +349,7 @@ pub(crate) fn finding(finding: &Finding) -> String {
                 .into()
         }
         Finding::ClockAssumed { hz } => format!(
-            "the firmware does not tell its clock: {} MHz was taken, as an Arduino has it; another one is --clock's",
+            "the firmware does not tell its clock: {} MHz was taken, as an Arduino has it; otherwise --clock 8MHz",
             f64::from(*hz) / 1e6
         ),
         Finding::PinSilent { pin, edges } => {

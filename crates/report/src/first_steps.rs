@@ -128,13 +128,18 @@ pub const TOOLS: [(&str, &str); 18] = [
 ];
 
 /// Values that people type in place of an option's own: option, value, and the value that is meant.
-pub const VALUES: [(&str, &str, &str); 19] = [
+pub const VALUES: [(&str, &str, &str); 24] = [
     ("--for", "cnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "linuxcnc", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "stepper", "step-50us where software makes the steps, servo-thread where a card does"),
     ("--for", "base-thread", "step-50us"),
     ("--for", "ethercat", "fieldbus-1ms"),
     ("--for", "jack", "audio"),
+    ("--mcu", "uno", "atmega328p"),
+    ("--mcu", "nano", "atmega328p"),
+    ("--mcu", "mega", "atmega2560"),
+    ("--mcu", "leonardo", "atmega32u4"),
+    ("--mcu", "pico", "rp2040"),
     ("--wake", "sleep", "nanosleep"),
     ("--wake", "timer", "timerfd"),
     ("--wake", "busy", "spin"),

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
+use super::compare_behind_counter::{Ahead, Laps};
 use super::crystal::{self, Crystal};
 use super::io::Io;
-use super::laps::{Ahead, Laps};
 use super::sources::Id;
 use super::waveform::{self, Source, Top, Wave};
 use crate::Pin;

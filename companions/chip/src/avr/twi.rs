@@ -33,7 +33,7 @@ impl Twi {
     }
 
     /// Returns the cycles of one bit (section 22.5.2).
-    fn bit(&self, io: &Io) -> u64 {
+    fn cycles_per_bit(&self, io: &Io) -> u64 {
         let exponent = io.byte(self.base + 1) & 3;
         16 + 2 * u64::from(io.byte(self.base)) * (1 << (2 * exponent))
     }
@@ -52,7 +52,7 @@ impl Twi {
             return;
         }
         let status = io.byte(self.base + 1) & 0xf8;
-        let bit = self.bit(io);
+        let bit = self.cycles_per_bit(io);
         let (bits, next) = if value & TWSTO != 0 {
             io.set_byte(self.base + 1, IDLE | io.byte(self.base + 1) & 3);
             self.ends = None;

@@ -22,7 +22,10 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
             Some(_) => decided.next,
             None => "the same with -o FILE.parquet, which analyze, predict and compare read".into(),
         };
-        return Some(Head { next, ..decided });
+        let Some(disturbed) = measured.run.firmware.as_ref().and_then(crate::firmware::most_disturbed) else {
+            return Some(Head { next, ..decided });
+        };
+        return Some(Head { next, number: format!("{} {disturbed}", decided.number), ..decided });
     }
     let verdict = measured.verdict.as_ref()?;
     let file = measured.file.as_deref().map(|file| shown(&file.display().to_string()));

@@ -7,13 +7,13 @@
 //! (2.6.3) held everything: this is reported for every firmware that runs there.
 
 mod clocks;
-mod machine;
 mod peripherals;
 mod pins;
 mod pio;
 mod pwm;
 mod rom;
 mod sio;
+mod state_machine;
 mod timer;
 mod uart;
 

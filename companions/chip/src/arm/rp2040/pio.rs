@@ -2,14 +2,14 @@
 //!
 //! An instruction of a machine changes its pins in the cycle in which it begins.
 
-use super::machine::{Around, Machine};
 use super::peripherals::Write;
+use super::state_machine::{PioBlock, StateMachine};
 
 /// A block.
 #[derive(Debug, Clone)]
 pub struct Pio {
-    machines: [Machine; 4],
-    around: Around,
+    machines: [StateMachine; 4],
+    around: PioBlock,
     enabled: [u32; 2],
     forced: [u32; 2],
     stalled: u32,
@@ -18,8 +18,8 @@ pub struct Pio {
 impl Pio {
     pub fn new() -> Self {
         Pio {
-            machines: std::array::from_fn(|number| Machine::new(number as u32)),
-            around: Around::default(),
+            machines: std::array::from_fn(|number| StateMachine::new(number as u32)),
+            around: PioBlock::default(),
             enabled: [0; 2],
             forced: [0; 2],
             stalled: 0,
@@ -49,7 +49,7 @@ impl Pio {
 
     /// Returns the cycle of the next step of a machine.
     pub fn next(&self) -> u64 {
-        self.machines.iter().map(Machine::next).min().unwrap_or(u64::MAX)
+        self.machines.iter().map(StateMachine::next).min().unwrap_or(u64::MAX)
     }
 
     /// Advances all machines with a step in this cycle, with the input levels of the pins.
@@ -57,13 +57,13 @@ impl Pio {
         self.around.input = input;
         for machine in &mut self.machines {
             if machine.next() <= cycle {
-                machine.work(&mut self.around);
+                machine.step(&mut self.around);
             }
         }
     }
 
     fn raw(&self) -> u32 {
-        let each = |of: fn(&Machine) -> bool, at: u32| -> u32 {
+        let each = |of: fn(&StateMachine) -> bool, at: u32| -> u32 {
             (0..).zip(&self.machines).map(|(number, machine)| u32::from(of(machine)) << (number + at)).sum()
         };
         each(|m| !m.received.is_empty(), 0)
@@ -72,7 +72,7 @@ impl Pio {
     }
 
     fn status(&self) -> u32 {
-        let each = |of: fn(&Machine) -> bool, at: u32| -> u32 {
+        let each = |of: fn(&StateMachine) -> bool, at: u32| -> u32 {
             (0..).zip(&self.machines).map(|(number, machine)| u32::from(of(machine)) << (number + at)).sum()
         };
         each(|m| m.received.len() >= m.receive_room(), 0)
@@ -87,7 +87,7 @@ impl Pio {
             0x04 => self.status(),
             0x08 => self.stalled,
             0x0c => {
-                let levels = |of: &Machine| (of.to_send.len() | of.received.len() << 4) as u32;
+                let levels = |of: &StateMachine| (of.to_send.len() | of.received.len() << 4) as u32;
                 (0..).zip(&self.machines).map(|(n, machine)| levels(machine) << (8 * n)).sum()
             }
             0x20..0x30 => {

@@ -6,7 +6,7 @@ use super::peripherals::Write;
 
 /// Memory, flags and pins shared by the machines of a block.
 #[derive(Debug, Clone, Default)]
-pub struct Around {
+pub struct PioBlock {
     pub memory: [u16; 32],
     /// The eight interrupt flags.
     pub flags: u8,
@@ -18,7 +18,7 @@ pub struct Around {
 
 /// A state machine.
 #[derive(Debug, Clone)]
-pub struct Machine {
+pub struct StateMachine {
     number: u32,
     on: bool,
     /// Cycles of a step, in 256ths; the number of steps since the cycle `since`.
@@ -47,7 +47,7 @@ pub struct Machine {
 }
 
 /// Outcome of an instruction.
-enum Went {
+enum InstructionOutcome {
     On,
     /// It jumped, and the program counter is set.
     Jumped,
@@ -57,9 +57,9 @@ enum Went {
     Stalled,
 }
 
-impl Machine {
+impl StateMachine {
     pub fn new(number: u32) -> Self {
-        Machine {
+        StateMachine {
             number,
             on: false,
             divider: 256,
@@ -125,7 +125,7 @@ impl Machine {
         [4, 0, 8, 0][(self.shift >> 30 & 3) as usize]
     }
 
-    pub fn read(&self, register: u32, around: &Around) -> u32 {
+    pub fn read(&self, register: u32, around: &PioBlock) -> u32 {
         match register {
             0x00 => (self.divider as u32 & 0xff_ffff) << 8,
             0x04 => self.execution | u32::from(self.forced.is_some()) << 31,
@@ -136,7 +136,7 @@ impl Machine {
         }
     }
 
-    pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64, around: &mut Around) {
+    pub fn write(&mut self, register: u32, how: Write, value: u32, cycle: u64, around: &mut PioBlock) {
         self.wake(cycle);
         let value = how.onto(if register == 0x10 { 0 } else { self.read(register, around) }, value);
         match register {
@@ -169,7 +169,7 @@ impl Machine {
     }
 
     /// Executes one step.
-    pub fn work(&mut self, around: &mut Around) {
+    pub fn step(&mut self, around: &mut PioBlock) {
         self.steps += 1;
         if self.delay > 0 {
             self.delay -= 1;
@@ -183,19 +183,19 @@ impl Machine {
     }
 
     /// Executes an instruction of the program, or an inserted one.
-    fn instruct(&mut self, word: u16, forced: bool, around: &mut Around) {
+    fn instruct(&mut self, word: u16, forced: bool, around: &mut PioBlock) {
         let delay = self.side_set(u32::from(word), around);
         let (went, is_out) = (self.perform(u32::from(word), around), word >> 13 == 3);
         if !is_out {
             self.refill(word);
         }
         match went {
-            Went::Stalled => {
+            InstructionOutcome::Stalled => {
                 self.forced = forced.then_some(word);
                 self.idle = self.to_send.is_empty() && (is_out || word & 0xe080 == 0x8080);
                 return;
             }
-            Went::Jumped => {}
+            InstructionOutcome::Jumped => {}
             _ if forced => {}
             _ => {
                 let [bottom, top] = [self.execution >> 7 & 31, self.execution >> 12 & 31];
@@ -203,7 +203,7 @@ impl Machine {
             }
         }
         match went {
-            Went::Executes(next) => self.forced = Some(next),
+            InstructionOutcome::Executes(next) => self.forced = Some(next),
             // With autopull, a delay may contain a transfer.
             _ if self.shift & 1 << 17 == 0 && self.on => self.steps += u64::from(delay),
             _ => self.delay = delay,
@@ -211,7 +211,7 @@ impl Machine {
     }
 
     /// Sets the side-set pins of an instruction, and returns its delay: both share five bits.
-    fn side_set(&self, word: u32, around: &mut Around) -> u32 {
+    fn side_set(&self, word: u32, around: &mut PioBlock) -> u32 {
         let count = self.pins >> 29;
         let field = word >> 8 & 31;
         let delay = field & ((1u32 << (5 - count.min(5))) - 1);
@@ -246,7 +246,7 @@ impl Machine {
     }
 
     /// Returns its input levels, from its first pin on.
-    fn pin_levels(&self, around: &Around) -> u32 {
+    fn pin_levels(&self, around: &PioBlock) -> u32 {
         around.input.rotate_right(self.pins >> 15 & 31)
     }
 
@@ -257,7 +257,7 @@ impl Machine {
         1 << of
     }
 
-    fn perform(&mut self, word: u32, around: &mut Around) -> Went {
+    fn perform(&mut self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
         let (what, low) = (word >> 5 & 7, word & 31);
         match word >> 13 {
             0 => self.jump(what, low, around),
@@ -276,12 +276,12 @@ impl Machine {
                     4 => place(&mut around.enabled, low, base, count),
                     _ => {}
                 }
-                Went::On
+                InstructionOutcome::On
             }
         }
     }
 
-    fn jump(&mut self, condition: u32, to: u32, around: &Around) -> Went {
+    fn jump(&mut self, condition: u32, to: u32, around: &PioBlock) -> InstructionOutcome {
         let jumps = match condition {
             0 => true,
             1 => self.x == 0,
@@ -299,13 +299,13 @@ impl Machine {
             _ => self.output.1 < self.pull_threshold(),
         };
         if !jumps {
-            return Went::On;
+            return InstructionOutcome::On;
         }
         self.pc = to;
-        Went::Jumped
+        InstructionOutcome::Jumped
     }
 
-    fn wait(&self, word: u32, around: &mut Around) -> Went {
+    fn wait(&self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
         let (wanted, low) = (word & 0x80 != 0, word & 31);
         let is = match word >> 5 & 3 {
             0 => around.input >> low & 1 != 0,
@@ -320,16 +320,16 @@ impl Machine {
             }
             _ => wanted,
         };
-        if is == wanted { Went::On } else { Went::Stalled }
+        if is == wanted { InstructionOutcome::On } else { InstructionOutcome::Stalled }
     }
 
-    fn shift_in(&mut self, from: u32, count: u32, around: &Around) -> Went {
+    fn shift_in(&mut self, from: u32, count: u32, around: &PioBlock) -> InstructionOutcome {
         let pushes = self.shift & 1 << 16 != 0;
         let is_full = |machine: &Self| machine.received.len() >= machine.receive_room();
         if pushes && self.input.1 >= self.push_threshold() {
             // It was full, and the push did not succeed.
             if is_full(self) {
-                return Went::Stalled;
+                return InstructionOutcome::Stalled;
             }
             self.push();
         }
@@ -351,7 +351,7 @@ impl Machine {
         if pushes && self.input.1 >= self.push_threshold() && !is_full(self) {
             self.push();
         }
-        Went::On
+        InstructionOutcome::On
     }
 
     fn push(&mut self) {
@@ -359,13 +359,13 @@ impl Machine {
         self.input = (0, 0);
     }
 
-    fn shift_out(&mut self, to: u32, count: u32, around: &mut Around) -> Went {
+    fn shift_out(&mut self, to: u32, count: u32, around: &mut PioBlock) -> InstructionOutcome {
         let pulls = self.shift & 1 << 17 != 0;
         if pulls && self.output.1 >= self.pull_threshold() {
             if let Some(value) = self.to_send.pop_front() {
                 self.output = (value, 0);
             }
-            return Went::Stalled;
+            return InstructionOutcome::Stalled;
         }
         let old = self.output.0;
         let value = if self.shift & 1 << 19 != 0 { old } else { old.checked_shr(32 - count).unwrap_or(old) }
@@ -390,43 +390,43 @@ impl Machine {
             4 => place(&mut around.enabled, value, base, pins),
             5 => {
                 self.pc = value & 31;
-                return Went::Jumped;
+                return InstructionOutcome::Jumped;
             }
             6 => self.input = (value, count),
-            7 => return Went::Executes(value as u16),
+            7 => return InstructionOutcome::Executes(value as u16),
             _ => {}
         }
-        Went::On
+        InstructionOutcome::On
     }
 
     /// Executes PUSH or PULL.
-    fn queue(&mut self, word: u32) -> Went {
+    fn queue(&mut self, word: u32) -> InstructionOutcome {
         let (pulls, conditional, blocks) = (word & 0x80 != 0, word & 0x40 != 0, word & 0x20 != 0);
         if pulls {
             // With autopull, PULL does nothing while the register is full.
             if (conditional || self.shift & 1 << 17 != 0) && self.output.1 < self.pull_threshold() {
-                return Went::On;
+                return InstructionOutcome::On;
             }
             match self.to_send.pop_front() {
                 Some(value) => self.output = (value, 0),
-                None if blocks => return Went::Stalled,
+                None if blocks => return InstructionOutcome::Stalled,
                 None => self.output = (self.x, 0),
             }
-            return Went::On;
+            return InstructionOutcome::On;
         }
         if conditional && self.input.1 < self.push_threshold() {
-            return Went::On;
+            return InstructionOutcome::On;
         }
         match self.received.len() < self.receive_room() {
             true => self.push(),
-            false if blocks => return Went::Stalled,
+            false if blocks => return InstructionOutcome::Stalled,
             false => self.input = (0, 0),
         }
-        Went::On
+        InstructionOutcome::On
     }
 
     /// Executes MOV.
-    fn copy(&mut self, word: u32, around: &mut Around) -> Went {
+    fn copy(&mut self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
         let value = match word & 7 {
             0 => self.pin_levels(around),
             1 => self.x,
@@ -449,34 +449,34 @@ impl Machine {
             0 => place(&mut around.out, value, self.pins & 31, self.pins >> 20 & 63),
             1 => self.x = value,
             2 => self.y = value,
-            4 => return Went::Executes(value as u16),
+            4 => return InstructionOutcome::Executes(value as u16),
             5 => {
                 self.pc = value & 31;
-                return Went::Jumped;
+                return InstructionOutcome::Jumped;
             }
             6 => self.input = (value, 0),
             7 => self.output = (value, 0),
             _ => {}
         }
-        Went::On
+        InstructionOutcome::On
     }
 
     /// Executes IRQ.
-    fn raise(&mut self, word: u32, around: &mut Around) -> Went {
+    fn raise(&mut self, word: u32, around: &mut PioBlock) -> InstructionOutcome {
         let flag = self.flag(word & 31);
         if word & 0x40 != 0 {
             around.flags &= !flag;
-            return Went::On;
+            return InstructionOutcome::On;
         }
         if self.waits_for.is_none() {
             around.flags |= flag;
         }
         if word & 0x20 == 0 {
-            return Went::On;
+            return InstructionOutcome::On;
         }
         let waits = self.waits_for.is_none() || around.flags & flag != 0;
         self.waits_for = waits.then_some(flag);
-        if waits { Went::Stalled } else { Went::On }
+        if waits { InstructionOutcome::Stalled } else { InstructionOutcome::On }
     }
 }
 
