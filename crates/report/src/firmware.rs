@@ -168,7 +168,7 @@ fn disturbance(pin: &PinReport, ns: &impl Fn(u64) -> f64) -> String {
             ),
         };
     };
-    let what = first.vector.clone().unwrap_or_else(|| "Interrupts off".into());
+    let what = first.vector.clone().unwrap_or_else(|| "A stretch with interrupts off".into());
     let at = match (&first.vector, &first.place.line) {
         (_, Some(line)) => format!(" ({line})"),
         (Some(_), None) => format!(" (address {:#x})", first.place.address),

@@ -111,7 +111,7 @@ fn are_interrupts_lost() {
         void loop() { delay(5); noInterrupts(); for (volatile int i = 0; i < 2500; i++) {} interrupts(); }";
     let Some((first, all)) = asked(code, &["--edge", "both"]) else { return };
     assert!(first.contains("lost: ") && first.contains(" of TIMER2_COMPB"), "{all}");
-    assert!(first.contains("A lock (sketch.cpp:6) disturbs it most"), "{all}");
+    assert!(first.contains("A stretch with interrupts off (sketch.cpp:6) disturbs it most"), "{all}");
     assert!(all.contains("interrupts were off from loop (sketch.cpp:6) on"), "{all}");
 }
 
