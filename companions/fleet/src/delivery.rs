@@ -5,7 +5,8 @@
 //! nothing. The table `slices` is written last: a delivery without it is not whole.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -173,7 +174,7 @@ impl Delivery {
     /// A file of it is not there, damaged, of a newer format, or holds other rows than its name says.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let Some((name, SliceRow::TABLE)) = DeliveryName::from_path(path) else {
-            return Err(not_a_delivery(path));
+            return Err(foreign(path));
         };
         let open = |table: &str| {
             let file = path.with_file_name(name.file(table));
@@ -259,12 +260,70 @@ pub fn open(path: &Path) -> Result<FlatFile, Error> {
             path.display()
         ))
         .remedy("update jitterlab")),
-        _ => Err(not_a_delivery(path)),
+        _ => Err(foreign(path)),
     }
 }
 
-fn not_a_delivery(path: &Path) -> Error {
+/// Looks whether a file is a whole one of Parquet, without reading it.
+///
+/// # Errors
+/// It is not there, or cut short.
+pub fn look(path: &Path) -> Result<(), Error> {
+    let refused = || Error::file("read", path);
+    let file = File::open(path).map_err(Error::file("open", path))?;
+    let size = file.metadata().map_err(refused())?.len();
+    let mut end = [0; 8];
+    let place = size.checked_sub(8).ok_or_else(|| cut_short(path))?;
+    file.read_exact_at(&mut end, place).map_err(refused())?;
+    let [a, b, c, d, b'P', b'A', b'R', b'1'] = end else { return Err(cut_short(path)) };
+    match u64::from(u32::from_le_bytes([a, b, c, d])) + 12 <= size {
+        true => Ok(()),
+        false => Err(cut_short(path)),
+    }
+}
+
+fn cut_short(path: &Path) -> Error {
+    Error::damaged(format!("{} is cut short", path.display())).remedy("copy it again")
+}
+
+/// A file that is none of a fleet.
+#[must_use]
+pub fn foreign(path: &Path) -> Error {
     Error::damaged(format!("{} holds no slices of a fleet", path.display()))
+}
+
+/// A file of a delivery whose table of slices is not there.
+#[must_use]
+pub fn incomplete(path: &Path) -> Error {
+    Error::damaged(format!("{} came without its table of slices", path.display()))
+        .remedy("copy all files of that day")
+}
+
+/// A file whose slices another one holds too.
+#[must_use]
+pub fn repeats(path: &Path) -> Error {
+    Error::damaged(format!("{} repeats slices of another file", path.display()))
+        .remedy("`jitterlab fleet check FOLDER --repair` puts it aside")
+}
+
+/// Removes the files of a delivery, the table of slices first: without it the others count for nothing.
+///
+/// # Errors
+/// A file cannot be removed.
+pub fn remove(slices: &Path) -> Result<(), Error> {
+    let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(foreign(slices)) };
+    for table in TABLES.iter().rev() {
+        let path = slices.with_file_name(name.file(table));
+        fs::remove_file(&path).map_err(Error::file("remove", &path))?;
+    }
+    Ok(())
+}
+
+/// Slices that are here already with other figures.
+#[must_use]
+pub fn rewritten(machine: &str, aside: &Path) -> Error {
+    Error::damaged(format!("slices of {machine} contradict those that are here, which stay as they are"))
+        .remedy(format!("compare them with {}", aside.display()))
 }
 
 fn contradiction(what: &str) -> Error {

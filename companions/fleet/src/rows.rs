@@ -96,7 +96,7 @@ number!(i8, Short, number => Some(number.into()), value => i8::try_from(value?).
 macro_rules! rows {
     ($(#[$about:meta])* $name:ident in $table:literal { $($(#[$field_about:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize)]
         pub struct $name {
             $($(#[$field_about])* pub $field: $type,)*
         }
@@ -119,6 +119,8 @@ macro_rules! rows {
         }
     };
 }
+
+pub(crate) use rows;
 
 rows! {
     /// Counts and exact sums of a quantity of a task in a slice of time.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use jitterlab_analysis::Summary;
 use jitterlab_model::distribution::{Beyond, Lacks, Moments};
-use jitterlab_model::{Distribution, Gap, Quantity, TaskResult, TaskRun, TaskSpec, TimingStats};
+use jitterlab_model::{Distribution, Gap, Granted, TaskResult, TaskRun, TaskSpec, TimingStats};
 
-use crate::rows::{BEYOND_NS, SliceRow};
+use crate::asking::FigureRow;
+use crate::rows::{BEYOND_NS, BinRow, SliceRow};
 use crate::tables::{Absorb, Tables};
 
 /// Sums of a task of a machine, of slices of one period, policy and source.
@@ -37,20 +38,49 @@ impl TaskSum {
                 None => sum.rows.push(row.clone()),
             }
         }
-        let mut bins: BTreeMap<(&str, &str, i8), BTreeMap<i64, i64>> = BTreeMap::new();
-        for row in &tables.bins {
-            let of = bins.entry((&row.machine, &row.task, row.quantity)).or_default();
-            *of.entry(row.high_ns).or_default() += row.n;
-        }
-        for ((machine, task, ..), sum) in &mut sums {
-            for quantity in 0..Quantity::COUNTED.len() as i8 {
-                if let Some(of) = bins.get(&(machine.as_str(), task.as_str(), quantity)) {
-                    sum.bins.insert(quantity, of.iter().map(|(high_ns, n)| (*high_ns, *n)).collect());
-                }
-            }
+        for sum in sums.values_mut() {
+            sum.add_bins(&tables.bins);
             sum.rows.sort_by_key(|row| row.quantity);
         }
         sums.into_values().collect()
+    }
+
+    /// Adds those of these bins that are of its task.
+    pub fn add_bins(&mut self, bins: &[BinRow]) {
+        let Some(first) = self.rows.first() else { return };
+        let mut sums: BTreeMap<(i8, i64), i64> = BTreeMap::new();
+        for row in bins.iter().filter(|row| row.machine == first.machine && row.task == first.task) {
+            *sums.entry((row.quantity, row.high_ns)).or_default() += row.n;
+        }
+        for ((quantity, high_ns), n) in sums {
+            self.bins.entry(quantity).or_default().push((high_ns, n));
+        }
+    }
+
+    /// Sums of each task that an engine made; without bins, of which percentiles are made.
+    #[must_use]
+    pub fn from_figures(figures: &[FigureRow]) -> Vec<TaskSum> {
+        let mut sums: Vec<TaskSum> = Vec::new();
+        for figure in figures {
+            let row = slice_row(figure);
+            let same = |known: &SliceRow| {
+                let key = |row: &SliceRow| {
+                    (
+                        row.machine.clone(),
+                        row.task.clone(),
+                        row.period_ns,
+                        row.policy.clone(),
+                        row.unknown.clone(),
+                    )
+                };
+                key(known) == key(&row) && known.overrun == row.overrun
+            };
+            match sums.last_mut().filter(|sum| sum.rows.first().is_some_and(same)) {
+                Some(sum) => sum.rows.push(row),
+                None => sums.push(TaskSum { rows: vec![row], bins: BTreeMap::new() }),
+            }
+        }
+        sums
     }
 
     /// The task's description, as far as slices tell it.
@@ -64,6 +94,12 @@ impl TaskSum {
             policy,
             overrun: first.overrun.parse().unwrap_or_default(),
             ..TaskSpec::default()
+        });
+        task.granted = policy.filter(|_| !first.policy.is_empty()).map(|policy| Granted {
+            policy,
+            cpus: Vec::new(),
+            memory_locked: false,
+            timer_slack_ns: None,
         });
         task.unknown = first.unknown.split(',').filter_map(gap).collect();
         task.result = (first.lost > 0).then(|| TaskResult {
@@ -97,6 +133,32 @@ impl TaskSum {
     #[must_use]
     pub fn summary(&self) -> Summary {
         Summary::of(&self.task(), &self.timing())
+    }
+}
+
+/// Sums of an engine as a row of slices. A sum of which a part is not known is not known.
+fn slice_row(figure: &FigureRow) -> SliceRow {
+    let known = |value: i64, unknown: i64| (unknown == 0).then_some(value);
+    SliceRow {
+        machine: figure.machine.clone(),
+        task: figure.task.clone(),
+        quantity: i8::try_from(figure.quantity).unwrap_or(i8::MAX),
+        period_ns: figure.period_ns,
+        policy: figure.policy.clone(),
+        overrun: figure.overrun.clone(),
+        unknown: figure.unknown.clone(),
+        source: figure.source.clone(),
+        start_s: figure.first_s,
+        length_ms: figure.length_ms,
+        count: figure.count,
+        missed: known(figure.missed, figure.missed_unknown),
+        lost: figure.lost,
+        min_ns: figure.min_ns.filter(|_| figure.min_unknown == 0),
+        max_ns: figure.max_ns.filter(|_| figure.max_unknown == 0),
+        sum_ns: known(figure.sum_ns, figure.sum_unknown),
+        squares_high: known(figure.squares_high, figure.squares_unknown),
+        squares_low: known(figure.squares_low, figure.squares_unknown),
+        ..SliceRow::default()
     }
 }
 

@@ -576,9 +576,9 @@ fn cause_row(key: &SliceRow, sum: &jitterlab_model::causes::CauseSum) -> CauseRo
     }
 }
 
-/// Policy that a task ran under, or was asked to.
+/// Policy that a task ran under.
 fn policy(task: &TaskRun) -> Option<Policy> {
-    task.granted.as_ref().map(|granted| granted.policy).or(task.spec.policy)
+    task.granted.as_ref().map(|granted| granted.policy)
 }
 
 /// Word that stands for a value in JSON.

@@ -9,36 +9,7 @@ use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::RunWriter;
 use proptest::prelude::*;
 
-/// Activations of a task that misses a due time now and then.
-fn activations(seed: u64, count: usize, period_ns: i64) -> Vec<Activation> {
-    let mut state = seed | 1;
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        state
-    };
-    let (mut rows, mut index) = (Vec::new(), 0);
-    for _ in 0..count {
-        let late =
-            if random() % 40 == 0 { (random() % 5_000_000) as i64 } else { (random() % 40_000) as i64 };
-        let missed = (late / period_ns) as u64;
-        index += missed;
-        let due_ns = index as i64 * period_ns;
-        let start_ns = due_ns + late - missed as i64 * period_ns;
-        let end_ns = start_ns + (random() % 9_000) as i64;
-        rows.push(Activation {
-            index,
-            due_ns,
-            start_ns,
-            end_ns,
-            missed: missed as u32,
-            ..Activation::default()
-        });
-        index += 1;
-    }
-    rows
-}
+use crate::samples::activations;
 
 /// A run file of these activations.
 fn run_file(folder: &std::path::Path, rows: &[Activation], period_ns: i64, keep: Keep) -> Run {

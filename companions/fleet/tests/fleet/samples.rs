@@ -44,3 +44,46 @@ pub fn sample(machine: &str, hours: i64) -> Tables {
     }
     tables
 }
+
+/// Activations of a task that misses a due time now and then.
+pub fn activations(seed: u64, count: usize, period_ns: i64) -> Vec<Activation> {
+    let mut state = 2 * (seed % (1 << 40)) + 1;
+    let mut random = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let (mut rows, mut index) = (Vec::new(), 0);
+    for _ in 0..count {
+        let late =
+            if random() % 40 == 0 { (random() % 5_000_000) as i64 } else { (random() % 40_000) as i64 };
+        let missed = (late / period_ns) as u64;
+        index += missed;
+        let due_ns = index as i64 * period_ns;
+        let start_ns = due_ns + late - missed as i64 * period_ns;
+        let end_ns = start_ns + (random() % 9_000) as i64;
+        rows.push(Activation {
+            index,
+            due_ns,
+            start_ns,
+            end_ns,
+            missed: missed as u32,
+            ..Activation::default()
+        });
+        index += 1;
+    }
+    rows
+}
+
+/// Activations of a task that is never very late and misses nothing.
+pub fn steady(seed: u64, count: usize, period_ns: i64) -> Vec<Activation> {
+    let late = activations(seed, count, period_ns);
+    let steady = |(index, a): (usize, &Activation)| {
+        let due_ns = index as i64 * period_ns;
+        let start_ns = due_ns + a.latency_ns() % 40_000;
+        let end_ns = start_ns + a.execution_ns();
+        Activation { index: index as u64, due_ns, start_ns, end_ns, ..Activation::default() }
+    };
+    late.iter().enumerate().map(steady).collect()
+}
