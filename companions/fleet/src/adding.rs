@@ -9,6 +9,7 @@ use jitterlab_runs::{Hints, Run};
 
 use crate::cut::cut;
 use crate::delivery::{self, Delivery, DeliveryName};
+use crate::error;
 use crate::folder::{self, Fleet, IN, LeftOut};
 use crate::rows::{Row, SliceRow};
 use crate::tables::Tables;
@@ -97,7 +98,7 @@ impl Intake {
         let whole =
             DeliveryName::from_path(path).map(|(name, _)| path.with_file_name(name.file(SliceRow::TABLE)));
         if whole.is_none_or(|whole| !whole.is_file()) {
-            self.leave_out(path, delivery::incomplete(path));
+            self.leave_out(path, error::incomplete(path));
         }
         Ok(())
     }
@@ -122,7 +123,7 @@ impl Intake {
         }
         if delivery.tables.slices.iter().any(|row| here.get(&key(row)).is_some_and(|known| known != row)) {
             let aside = folder::put_aside(&self.folder, &delivery)?;
-            self.leave_out(from, delivery::rewritten(&name.machine, &aside));
+            self.leave_out(from, error::rewritten(&name.machine, &aside));
             return Ok(());
         }
         let is_known = |stream: &str, seq: i64| here.keys().any(|known| known.0 == stream && known.1 == seq);
@@ -186,7 +187,7 @@ pub fn check(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
         };
         let keys: Vec<_> = delivery.tables.slices.iter().map(key).collect();
         if keys.iter().any(|key| seen.contains(key)) {
-            let why = delivery::repeats(&file);
+            let why = error::repeats(&file);
             if repair {
                 folder::put_aside(path, &delivery)?;
                 delivery::remove(&file)?;

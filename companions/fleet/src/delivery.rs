@@ -14,6 +14,7 @@ use jitterlab_model::Error;
 use jitterlab_trace::flat::{FlatFile, FlatTable, Values};
 use jitterlab_trace::place;
 
+use crate::error::{BINS_ALONE, EMPTY_BIN, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, foreign};
 use crate::hash;
 use crate::rows::{
     BEYOND_NS, BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read,
@@ -205,27 +206,22 @@ impl Delivery {
         let mut binned: BTreeMap<(&str, i64, &str, i8), i64> = BTreeMap::new();
         for row in &self.tables.bins {
             let sum = binned.entry((&row.stream, row.seq, &row.task, row.quantity)).or_default();
-            *sum = sum
-                .checked_add(row.n)
-                .filter(|_| row.n > 0)
-                .ok_or_else(|| contradiction("a bin is empty"))?;
+            *sum = sum.checked_add(row.n).filter(|_| row.n > 0).ok_or_else(|| contradiction(EMPTY_BIN))?;
         }
         for row in &self.tables.slices {
             let key = (row.stream.as_str(), row.seq, row.task.as_str(), row.quantity);
             if binned.remove(&key).unwrap_or_default() != row.count {
-                return Err(contradiction("the bins of a slice are not as many values as it counts"));
+                return Err(contradiction(OTHER_COUNT));
             }
             let due = row.missed.and_then(|missed| row.count.checked_add(missed)?.checked_add(row.lost));
             let is_plain = row.quantity == 0 && row.unknown.is_empty();
             if is_plain && row.due != due {
-                return Err(contradiction(
-                    "the due times of a slice are not those that ran, were lost or missed",
-                ));
+                return Err(contradiction(OTHER_DUE));
             }
         }
         match binned.is_empty() {
             true => Ok(()),
-            false => Err(contradiction("bins belong to no slice")),
+            false => Err(contradiction(BINS_ALONE)),
         }
     }
 }
@@ -282,30 +278,6 @@ pub fn look(path: &Path) -> Result<(), Error> {
     }
 }
 
-fn cut_short(path: &Path) -> Error {
-    Error::damaged(format!("{} is cut short", path.display())).remedy("copy it again")
-}
-
-/// A file that is none of a fleet.
-#[must_use]
-pub fn foreign(path: &Path) -> Error {
-    Error::damaged(format!("{} holds no slices of a fleet", path.display()))
-}
-
-/// A file of a delivery whose table of slices is not there.
-#[must_use]
-pub fn incomplete(path: &Path) -> Error {
-    Error::damaged(format!("{} came without its table of slices", path.display()))
-        .remedy("copy all files of that day")
-}
-
-/// A file whose slices another one holds too.
-#[must_use]
-pub fn repeats(path: &Path) -> Error {
-    Error::damaged(format!("{} repeats slices of another file", path.display()))
-        .remedy("`jitterlab fleet check FOLDER --repair` puts it aside")
-}
-
 /// Removes the files of a delivery, the table of slices first: without it the others count for nothing.
 ///
 /// # Errors
@@ -317,17 +289,6 @@ pub fn remove(slices: &Path) -> Result<(), Error> {
         fs::remove_file(&path).map_err(Error::file("remove", &path))?;
     }
     Ok(())
-}
-
-/// Slices that are here already with other figures.
-#[must_use]
-pub fn rewritten(machine: &str, aside: &Path) -> Error {
-    Error::damaged(format!("slices of {machine} contradict those that are here, which stay as they are"))
-        .remedy(format!("compare them with {}", aside.display()))
-}
-
-fn contradiction(what: &str) -> Error {
-    Error::damaged(format!("its sums contradict: {what}"))
 }
 
 /// The day of a time, `2026-11-26`.

@@ -11,6 +11,7 @@ use jitterlab_trace::flat::{FlatFile, Kind};
 
 use crate::delivery::{self, Delivery, DeliveryName, TABLES};
 use crate::engine::View;
+use crate::error;
 use crate::overlaps::Overlaps;
 use crate::rows::{BinRow, CauseRow, LimitRow, Row, SliceRow, WorstRow};
 
@@ -69,7 +70,7 @@ impl Fleet {
                 file.parent().and_then(Path::file_name).and_then(|name| name.to_str()?.strip_prefix("day="));
             let is_too_old = first_day.as_deref().zip(day).is_some_and(|(first, day)| day < first);
             let Some((name, _)) = DeliveryName::from_path(&file) else {
-                fleet.leave_out(file.clone(), delivery::foreign(&file));
+                fleet.leave_out(file.clone(), error::foreign(&file));
                 continue;
             };
             if is_too_old || summed.contains(&name.file(SliceRow::TABLE)) {
@@ -81,12 +82,7 @@ impl Fleet {
             }
         }
         if fleet.deliveries.is_empty() && fleet.sums.is_empty() {
-            let why = match since_s {
-                Some(_) => "holds no slices of that time",
-                None => "holds no slices",
-            };
-            return Err(Error::not_measured(format!("{} {why}", path.display()))
-                .remedy("take in run files with `jitterlab fleet add FOLDER FILE...`"));
+            return Err(error::nothing_here(path, since_s.is_some()));
         }
         Ok(fleet)
     }
@@ -154,7 +150,7 @@ fn columns_of_slices(table: &str) -> Option<&'static [(&'static str, Kind)]> {
 
 /// Opens the table `slices` of a delivery, and looks whether all its other files are there and whole.
 fn look(slices: &Path) -> Result<FlatFile, Error> {
-    let (name, _) = DeliveryName::from_path(slices).ok_or_else(|| delivery::foreign(slices))?;
+    let (name, _) = DeliveryName::from_path(slices).ok_or_else(|| error::foreign(slices))?;
     for table in TABLES.into_iter().filter(|table| *table != SliceRow::TABLE) {
         delivery::look(&slices.with_file_name(name.file(table)))?;
     }

@@ -9,6 +9,7 @@ pub mod asking;
 pub mod cut;
 pub mod delivery;
 pub mod engine;
+pub mod error;
 pub mod folder;
 pub mod hash;
 pub mod overlaps;

@@ -13,7 +13,7 @@ use jitterlab_trace::RunWriter;
 
 use crate::samples::{activations, steady};
 
-fn fleet(arguments: &[&str]) -> Output {
+pub fn fleet(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_jitterlab-fleet")).args(arguments).output().unwrap()
 }
 

@@ -5,4 +5,5 @@ mod cutting;
 mod deliveries;
 mod guide;
 mod samples;
+mod spark;
 mod statistics;
