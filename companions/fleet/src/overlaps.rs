@@ -37,6 +37,9 @@ rows! {
     }
 }
 
+/// Condition on a slice that no later stream measured too.
+const COUNTS: &str = include_str!("sql/counts.sql");
+
 /// What is done so that nothing is counted twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Overlaps {
@@ -130,10 +133,7 @@ impl Overlaps {
         let mut conditions = Vec::new();
         conditions.extend(since_s.map(|since_s| format!("r.{time} >= {since_s}")));
         if !self.excluded.is_empty() {
-            conditions.push(format!(
-                "NOT EXISTS (SELECT 1 FROM excluded e WHERE e.stream = r.stream AND e.task = r.task \
-                 AND r.{time} >= e.from_s AND r.{time} < e.to_s)"
-            ));
+            conditions.push(COUNTS.trim().replace("{time}", time));
         }
         if !conditions.is_empty() {
             let _ = write!(select, " WHERE {}", conditions.join(" AND "));

@@ -8,25 +8,16 @@ use std::{env, io, thread};
 
 use jitterlab_model::Error;
 
-use super::{Job, failed, quoted};
+use crate::error::MORE_ROOM;
+
+use super::job::{Job, failed, quoted};
 
 /// Where packages put it.
 const INSTALLED: &str = "/usr/lib/jitterlab/duckdb";
 /// Memory that it may take.
 const MEMORY: &str = "1GB";
 /// Python that does what the program does.
-const SCRIPT: &str = "\
-import sys, duckdb
-c = duckdb.connect()
-for s in sys.stdin.read().split(';\\n'):
-    if s.strip():
-        r = c.execute(s)
-if len(sys.argv) > 1:
-    import csv
-    w = csv.writer(sys.stdout)
-    w.writerow([d[0] for d in r.description])
-    w.writerows(r.fetchall())
-";
+const SCRIPT: &str = include_str!("ask.py");
 
 /// DuckDB.
 #[derive(Debug, Clone)]
@@ -80,9 +71,9 @@ impl DuckDb {
         let mut sql = preparation(job, out);
         for query in job.queries {
             let path = out.join(query.name);
-            let _ = write!(
+            let _ = writeln!(
                 sql,
-                "COPY (\n{}\n) TO {} (FORMAT json);\n",
+                "COPY (\n{}\n) TO {} (FORMAT json);",
                 query.sql.trim_end().trim_end_matches(';'),
                 quoted(&path.to_string_lossy())
             );
@@ -95,7 +86,7 @@ impl DuckDb {
         let out = tempfile::tempdir().map_err(Error::file("create a folder in", env::temp_dir()))?;
         let mut sql = preparation(job, out.path());
         for query in job.queries {
-            let _ = write!(sql, "{};\n", query.sql.trim_end().trim_end_matches(';'));
+            let _ = writeln!(sql, "{};", query.sql.trim_end().trim_end_matches(';'));
         }
         self.execute(job, &sql, true).map(|output| output.stdout)
     }
@@ -120,11 +111,7 @@ impl DuckDb {
         let output = output.map_err(cannot)?;
         match output.status.success() {
             true => Ok(output),
-            false => Err(failed(
-                "DuckDB",
-                &output,
-                "give it more room in memory or in TMPDIR, or ask for less with --since",
-            )),
+            false => Err(failed("DuckDB", &output, MORE_ROOM)),
         }
     }
 }
@@ -141,7 +128,7 @@ fn preparation(job: &Job<'_>, out: &Path) -> String {
         let files: Vec<String> = view.files.iter().map(|file| quoted(&file.to_string_lossy())).collect();
         let rows =
             format!("read_parquet([{}], union_by_name=true, hive_partitioning=false)", files.join(","));
-        let _ = write!(sql, "CREATE VIEW {} AS {};\n", view.name, view.select.replace("{rows}", &rows));
+        let _ = writeln!(sql, "CREATE VIEW {} AS {};", view.name, view.select.replace("{rows}", &rows));
     }
     sql
 }

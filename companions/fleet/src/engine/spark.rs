@@ -7,7 +7,9 @@ use std::{env, fs};
 use jitterlab_model::Error;
 use serde::Serialize;
 
-use super::{Job, failed};
+use crate::error::LOOK_AT_LOG;
+
+use super::job::{Job, View, failed};
 
 const DRIVER: &str = include_str!("driver.py");
 
@@ -61,7 +63,7 @@ impl Spark {
 
     fn execute(&self, job: &Job<'_>, out: &Path, prints: bool) -> Result<Output, Error> {
         let folder = fs::canonicalize(job.folder).map_err(Error::file("open", job.folder))?;
-        let view = |view: &super::View| {
+        let view = |view: &View| {
             view.files.iter().map(|file| folder.join(file).to_string_lossy().into_owned()).collect()
         };
         let task = Task {
@@ -93,7 +95,7 @@ impl Spark {
         // A driver that was killed leaves no mark that it finished.
         match output.status.success() && out.join("finished").is_file() {
             true => Ok(output),
-            false => Err(failed("Spark", &output, "look at its log; nothing of its answer was used")),
+            false => Err(failed("Spark", &output, LOOK_AT_LOG)),
         }
     }
 }
