@@ -11,6 +11,7 @@ mod decoder;
 mod description;
 mod entropy;
 mod error;
+pub mod flat;
 mod frame;
 mod import;
 mod journal;

@@ -1,0 +1,351 @@
+//! The answer about a fleet: which machines are fit, what a change did to which class, which machine comes next.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jitterlab_analysis::Verdict;
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_analysis::verdict::PurposeVerdict;
+use jitterlab_model::{Bench, Error, Fitness, RunInfo};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::asking::{
+    Asked, ENVIRONMENTS, EnvironmentRow, FIGURES, FigureRow, LEADING, LeadingRow, MACHINES, QUANTILES,
+    QuantileRow, SHIFTS, ShiftRow,
+};
+use crate::engine::Query;
+use crate::folder::Fleet;
+use crate::overlaps::Overlaps;
+use crate::rows::{BEYOND_NS, MachineRow};
+use crate::statistics::{GroupChange, Rates, ShiftShare, group_change};
+use crate::sums::TaskSum;
+
+/// What the answer is made of.
+pub const ASKED: [Query; 6] = [FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS];
+/// Label by which the user says what hardware a machine is of.
+const CLASS_LABEL: &str = "class";
+
+/// The answer about a fleet.
+#[derive(Debug, Clone, Serialize)]
+pub struct FleetAnswer {
+    /// The purpose that was asked for.
+    pub purpose: Option<String>,
+    /// Every machine, the worst first.
+    pub machines: Vec<MachineAnswer>,
+    /// What changes of the kernel or the machine did, the largest first.
+    pub changes: Vec<ChangeAnswer>,
+    /// Groups that were compared: one in twenty of those without a change seems to have one.
+    pub tests: usize,
+    /// Groups of fewer than three machines, of which nothing is said.
+    pub too_few: usize,
+    /// Files that the answer does not rest on, each with the reason.
+    pub left_out: Vec<String>,
+    /// What was done so that nothing is counted twice.
+    pub overlaps: Overlaps,
+    /// Slices without a time: in these sums, and in no day.
+    pub without_time: u64,
+    /// Activations of all machines.
+    pub activations: u64,
+}
+
+/// What slices say of a machine.
+#[derive(Debug, Clone, Serialize)]
+pub struct MachineAnswer {
+    /// Its name.
+    pub machine: String,
+    /// Its hardware: the label `class`, or processor and board.
+    pub class: String,
+    /// The last kernel that it was measured with.
+    pub kernel: String,
+    /// Its labels.
+    pub labels: Map<String, Value>,
+    /// How well it serves the purpose.
+    pub fitness: Fitness,
+    /// What decides that.
+    pub decided: Option<PurposeVerdict>,
+    /// Its tasks.
+    pub tasks: Vec<TaskAnswer>,
+    /// Shifts of eight hours with a start above the purpose's limit, or with missed due times.
+    pub shifts: Option<ShiftShare>,
+    /// Rate of such shifts that it has at least, by which machines are ranked.
+    pub rate: Option<f64>,
+    /// The cause that took most of its lateness, with the share of it.
+    pub leading: Option<LeadingCause>,
+    /// When it was seen last, in seconds of the Unix epoch.
+    pub last_s: Option<i64>,
+}
+
+/// A cause and its share of a machine's lateness.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeadingCause {
+    /// Its class in JSON.
+    pub class: String,
+    /// Who.
+    pub who: String,
+    /// Share, 0 to 1.
+    pub share: f64,
+}
+
+/// Figures of a task of a machine.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskAnswer {
+    /// Its name.
+    pub task: String,
+    /// Its period.
+    pub period_ns: i64,
+    /// Activations that ran.
+    pub ran: u64,
+    /// Due times missed, where that is known.
+    pub missed: Option<u64>,
+    /// 99.9 % of its latencies are not above it.
+    pub p999_ns: Option<i64>,
+    /// The same of its due times.
+    pub corrected_p999_ns: Option<i64>,
+    /// The largest latency.
+    pub max_ns: Option<i64>,
+}
+
+/// What a change did to a class of machines.
+#[derive(Debug, Clone, Serialize)]
+pub struct ChangeAnswer {
+    /// The class.
+    pub class: String,
+    /// The task.
+    pub task: String,
+    /// Kernel before.
+    pub from: String,
+    /// Kernel after.
+    pub to: String,
+    /// How much p99.9 changed.
+    pub change: GroupChange,
+}
+
+impl FleetAnswer {
+    /// Judges what an engine summed.
+    ///
+    /// # Errors
+    /// The engine left other rows than were asked for.
+    pub fn new(fleet: &Fleet, asked: &Asked, purpose: Option<&Purpose>) -> Result<Self, Error> {
+        let answers = &asked.answers;
+        let figures: Vec<FigureRow> = answers.rows(FIGURES.name)?;
+        let quantiles: Vec<QuantileRow> = answers.rows(QUANTILES.name)?;
+        let environments: Vec<EnvironmentRow> = answers.rows(ENVIRONMENTS.name)?;
+        let leading: Vec<LeadingRow> = answers.rows(LEADING.name)?;
+        let shifts: Vec<ShiftRow> = answers.rows(SHIFTS.name)?;
+        let described = Described::new(answers.rows(MACHINES.name)?, &asked.overlaps);
+        let sums = TaskSum::from_figures(&figures);
+        let without_time =
+            figures.iter().filter(|row| row.quantity == 0).map(|row| row.without_time).sum::<i64>();
+        let mut machines: Vec<MachineAnswer> = Vec::new();
+        for sum in &sums {
+            let Some(first) = sum.rows.first() else { continue };
+            if machines.last().is_none_or(|last| last.machine != first.machine) {
+                machines.push(described.machine(&first.machine));
+            }
+            let quantile =
+                quantiles.iter().find(|row| row.machine == first.machine && row.task == first.task);
+            if let Some(machine) = machines.last_mut() {
+                machine.add(sum, quantile, purpose);
+            }
+        }
+        for machine in &mut machines {
+            let lead = leading.iter().find(|row| row.machine == machine.machine);
+            machine.leading = lead.filter(|row| row.total_ns > 0).map(|row| LeadingCause {
+                class: row.class.clone(),
+                who: row.who.clone(),
+                share: row.sum_ns as f64 / row.total_ns as f64,
+            });
+            machine.shifts = late_shifts(&machine.machine, &shifts, purpose);
+        }
+        rank(&mut machines);
+        let (mut changes, tests, too_few) = changes(&environments, &described);
+        changes.sort_by(|a, b| b.change.largest().total_cmp(&a.change.largest()));
+        Ok(FleetAnswer {
+            purpose: purpose.map(|purpose| purpose.name.into()),
+            activations: sums.iter().filter_map(|sum| u64::try_from(sum.rows.first()?.count).ok()).sum(),
+            machines,
+            changes,
+            tests,
+            too_few,
+            left_out: fleet.left_out.iter().map(|file| file.why.to_string()).collect(),
+            overlaps: asked.overlaps.clone(),
+            without_time: u64::try_from(without_time).unwrap_or_default(),
+        })
+    }
+
+    /// How well all machines serve the purpose: as the worst of them; what cannot be told does not count beside others.
+    #[must_use]
+    pub fn fitness(&self) -> Fitness {
+        let each = self.machines.iter().map(|machine| machine.fitness);
+        each.filter(|fitness| *fitness != Fitness::CannotTell).max().unwrap_or(Fitness::CannotTell)
+    }
+
+    /// Number of machines that serve the purpose this well.
+    #[must_use]
+    pub fn with(&self, fitness: Fitness) -> usize {
+        self.machines.iter().filter(|machine| machine.fitness == fitness).count()
+    }
+}
+
+impl MachineAnswer {
+    fn add(&mut self, sum: &TaskSum, quantile: Option<&QuantileRow>, purpose: Option<&Purpose>) {
+        let summary = sum.summary();
+        let bench =
+            if sum.rows.iter().any(|row| row.source == "import") { Bench::Import } else { Bench::Host };
+        let mut run = RunInfo::new(bench, "monotonic", []);
+        run.tasks.push(sum.task());
+        if let Some(verdict) = Verdict::from_run(&run, &[(&summary, None)], purpose) {
+            let decides =
+                verdict.purposes.iter().max_by_key(|of| (of.fitness != Fitness::CannotTell, of.fitness));
+            // What was tested counts before what was not, and of that the worst.
+            let weight = |fitness: Fitness| (fitness != Fitness::CannotTell, fitness);
+            if self.decided.is_none() || weight(verdict.fitness) > weight(self.fitness) {
+                self.fitness = verdict.fitness;
+                self.decided = decides.cloned();
+            }
+        }
+        let clamped = |ns: Option<i64>, max: Option<i64>| {
+            ns.filter(|ns| *ns != BEYOND_NS).map(|ns| max.map_or(ns, |max| ns.min(max)))
+        };
+        let max_ns = summary.latency.max_ns;
+        let is_corrected = summary.missed.exactly().is_some();
+        let of_missed = sum.rows.iter().find(|row| row.quantity == 1).and_then(|row| row.max_ns);
+        let due_max_ns = max_ns.max(of_missed);
+        self.tasks.push(TaskAnswer {
+            task: summary.task,
+            period_ns: summary.period_ns,
+            ran: summary.executed.exactly().unwrap_or_default(),
+            missed: summary.missed.exactly(),
+            p999_ns: quantile.and_then(|row| clamped(row.p999_ns, max_ns)),
+            corrected_p999_ns: quantile
+                .filter(|_| is_corrected)
+                .and_then(|row| clamped(row.due_p999_ns, due_max_ns)),
+            max_ns,
+        });
+    }
+
+    /// The largest of its tasks' quantiles.
+    #[must_use]
+    pub fn p999_ns(&self) -> Option<i64> {
+        self.tasks.iter().filter_map(|task| task.p999_ns).max()
+    }
+}
+
+/// What the machines were.
+struct Described {
+    rows: Vec<MachineRow>,
+}
+
+impl Described {
+    /// Another machine of the same name has its own.
+    fn new(rows: Vec<MachineRow>, overlaps: &Overlaps) -> Self {
+        let mut rows = rows;
+        for (machine, env, number) in &overlaps.namesakes {
+            let of = |row: &&mut MachineRow| row.machine == *machine && row.env == *env;
+            if let Some(row) = rows.iter_mut().find(of) {
+                row.machine = format!("{machine}~{number}");
+            }
+        }
+        Described { rows }
+    }
+
+    fn of(&self, machine: &str, env: &str) -> Option<&MachineRow> {
+        self.rows.iter().find(|row| row.machine == machine && row.env == env)
+    }
+
+    fn machine(&self, name: &str) -> MachineAnswer {
+        let rows = self.rows.iter().filter(|row| row.machine == name);
+        let last = rows.max_by_key(|row| (row.last_s, &row.env));
+        MachineAnswer {
+            machine: name.into(),
+            class: last.map_or_else(String::new, class),
+            kernel: last.map_or_else(String::new, |row| row.kernel.clone()),
+            labels: last.map(labels).unwrap_or_default(),
+            fitness: Fitness::CannotTell,
+            decided: None,
+            tasks: Vec::new(),
+            shifts: None,
+            rate: None,
+            leading: None,
+            last_s: last.and_then(|row| row.last_s),
+        }
+    }
+}
+
+fn labels(row: &MachineRow) -> Map<String, Value> {
+    serde_json::from_slice(row.labels.as_bytes()).unwrap_or_default()
+}
+
+/// Hardware of a machine.
+fn class(row: &MachineRow) -> String {
+    if let Some(Value::String(class)) = labels(row).get(CLASS_LABEL) {
+        return class.clone();
+    }
+    let parts = [&row.processor, &row.board].into_iter().filter(|part| !part.is_empty());
+    parts.map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// Shifts with a start above what the purpose bears, or with missed due times.
+fn late_shifts(machine: &str, shifts: &[ShiftRow], purpose: Option<&Purpose>) -> Option<ShiftShare> {
+    let purpose = purpose?;
+    let largest = purpose.limits.iter().map(|limit| limit.limited).max()?;
+    let of =
+        |row: &&ShiftRow| row.machine == machine && row.purpose == purpose.name && row.limit_ns == largest;
+    let rows = shifts.iter().filter(of);
+    let shares = rows.filter_map(|row| {
+        let known = u64::try_from(row.shifts - row.unknown).ok()?;
+        ShiftShare::new(u64::try_from(row.late.max(row.missing)).ok()?.min(known), known)
+    });
+    shares.max_by(|a, b| (a.late * b.shifts).cmp(&(b.late * a.shifts)))
+}
+
+/// The worst first: those that do not serve the purpose, then by the rate of late shifts that they have at least, then by
+/// their quantiles. What cannot be told comes last.
+fn rank(machines: &mut [MachineAnswer]) {
+    let counts = |machine: &MachineAnswer| machine.shifts.map(|of| (of.late as f64, of.shifts as f64));
+    let rates = Rates::new(&machines.iter().filter_map(counts).collect::<Vec<_>>());
+    for machine in machines.iter_mut() {
+        machine.rate = rates.zip(counts(machine)).map(|(rates, (late, shifts))| rates.lower(late, shifts));
+    }
+    let weight = |fitness: Fitness| (fitness != Fitness::CannotTell, fitness);
+    machines.sort_by(|a, b| {
+        let rate = |of: &MachineAnswer| of.rate.unwrap_or_default();
+        let by_fitness = weight(b.fitness).cmp(&weight(a.fitness));
+        let by_rate = || rate(b).total_cmp(&rate(a));
+        let by_quantile = || b.p999_ns().cmp(&a.p999_ns());
+        by_fitness.then_with(by_rate).then_with(by_quantile).then_with(|| a.machine.cmp(&b.machine))
+    });
+}
+
+/// What each change of the kernel did to each class, how many groups were compared, and how many are too small.
+fn changes(environments: &[EnvironmentRow], described: &Described) -> (Vec<ChangeAnswer>, usize, usize) {
+    let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
+    let tasks: BTreeSet<(&str, &str)> =
+        environments.iter().map(|row| (row.machine.as_str(), row.task.as_str())).collect();
+    for (machine, task) in tasks {
+        let mut of: Vec<(&EnvironmentRow, &MachineRow)> = environments
+            .iter()
+            .filter(|row| row.machine == machine && row.task == task && row.p999_ns.is_some())
+            .filter_map(|row| Some((row, described.of(machine, &row.env)?)))
+            .collect();
+        of.sort_by_key(|(row, _)| (row.first_s, &row.env));
+        for pair in of.windows(2) {
+            let [(before, was), (after, is)] = pair else { continue };
+            let (Some(before_ns), Some(after_ns)) = (before.p999_ns, after.p999_ns) else { continue };
+            if (&was.kernel, &was.build) != (&is.kernel, &is.build) {
+                let key = [class(is), task.to_owned(), was.kernel.clone(), is.kernel.clone()];
+                pairs.entry(key).or_default().insert(machine, (before_ns as f64, after_ns as f64));
+            }
+        }
+    }
+    let compared = pairs.len();
+    let found: Vec<ChangeAnswer> = pairs
+        .into_iter()
+        .filter_map(|([class, task, from, to], of)| {
+            let change = group_change(&of.into_values().collect::<Vec<_>>())?;
+            Some(ChangeAnswer { class, task, from, to, change })
+        })
+        .collect();
+    let tests = found.len();
+    (found, tests, compared - tests)
+}

@@ -1,0 +1,66 @@
+//! Why files are not taken in, or no answer rests on them.
+
+use std::path::Path;
+
+use jitterlab_model::Error;
+
+/// A bin without a value in it.
+pub const EMPTY_BIN: &str = "a bin is empty";
+/// Bins that are not as many values as their slice counts.
+pub const OTHER_COUNT: &str = "the bins of a slice are not as many values as it counts";
+/// Due times that are not the sum of their kinds.
+pub const OTHER_DUE: &str = "the due times of a slice are not those that ran, were lost or missed";
+/// Bins of a slice that is not there.
+pub const BINS_ALONE: &str = "bins belong to no slice";
+
+/// What helps DuckDB.
+pub const MORE_ROOM: &str = "give it more room in memory or in TMPDIR, or ask for less with --since";
+/// What helps Spark.
+pub const LOOK_AT_LOG: &str = "look at its log; nothing of its answer was used";
+
+/// A file that ends too early.
+#[must_use]
+pub fn cut_short(path: &Path) -> Error {
+    Error::damaged(format!("{} is cut short", path.display())).remedy("copy it again")
+}
+
+/// A file that is none of a fleet.
+#[must_use]
+pub fn foreign(path: &Path) -> Error {
+    Error::damaged(format!("{} holds no slices of a fleet", path.display()))
+}
+
+/// A file of a delivery whose table of slices is not there.
+#[must_use]
+pub fn incomplete(path: &Path) -> Error {
+    Error::damaged(format!("{} came without its table of slices", path.display()))
+        .remedy("copy all files of that day")
+}
+
+/// A file whose slices another one holds too.
+#[must_use]
+pub fn repeats(path: &Path) -> Error {
+    Error::damaged(format!("{} repeats slices of another file", path.display()))
+        .remedy("`jitterlab fleet check FOLDER --repair` puts it aside")
+}
+
+/// Slices that are here already with other figures.
+#[must_use]
+pub fn rewritten(machine: &str, aside: &Path) -> Error {
+    Error::damaged(format!("slices of {machine} contradict those that are here, which stay as they are"))
+        .remedy(format!("compare them with {}", aside.display()))
+}
+
+/// Sums that cannot both be.
+#[must_use]
+pub fn contradiction(what: &str) -> Error {
+    Error::damaged(format!("its sums contradict: {what}"))
+}
+
+/// A folder without slices, or without any of the time that is asked for.
+#[must_use]
+pub fn nothing_here(path: &Path, of_a_time: bool) -> Error {
+    let what = if of_a_time { "holds no slices of that time" } else { "holds no slices" };
+    Error::not_measured(format!("{} {what}", path.display()))
+        .remedy("take in run files with `jitterlab fleet add FOLDER FILE...`")
+}

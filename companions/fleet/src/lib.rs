@@ -1,0 +1,25 @@
+//! A fleet: slices of time on many machines, which merge by sum.
+//!
+//! [`rows`] are the tables' rows; [`Tables`] holds rows of several slices and makes them of counted activations; [`cut`] makes
+//! them of a run; [`sums`] are their figures; [`delivery`] is how they lie in files.
+
+pub mod adding;
+pub mod answer;
+pub mod asking;
+pub mod cut;
+pub mod delivery;
+pub mod engine;
+pub mod error;
+pub mod folder;
+pub mod hash;
+pub mod overlaps;
+pub mod results;
+pub mod rows;
+pub mod statistics;
+pub mod sums;
+pub mod tables;
+pub mod words;
+
+pub use delivery::Delivery;
+pub use rows::{BinRow, CauseRow, LimitRow, MachineRow, SliceRow, WorstRow};
+pub use tables::{Interval, Stream, Tables, TaskSlice};

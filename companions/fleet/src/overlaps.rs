@@ -1,0 +1,143 @@
+//! Streams of one machine and task at the same time: two machines of one name, or one measured twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::Error;
+use jitterlab_trace::atomic_file;
+use jitterlab_trace::flat::{Kind, Values};
+use serde::Serialize;
+
+use crate::rows::{Field, Row, ValueIter, rows, table};
+
+rows! {
+    /// Two streams of a task of a machine that share some time.
+    OverlapRow in "overlaps" {
+        machine: String,
+        task: String,
+        stream: String,
+        env: String,
+        other: String,
+        other_env: String,
+        first_s: i64,
+        last_s: i64,
+        other_first_s: i64,
+        other_last_s: i64,
+    }
+}
+
+rows! {
+    /// Time of a stream that does not count, since a later one measured the same.
+    ExcludedRow in "excluded" {
+        stream: String,
+        task: String,
+        from_s: i64,
+        to_s: i64,
+    }
+}
+
+/// Condition on a slice that no later stream measured too.
+const COUNTS: &str = include_str!("sql/counts.sql");
+
+/// What is done so that nothing is counted twice.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Overlaps {
+    /// Streams that are of another machine of the same name, each with the number that its name gets.
+    pub others: BTreeMap<String, usize>,
+    /// The names of these machines with the environment of the other one.
+    pub namesakes: BTreeSet<(String, String, usize)>,
+    /// Machines of which two streams measured the same task at the same time: the later one counts.
+    pub measured_twice: BTreeSet<(String, String)>,
+    #[serde(skip)]
+    excluded: Vec<ExcludedRow>,
+}
+
+impl Overlaps {
+    /// Decides what overlapping streams are.
+    #[must_use]
+    pub fn new(rows: &[OverlapRow]) -> Self {
+        let mut found = Overlaps::default();
+        let mut of_machine: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for row in rows {
+            // The one that began first keeps the name.
+            let is_first = (row.first_s, &row.stream) <= (row.other_first_s, &row.other);
+            let (early, late) = match is_first {
+                true => (
+                    (&row.stream, row.first_s, row.last_s),
+                    (&row.other, row.other_first_s, row.other_last_s),
+                ),
+                false => (
+                    (&row.other, row.other_first_s, row.other_last_s),
+                    (&row.stream, row.first_s, row.last_s),
+                ),
+            };
+            if row.env == row.other_env {
+                found.measured_twice.insert((row.machine.clone(), row.task.clone()));
+                found.excluded.push(ExcludedRow {
+                    stream: early.0.clone(),
+                    task: row.task.clone(),
+                    from_s: late.1,
+                    to_s: early.2.min(late.2),
+                });
+                continue;
+            }
+            let env = if is_first { &row.other_env } else { &row.env };
+            let known = of_machine.entry(&row.machine).or_default();
+            let place = known.iter().position(|known| known == env).unwrap_or_else(|| {
+                known.push(env);
+                known.len() - 1
+            });
+            found.others.insert(late.0.clone(), place + 2);
+            found.namesakes.insert((row.machine.clone(), env.clone(), place + 2));
+        }
+        found
+    }
+
+    /// Whether every slice counts as it is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.others.is_empty() && self.excluded.is_empty()
+    }
+
+    /// Writes what does not count into a folder, where there is any.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<Option<PathBuf>, Error> {
+        if self.excluded.is_empty() {
+            return Ok(None);
+        }
+        let path = folder.join("excluded.parquet");
+        atomic_file::write(&path, &table(&self.excluded).to_parquet(&[])?, true)?;
+        Ok(Some(path))
+    }
+
+    /// What a table of slices selects: of the time that is asked for, what counts, by the names that machines get.
+    #[must_use]
+    pub fn select(&self, columns: &[(&str, Kind)], since_s: Option<i64>) -> String {
+        let mut name = String::from("machine");
+        if !self.others.is_empty() {
+            // Streams are hexadecimal digits: nothing that SQL would read.
+            name = String::from("CASE stream");
+            for (stream, number) in &self.others {
+                let _ = write!(name, " WHEN '{stream}' THEN CONCAT(machine, '~{number}')");
+            }
+            name += " ELSE machine END";
+        }
+        let time = columns.iter().map(|(column, _)| *column).find(|name| ["start_s", "at_s"].contains(name));
+        let time = time.unwrap_or("start_s");
+        let others = columns.iter().map(|(column, _)| *column).filter(|column| *column != "machine");
+        let others = others.collect::<Vec<_>>().join(", ");
+        let mut select = format!("SELECT {name} AS machine, {others} FROM {{rows}} r");
+        let mut conditions = Vec::new();
+        conditions.extend(since_s.map(|since_s| format!("r.{time} >= {since_s}")));
+        if !self.excluded.is_empty() {
+            conditions.push(COUNTS.trim().replace("{time}", time));
+        }
+        if !conditions.is_empty() {
+            let _ = write!(select, " WHERE {}", conditions.join(" AND "));
+        }
+        select
+    }
+}

@@ -1,0 +1,10 @@
+//! Statistics of a fleet. The unit is the machine: activations and days of one machine depend on each other, and counted as
+//! independent they accuse innocent changes.
+
+mod change;
+mod course;
+mod rate;
+
+pub use change::{GroupChange, false_discoveries, group_change, placebo_p};
+pub use course::{Course, CourseModel, first_alarm};
+pub use rate::{Rates, ShiftShare};

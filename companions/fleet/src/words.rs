@@ -1,0 +1,440 @@
+//! The words of a fleet: the answer in three lines, and tables.
+
+use jitterlab_analysis::purposes::Measure;
+use jitterlab_analysis::summary::{P50, P99, P99_9, P99_99};
+use jitterlab_model::Fitness;
+use jitterlab_model::causes::{Cause, CauseClass};
+use jitterlab_report::document::Present;
+use jitterlab_report::head::{Head, shown};
+use jitterlab_report::quantity;
+use jitterlab_report::section::{Cell, Piece, Section};
+use jitterlab_report::why;
+use jitterlab_report::words::{change, count, known_count, list_some, plural, share, time};
+
+use crate::adding::Added;
+use crate::answer::{ChangeAnswer, FleetAnswer, LeadingCause, MachineAnswer};
+use crate::delivery::day;
+use crate::folder::LeftOut;
+use crate::results::{CauseList, DayList, FleetWorst, KernelList, OneMachine};
+use crate::statistics::{GroupChange, ShiftShare};
+
+/// Machines that an answer shows without being asked for all.
+const SHOWN: usize = 10;
+
+impl Present for FleetAnswer {
+    const KIND: &'static str = "fleet";
+
+    fn head(&self) -> Option<Head> {
+        Some(Head {
+            fitness: self.fitness(),
+            asked: self.purpose.is_some(),
+            verdict: verdict(self),
+            number: changed(self),
+            next: next(self),
+        })
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces = vec![machine_table(&self.machines, SHOWN)];
+        pieces.extend(remarks(self));
+        vec![section("fleet", "Machines", "The worst machines first.", pieces)]
+    }
+}
+
+impl Present for FleetWorst {
+    const KIND: &'static str = "fleet-worst";
+
+    fn head(&self) -> Option<Head> {
+        None
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces = vec![machine_table(&self.0.machines, usize::MAX)];
+        pieces.extend(remarks(&self.0));
+        vec![section("fleet-worst", "Machines", "All machines, the worst first.", pieces)]
+    }
+}
+
+impl Present for KernelList {
+    const KIND: &'static str = "fleet-kernels";
+
+    fn head(&self) -> Option<Head> {
+        None
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let header = ["", "task", "from kernel", "to kernel", "machines", "p99.9", "from", "to"];
+        let rows = self.changes.iter().map(|of| {
+            vec![
+                Cell::from(named(&of.class)),
+                Cell::from(of.task.as_str()),
+                Cell::from(named(&of.from)),
+                Cell::from(named(&of.to)),
+                Cell::Count(of.change.machines as u64),
+                Cell::Change(of.change.change),
+                Cell::Change(of.change.low),
+                Cell::Change(of.change.high),
+            ]
+        });
+        let mut pieces = Vec::new();
+        if !self.changes.is_empty() {
+            pieces.push(Piece::table(
+                "What a change of the kernel did to a class of machines, with its 95 % interval",
+                &header,
+                rows,
+            ));
+        }
+        pieces.push(Piece::text(tests(self.tests, self.too_few)));
+        if !self.worse.is_empty() {
+            let names: Vec<String> =
+                self.worse.iter().map(|(machine, by)| format!("{machine} ({})", change(*by))).collect();
+            pieces.push(Piece::text(format!(
+                "Worse since their own update than restarts without one explain (at most 5 % of these by chance): {}.",
+                list_some(&names)
+            )));
+        }
+        pieces.push(Piece::text(match self.updates {
+            0 => "No machine has 28 days before and after an update with restarts to compare it with, so none is accused by itself.".to_owned(),
+            updates => format!("{} of single machines tested.", plural(updates as u64, "update")),
+        }));
+        vec![section("fleet-kernels", "Changes", "The unit is the machine.", pieces)]
+    }
+}
+
+impl Present for CauseList {
+    const KIND: &'static str = "fleet-causes";
+
+    fn head(&self) -> Option<Head> {
+        None
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        if self.0.is_empty() {
+            let none = "No slice holds causes: measure with `jitterlab run --why`.";
+            return vec![section("fleet-causes", "Causes", "", vec![Piece::text(none)])];
+        }
+        let header = ["", "machines", "times", "altogether", "at worst", "proven"];
+        let rows = self.0.iter().map(|of| {
+            let proven = if of.sum_ns > 0 { of.proven_ns as f64 / of.sum_ns as f64 } else { 0.0 };
+            vec![
+                Cell::from(cause(&of.class, &of.who)),
+                Cell::Count(whole(of.machines)),
+                Cell::Count(whole(of.times)),
+                Cell::from(time(of.sum_ns as f64)),
+                Cell::time(of.max_ns as f64),
+                Cell::Share(proven),
+            ]
+        });
+        let table = Piece::table("Causes of late starts on all machines; times in µs", &header, rows);
+        vec![section("fleet-causes", "Causes", "The largest sums first.", vec![table])]
+    }
+}
+
+impl Present for DayList {
+    const KIND: &'static str = "fleet-days";
+
+    fn head(&self) -> Option<Head> {
+        None
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let header = ["", "machines", "activations", "missed", "p99.9", "p99.99", "max"];
+        let rows = self.days.iter().map(|of| {
+            let ns = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+            vec![
+                Cell::from(day(of.day_s)),
+                Cell::Count(whole(of.machines)),
+                Cell::Count(whole(of.count)),
+                Cell::Count(whole(of.missed)),
+                ns(of.p999_ns),
+                ns(of.p9999_ns),
+                ns(of.max_ns),
+            ]
+        });
+        let mut pieces = vec![
+            Piece::table("Latency by day (UTC) in µs", &header, rows),
+            Piece::text(
+                "A quantile here is that of an activation drawn at random from all machines, and belongs to none of them.",
+            ),
+        ];
+        if self.courses > 0 {
+            let changed = self.changed.iter().map(|(machine, since_s, worse)| {
+                format!("{machine} {} since {}", if *worse { "worse" } else { "better" }, day(*since_s))
+            });
+            let changed: Vec<String> = changed.collect();
+            pieces.push(Piece::text(match changed.is_empty() {
+                true => {
+                    format!("None of {} changed without an update.", plural(self.courses as u64, "machine"))
+                }
+                false => format!("Changed without a known cause: {}.", list_some(&changed)),
+            }));
+        }
+        vec![section("fleet-days", "Days", "All machines together.", pieces)]
+    }
+}
+
+impl Present for OneMachine {
+    const KIND: &'static str = "fleet-machine";
+
+    fn head(&self) -> Option<Head> {
+        None
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces = Vec::new();
+        for summary in &self.summaries {
+            let header = ["", "values", "min", "mean", "p50", "p99", "p99.9", "p99.99", "max"];
+            let rows = summary.quantities().into_iter().filter(|(_, of)| of.count > 0).map(|(kind, of)| {
+                let ns = |ns: Option<i64>| Cell::new(ns, |ns| Cell::time(ns as f64));
+                let at = |p| ns(of.at(p).exactly());
+                vec![
+                    Cell::from(quantity::name(kind)),
+                    Cell::Count(of.count),
+                    ns(of.min_ns),
+                    Cell::new(of.mean_ns, Cell::time),
+                    at(P50),
+                    at(P99),
+                    at(P99_9),
+                    at(P99_99),
+                    ns(of.max_ns),
+                ]
+            });
+            let missed = known_count(summary.missed);
+            pieces.push(Piece::table(format!("{} in µs, {missed} missed", summary.task), &header, rows));
+        }
+        if let Some(machine) = &self.machine {
+            let facts = [
+                ("kernel", machine.kernel.clone()),
+                ("hardware", machine.class.clone()),
+                ("labels", labels(machine)),
+                ("latest start's usual cause", machine.leading.as_ref().map_or_else(String::new, leading)),
+                ("late shifts", machine.shifts.map_or_else(String::new, shifts)),
+            ];
+            let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+            let facts = facts.map(|(name, value)| (name.to_owned(), value)).collect();
+            pieces.push(Piece::Facts { caption: String::new(), facts });
+        }
+        vec![section("fleet-machine", &self.name, "", pieces)]
+    }
+}
+
+fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
+    Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
+}
+
+/// How many machines are fit, not fit, cannot be told.
+fn verdict(answer: &FleetAnswer) -> String {
+    let purpose = answer.purpose.as_deref().unwrap_or("what their periods are usually for");
+    let of = |fitness| answer.with(fitness);
+    let all = answer.machines.len() as u64;
+    let fit = of(Fitness::Good) + of(Fitness::Limited);
+    let restricted = match of(Fitness::Limited) {
+        0 => String::new(),
+        limited => format!(" ({} with restrictions)", count(limited as u64)),
+    };
+    format!(
+        "{} of {} NOT FIT for {purpose}, {} cannot be told, {} fit{restricted}.",
+        count(of(Fitness::Unfit) as u64),
+        plural(all, "machine"),
+        count(of(Fitness::CannotTell) as u64),
+        count(fit as u64),
+    )
+}
+
+/// Which change made which class slower or faster, by how much.
+fn changed(answer: &FleetAnswer) -> String {
+    let mut shown = answer.changes.iter().filter(|of| of.change.is_shown());
+    let Some(first) = shown.next() else {
+        return match (answer.tests, answer.changes.first()) {
+            (_, Some(largest)) => format!(
+                "No change of a kernel made a class of machines slower or faster: at most {} ({}).",
+                change(largest.change.largest()).trim_start_matches('+'),
+                plural(answer.tests as u64, "group")
+            ),
+            (_, None) if answer.too_few > 0 => {
+                "No class has three machines with the same change of the kernel, so none is judged.".into()
+            }
+            _ => format!("No kernel changed: {} measured.", plural(answer.activations, "activation")),
+        };
+    };
+    let others = answer.changes.iter().filter(|of| !std::ptr::eq(*of, first));
+    let largest = others.map(|of| of.change.largest()).fold(0.0, f64::max);
+    let others = match answer.tests {
+        1 => String::new(),
+        _ => format!("; no other changed by more than {:.1} %", largest * 100.0),
+    };
+    format!("{}{others}.", change_sentence(first))
+}
+
+fn change_sentence(of: &ChangeAnswer) -> String {
+    let GroupChange { machines, change: by, low, high } = of.change;
+    let how = if by > 0.0 { "slower" } else { "faster" };
+    format!(
+        "Kernel {} made {} {how}: p99.9 {:+.1} % ({:+.1} to {:+.1}), {}",
+        named(&of.to),
+        if of.class.is_empty() { "its machines" } else { &of.class },
+        by * 100.0,
+        low * 100.0,
+        high * 100.0,
+        plural(machines as u64, "machine")
+    )
+}
+
+/// The machine to look at, and why.
+fn next(answer: &FleetAnswer) -> String {
+    let Some(first) = answer.machines.first() else { return "take in more runs".into() };
+    if first.fitness != Fitness::Unfit {
+        return match answer.machines.iter().find(|machine| machine.fitness == Fitness::CannotTell) {
+            Some(open) => format!("measure {} longer: what it serves cannot be told", shown(&open.machine)),
+            None => "nothing; every machine is fit".into(),
+        };
+    }
+    let mut why = match (first.shifts.filter(|of| of.late > 0), decided(first)) {
+        (Some(of), _) => shifts(of),
+        (None, Some(decided)) => decided,
+        (None, None) => "not fit".into(),
+    };
+    if let Some(cause) = &first.leading {
+        why += &format!(", {}", leading(cause));
+    }
+    format!("{}: {why}", shown(&first.machine))
+}
+
+fn shifts(of: ShiftShare) -> String {
+    match of.late {
+        0 => format!("none of {}: at most {} of them", plural(of.shifts, "shift"), share(of.high)),
+        late => format!("late or missed starts in {} of its {}", count(late), plural(of.shifts, "shift")),
+    }
+}
+
+fn leading(of: &LeadingCause) -> String {
+    format!("{} of its lateness {}", share(of.share), cause(&of.class, &of.who))
+}
+
+/// The figure that decides about a machine.
+fn decided(machine: &MachineAnswer) -> Option<String> {
+    let decision = machine.decided.as_ref()?.decided_by.as_ref()?;
+    let seen = || time(decision.seen as f64);
+    let most = || time(decision.limit.limited as f64);
+    Some(match decision.limit.measure {
+        Measure::Missed => format!("{} missed", plural(whole(decision.seen), "due time")),
+        Measure::Latency => format!("a start {} late, {} at most are usable", seen(), most()),
+        Measure::Interval => format!("an interval {} off its period, {} at most are usable", seen(), most()),
+        Measure::PeriodDeviation => {
+            format!("periods that deviate by {}, {} at most are usable", seen(), most())
+        }
+    })
+}
+
+fn machine_table(machines: &[MachineAnswer], most: usize) -> Piece {
+    let header = ["", "verdict", "p99.9", "max", "missed", "activations", "kernel", "labels"];
+    let rows = machines.iter().take(most).map(|machine| {
+        let largest = |of: fn(&crate::answer::TaskAnswer) -> Option<i64>| {
+            Cell::new(machine.tasks.iter().filter_map(of).max(), |ns| Cell::time(ns as f64))
+        };
+        let missed: Option<u64> = machine.tasks.iter().map(|task| task.missed).sum();
+        vec![
+            Cell::from(machine.machine.as_str()),
+            Cell::Verdict { fitness: machine.fitness, text: fitness(machine.fitness).into() },
+            largest(|task| task.p999_ns),
+            largest(|task| task.max_ns),
+            Cell::new(missed, Cell::Count),
+            Cell::Count(machine.tasks.iter().map(|task| task.ran).sum()),
+            Cell::from(named(&machine.kernel)),
+            Cell::new(Some(labels(machine)).filter(|labels| !labels.is_empty()), Cell::Text),
+        ]
+    });
+    Piece::table("Latency in µs by machine, the worst first", &header, rows)
+}
+
+fn fitness(of: Fitness) -> &'static str {
+    match of {
+        Fitness::Good => "fit",
+        Fitness::Limited => "restricted",
+        Fitness::Unfit => "not fit",
+        Fitness::CannotTell => "cannot tell",
+    }
+}
+
+/// What a reader of the answer has to know.
+fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
+    let mut remarks: Vec<String> = answer.left_out.iter().map(|why| format!("Left out: {why}.")).collect();
+    for (machine, _, number) in &answer.overlaps.namesakes {
+        remarks.push(format!(
+            "Two machines, or one whose clock jumped, are called {machine} at the same time: the later one is {machine}~{number} here."
+        ));
+    }
+    for (machine, task) in &answer.overlaps.measured_twice {
+        remarks.push(format!(
+            "{task} of {machine} was measured twice at the same time: the later measurement counts."
+        ));
+    }
+    if answer.without_time > 0 {
+        remarks
+            .push(format!("{} without a time: in sums, not in days.", plural(answer.without_time, "slice")));
+    }
+    if answer.tests + answer.too_few > 0 {
+        remarks.push(tests(answer.tests, answer.too_few));
+    }
+    remarks.into_iter().map(Piece::note).collect()
+}
+
+fn tests(tests: usize, too_few: usize) -> String {
+    let compared = format!(
+        "{} compared before and after a change of the kernel; of those without an effect one in twenty shows one.",
+        plural(tests as u64, "group")
+    );
+    match too_few {
+        0 => compared,
+        few => {
+            format!("{compared} {} of fewer than three machines cannot be told.", plural(few as u64, "group"))
+        }
+    }
+}
+
+/// What was taken in.
+#[must_use]
+pub fn added(added: &Added) -> String {
+    let machines = plural(added.machines.len() as u64, "machine");
+    let mut said = format!("{} of {machines} taken in", plural(added.slices, "slice"));
+    if added.known > 0 {
+        said += &format!(", {} were here already", count(added.known));
+    }
+    if added.without_time > 0 {
+        said += &format!(", {} without a time (in sums, not in days)", count(added.without_time));
+    }
+    said + "."
+}
+
+/// A file that was left out.
+#[must_use]
+pub fn left_out(file: &LeftOut) -> String {
+    let (path, why) = (file.path.display().to_string(), file.why.to_string());
+    if why.contains(&path) { format!("left out: {why}") } else { format!("left out: {path}: {why}") }
+}
+
+/// What a check found.
+#[must_use]
+pub fn checked(whole: u64, bad: usize) -> String {
+    format!("{} whole, {} left out.", plural(whole, "file"), count(bad as u64))
+}
+
+/// A cause by its class and its name.
+fn cause(class: &str, who: &str) -> String {
+    let class: Option<CauseClass> = serde_json::from_value(serde_json::Value::String(class.into())).ok();
+    let who = Some(who.to_owned()).filter(|who| !who.is_empty());
+    class.map_or_else(|| "unknown".into(), |class| why::cause(&Cause { class, who }))
+}
+
+fn labels(machine: &MachineAnswer) -> String {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    machine.labels.iter().map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join(" ")
+}
+
+fn named(name: &str) -> String {
+    if name.is_empty() { "unknown".into() } else { name.into() }
+}
+
+fn whole(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}

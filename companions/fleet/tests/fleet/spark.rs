@@ -1,0 +1,89 @@
+//! The same questions on Spark, whose executors and driver are killed meanwhile.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::answers::{engine, fleet, run_file, said};
+use crate::samples::activations;
+
+/// Processors and executors: two of one core and 1500 MB each, as processes of their own.
+const MASTER: &str = "local-cluster[2,1,1500]";
+
+/// Spark's home, if it and Java are here; a test that needs it is skipped with a sentence otherwise.
+fn spark() -> Option<PathBuf> {
+    let home = std::env::var_os("SPARK_HOME").map(PathBuf::from).or_else(|| {
+        let python = std::env::var_os("JITTERLAB_PYTHON").unwrap_or_else(|| "python3".into());
+        let said = "import pyspark, os; print(os.path.dirname(pyspark.__file__))";
+        let output = Command::new(python).args(["-c", said]).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().into())
+    });
+    let java = Command::new("java").arg("-version").output().is_ok_and(|output| output.status.success());
+    let home = home.filter(|home| java && home.join("bin/spark-submit").is_file());
+    if home.is_none() {
+        assert!(std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(), "Spark is not here");
+        println!("skipped: spark-submit is not here (pip install pyspark, with Java 17)");
+    }
+    home
+}
+
+/// Processes below one whose command line holds this text.
+fn below(parent: u32, text: &str) -> Vec<u32> {
+    let read = |pid: u32, file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+    let all: Vec<u32> = fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .collect();
+    let parent_of = |pid: u32| {
+        let stat = read(pid, "stat");
+        stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok()).unwrap_or(0)
+    };
+    let descends = |pid: &u32| {
+        std::iter::successors(Some(*pid), |pid| Some(parent_of(*pid)).filter(|p| *p > 1)).any(|p| p == parent)
+    };
+    all.into_iter().filter(|pid| read(*pid, "cmdline").contains(text)).filter(descends).collect()
+}
+
+/// Asks Spark, and kills what this text finds below it, so many of them, once they are there.
+fn killed(home: &Path, folder: &str, text: &str, how_many: usize) -> Output {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_jitterlab-fleet"));
+    program.args([folder, "--json", "--engine", MASTER]).env("SPARK_HOME", home);
+    program.env("PYSPARK_PYTHON", std::env::var_os("JITTERLAB_PYTHON").unwrap_or_else(|| "python3".into()));
+    let child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let begin = Instant::now();
+    while how_many > 0 && begin.elapsed() < Duration::from_secs(180) {
+        let found = below(child.id(), text);
+        if found.len() >= how_many {
+            std::thread::sleep(Duration::from_secs(8));
+            let pids: Vec<String> = found.iter().take(how_many).map(u32::to_string).collect();
+            Command::new("kill").arg("-9").args(&pids).status().unwrap();
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn spark_answers_as_duckdb_does_whatever_executors_are_killed() {
+    let (Some(engine), Some(home)) = (engine(), spark()) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let all = path("fleet");
+    for machine in 0..3 {
+        let rows = activations(machine, 12_000, 1_000_000);
+        run_file(Path::new(&path("run")), &format!("cnc-{machine}"), "6.12", 1_795_730_400, &rows);
+        assert_eq!(fleet(&["add", &all, &path("run")]).status.code(), Some(0));
+        fs::remove_file(path("run")).unwrap();
+    }
+    let expected = fleet(&[&all, "--json", "--engine", &engine]);
+    assert_eq!(expected.status.code(), Some(0), "{}", said(&expected));
+    for executors in [0, 1, 2] {
+        let output = killed(&home, &all, "CoarseGrainedExecutorBackend", executors);
+        assert_eq!(output.status.code(), Some(0), "{executors} killed: {}", said(&output));
+        assert_eq!(output.stdout, expected.stdout, "{executors} killed");
+    }
+    let output = killed(&home, &all, "org.apache.spark.deploy.SparkSubmit", 1);
+    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(3), true), "{}", said(&output));
+}
