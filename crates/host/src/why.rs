@@ -8,6 +8,7 @@ use jitterlab_model::{Activation, CpuSet, Error, RunCauses, SystemFacts, TaskSpe
 use jitterlab_rt::TaskThread;
 
 use super::groups::Groups;
+use super::measure::CausesWanted;
 use super::trace_events::{Detail, TraceEvents};
 
 /// The parameter on a kernel's command line by which a guest knows that nothing happens outside of it in its time: the
@@ -30,8 +31,22 @@ impl Default for Kept {
 }
 
 impl Kept {
+    /// What is wanted of causes, where it is time for that.
+    pub(super) fn wanted(
+        &mut self,
+        wanted: CausesWanted,
+        explainer: &mut Explainer,
+        events: &TraceEvents,
+    ) -> Option<RunCauses> {
+        match wanted {
+            CausesWanted::Piece => Some(explainer.take(events.tracer())),
+            CausesWanted::NowAndThen => self.is_due().then(|| explainer.causes(events.tracer())),
+            CausesWanted::Nothing | CausesWanted::Later => None,
+        }
+    }
+
     /// Whether it is time to keep it again.
-    pub(super) fn is_due(&mut self) -> bool {
+    fn is_due(&mut self) -> bool {
         let elapsed = self.begun.elapsed();
         let due = elapsed >= self.at + KEEP_EVERY.max(self.at / 10);
         if due {
@@ -41,9 +56,32 @@ impl Kept {
     }
 }
 
+/// Tasks that causes are looked for of.
+pub(super) struct Explained {
+    /// Whether each task is one of Linux: events of Linux say nothing of the others.
+    of_linux: Vec<bool>,
+    threads: Vec<i32>,
+    cpus: CpuSet,
+    /// Activations a second, of all tasks.
+    rate_hz: f64,
+    machine: Machine,
+}
+
+impl Explained {
+    /// Tasks with their threads, in their order.
+    pub(super) fn new(tasks: &[TaskSpec], threads: &[TaskThread], facts: &SystemFacts) -> Self {
+        Explained {
+            of_linux: tasks.iter().map(|task| !task.wake.traits().core).collect(),
+            threads: threads.iter().map(TaskThread::number).collect(),
+            cpus: threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect(),
+            rate_hz: tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum(),
+            machine: machine(facts),
+        }
+    }
+}
+
 /// The kernel's events of the tasks' processors, and what they say.
 pub(super) struct Why {
-    /// Whether each task is one of Linux: events of Linux say nothing of the others.
     of_linux: Vec<bool>,
     events: TraceEvents,
     explainer: Explainer,
@@ -52,24 +90,17 @@ pub(super) struct Why {
 }
 
 impl Why {
-    /// Begins to record. The tasks' threads wait for their beginning.
-    pub(super) fn begin(
-        tasks: &[TaskSpec],
-        threads: &[TaskThread],
-        facts: &SystemFacts,
-    ) -> Result<Self, Error> {
+    /// Begins to record.
+    pub(super) fn begin(explained: &Explained) -> Result<Self, Error> {
+        let Explained { of_linux, threads, cpus, rate_hz, machine } = explained;
         let mut names = Names::default();
-        let numbers: Vec<i32> = threads.iter().map(TaskThread::number).collect();
-        let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
-        let rate_hz = tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum();
         let mut events = TraceEvents::open(&mut names)?;
         // A lost event of a processor leaves known what its task did.
-        events.record_threads(Detail::Threads, &cpus, &numbers)?;
-        events.record_everything(&cpus, rate_hz)?;
-        let mut explainer = Explainer::new(&numbers, names, machine(facts));
-        let groups = Groups::of(std::process::id() as i32, &numbers, &mut explainer);
-        let of_linux = tasks.iter().map(|task| !task.wake.traits().core).collect();
-        Ok(Why { of_linux, events, explainer, groups, kept: Kept::default() })
+        events.record_threads(Detail::Threads, cpus, threads)?;
+        events.record_everything(cpus, *rate_hz)?;
+        let mut explainer = Explainer::new(threads, names, *machine);
+        let groups = Groups::of(std::process::id() as i32, threads, &mut explainer);
+        Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: Kept::default() })
     }
 
     /// Reads what has happened, and says up to when all is known.
@@ -87,10 +118,10 @@ impl Why {
         }
     }
 
-    /// Explains what can be. The answer is what is known until now, where it is time to keep that.
-    pub(super) fn explain(&mut self, complete_ns: i64) -> Option<RunCauses> {
+    /// Explains what can be. The answer is what is wanted of it, where it is time for that.
+    pub(super) fn explain(&mut self, complete_ns: i64, wanted: CausesWanted) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
-        self.kept.is_due().then(|| self.explainer.causes(self.events.tracer()))
+        self.kept.wanted(wanted, &mut self.explainer, &self.events)
     }
 
     /// All of it, the tasks having come to their end.

@@ -123,6 +123,11 @@ impl RunWriter {
         self.recorder.waiting_bytes()
     }
 
+    /// Ends recording and leaves the journal, with its final description, for [`join`](crate::join).
+    pub fn leave(self, info: &RunInfo) {
+        self.recorder.describe(info);
+    }
+
     /// Ends recording and turns the journal into the run file, with the final description. What the recorder
     /// itself lost is added to its warnings.
     ///

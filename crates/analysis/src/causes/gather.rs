@@ -17,19 +17,19 @@ use crate::predict::TAIL_SIZE;
 use crate::scan::Peaks;
 
 /// Activations kept with their parts.
-const LATEST: usize = 1_024;
+pub(super) const LATEST: usize = 1_024;
 /// Of these, so many with what ran around them.
-const WITH_SPANS: usize = 128;
+pub(super) const WITH_SPANS: usize = 128;
 /// Parts of a latency kept one by one, the longest.
 const PARTS: usize = 256;
 /// Causes kept apart; what comes beyond is gathered by class.
-const CAUSES: usize = 96;
+pub(super) const CAUSES: usize = 96;
 /// Functions kept apart for each cause.
 const FUNCTIONS: usize = 16;
 /// Fewer of the largest latencies of a cause say nothing of how they go on.
 const LEAST_LARGEST: usize = 301;
 /// Stands for the names of causes that are gathered.
-const OTHERS: &str = "others";
+pub(super) const OTHERS: &str = "others";
 
 /// A fragment of a latency with what it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,6 +294,17 @@ impl Gathered {
         sum.times += 1;
         sum.sum_ns = sum.sum_ns.saturating_add(ns);
         sum.max_ns = sum.max_ns.max(ns);
+    }
+
+    /// All of it since the last piece, once the usual way is known.
+    pub fn take(&mut self, names: &mut Names) -> TaskCauses {
+        if !self.early.is_empty() {
+            return TaskCauses::default();
+        }
+        let causes = self.causes(names);
+        let usual = std::mem::take(&mut self.usual);
+        *self = Gathered { usual, others: self.others, ..Gathered::default() };
+        causes
     }
 
     /// All of it until now.
