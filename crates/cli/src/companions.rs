@@ -31,10 +31,13 @@ pub const KERNEL: Companion = Companion { command: "kernel", program: "jitterlab
 /// Firmware, simulated.
 pub const MCU: Companion = Companion { command: "mcu", program: "jitterlab-mcu" };
 
+/// One machine, for months.
+pub const MONITOR: Companion = Companion { command: "monitor", program: "jitterlab-monitor" };
+
 /// The source documents, repeated.
 pub const REPRODUCE: Companion = Companion { command: "reproduce", program: "jitterlab-papers" };
 
-const ALL: [&Companion; 3] = [&KERNEL, &MCU, &REPRODUCE];
+const ALL: [&Companion; 4] = [&KERNEL, &MCU, &MONITOR, &REPRODUCE];
 
 /// Where packages put companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";

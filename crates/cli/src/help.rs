@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Judge", &["judge", "check", "compare", "stepper", "servo"]),
     ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "restore"]),
     ("Share", &["report", "plot", "export"]),
-    (start::COMPANIONS, &["kernel", "mcu", "reproduce"]),
+    (start::COMPANIONS, &["kernel", "mcu", "monitor", "reproduce"]),
     ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
 

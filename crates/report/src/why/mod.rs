@@ -16,9 +16,9 @@ use crate::run::task_line;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
 use event::event;
-pub use words::step;
 use words::when;
 pub(crate) use words::{cause, remedy};
+pub use words::{cause, step};
 
 /// Activations that are shown one by one.
 const LATEST: usize = 10;
