@@ -56,6 +56,13 @@ impl Folder {
         }
     }
 
+    /// Whether a monitor writes into it now.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        let lock = File::open(self.path.join("lock"));
+        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

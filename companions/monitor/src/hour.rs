@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_analysis::purposes::Measure;
 use jitterlab_model::causes::Cause;
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{Distribution, TimingStats};
@@ -36,8 +37,6 @@ pub struct Hour {
     /// Whether its journal was read after its monitor had ended without closing it.
     #[serde(default)]
     pub recovered: bool,
-    /// The machine's settings, by the name of their file.
-    pub settings: String,
     /// Its tasks.
     pub tasks: Vec<HourTask>,
 }
@@ -85,9 +84,8 @@ pub struct Above {
     pub purpose: String,
     /// The limit: a time, or how many due times may be missed.
     pub limit_ns: i64,
-    /// Whether it is one of missed due times.
-    #[serde(default)]
-    pub of_missed: bool,
+    /// The quantity.
+    pub measure: Measure,
     /// How many.
     pub above: u64,
 }
@@ -275,8 +273,7 @@ fn add_task(all: &mut HourTask, task: &HourTask) {
     (all.policy, all.overrun) = (task.policy.clone(), task.overrun.clone());
     for above in &task.above {
         let same = |known: &&mut Above| {
-            (&known.purpose, known.limit_ns, known.of_missed)
-                == (&above.purpose, above.limit_ns, above.of_missed)
+            (&known.purpose, known.limit_ns, known.measure) == (&above.purpose, above.limit_ns, above.measure)
         };
         match all.above.iter_mut().find(same) {
             Some(known) => known.above += above.above,

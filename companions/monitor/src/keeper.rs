@@ -433,7 +433,6 @@ impl Keeper {
             clock_step_ns: moved(now) - moved(&stream.opened),
             gap_ns,
             recovered: false,
-            settings: String::new(),
             tasks: tasks.collect(),
         })
     }

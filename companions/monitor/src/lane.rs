@@ -183,7 +183,7 @@ impl Lane {
         each.map(|(limit, above)| Above {
             purpose: limit.purpose.into(),
             limit_ns: limit.limit_ns,
-            of_missed: limit.measure == Measure::Missed,
+            measure: limit.measure,
             above: *above,
         })
         .collect()

@@ -136,7 +136,6 @@ fn counted(
         clock_step_ns: 0,
         gap_ns,
         recovered: true,
-        settings: String::new(),
         tasks,
     }))
 }

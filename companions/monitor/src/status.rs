@@ -67,7 +67,7 @@ pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<S
         folder: folder.path().display().to_string(),
         utc_ns: totals.utc_ns,
         age_ns: (now_ns - totals.utc_ns.1).max(0),
-        is_running: folder.take().is_err(),
+        is_running: folder.is_taken(),
         gap_ns: totals.gap_ns,
         tasks: tasks.collect(),
         measured: judged(&totals, purpose),

@@ -34,10 +34,13 @@ pub const MCU: Companion = Companion { command: "mcu", program: "jitterlab-mcu" 
 /// One machine, for months.
 pub const MONITOR: Companion = Companion { command: "monitor", program: "jitterlab-monitor" };
 
+/// Many machines over years.
+pub const FLEET: Companion = Companion { command: "fleet", program: "jitterlab-fleet" };
+
 /// The source documents, repeated.
 pub const REPRODUCE: Companion = Companion { command: "reproduce", program: "jitterlab-papers" };
 
-const ALL: [&Companion; 4] = [&KERNEL, &MCU, &MONITOR, &REPRODUCE];
+const ALL: [&Companion; 5] = [&FLEET, &KERNEL, &MCU, &MONITOR, &REPRODUCE];
 
 /// Where packages put companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";

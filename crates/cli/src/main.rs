@@ -58,6 +58,8 @@ enum Command {
     Schema(commands::schema::Args),
     Servo(commands::servo::Args),
     Stepper(Box<commands::stepper::Args>),
+    /// Compare many machines over years
+    Fleet(companions::Args),
     /// Measure on a kernel image in a virtual machine's exact time
     Kernel(companions::Args),
     Tune(Box<commands::tune::Args>),
@@ -107,6 +109,7 @@ fn main() -> ExitCode {
         Command::Schema(args) => commands::schema::execute(&args),
         Command::Servo(args) => commands::servo::execute(&args),
         Command::Stepper(args) => commands::stepper::execute(&args),
+        Command::Fleet(args) => companions::FLEET.execute(&args),
         Command::Kernel(args) => companions::KERNEL.execute(&args),
         Command::Tune(args) => commands::tune::execute(&args),
         Command::Watch(args) => commands::watch::execute(&args),

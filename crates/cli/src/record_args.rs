@@ -23,6 +23,9 @@ pub struct RecordArgs {
     /// Write no run file
     #[arg(long, conflicts_with_all = ["output", "keep"])]
     no_file: bool,
+    /// A name and a value that the file and its exports carry, such as line=3; may be given several times
+    #[arg(long = "label", value_name = "NAME=VALUE", value_parser = label)]
+    labels: Vec<(String, String)>,
     /// Print nothing while measuring
     #[arg(short, long)]
     pub quiet: bool,
@@ -47,6 +50,11 @@ impl RecordArgs {
                 })
                 .ok(),
         })
+    }
+
+    /// The names and values for the run's description.
+    pub fn labels(&self) -> impl Iterator<Item = (String, String)> {
+        self.labels.iter().cloned()
     }
 
     /// A note beside the result, unless nothing is to be printed.
@@ -83,6 +91,14 @@ impl RecordArgs {
     pub fn progress(&self, info: &RunInfo, beside_prints: bool) -> Progress {
         let line = if beside_prints { StatusLine::of_lines() } else { StatusLine::new() };
         Progress::begin((!self.quiet).then_some(line), self.show, info.duration_ns)
+    }
+}
+
+/// A label as it is written on the command line.
+fn label(text: &str) -> Result<(String, String), Error> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err(Error::bad_use(format!("{text:?} is no label")).remedy("write NAME=VALUE, such as line=3")),
     }
 }
 

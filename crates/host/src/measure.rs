@@ -3,7 +3,7 @@
 //! The measured threads live in `jitterlab-rt`; here are the ordinary threads around them: one collects the
 //! records, the caller's watches. They stay off the measured processors where there are others.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -246,6 +246,8 @@ impl Measurement {
             command,
             bench: Bench::Host,
             started: prepare::now_utc(),
+            host: prepare::host_name(),
+            labels: BTreeMap::new(),
             epoch_offset_ns: Some(prepare::epoch_offset_ns()),
             clock: "monotonic".into(),
             duration_ns,
@@ -276,6 +278,11 @@ impl Measurement {
             _moved: moved,
             _latency: latency,
         })
+    }
+
+    /// Adds names and values that the user gave the run to its description.
+    pub fn label(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+        self.info.labels.extend(labels);
     }
 
     /// Whether the kernel's events are recorded.

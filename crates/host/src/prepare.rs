@@ -1,5 +1,6 @@
 //! What has to be settled before the first activation: processors, policies, and whether it can work at all.
 
+use std::fs;
 use std::time::SystemTime;
 
 use jitterlab_model::units::{Exact, Human};
@@ -225,6 +226,12 @@ impl Drop for Moved {
 pub fn epoch_offset_ns() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     since.as_nanos() as i64 - Linux.now_ns()
+}
+
+/// The machine's own name.
+pub fn host_name() -> Option<String> {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Now, in UTC, as RFC 3339.

@@ -1,5 +1,6 @@
 //! The description of one run: what was asked, what was granted, what came out. Stored as JSON in the run file.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -380,6 +381,14 @@ pub struct RunInfo {
     pub bench: Bench,
     /// Beginning, UTC, RFC 3339.
     pub started: String,
+    /// Name of the machine, where the source tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub host: Option<String>,
+    /// Names and values that the user gave the run, such as the line that a machine belongs to.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub labels: BTreeMap<String, String>,
     /// Name of the clock all times are of.
     pub clock: String,
     /// What makes a time of that clock one of the Unix epoch, in nanoseconds; `None` where nobody compared them.
@@ -447,6 +456,8 @@ impl RunInfo {
             command: Vec::new(),
             bench,
             started: String::new(),
+            host: None,
+            labels: BTreeMap::new(),
             clock: clock.into(),
             epoch_offset_ns: None,
             duration_ns: None,

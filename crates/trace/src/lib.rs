@@ -10,6 +10,7 @@ mod decoder;
 mod description;
 mod entropy;
 mod error;
+pub mod flat;
 mod frame;
 mod import;
 mod journal;

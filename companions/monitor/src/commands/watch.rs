@@ -155,8 +155,9 @@ impl Args {
     }
 
     fn machine(&self) -> String {
-        let name = || nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned());
-        self.machine.clone().or_else(|| name().ok()).unwrap_or_else(|| "unknown".into())
+        let name = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let name = self.machine.clone().or_else(name).unwrap_or_default();
+        if name.trim().is_empty() { "unknown".into() } else { name.trim().into() }
     }
 }
 

@@ -19,7 +19,7 @@ fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
     let start = || {
         Command::new(PROGRAM)
             .args([
-                "--task=loop,period=2ms,policy=other",
+                "--task=name=loop,period=2ms,policy=other",
                 "--slice=1s",
                 "--listen=off",
                 "--why=never",

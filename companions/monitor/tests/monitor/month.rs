@@ -1,4 +1,4 @@
-//! Thirty days with real files and a clock that the test moves.
+//! Days with real files and a clock that the test moves: eight, or as many as `JITTERLAB_DAYS` says.
 
 use std::fs;
 use std::path::Path;
@@ -164,43 +164,44 @@ fn check_all_accounted(totals: &Totals, periods: &[i64]) {
 }
 
 #[test]
-fn thirty_days_stay_within_their_room_and_count_every_due_time_once() {
+fn days_stay_within_their_room_and_count_every_due_time_once() {
     let folder = TempDir::new().unwrap();
     let clock = clock();
     let periods = [SECOND, 2 * SECOND];
-    let bytes = 20_000_000;
+    let bytes = 8_000_000;
+    let days: usize = std::env::var("JITTERLAB_DAYS").ok().and_then(|days| days.parse().ok()).unwrap_or(8);
     let mut machine = Machine::start(&clock, folder.path(), bytes, &periods, "00000000000000aa");
     let (mut resident, mut most_bytes) = (0, 0);
-    for day in 0..30 {
+    for day in 0..days {
         machine.run(DAY - HOUR);
         match day {
-            4 => clock.suspend(3 * HOUR),
+            1 => clock.suspend(3 * HOUR),
             // Somebody sets the clock; the hours are cut on the one that only runs.
-            8 => clock.step(2 * HOUR),
-            9 => clock.step(-2 * HOUR),
-            12 => fs::rename(folder.path().join("hours"), folder.path().join("gone")).unwrap(),
-            13 => fs::rename(folder.path().join("gone"), folder.path().join("hours")).unwrap(),
+            2 => clock.step(2 * HOUR),
+            3 => clock.step(-2 * HOUR),
+            4 => fs::rename(folder.path().join("hours"), folder.path().join("gone")).unwrap(),
+            5 => fs::rename(folder.path().join("gone"), folder.path().join("hours")).unwrap(),
             _ => {}
         }
         machine.run(HOUR);
         most_bytes = most_bytes.max(machine.folder.bytes());
-        if day == 5 {
+        if day == 2 {
             resident = resident_kb();
         }
     }
     let grown_kb = resident_kb().saturating_sub(resident);
-    let days = machine.folder.files("days", ".parquet");
+    let kept = machine.folder.files("days", ".parquet");
     println!(
         "resident {resident} kB, {grown_kb} kB more at the end; {most_bytes} bytes at most, {} days",
-        days.len()
+        kept.len()
     );
     let totals = machine.stop();
     check_all_accounted(&totals, &periods);
     assert!((totals.gap_ns - 3 * HOUR).abs() <= 2 * SECOND, "{}", totals.gap_ns);
-    assert!(totals.tasks[0].missed > 900, "{}", totals.tasks[0].missed);
+    assert!(totals.tasks[0].missed > 30 * days as u64, "{}", totals.tasks[0].missed);
     assert!(most_bytes <= bytes + 2_000_000, "{most_bytes}");
-    assert!(grown_kb <= 1_024, "{grown_kb} kB more than after six days");
-    assert!(days.len() >= 5, "{days:?}");
+    assert!(grown_kb <= 1_024, "{grown_kb} kB more than after three days");
+    assert!(!kept.is_empty() && kept.len() < days, "{kept:?}");
 }
 
 #[test]
@@ -209,10 +210,10 @@ fn what_a_kill_leaves_is_counted_at_the_next_start() {
     let clock = clock();
     let periods = [SECOND];
     let mut due = 0;
-    for round in 0..20 {
+    for round in 0..9 {
         let stream = format!("{round:016x}");
         let mut machine = Machine::start(&clock, folder.path(), 1 << 30, &periods, &stream);
-        machine.run(HOUR * (round % 5) + 1_000 * SECOND + 17 * round * SECOND);
+        machine.run(HOUR * (round % 3) + 1_000 * SECOND + 17 * round * SECOND);
         match round % 3 {
             0 => due = machine.stop().tasks[0].due(),
             _ => machine.kill(),
@@ -223,8 +224,8 @@ fn what_a_kill_leaves_is_counted_at_the_next_start() {
     let totals = folder.read_totals().unwrap();
     assert!(totals.tasks[0].due() >= due);
     check_all_accounted(&totals, &periods);
-    // Twenty breaks of ten minutes lie between the first hour and the last, less those after it.
-    assert!(totals.gap_ns >= 18 * 600 * SECOND && totals.gap_ns < 21 * 660 * SECOND, "{}", totals.gap_ns);
+    // Eight breaks of ten minutes lie between the first hour and the last; a kill may leave the last hour uncounted.
+    assert!(totals.gap_ns >= 6 * 600 * SECOND && totals.gap_ns < 9 * 660 * SECOND, "{}", totals.gap_ns);
     for path in folder.files("days", ".parquet") {
         let run = jitterlab_trace::RunReader::open(&path).unwrap();
         assert!(run.info().tasks[0].result.is_some(), "{}", path.display());

@@ -62,7 +62,8 @@ pub fn execute(args: &Args) -> Ending {
         args.record.note(|| jitterlab_report::run::WITHOUT_ISOLATION_FIRST.into());
         without_isolation = args.measure(measurement, None, &interrupted)?.run.summaries().cloned().collect();
     }
-    let measurement = Measurement::prepare(request)?;
+    let mut measurement = Measurement::prepare(request)?;
+    measurement.label(args.record.labels());
     let writer = args.record.writer(measurement.info())?;
     args.record.note(|| jitterlab_report::run::announcement(measurement.info()));
     let Recorded { run, closed } = args.measure(measurement, writer, &interrupted)?;

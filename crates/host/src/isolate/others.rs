@@ -119,8 +119,14 @@ pub(super) struct Measuring {
 }
 
 /// The programs that measure.
-const MEASURERS: [&str; 5] =
-    ["jitterlab", "jitterlab-kernel", "jitterlab-mcu", "jitterlab-monitor", "jitterlab-papers"];
+const MEASURERS: [&str; 6] = [
+    "jitterlab",
+    "jitterlab-fleet",
+    "jitterlab-kernel",
+    "jitterlab-mcu",
+    "jitterlab-monitor",
+    "jitterlab-papers",
+];
 
 /// Other programs of jitterlab with a thread that is bound to some of these CPUs alone: moving it would spoil what they measure.
 pub(super) fn measuring_on(cpus: &CpuSet, wanted: &dyn Fn(u32) -> bool) -> Option<Measuring> {

@@ -22,7 +22,7 @@ use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReaso
 use super::facts::{self, Root};
 use super::groups::Groups;
 use super::measure::{Finished, Sink};
-use super::prepare::{Moved, epoch_offset_ns, now_utc};
+use super::prepare::{Moved, epoch_offset_ns, host_name, now_utc};
 use super::trace_events::{self, Detail, TraceEvents};
 use super::why;
 use crate::child::end_descendants;
@@ -175,12 +175,18 @@ impl Watch {
         info.tool = concat!("jitterlab ", env!("CARGO_PKG_VERSION")).into();
         info.command.clone_from(&request.command);
         info.started = now_utc();
+        info.host = host_name();
         info.epoch_offset_ns = Some(epoch_offset_ns());
         info.duration_ns = request.duration_ns;
         info.tasks = tasks;
         info.facts_before = Some(facts);
         let duration_ns = request.duration_ns;
         Ok(Watch { info, root, loops, events, explainer, groups, duration_ns, command, _moved: moved })
+    }
+
+    /// Adds names and values that the user gave the run to its description.
+    pub fn label(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+        self.info.labels.extend(labels);
     }
 
     /// The run's description as far as it is known before the first activation.

@@ -78,6 +78,10 @@ fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usiz
     labels.extend(load.as_deref().map(|load| ("load", load)));
     let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.as_deref());
     labels.extend(kernel.map(|release| ("kernel", release)));
+    labels.extend(info.host.as_deref().map(|host| ("host", host)));
+    let own: Vec<(String, &str)> =
+        info.labels.iter().map(|(name, value)| (label_name(name), &**value)).collect();
+    labels.extend(own.iter().map(|(name, value)| (&**name, *value)));
     text.sample("jitterlab_run_info", &labels, 1.0)?;
     text.family("jitterlab_task", Family::Info, "How a task was scheduled.")?;
     for task in tasks.iter().map(|task| &info.tasks[*task]) {
@@ -86,6 +90,12 @@ fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usiz
         }
     }
     Ok(())
+}
+
+/// The name of a label of the user's, apart from ours, of the letters that names may have.
+fn label_name(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("label_{}", name.chars().map(letter).collect::<String>())
 }
 
 /// The policy in force, where it is known.

@@ -16,8 +16,8 @@ use crate::run::task_line;
 use crate::section::{Cell, Piece, Section, Table};
 use crate::words::{count, list, plural, share, time};
 use event::event;
+pub(crate) use words::remedy;
 use words::when;
-pub(crate) use words::{cause, remedy};
 pub use words::{cause, step};
 
 /// Activations that are shown one by one.

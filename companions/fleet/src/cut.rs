@@ -1,0 +1,249 @@
+//! Slices of a run: one an hour, whatever holds the run.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, UNIX_EPOCH};
+
+use jitterlab_model::{Activation, Bench, Error, Quantity, RunInfo, TaskRun, TimingStats};
+use jitterlab_runs::{Columns, Run};
+
+use crate::delivery;
+use crate::hash;
+use crate::tables::{Interval, LimitCounts, Stream, Tables, TaskSlice};
+
+const HOUR_NS: i64 = 3_600_000_000_000;
+/// Some histograms of runs that keep spikes are by the minute of the run's clock: an hour ends with one.
+const MINUTE_NS: i64 = 60_000_000_000;
+
+/// Cuts a run into slices of the machine of this name; without one, of the run's own machine, else of one named like its
+/// file.
+///
+/// # Errors
+/// The run is still recorded, cannot be read, or is of no machine.
+pub fn cut(run: &Run, machine: Option<&str>) -> Result<Tables, Error> {
+    let info = run.info();
+    if matches!(info.bench, Bench::Kernel | Bench::Mcu) {
+        return Err(Error::not_measured(format!(
+            "{} is simulated, and says nothing of a machine of a fleet",
+            run.path().display()
+        )));
+    }
+    if run.warnings().contains(&jitterlab_model::Warning::StillRecording) {
+        return Err(Error::not_measured(format!("{} is still recorded", run.path().display()))
+            .remedy("add it when it has ended"));
+    }
+    let stem = run.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let machine = machine.map(str::to_owned).or_else(|| info.host.clone()).or(stem).unwrap_or_default();
+    let parts = pieces(run)?;
+    let mut stream = Stream::new(String::new(), String::new(), &machine, info);
+    let mut tables = tables(run, &stream, &parts);
+    // A run that jitterlab recorded is known by when it began; of other sources nothing but the content tells two apart.
+    let identity = match info.epoch_offset_ns {
+        Some(offset) => identity(info, &machine, offset),
+        None => delivery::content(&tables),
+    };
+    stream.id = hash::short([identity]);
+    tables.set_stream(&stream.id);
+    Ok(tables)
+}
+
+fn identity(info: &RunInfo, machine: &str, offset_ns: i64) -> String {
+    let specs: Vec<_> = info.tasks.iter().map(|task| &task.spec).collect();
+    let specs = serde_json::to_string(&specs).unwrap_or_default();
+    hash::of_parts([machine, &info.started, &offset_ns.to_string(), &info.command.join("\0"), &specs])
+}
+
+/// What one task did in one hour.
+struct Piece {
+    task: usize,
+    /// Number of the hour.
+    hour: i64,
+    first_due_ns: i64,
+    last_end_ns: i64,
+    stats: TimingStats,
+    limits: Option<LimitCounts>,
+    /// The largest latency, and when it was due.
+    largest: Option<(i64, i64)>,
+}
+
+/// The hours of a run's clock, by UTC where it is known.
+struct Hours {
+    offset_ns: i64,
+    utc_offset_ns: Option<i64>,
+}
+
+impl Hours {
+    fn new(info: &RunInfo) -> Self {
+        let first = info.tasks.iter().filter_map(|task| task.result.as_ref()).map(|r| r.first_due_ns).min();
+        let began = humantime::parse_rfc3339_weak(&info.started).ok();
+        let began = began.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let began = began.and_then(|since: Duration| i64::try_from(since.as_nanos()).ok());
+        let utc_offset_ns = info
+            .epoch_offset_ns
+            .or_else(|| began.map(|began_ns| began_ns.saturating_sub(first.unwrap_or_default())));
+        let offset_ns = utc_offset_ns.unwrap_or_default();
+        Hours { offset_ns: offset_ns.saturating_sub(offset_ns.rem_euclid(MINUTE_NS)), utc_offset_ns }
+    }
+
+    fn hour(&self, at_ns: i64) -> i64 {
+        at_ns.saturating_add(self.offset_ns).div_euclid(HOUR_NS)
+    }
+
+    fn at_s(&self, at_ns: i64) -> Option<i64> {
+        Some(at_ns.saturating_add(self.utc_offset_ns?).div_euclid(1_000_000_000))
+    }
+}
+
+/// Rows of one task that come in order of time.
+struct Cutter<'a> {
+    hours: &'a Hours,
+    task: usize,
+    stats: TimingStats,
+    limits: LimitCounts,
+    open: Option<Piece>,
+}
+
+impl Cutter<'_> {
+    fn push_all(&mut self, mut rows: &[Activation], done: &mut Vec<Piece>) {
+        while let Some(first) = rows.first() {
+            let hour = self.hours.hour(first.due_ns);
+            let inside = rows.iter().position(|a| self.hours.hour(a.due_ns) != hour).unwrap_or(rows.len());
+            let (now, later) = rows.split_at(inside);
+            if self.open.as_ref().is_some_and(|open| open.hour != hour) {
+                self.close(done);
+            }
+            let (task, first_due_ns) = (self.task, first.due_ns);
+            let open = self.open.get_or_insert_with(|| Piece {
+                task,
+                hour,
+                first_due_ns,
+                last_end_ns: first_due_ns,
+                stats: TimingStats::new(0),
+                limits: None,
+                largest: None,
+            });
+            self.stats.push_all(now);
+            for a in now {
+                self.limits.push(a);
+                open.largest = open.largest.max(Some((a.latency_ns(), a.due_ns)));
+                open.last_end_ns = open.last_end_ns.max(a.end_ns);
+            }
+            rows = later;
+        }
+    }
+
+    fn close(&mut self, done: &mut Vec<Piece>) {
+        if let Some(open) = self.open.take() {
+            let (stats, limits) = (self.stats.take(), Some(self.limits.take()));
+            done.push(Piece { stats, limits, ..open });
+        }
+    }
+}
+
+/// All pieces of a run, each task's in order of time.
+fn pieces(run: &Run) -> Result<Vec<Piece>, Error> {
+    let info = run.info();
+    let hours = Hours::new(info);
+    let period = |task: usize| info.tasks[task].spec.period_ns;
+    let mut done = Vec::new();
+    let mut sliced: BTreeMap<(usize, i64), Piece> = BTreeMap::new();
+    run.for_each_slice(|slice| {
+        let (task, hour) = (slice.task, hours.hour(slice.start_ns));
+        let piece = sliced.entry((task, hour)).or_insert_with(|| Piece {
+            task,
+            hour,
+            first_due_ns: slice.first_due_ns,
+            last_end_ns: slice.last_end_ns,
+            stats: TimingStats::new(period(task)),
+            limits: None,
+            largest: None,
+        });
+        slice.add_to(&mut piece.stats);
+        piece.last_end_ns = piece.last_end_ns.max(slice.last_end_ns);
+        let latency = slice.of(Quantity::Latency).map(|stored| stored.moments);
+        if let Some(moments) = latency.filter(|moments| moments.count > 0) {
+            piece.largest = piece.largest.max(Some((moments.max_ns, slice.first_due_ns)));
+        }
+    })?;
+    done.extend(sliced.into_values());
+    let mut cutters: Vec<Cutter<'_>> = (0..info.tasks.len())
+        .map(|task| Cutter {
+            hours: &hours,
+            task,
+            stats: TimingStats::new(period(task)),
+            limits: LimitCounts::new(period(task)),
+            open: None,
+        })
+        .collect();
+    let whole: Vec<bool> = (0..info.tasks.len()).map(|task| run.keeps_all(task)).collect();
+    run.for_each_batch(Columns::ALL, |task, rows| {
+        if whole[task] {
+            cutters[task].push_all(rows, &mut done);
+        }
+    })?;
+    cutters.iter_mut().for_each(|cutter| cutter.close(&mut done));
+    // Of other tools' histograms only the sums are known.
+    if whole.contains(&false) && done.iter().all(|piece| whole[piece.task]) {
+        let (stats, _) = run.timing()?.into_parts();
+        for (task, stats) in stats.into_iter().enumerate().filter(|(task, _)| !whole[*task]) {
+            let result = info.tasks[task].result.as_ref();
+            let times = result.map_or((0, 0), |result| (result.first_due_ns, result.last_end_ns));
+            let (first_due_ns, last_end_ns) = times;
+            let hour = hours.hour(first_due_ns);
+            done.push(Piece { task, hour, first_due_ns, last_end_ns, stats, limits: None, largest: None });
+        }
+    }
+    Ok(done)
+}
+
+fn tables(run: &Run, stream: &Stream, pieces: &[Piece]) -> Tables {
+    let (info, hours) = (run.info(), Hours::new(run.info()));
+    let first_hour = pieces.iter().map(|piece| piece.hour).min().unwrap_or_default();
+    let causes = run.causes().ok();
+    let mut tables = Tables::new();
+    // All tasks of an hour share its beginning, whatever their offsets are.
+    let mut times: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    for piece in pieces {
+        let times = times.entry(piece.hour).or_insert((piece.first_due_ns, piece.last_end_ns));
+        *times = (times.0.min(piece.first_due_ns), times.1.max(piece.last_end_ns));
+    }
+    let last_of = |task: usize| pieces.iter().rposition(|piece| piece.task == task);
+    for (place, piece) in pieces.iter().enumerate() {
+        let task = &info.tasks[piece.task];
+        let is_last = last_of(piece.task) == Some(place);
+        let all = pieces.iter().filter(|other| other.task == piece.task).map(|other| &other.stats);
+        let mut stats = piece.stats.clone();
+        let lost = if is_last { unrecorded(task, all, &mut stats) } else { 0 };
+        stats.forget(&task.unknown);
+        let (begin_ns, end_ns) = times.get(&piece.hour).copied().unwrap_or_default();
+        let interval = Interval {
+            seq: piece.hour - first_hour,
+            start_s: hours.at_s(begin_ns),
+            mono_ns: (info.bench == Bench::Host).then_some(begin_ns),
+            length_ms: (end_ns - begin_ns) / 1_000_000,
+            ..Interval::default()
+        };
+        // Causes are known of the run as a whole.
+        let own_causes = causes.as_ref().and_then(|causes| causes.tasks.get(piece.task)).filter(|_| is_last);
+        let of = TaskSlice {
+            task,
+            stats: &stats,
+            lost,
+            max_at_s: piece.largest.and_then(|(_, due_ns)| hours.at_s(due_ns)),
+            limits: piece.limits.as_ref(),
+            causes: own_causes,
+            epoch_offset_ns: hours.utc_offset_ns,
+        };
+        tables.push(stream, &interval, &of);
+    }
+    tables
+}
+
+/// Adds the due times that passed unseen, and gives how many activations ran without being recorded, by the counters that
+/// the task's thread kept itself.
+fn unrecorded<'a>(task: &TaskRun, all: impl Iterator<Item = &'a TimingStats>, last: &mut TimingStats) -> u64 {
+    let Some(result) = &task.result else { return 0 };
+    let (ran, missed) =
+        all.fold((0, 0), |(ran, missed), stats| (ran + stats.executed(), missed + stats.seen_missed()));
+    last.add_missed(result.missed.saturating_sub(missed));
+    result.executed.saturating_sub(ran)
+}

@@ -1,0 +1,340 @@
+//! How slices lie in files: immutable ones, named by what is in them, one for each stream, day and table.
+//!
+//! `day=2026-11-26/cnc-07.3f9a0c11d2e4b587.000417-000440.9c1f0b7a66d2e4f3.slices.parquet`: machine, stream, first and last
+//! slice, hash of the rows of all tables. The same rows have the same name wherever they are written, so that copying them twice changes
+//! nothing. The table `slices` is written last: a delivery without it is not whole.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use jitterlab_model::Error;
+use jitterlab_trace::flat::{FlatFile, FlatTable, Values};
+use jitterlab_trace::place;
+
+use crate::hash;
+use crate::rows::{
+    BEYOND_NS, BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read,
+    table,
+};
+use crate::tables::Tables;
+
+/// Name of the rows' hash in a file's metadata.
+const CONTENT_KEY: &str = "jitterlab.fleet.content";
+/// Tables of a delivery, in the order they are written.
+pub const TABLES: [&str; 6] =
+    [BinRow::TABLE, LimitRow::TABLE, CauseRow::TABLE, WorstRow::TABLE, MachineRow::TABLE, SliceRow::TABLE];
+/// Ending of the file that makes a delivery whole.
+const SLICES_ENDING: &str = ".slices.parquet";
+/// Folder of slices without a time.
+const UNKNOWN_DAY: &str = "unknown";
+/// No time of a slice is before 2000-01-01 or after 2106-02-07: a clock that shows such a time was never set.
+const TIMES_S: std::ops::RangeInclusive<i64> = 946_684_800..=4_294_967_295;
+/// Characters of a machine's name in a file's name.
+const NAME: usize = 40;
+
+/// Rows of one stream and day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// The rows, in order.
+    pub tables: Tables,
+    /// Day of the slices, `2026-11-26`, or `unknown`.
+    pub day: String,
+    /// Hash of the rows.
+    pub content: String,
+}
+
+/// What the name of a delivery tells.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeliveryName {
+    /// Machine, as far as file names can have it.
+    pub machine: String,
+    /// Stream.
+    pub stream: String,
+    /// First slice.
+    pub first: i64,
+    /// Last slice.
+    pub last: i64,
+    /// Beginning of the rows' hash.
+    pub content: String,
+}
+
+impl DeliveryName {
+    /// Reads the name of a file of a delivery: what it tells, and the table.
+    #[must_use]
+    pub fn from_path(path: &Path) -> Option<(Self, &'static str)> {
+        let name = path.file_name()?.to_str()?.strip_suffix(".parquet")?;
+        let mut parts = name.rsplitn(5, '.');
+        let table = parts.next()?;
+        let table = TABLES.into_iter().find(|known| *known == table)?;
+        let (content, range, stream) = (parts.next()?, parts.next()?, parts.next()?);
+        let (first, last) = range.split_once('-')?;
+        let is_hash = |text: &str| text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let name = DeliveryName {
+            machine: parts.next()?.to_owned(),
+            stream: stream.to_owned(),
+            first: first.parse().ok()?,
+            last: last.parse().ok()?,
+            content: content.to_owned(),
+        };
+        let is_name = is_hash(stream) && is_hash(content) && is_safe(&name.machine);
+        is_name.then_some((name, table))
+    }
+
+    /// The name of its file of a table.
+    #[must_use]
+    pub fn file(&self, table: &str) -> String {
+        let DeliveryName { machine, stream, first, last, content } = self;
+        format!("{machine}.{stream}.{first:06}-{last:06}.{content}.{table}.parquet")
+    }
+}
+
+impl Delivery {
+    /// Rows by stream and day, each part for files of its own. A time that cannot be is not known.
+    #[must_use]
+    pub fn split(mut tables: Tables) -> Vec<Delivery> {
+        forget_impossible_times(&mut tables);
+        let day_of: BTreeMap<(String, i64), String> = tables
+            .slices
+            .iter()
+            .map(|row| ((row.stream.clone(), row.seq), row.start_s.map_or(UNKNOWN_DAY.into(), day)))
+            .collect();
+        let mut parts: BTreeMap<(String, String), Tables> = BTreeMap::new();
+        macro_rules! share {
+            ($($table:ident),*) => { $(for row in tables.$table {
+                let day = day_of.get(&(row.stream.clone(), row.seq)).cloned();
+                let day = day.unwrap_or_else(|| UNKNOWN_DAY.into());
+                parts.entry((row.stream.clone(), day)).or_default().$table.push(row);
+            })* };
+        }
+        share!(slices, bins, limits, causes, worst);
+        let machines = tables.machines;
+        let whole = parts.into_iter().filter(|(_, part)| !part.slices.is_empty());
+        whole
+            .map(|((_, day), mut part)| {
+                let used = |row: &&MachineRow| {
+                    part.slices.iter().any(|s| s.env == row.env && s.machine == row.machine)
+                };
+                part.machines = machines.iter().filter(used).cloned().collect();
+                Delivery::new(part, day)
+            })
+            .collect()
+    }
+
+    fn new(mut tables: Tables, day: String) -> Self {
+        tables.sort();
+        let content = content(&tables);
+        Delivery { tables, day, content }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> DeliveryName {
+        let slices = &self.tables.slices;
+        let numbers = || slices.iter().map(|row| row.seq);
+        DeliveryName {
+            machine: slices.first().map_or_else(String::new, |row| safe(&row.machine)),
+            stream: slices.first().map_or_else(String::new, |row| row.stream.clone()),
+            first: numbers().min().unwrap_or_default(),
+            last: numbers().max().unwrap_or_default(),
+            content: self.content.chars().take(16).collect(),
+        }
+    }
+
+    /// Where its file `slices` lies in a folder of deliveries.
+    #[must_use]
+    pub fn path(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("day={}", self.day)).join(self.name().file(SliceRow::TABLE))
+    }
+
+    /// Writes its files into a folder of deliveries; those that are there already are left as they are. Gives the path of
+    /// the file `slices`.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
+        let path = self.path(folder);
+        if path.exists() {
+            return Ok(path);
+        }
+        let directory = path.parent().unwrap_or(folder);
+        fs::create_dir_all(directory).map_err(Error::file("create", directory))?;
+        let metadata = [(FORMAT_KEY, FORMAT.to_string()), (CONTENT_KEY, self.content.clone())];
+        for (name, table) in flat_tables(&self.tables) {
+            place::write(directory.join(self.name().file(name)), &table.to_parquet(&metadata)?, true)?;
+        }
+        Ok(path)
+    }
+
+    /// Reads the delivery whose file `slices` this is, and holds it against its hash.
+    ///
+    /// # Errors
+    /// A file of it is not there, damaged, of a newer format, or holds other rows than its name says.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let Some((name, SliceRow::TABLE)) = DeliveryName::from_path(path) else {
+            return Err(not_a_delivery(path));
+        };
+        let open = |table: &str| {
+            let file = path.with_file_name(name.file(table));
+            open(&file)
+        };
+        let tables = Tables {
+            slices: read(&open(SliceRow::TABLE)?)?,
+            bins: read(&open(BinRow::TABLE)?)?,
+            limits: read(&open(LimitRow::TABLE)?)?,
+            causes: read(&open(CauseRow::TABLE)?)?,
+            worst: read(&open(WorstRow::TABLE)?)?,
+            machines: read(&open(MachineRow::TABLE)?)?,
+        };
+        let day = tables.slices.first().and_then(|row| row.start_s).map_or(UNKNOWN_DAY.into(), day);
+        let found = Delivery::new(tables, day);
+        if found.name() != name {
+            return Err(Error::damaged(format!("{} holds other rows than its name says", path.display())));
+        }
+        found.check().map_err(|error| error.within(path.display()))?;
+        Ok(found)
+    }
+
+    /// Compares its sums with each other.
+    ///
+    /// # Errors
+    /// Two of them contradict.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut binned: BTreeMap<(&str, i64, &str, i8), i64> = BTreeMap::new();
+        for row in &self.tables.bins {
+            let sum = binned.entry((&row.stream, row.seq, &row.task, row.quantity)).or_default();
+            *sum = sum
+                .checked_add(row.n)
+                .filter(|_| row.n > 0)
+                .ok_or_else(|| contradiction("a bin is empty"))?;
+        }
+        for row in &self.tables.slices {
+            let key = (row.stream.as_str(), row.seq, row.task.as_str(), row.quantity);
+            if binned.remove(&key).unwrap_or_default() != row.count {
+                return Err(contradiction("the bins of a slice are not as many values as it counts"));
+            }
+            let due = row.missed.and_then(|missed| row.count.checked_add(missed)?.checked_add(row.lost));
+            let is_plain = row.quantity == 0 && row.unknown.is_empty();
+            if is_plain && row.due != due {
+                return Err(contradiction(
+                    "the due times of a slice are not those that ran, were lost or missed",
+                ));
+            }
+        }
+        match binned.is_empty() {
+            true => Ok(()),
+            false => Err(contradiction("bins belong to no slice")),
+        }
+    }
+}
+
+/// The files `slices` of all deliveries in a folder, in order of their names.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = Vec::new();
+    for day in fs::read_dir(folder).map_err(Error::file("read", folder))? {
+        let day = day.map_err(Error::file("read", folder))?.path();
+        if day.is_dir() {
+            for file in fs::read_dir(&day).map_err(Error::file("read", &day))? {
+                found.push(file.map_err(Error::file("read", &day))?.path());
+            }
+        }
+    }
+    found.retain(|path| path.to_string_lossy().ends_with(SLICES_ENDING));
+    found.sort();
+    Ok(found)
+}
+
+/// Opens a file of a delivery; one of a newer format is refused.
+pub fn open(path: &Path) -> Result<FlatFile, Error> {
+    let bytes = fs::read(path).map_err(Error::file("read", path))?;
+    let file = FlatFile::open(bytes).map_err(|error| error.within(path.display()))?;
+    match file.metadata(FORMAT_KEY).and_then(|format| format.parse::<u32>().ok()) {
+        Some(FORMAT) => Ok(file),
+        Some(newer) if newer > FORMAT => Err(Error::damaged(format!(
+            "{} is of format {newer} of fleets, and this jitterlab reads {FORMAT}",
+            path.display()
+        ))
+        .remedy("update jitterlab")),
+        _ => Err(not_a_delivery(path)),
+    }
+}
+
+fn not_a_delivery(path: &Path) -> Error {
+    Error::damaged(format!("{} holds no slices of a fleet", path.display()))
+}
+
+fn contradiction(what: &str) -> Error {
+    Error::damaged(format!("its sums contradict: {what}"))
+}
+
+/// The day of a time, `2026-11-26`.
+#[must_use]
+pub fn day(at_s: i64) -> String {
+    let since = Duration::from_secs(u64::try_from(at_s).unwrap_or_default());
+    let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string();
+    time.chars().take(10).collect()
+}
+
+fn forget_impossible_times(tables: &mut Tables) {
+    let check = |time: &mut Option<i64>| *time = time.filter(|at_s| TIMES_S.contains(at_s));
+    tables.slices.iter_mut().for_each(|row| check(&mut row.start_s));
+    tables.bins.iter_mut().for_each(|row| check(&mut row.start_s));
+    tables.limits.iter_mut().for_each(|row| check(&mut row.start_s));
+    tables.causes.iter_mut().for_each(|row| check(&mut row.start_s));
+    tables.worst.iter_mut().for_each(|row| check(&mut row.at_s));
+    for row in &mut tables.machines {
+        check(&mut row.first_s);
+        check(&mut row.last_s);
+    }
+}
+
+fn is_safe(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) && name.len() <= NAME
+}
+
+/// A machine's name as file names can have it: the true name is in the rows.
+fn safe(name: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '_' };
+    name.chars().take(NAME).map(keep).collect()
+}
+
+/// The tables, each with its name, `slices` last.
+fn flat_tables(tables: &Tables) -> [(&'static str, FlatTable); TABLES.len()] {
+    [
+        (BinRow::TABLE, table(&tables.bins)),
+        (LimitRow::TABLE, table(&tables.limits)),
+        (CauseRow::TABLE, table(&tables.causes)),
+        (WorstRow::TABLE, table(&tables.worst)),
+        (MachineRow::TABLE, table(&tables.machines)),
+        (SliceRow::TABLE, table(&tables.slices)),
+    ]
+}
+
+/// Hash of all rows.
+pub(crate) fn content(tables: &Tables) -> String {
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    for (name, table) in flat_tables(tables) {
+        parts.push(name.into());
+        for values in &table.values {
+            match values {
+                Values::Texts(texts) => parts.extend(texts.iter().map(|text| text.as_bytes().to_vec())),
+                Values::Numbers(numbers) => {
+                    let bytes =
+                        |number: &Option<i64>| number.map_or_else(Vec::new, |n| n.to_le_bytes().to_vec());
+                    parts.extend(numbers.iter().map(bytes));
+                }
+            }
+        }
+    }
+    hash::of_parts(parts)
+}
+
+/// Whether an edge is that of a bin, and not of what lies above all bins.
+#[must_use]
+pub fn is_bin(high_ns: i64) -> bool {
+    high_ns != BEYOND_NS
+}

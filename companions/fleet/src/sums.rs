@@ -1,0 +1,139 @@
+//! Sums of slices as the figures that every other command shows.
+
+use std::collections::BTreeMap;
+
+use jitterlab_analysis::Summary;
+use jitterlab_model::distribution::{Beyond, Lacks, Moments};
+use jitterlab_model::{Distribution, Gap, Quantity, TaskResult, TaskRun, TaskSpec, TimingStats};
+
+use crate::rows::{BEYOND_NS, SliceRow};
+use crate::tables::{Absorb, Tables};
+
+/// Sums of a task of a machine, of slices of one period, policy and source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskSum {
+    /// Counts and exact sums of each quantity that has any; latency comes first.
+    pub rows: Vec<SliceRow>,
+    /// Bins of each quantity: upper edge and count, in order of value.
+    pub bins: BTreeMap<i8, Vec<(i64, i64)>>,
+}
+
+impl TaskSum {
+    /// Sums of each task in these tables.
+    #[must_use]
+    pub fn from_tables(tables: &Tables) -> Vec<TaskSum> {
+        let mut sums: BTreeMap<(String, String, i64, String, String), TaskSum> = BTreeMap::new();
+        for row in &tables.slices {
+            let key = (
+                row.machine.clone(),
+                row.task.clone(),
+                row.period_ns,
+                row.policy.clone(),
+                row.unknown.clone(),
+            );
+            let sum = sums.entry(key).or_insert_with(|| TaskSum { rows: Vec::new(), bins: BTreeMap::new() });
+            match sum.rows.iter_mut().find(|known| known.quantity == row.quantity) {
+                Some(known) => known.absorb(row),
+                None => sum.rows.push(row.clone()),
+            }
+        }
+        let mut bins: BTreeMap<(&str, &str, i8), BTreeMap<i64, i64>> = BTreeMap::new();
+        for row in &tables.bins {
+            let of = bins.entry((&row.machine, &row.task, row.quantity)).or_default();
+            *of.entry(row.high_ns).or_default() += row.n;
+        }
+        for ((machine, task, ..), sum) in &mut sums {
+            for quantity in 0..Quantity::COUNTED.len() as i8 {
+                if let Some(of) = bins.get(&(machine.as_str(), task.as_str(), quantity)) {
+                    sum.bins.insert(quantity, of.iter().map(|(high_ns, n)| (*high_ns, *n)).collect());
+                }
+            }
+            sum.rows.sort_by_key(|row| row.quantity);
+        }
+        sums.into_values().collect()
+    }
+
+    /// The task's description, as far as slices tell it.
+    #[must_use]
+    pub fn task(&self) -> TaskRun {
+        let Some(first) = self.rows.first() else { return TaskRun::new(TaskSpec::default()) };
+        let policy = first.policy.parse().ok();
+        let mut task = TaskRun::new(TaskSpec {
+            name: first.task.clone(),
+            period_ns: first.period_ns,
+            policy,
+            overrun: first.overrun.parse().unwrap_or_default(),
+            ..TaskSpec::default()
+        });
+        task.unknown = first.unknown.split(',').filter_map(gap).collect();
+        task.result = (first.lost > 0).then(|| TaskResult {
+            executed: count(first.count + first.lost),
+            missed: count(first.missed.unwrap_or_default()),
+            dropped: count(first.lost),
+            min_latency_ns: first.min_ns.unwrap_or(i64::MAX),
+            max_latency_ns: first.max_ns.unwrap_or(i64::MIN),
+            ..TaskResult::default()
+        });
+        task
+    }
+
+    /// Its activations, counted.
+    #[must_use]
+    pub fn timing(&self) -> TimingStats {
+        let first = self.rows.first();
+        let mut stats = TimingStats::new(first.map_or(0, |row| row.period_ns));
+        stats.add_missed(first.and_then(|row| row.missed).map_or(0, count));
+        for (quantity, values) in stats.counted_mut().into_iter().enumerate() {
+            let row = self.rows.iter().find(|row| usize::try_from(row.quantity) == Ok(quantity));
+            if let Some(row) = row {
+                *values = distribution(row, self.bins.get(&row.quantity).map_or(&[], Vec::as_slice));
+            }
+        }
+        stats.forget(&self.task().unknown);
+        stats
+    }
+
+    /// Its figures.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary::of(&self.task(), &self.timing())
+    }
+}
+
+/// Distribution with these sums and bins.
+fn distribution(row: &SliceRow, bins: &[(i64, i64)]) -> Distribution {
+    let squares = row.squares_high.zip(row.squares_low);
+    let squares = squares.map(|(high, low)| ((high.max(0) as u128) << 32) + low.max(0) as u128);
+    let moments = Moments {
+        count: count(row.count),
+        min_ns: row.min_ns.unwrap_or(i64::MIN),
+        max_ns: row.max_ns.unwrap_or(i64::MAX),
+        sum: row.sum_ns.unwrap_or_default().into(),
+        sum_of_squares: squares.unwrap_or_default(),
+    };
+    let known = bins.iter().filter(|(high_ns, _)| *high_ns != BEYOND_NS);
+    let last_ns = known.clone().map(|(high_ns, _)| *high_ns).max();
+    let beyond = bins.iter().find(|(high_ns, _)| *high_ns == BEYOND_NS);
+    let beyond = beyond.map(|(_, n)| Beyond {
+        count: count(*n),
+        from_ns: last_ns.unwrap_or(i64::MIN),
+        to_ns: row.max_ns,
+    });
+    let all = Distribution::from_parts(moments, known.map(|(high_ns, n)| (*high_ns, count(*n))));
+    all.lacking(Lacks {
+        beyond,
+        min: row.min_ns.is_none(),
+        mean: row.sum_ns.is_none(),
+        deviation: squares.is_none(),
+        ..Lacks::default()
+    })
+}
+
+/// Gap of this word in JSON.
+fn gap(word: &str) -> Option<Gap> {
+    serde_json::from_value(serde_json::Value::String(word.into())).ok()
+}
+
+fn count(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}

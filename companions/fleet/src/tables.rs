@@ -1,0 +1,606 @@
+//! Rows of slices in memory: made of counted activations, joined, checked.
+
+use std::collections::BTreeMap;
+
+use jitterlab_analysis::purposes::{Measure, PURPOSES};
+use jitterlab_model::causes::TaskCauses;
+use jitterlab_model::{
+    Activation, Bench, Distribution, Gap, Policy, Quantity, RunInfo, TaskRun, TimingStats,
+};
+use serde::Serialize;
+
+use crate::hash;
+use crate::rows::{BEYOND_NS, BinRow, CauseRow, LimitRow, MachineRow, SliceRow, WorstRow};
+
+/// The latest starts that are kept of a slice.
+pub const WORST: usize = 16;
+/// Causes of a slice of a task; the rest is in `others`.
+const CAUSES: usize = 64;
+
+/// One stretch of measuring on one machine, which slices are of.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    /// Sixteen hexadecimal digits.
+    pub id: String,
+    /// `probe`, `watch` or `import`.
+    pub source: &'static str,
+    /// Identity of the machine's start; empty where it is not known.
+    pub boot: String,
+    /// What the machine was.
+    pub environment: MachineRow,
+}
+
+impl Stream {
+    /// A stream of this name of the machine that a description tells of.
+    #[must_use]
+    pub fn new(id: String, boot: String, machine: &str, info: &RunInfo) -> Self {
+        let watched = info.tasks.iter().any(|task| task.watched.is_some());
+        let source = match info.bench {
+            Bench::Import => "import",
+            _ if watched => "watch",
+            _ => "probe",
+        };
+        Stream { id, source, boot, environment: MachineRow::from_run(machine, info) }
+    }
+}
+
+/// Time that a slice is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Interval {
+    /// Number of the slice in its stream.
+    pub seq: i64,
+    /// Beginning, in seconds of the Unix epoch, where it is known.
+    pub start_s: Option<i64>,
+    /// Beginning by the monotonic clock.
+    pub mono_ns: Option<i64>,
+    /// Length by the monotonic clock.
+    pub length_ms: i64,
+    /// How far UTC moved against the monotonic clock within it.
+    pub clock_step_ns: Option<i64>,
+    /// Whether UTC was synchronised.
+    pub clock_ok: Option<bool>,
+    /// Time without measuring inside it.
+    pub gap_ms: i64,
+}
+
+/// What one task did in a slice.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskSlice<'a> {
+    /// Its description.
+    pub task: &'a TaskRun,
+    /// Its activations, counted since the slice before ([`TimingStats::take`]).
+    pub stats: &'a TimingStats,
+    /// Activations that ran but were not recorded.
+    pub lost: u64,
+    /// When the largest latency was due, in seconds of the Unix epoch.
+    pub max_at_s: Option<i64>,
+    /// Exact counts above limits, where every activation was seen.
+    pub limits: Option<&'a LimitCounts>,
+    /// Causes of the slice's latencies.
+    pub causes: Option<&'a TaskCauses>,
+    /// What makes a due time one of the Unix epoch, for the latest starts.
+    pub epoch_offset_ns: Option<i64>,
+}
+
+/// Exact counts of activations above the limits of the purposes that a period tests.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LimitCounts {
+    limits: Vec<(&'static str, Quantity, i64, u64)>,
+    previous_start_ns: Option<i64>,
+    period_ns: i64,
+}
+
+impl LimitCounts {
+    /// Nothing counted yet, of a task of this period.
+    #[must_use]
+    pub fn new(period_ns: i64) -> Self {
+        let mut limits = Vec::new();
+        for purpose in PURPOSES.iter().filter(|purpose| purpose.is_tested_by(period_ns)) {
+            for limit in purpose.limits {
+                let quantity = match limit.measure {
+                    Measure::Latency => Quantity::Latency,
+                    Measure::Interval => Quantity::PeriodError,
+                    Measure::PeriodDeviation | Measure::Missed => continue,
+                };
+                limits.push((purpose.name, quantity, limit.good, 0));
+                if limit.limited > limit.good {
+                    limits.push((purpose.name, quantity, limit.limited, 0));
+                }
+            }
+        }
+        LimitCounts { limits, previous_start_ns: None, period_ns }
+    }
+
+    /// Counts the next activation.
+    pub fn push(&mut self, a: &Activation) {
+        if a.flags.contains(jitterlab_model::Flags::AFTER_GAP) {
+            self.previous_start_ns = None;
+        }
+        let error = self.previous_start_ns.map(|previous| (a.start_ns - previous - self.period_ns).abs());
+        self.previous_start_ns = Some(a.start_ns);
+        for (_, quantity, limit_ns, above) in &mut self.limits {
+            let value = if *quantity == Quantity::Latency { Some(a.latency_ns()) } else { error };
+            *above += u64::from(value.is_some_and(|value| value > *limit_ns));
+        }
+    }
+
+    /// Hands out what was counted; the sequence of activations goes on.
+    #[must_use]
+    pub fn take(&mut self) -> LimitCounts {
+        let taken = self.clone();
+        self.limits.iter_mut().for_each(|limit| limit.3 = 0);
+        taken
+    }
+
+    /// As much as histograms and extremes tell: exact where no value lies above the limit, or all do.
+    fn above(stats: &TimingStats, quantity: Quantity, limit_ns: i64) -> Option<u64> {
+        let values = stats.of(quantity);
+        let (min_ns, max_ns) = (values.min_ns()?, values.max_ns()?);
+        let both = quantity == Quantity::PeriodError;
+        match max_ns <= limit_ns && (!both || min_ns >= -limit_ns) {
+            true => Some(0),
+            // A bin that the limit lies in, and what is above all bins, leaves it open.
+            false => {
+                let mut above = 0;
+                for bin in values.bins() {
+                    let (low, high) = (bin.low_ns.max(min_ns), bin.high_ns.min(max_ns));
+                    let outside = low > limit_ns || (both && high < -limit_ns);
+                    let inside = high <= limit_ns && (!both || low >= -limit_ns);
+                    match (outside, inside) {
+                        (true, _) => above += bin.count,
+                        (_, true) => {}
+                        _ => return None,
+                    }
+                }
+                (values.bin_ns() == 0 && values.beyond().is_none()).then_some(above)
+            }
+        }
+    }
+}
+
+/// Rows of slices.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tables {
+    /// Counts and sums.
+    pub slices: Vec<SliceRow>,
+    /// Histograms.
+    pub bins: Vec<BinRow>,
+    /// Counts above limits.
+    pub limits: Vec<LimitRow>,
+    /// Causes.
+    pub causes: Vec<CauseRow>,
+    /// The latest starts.
+    pub worst: Vec<WorstRow>,
+    /// What the machines were.
+    pub machines: Vec<MachineRow>,
+}
+
+impl Tables {
+    /// No rows.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds what a task did in a slice of a stream.
+    pub fn push(&mut self, stream: &Stream, interval: &Interval, of: &TaskSlice<'_>) {
+        self.push_machine(stream, interval);
+        let missed = of.stats.missed().exactly();
+        let key = SliceRow {
+            machine: stream.environment.machine.clone(),
+            stream: stream.id.clone(),
+            seq: interval.seq,
+            task: of.task.spec.name.clone(),
+            source: stream.source.into(),
+            period_ns: of.task.spec.period_ns,
+            policy: policy(of.task).map_or_else(String::new, |policy| policy.to_string()),
+            overrun: of.task.overrun().exactly().map_or_else(String::new, |overrun| overrun.to_string()),
+            unknown: of.task.unknown.iter().map(|gap| word(gap)).collect::<Vec<_>>().join(","),
+            kernel: stream.environment.kernel.clone(),
+            env: stream.environment.env.clone(),
+            start_s: interval.start_s,
+            length_ms: interval.length_ms,
+            boot: stream.boot.clone(),
+            mono_ns: interval.mono_ns,
+            clock_step_ns: interval.clock_step_ns,
+            clock_ok: interval.clock_ok.map(i64::from),
+            missed: missed.map(whole),
+            lost: whole(of.lost),
+            gap_ms: interval.gap_ms,
+            due: missed.map(|missed| whole(of.stats.executed() + of.lost + missed)),
+            ..SliceRow::default()
+        };
+        for (quantity, values) in Quantity::COUNTED.into_iter().zip(of.stats.counted()) {
+            if values.count() > 0 || quantity == Quantity::Latency {
+                self.push_quantity(&key, quantity, values, of.max_at_s);
+            }
+        }
+        self.push_limits(&key, of);
+        self.push_causes(&key, of);
+    }
+
+    fn push_machine(&mut self, stream: &Stream, interval: &Interval) {
+        let end_s = interval.start_s.map(|start_s| start_s + interval.length_ms / 1_000);
+        let environment = &stream.environment;
+        let same = |row: &&mut MachineRow| row.env == environment.env && row.machine == environment.machine;
+        match self.machines.iter_mut().find(same) {
+            Some(known) => {
+                known.first_s = least(known.first_s, interval.start_s);
+                known.last_s = known.last_s.max(end_s);
+            }
+            None => {
+                let times = MachineRow { first_s: interval.start_s, last_s: end_s, ..environment.clone() };
+                self.machines.push(times);
+            }
+        }
+    }
+
+    fn push_quantity(
+        &mut self,
+        key: &SliceRow,
+        quantity: Quantity,
+        values: &Distribution,
+        at_s: Option<i64>,
+    ) {
+        let moments = values.moments();
+        let quantity = number(quantity);
+        let squares = values.standard_deviation_ns().and(i64::try_from(moments.sum_of_squares >> 32).ok());
+        self.slices.push(SliceRow {
+            quantity,
+            count: whole(moments.count),
+            min_ns: values.min_ns(),
+            max_ns: values.max_ns(),
+            sum_ns: values.mean_ns().and(i64::try_from(moments.sum).ok()),
+            squares_high: squares,
+            squares_low: squares.map(|_| (moments.sum_of_squares & u128::from(u32::MAX)) as i64),
+            max_at_s: at_s.filter(|_| quantity == 0),
+            ..key.clone()
+        });
+        let known: Vec<(i64, u64)> = match values.has_percentiles() {
+            true => values.bins().map(|bin| (bin.high_ns, bin.count)).collect(),
+            false => Vec::new(),
+        };
+        let binned: u64 = known.iter().map(|(_, count)| count).sum();
+        let beyond = moments.count.saturating_sub(binned);
+        let beyond = (beyond > 0).then_some((BEYOND_NS, beyond));
+        self.bins.extend(known.into_iter().chain(beyond).map(|(high_ns, count)| BinRow {
+            machine: key.machine.clone(),
+            stream: key.stream.clone(),
+            seq: key.seq,
+            task: key.task.clone(),
+            quantity,
+            kernel: key.kernel.clone(),
+            env: key.env.clone(),
+            start_s: key.start_s,
+            high_ns,
+            n: whole(count),
+        }));
+    }
+
+    fn push_limits(&mut self, key: &SliceRow, of: &TaskSlice<'_>) {
+        if !of.task.knows(Gap::Period) || !of.task.is_periodic() {
+            return;
+        }
+        let from_bins = LimitCounts::new(of.task.spec.period_ns);
+        let counted = of.limits.unwrap_or(&from_bins);
+        self.limits.extend(counted.limits.iter().map(|(purpose, quantity, limit_ns, above)| {
+            let above = match of.limits {
+                Some(_) => Some(*above),
+                None => LimitCounts::above(of.stats, *quantity, *limit_ns),
+            };
+            LimitRow {
+                machine: key.machine.clone(),
+                stream: key.stream.clone(),
+                seq: key.seq,
+                task: key.task.clone(),
+                kernel: key.kernel.clone(),
+                start_s: key.start_s,
+                purpose: (*purpose).into(),
+                quantity: number(*quantity),
+                limit_ns: *limit_ns,
+                above: above.map(whole),
+            }
+        }));
+    }
+
+    fn push_causes(&mut self, key: &SliceRow, of: &TaskSlice<'_>) {
+        let Some(causes) = of.causes else { return };
+        let mut sums: Vec<CauseRow> = causes.causes.iter().map(|sum| cause_row(key, sum)).collect();
+        sums.sort_by(|a, b| (b.sum_ns, &a.class, &a.who).cmp(&(a.sum_ns, &b.class, &b.who)));
+        let rest = sums.split_off(sums.len().min(CAUSES));
+        self.causes.extend(sums);
+        self.causes.extend(rest.into_iter().reduce(|mut all, one| {
+            (all.class, all.who) = ("mixed".into(), "others".into());
+            all.absorb(&one);
+            all
+        }));
+        let offset = of.epoch_offset_ns;
+        self.worst.extend(causes.latest.iter().take(WORST).map(|late| {
+            let longest = late.parts.iter().max_by_key(|part| part.ns);
+            let cause = longest.and_then(|part| causes.causes.get(part.cause)).map(|sum| &sum.cause);
+            WorstRow {
+                machine: key.machine.clone(),
+                stream: key.stream.clone(),
+                seq: key.seq,
+                task: key.task.clone(),
+                kernel: key.kernel.clone(),
+                at_s: offset.map(|offset| late.due_ns.saturating_add(offset).div_euclid(1_000_000_000)),
+                latency_ns: late.latency_ns,
+                class: cause.map_or_else(String::new, |cause| word(&cause.class)),
+                who: cause.and_then(|cause| cause.who.clone()).unwrap_or_default(),
+            }
+        }));
+    }
+
+    /// Adds the rows of others.
+    pub fn append(&mut self, other: Tables) {
+        self.slices.extend(other.slices);
+        self.bins.extend(other.bins);
+        self.limits.extend(other.limits);
+        self.causes.extend(other.causes);
+        self.worst.extend(other.worst);
+        for row in other.machines {
+            match self.machines.iter_mut().find(|known| known.env == row.env && known.machine == row.machine)
+            {
+                Some(known) => {
+                    known.first_s = least(known.first_s, row.first_s);
+                    known.last_s = known.last_s.max(row.last_s);
+                }
+                None => self.machines.push(row),
+            }
+        }
+    }
+
+    /// Makes all rows be of this stream.
+    pub fn set_stream(&mut self, id: &str) {
+        let streams = self.slices.iter_mut().map(|row| &mut row.stream);
+        let streams = streams.chain(self.bins.iter_mut().map(|row| &mut row.stream));
+        let streams = streams.chain(self.limits.iter_mut().map(|row| &mut row.stream));
+        let streams = streams.chain(self.causes.iter_mut().map(|row| &mut row.stream));
+        let streams = streams.chain(self.worst.iter_mut().map(|row| &mut row.stream));
+        streams.for_each(|stream| stream.replace_range(.., id));
+    }
+
+    /// Puts rows in the one order that files have them in.
+    pub fn sort(&mut self) {
+        self.slices.sort_unstable();
+        // A bin's counts of successive slices lie side by side, which compresses best.
+        self.bins.sort_unstable_by(|a, b| {
+            let key = |row: &BinRow| (row.quantity, row.high_ns, row.start_s, row.seq);
+            (&a.machine, &a.task, key(a), a).cmp(&(&b.machine, &b.task, key(b), b))
+        });
+        self.limits.sort_unstable();
+        self.causes.sort_unstable();
+        self.worst.sort_unstable();
+        self.machines.sort_unstable();
+    }
+
+    /// Joins all slices of each stream to one, its first, by sums; slices of another kernel, environment or policy stay
+    /// apart, with the number of the first of them.
+    #[must_use]
+    pub fn into_one_slice(self) -> Tables {
+        let mut first: BTreeMap<(String, String), (i64, Option<i64>)> = BTreeMap::new();
+        for row in &self.slices {
+            let found = first.entry((row.stream.clone(), row.env.clone())).or_insert((row.seq, row.start_s));
+            *found = (found.0.min(row.seq), least(found.1, row.start_s));
+        }
+        let env_of: BTreeMap<(String, i64), String> =
+            self.slices.iter().map(|row| ((row.stream.clone(), row.seq), row.env.clone())).collect();
+        let place = |stream: &str, seq: i64| {
+            let env = env_of.get(&(stream.to_owned(), seq));
+            env.and_then(|env| first.get(&(stream.to_owned(), env.clone()))).copied().unwrap_or((seq, None))
+        };
+        let mut joined = Tables { machines: self.machines, worst: self.worst, ..Tables::default() };
+        for row in &mut joined.worst {
+            row.seq = place(&row.stream, row.seq).0;
+        }
+        macro_rules! join {
+            ($table:ident, $key:expr) => {
+                let mut sums = BTreeMap::new();
+                for mut row in self.$table {
+                    (row.seq, row.start_s) = place(&row.stream, row.seq);
+                    let key = $key(&row);
+                    sums.entry(key).and_modify(|sum: &mut _| absorb(sum, &row)).or_insert(row);
+                }
+                joined.$table = sums.into_values().collect();
+            };
+        }
+        join!(slices, |row: &SliceRow| (
+            row.stream.clone(),
+            row.env.clone(),
+            row.task.clone(),
+            row.quantity,
+            row.policy.clone()
+        ));
+        join!(bins, |row: &BinRow| (
+            row.stream.clone(),
+            row.env.clone(),
+            row.task.clone(),
+            row.quantity,
+            row.high_ns
+        ));
+        join!(limits, |row: &LimitRow| (
+            row.stream.clone(),
+            row.seq,
+            row.task.clone(),
+            row.purpose.clone(),
+            row.quantity,
+            row.limit_ns
+        ));
+        join!(causes, |row: &CauseRow| (
+            row.stream.clone(),
+            row.seq,
+            row.task.clone(),
+            row.class.clone(),
+            row.who.clone()
+        ));
+        joined.sort();
+        joined
+    }
+}
+
+/// Row that a later slice's row can be added to.
+pub trait Absorb {
+    /// Adds the sums of a row of the same key.
+    fn absorb(&mut self, later: &Self);
+}
+
+fn absorb<R: Absorb>(sum: &mut R, later: &R) {
+    sum.absorb(later);
+}
+
+impl Absorb for SliceRow {
+    fn absorb(&mut self, later: &Self) {
+        let both = |a: Option<i64>, b: Option<i64>| a.zip(b).and_then(|(a, b)| a.checked_add(b));
+        if (later.max_ns, self.max_at_s) > (self.max_ns, later.max_at_s) {
+            self.max_at_s = later.max_at_s;
+        }
+        // A slice without values has no extremes, which leaves those of the other.
+        if self.count == 0 {
+            (self.min_ns, self.max_ns) = (later.min_ns, later.max_ns);
+            (self.sum_ns, self.squares_high, self.squares_low) =
+                (later.sum_ns, later.squares_high, later.squares_low);
+        } else if later.count > 0 {
+            self.min_ns = self.min_ns.zip(later.min_ns).map(|(a, b)| a.min(b));
+            self.max_ns = self.max_ns.zip(later.max_ns).map(|(a, b)| a.max(b));
+            self.sum_ns = both(self.sum_ns, later.sum_ns);
+            self.squares_high = both(self.squares_high, later.squares_high);
+            self.squares_low = both(self.squares_low, later.squares_low);
+        }
+        self.mono_ns = least(self.mono_ns, later.mono_ns);
+        self.clock_step_ns = both(self.clock_step_ns, later.clock_step_ns);
+        self.clock_ok = self.clock_ok.zip(later.clock_ok).map(|(a, b)| a.min(b));
+        self.length_ms += later.length_ms;
+        self.gap_ms += later.gap_ms;
+        self.due = both(self.due, later.due);
+        self.missed = both(self.missed, later.missed);
+        self.lost += later.lost;
+        self.count += later.count;
+    }
+}
+
+impl Absorb for BinRow {
+    fn absorb(&mut self, later: &Self) {
+        self.n += later.n;
+    }
+}
+
+impl Absorb for LimitRow {
+    fn absorb(&mut self, later: &Self) {
+        self.above = self.above.zip(later.above).map(|(a, b)| a + b);
+    }
+}
+
+impl Absorb for CauseRow {
+    fn absorb(&mut self, later: &Self) {
+        self.times += later.times;
+        self.sum_ns = self.sum_ns.saturating_add(later.sum_ns);
+        self.max_ns = self.max_ns.max(later.max_ns);
+        self.proven_ns = self.proven_ns.saturating_add(later.proven_ns);
+        self.likely_ns = self.likely_ns.saturating_add(later.likely_ns);
+    }
+}
+
+impl MachineRow {
+    /// What a run tells of its machine.
+    #[must_use]
+    pub fn from_run(machine: &str, info: &RunInfo) -> Self {
+        let facts = info.facts_before.clone().unwrap_or_default();
+        let governors = facts.cpus.iter().filter_map(|cpu| cpu.frequency.governor.as_deref());
+        let mut governors: Vec<&str> = governors.collect();
+        governors.sort_unstable();
+        governors.dedup();
+        let isolated = facts.isolation.isolated.map_or_else(String::new, |cpus| cpus.to_string());
+        let virtualisation = &facts.virtualisation;
+        let yes = |is: Option<bool>| is.map_or("", |is| if is { "yes" } else { "no" });
+        let mut row = MachineRow {
+            machine: machine.into(),
+            kernel: facts.kernel.release.clone().unwrap_or_default(),
+            build: facts.kernel.version.clone().unwrap_or_default(),
+            preemption: facts.kernel.preemption.as_ref().map_or_else(String::new, word),
+            command_line: facts.kernel.command_line.clone().unwrap_or_default(),
+            processor: facts.processor.model.clone().unwrap_or_default(),
+            governor: governors.join(","),
+            isolation: isolated,
+            virtual_machine: virtualisation
+                .hypervisor
+                .clone()
+                .or_else(|| virtualisation.container.clone())
+                .unwrap_or_else(|| yes(virtualisation.virtual_machine).into()),
+            jitterlab: info.tool.clone(),
+            load: info.load.to_string(),
+            labels: serde_json::to_string(&info.labels).unwrap_or_default(),
+            ..MachineRow::default()
+        };
+        row.env = row.hash();
+        row
+    }
+
+    /// Hash of everything but the machine's name and the times.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        hash::short([
+            &self.kernel,
+            &self.build,
+            &self.preemption,
+            &self.command_line,
+            &self.processor,
+            &self.microcode,
+            &self.board,
+            &self.firmware,
+            &self.governor,
+            &self.isolation,
+            &self.virtual_machine,
+            &self.jitterlab,
+            &self.load,
+            &self.labels,
+        ])
+    }
+}
+
+fn cause_row(key: &SliceRow, sum: &jitterlab_model::causes::CauseSum) -> CauseRow {
+    CauseRow {
+        machine: key.machine.clone(),
+        stream: key.stream.clone(),
+        seq: key.seq,
+        task: key.task.clone(),
+        kernel: key.kernel.clone(),
+        start_s: key.start_s,
+        class: word(&sum.cause.class),
+        who: sum.cause.who.clone().unwrap_or_default(),
+        times: whole(sum.times),
+        sum_ns: sum.sum_ns,
+        max_ns: sum.max_ns,
+        proven_ns: sum.proven_ns,
+        likely_ns: sum.likely_ns,
+    }
+}
+
+/// Policy that a task ran under, or was asked to.
+fn policy(task: &TaskRun) -> Option<Policy> {
+    task.granted.as_ref().map(|granted| granted.policy).or(task.spec.policy)
+}
+
+/// Word that stands for a value in JSON.
+fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(other) => other.to_string(),
+        Err(_) => String::new(),
+    }
+}
+
+/// Number of a counted quantity in tables.
+#[must_use]
+pub fn number(quantity: Quantity) -> i8 {
+    Quantity::COUNTED.iter().position(|counted| *counted == quantity).map_or(i8::MAX, |place| place as i8)
+}
+
+fn whole(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// The lesser of two where both are known, else the known one.
+fn least(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    a.into_iter().chain(b).min()
+}
