@@ -60,7 +60,8 @@ pub fn listen(rings: &Receiver<Ring>, clock: &Arc<dyn Clock>, machine: &str, lis
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return wait_for(&running),
         }
-        for notice in notices {
+        for mut notice in notices {
+            notice.message = words::alarm(&notice);
             tell(&notice);
             for command in &listeners.commands {
                 run(command, &notice, &running);

@@ -26,8 +26,9 @@ pub use error::{MatrixError, SessionError};
 pub use experiment::{
     Block, CompensationPlan, Experiment, KeptParts, Progress, TaskBench, matrix, tune, wakeups,
 };
-pub use measure::{Above, CausesWanted, Finished, Measurement, Request, Sink};
+pub use measure::{Above, Finished, Measurement, Request, Sink};
 pub use prepare::now_utc;
 pub use record::{
     Recorded, RunInProgress, default_name, keep_by_default, record, record_to, record_watched, writer,
 };
+pub use why::CausesWanted;

@@ -22,7 +22,7 @@ use super::isolate::{self, Isolation};
 use super::load::Loads;
 use super::prepare::{self, Moved};
 use super::pulse::{self, EdgeTimes};
-use super::why::{self, Explained, Why};
+use super::why::{self, CausesWanted, Explained, Why};
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -87,19 +87,6 @@ pub trait Sink: Send {
 
     /// Causes are wanted and cannot be looked for.
     fn causes_refused(&mut self, _: &Error) {}
-}
-
-/// What is wanted of causes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CausesWanted {
-    /// They are not to be looked for from now on.
-    Nothing,
-    /// They are to be looked for; nothing is wanted now.
-    Later,
-    /// All since they are looked for, seldom.
-    NowAndThen,
-    /// Those since the last piece, at once.
-    Piece,
 }
 
 /// The activation that reached the limit, with those before it.

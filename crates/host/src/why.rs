@@ -8,7 +8,6 @@ use jitterlab_model::{Activation, CpuSet, Error, RunCauses, SystemFacts, TaskSpe
 use jitterlab_rt::TaskThread;
 
 use super::groups::Groups;
-use super::measure::CausesWanted;
 use super::trace_events::{Detail, TraceEvents};
 
 /// The parameter on a kernel's command line by which a guest knows that nothing happens outside of it in its time: the
@@ -54,6 +53,19 @@ impl Kept {
         }
         due
     }
+}
+
+/// What is wanted of causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CausesWanted {
+    /// They are not to be looked for from now on.
+    Nothing,
+    /// They are to be looked for; nothing is wanted now.
+    Later,
+    /// All since they are looked for, seldom.
+    NowAndThen,
+    /// Those since the last piece, at once.
+    Piece,
 }
 
 /// Tasks that causes are looked for of.
