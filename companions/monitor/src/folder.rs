@@ -128,12 +128,13 @@ impl Folder {
         Ok(totals)
     }
 
-    /// Hours that wait for their day, in the order of their beginning; one that is damaged is left out.
+    /// Hours that wait for their day, in the order of their streams; one that is damaged is left out.
     #[must_use]
     pub fn read_hours(&self) -> Vec<Hour> {
         let mut hours: Vec<Hour> =
             self.files("hours", ".json").iter().filter_map(|path| read(path).ok()).collect();
-        hours.sort_by_key(|hour| (hour.utc_ns.0, hour.seq));
+        // Not by the time of day: that may have been set back between two of them.
+        hours.sort_by(|a, b| (&a.stream, a.seq).cmp(&(&b.stream, b.seq)));
         hours
     }
 

@@ -1,5 +1,7 @@
 //! Hours that a monitor left when it was killed or lost power: their journals are counted.
 
+use std::collections::BTreeMap;
+
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 use jitterlab_trace::{JournalReader, journal_path};
@@ -19,7 +21,13 @@ use crate::limits::{in_force, purposes};
 pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End>, Error> {
     let mut left: Vec<Beginning> =
         folder.files("journal", ".json").iter().filter_map(|path| folder::read(path).ok()).collect();
-    left.sort_by_key(|left| (left.clocks_ns.2, left.seq));
+    // Streams by their beginning, hours by their number: within a stream the time of day may have been set back.
+    left.sort_by_key(|left| left.seq);
+    let mut begun: BTreeMap<String, i64> = BTreeMap::new();
+    for hour in &left {
+        begun.entry(hour.stream.clone()).or_insert(hour.clocks_ns.2);
+    }
+    left.sort_by_key(|left| begun.get(&left.stream).copied());
     let totals = if folder.totals().exists() { folder::read(&folder.totals())? } else { Totals::new() };
     let mut end = folder.read_totals()?.end;
     let mut streams: Vec<(String, RunInfo)> = Vec::new();

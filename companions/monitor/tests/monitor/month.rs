@@ -205,6 +205,18 @@ fn days_stay_within_their_room_and_count_every_due_time_once() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_costs_no_hour() {
+    let folder = TempDir::new().unwrap();
+    let clock = clock();
+    let mut machine = Machine::start(&clock, folder.path(), 1 << 30, &[10 * SECOND], "00000000000000aa");
+    machine.run(5 * HOUR);
+    clock.step(-3 * HOUR);
+    machine.run(5 * HOUR);
+    let totals = machine.stop();
+    assert_eq!((totals.tasks[0].due() as i64 - 10 * HOUR / (10 * SECOND)).abs().max(2), 2, "{totals:?}");
+}
+
+#[test]
 fn what_a_kill_leaves_is_counted_at_the_next_start() {
     let folder = TempDir::new().unwrap();
     let clock = clock();
