@@ -31,13 +31,16 @@ pub const KERNEL: Companion = Companion { command: "kernel", program: "jitterlab
 /// Firmware, simulated.
 pub const MCU: Companion = Companion { command: "mcu", program: "jitterlab-mcu" };
 
+/// One machine, for months.
+pub const MONITOR: Companion = Companion { command: "monitor", program: "jitterlab-monitor" };
+
 /// Many machines over years.
 pub const FLEET: Companion = Companion { command: "fleet", program: "jitterlab-fleet" };
 
 /// The source documents, repeated.
 pub const REPRODUCE: Companion = Companion { command: "reproduce", program: "jitterlab-papers" };
 
-const ALL: [&Companion; 4] = [&FLEET, &KERNEL, &MCU, &REPRODUCE];
+const ALL: [&Companion; 5] = [&FLEET, &KERNEL, &MCU, &MONITOR, &REPRODUCE];
 
 /// Folder in which packages install companions.
 const INSTALLED: &str = "/usr/lib/jitterlab";

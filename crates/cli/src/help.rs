@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 7] = [
     ("Judge", &["judge", "check", "compare", "stepper", "servo"]),
     ("Improve", &["doctor", "tune", "compensate", "compare-wakeups", "restore"]),
     ("Share", &["report", "plot", "export"]),
-    (first_steps::COMPANIONS, &["kernel", "mcu", "reproduce"]),
+    (first_steps::COMPANIONS, &["fleet", "kernel", "mcu", "monitor", "reproduce"]),
     ("Files and shell", &["recover", "schema", "completions", "man", "help"]),
 ];
 

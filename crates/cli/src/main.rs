@@ -7,7 +7,6 @@ mod experiment;
 mod help;
 mod inputs;
 mod kept_files;
-mod purpose_args;
 mod record_args;
 mod run_args;
 mod status_line;
@@ -17,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use jitterlab_console::{
-    BUILT, exit, interrupt, kept_parts, measure_args, memory, mistakes, output, task_args,
+    BUILT, exit, interrupt, kept_parts, measure_args, memory, mistakes, output, purpose_args, task_args,
 };
 
 use crate::exit::Ending;
@@ -46,6 +45,8 @@ enum Command {
     Judge(commands::judge::Args),
     Matrix(commands::matrix::Args),
     Man(commands::man::Args),
+    /// Watch one machine for months, with alarms and their causes
+    Monitor(companions::Args),
     /// Measure firmware on a simulated microcontroller (AVR, RP2040)
     Mcu(companions::Args),
     Plot(commands::plot::Args),
@@ -98,6 +99,7 @@ fn main() -> ExitCode {
         Command::Judge(args) => commands::judge::execute(&args),
         Command::Matrix(args) => commands::matrix::execute(&args),
         Command::Man(args) => commands::man::execute(&args, companions::described(Cli::command())),
+        Command::Monitor(args) => companions::MONITOR.execute(&args),
         Command::Mcu(args) => companions::MCU.execute(&args),
         Command::Plot(args) => commands::plot::execute(&args),
         Command::Recover(args) => commands::recover::execute(&args),

@@ -9,6 +9,7 @@ pub mod measure_args;
 pub mod memory;
 pub mod mistakes;
 pub mod output;
+pub mod purpose_args;
 pub mod task_args;
 
 /// The release, and how it was built.

@@ -31,3 +31,4 @@ pub use prepare::now_utc;
 pub use record::{
     Recorded, RunInProgress, default_name, keep_by_default, record, record_to, record_watched, writer,
 };
+pub use why::CausesWanted;

@@ -22,7 +22,7 @@ use super::isolate::{self, Isolation};
 use super::load::Loads;
 use super::prepare::{self, Moved};
 use super::pulse::{self, EdgeTimes};
-use super::why::{self, Why};
+use super::why::{self, CausesWanted, Explained, Why};
 
 /// Request for a measurement.
 #[derive(Debug, Clone)]
@@ -77,8 +77,16 @@ pub trait Sink: Send {
     /// The next activations of a task, in order.
     fn activations(&mut self, task: usize, rows: &[Activation]);
 
-    /// Why activations were late until now, where that is found out.
+    /// Why activations were late until now, where that is found out; of [`CausesWanted::Piece`] since the last piece.
     fn causes(&mut self, _: &RunCauses) {}
+
+    /// What is wanted of causes; asked several times a second, with whether they are looked for.
+    fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
+        if looked_for { CausesWanted::NowAndThen } else { CausesWanted::Nothing }
+    }
+
+    /// Causes are wanted and cannot be looked for.
+    fn causes_refused(&mut self, _: &Error) {}
 }
 
 /// The activation that reached the limit, with those before it.
@@ -116,6 +124,7 @@ pub struct Measurement {
     info: RunInfo,
     root: Root,
     threads: Vec<TaskThread>,
+    explained: Arc<Explained>,
     why: Option<Why>,
     stop: Arc<AtomicBool>,
     loads: Loads,
@@ -199,15 +208,15 @@ impl Measurement {
             }
             threads.push(thread);
         }
-        let why =
-            match (why || stop_above_ns.is_some()).then(|| Why::begin(&prepared.tasks, &threads, &facts)) {
-                Some(Ok(why)) => Some(why),
-                Some(Err(error)) => {
-                    refused.push(Refusal::from_error("the kernel's trace events", &error));
-                    None
-                }
-                None => None,
-            };
+        let explained = Arc::new(Explained::new(&prepared.tasks, &threads, &facts));
+        let why = match (why || stop_above_ns.is_some()).then(|| Why::begin(&explained)) {
+            Some(Ok(why)) => Some(why),
+            Some(Err(error)) => {
+                refused.push(Refusal::from_error("the kernel's trace events", &error));
+                None
+            }
+            None => None,
+        };
         let mut warnings = prepared.warnings;
         warnings.extend(loads.caution(&prepared.measured));
         warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
@@ -245,6 +254,7 @@ impl Measurement {
             info,
             root,
             threads,
+            explained,
             why,
             stop,
             loads,
@@ -284,7 +294,7 @@ impl Measurement {
     ) -> Result<Finished, Error> {
         let drains: Vec<Drain> = self.threads.iter_mut().filter_map(TaskThread::take_drain).collect();
         let bound = self.info.tasks.iter().map(prepare::bound_cpu).collect();
-        let mut collector = Collector::new(drains, bound, self.why.take(), sink);
+        let mut collector = Collector::new(drains, bound, Arc::clone(&self.explained), self.why.take(), sink);
         self.loads.start();
         let mut was_interrupted = false;
         let ended = thread::scope(|scope| {
@@ -401,7 +411,11 @@ struct Collector<'a> {
     bound: Vec<Option<u16>>,
     elsewhere: Vec<u64>,
     rows: Vec<Activation>,
+    /// What causes are looked for of.
+    explained: Arc<Explained>,
     why: Option<Why>,
+    /// Whether looking for causes was refused.
+    is_refused: bool,
     /// Why activations were late, at the end.
     causes: Option<RunCauses>,
 }
@@ -409,11 +423,18 @@ struct Collector<'a> {
 impl<'a> Collector<'a> {
     const BATCH: usize = 8_192;
 
-    fn new(drains: Vec<Drain>, bound: Vec<Option<u16>>, why: Option<Why>, sink: &'a mut dyn Sink) -> Self {
+    fn new(
+        drains: Vec<Drain>,
+        bound: Vec<Option<u16>>,
+        explained: Arc<Explained>,
+        why: Option<Why>,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
         let last = drains.iter().map(|_| VecDeque::with_capacity(NEIGHBOURS + 1)).collect();
         let elsewhere = vec![0; drains.len()];
         let rows = Vec::with_capacity(Self::BATCH);
-        Collector { drains, sink, last, bound, elsewhere, rows, why, causes: None }
+        let is_refused = false;
+        Collector { drains, sink, last, bound, elsewhere, rows, explained, why, is_refused, causes: None }
     }
 
     fn collect_to_the_end(&mut self) {
@@ -427,10 +448,30 @@ impl<'a> Collector<'a> {
             if finished {
                 return self.explain_the_rest();
             }
-            if let Some(causes) = self.why.as_mut().zip(complete_ns).and_then(|(why, t)| why.explain(t)) {
-                self.sink.causes(&causes);
-            }
+            self.explain(complete_ns);
             thread::park_timeout(COLLECT_EVERY.saturating_sub(before.elapsed()));
+        }
+    }
+
+    /// Explains what is known until then, as far as that is wanted; begins and ends to look for causes.
+    fn explain(&mut self, complete_ns: Option<i64>) {
+        let wanted = self.sink.causes_wanted(self.why.is_some());
+        let (looked_for, is_wanted) = (self.why.is_some(), wanted != CausesWanted::Nothing);
+        if looked_for && !is_wanted {
+            return self.why.take().map(Why::finish).iter().for_each(|causes| self.sink.causes(causes));
+        }
+        if !looked_for && is_wanted && !self.is_refused {
+            match Why::begin(&self.explained) {
+                Ok(why) => self.why = Some(why),
+                Err(error) => {
+                    self.is_refused = true;
+                    self.sink.causes_refused(&error);
+                }
+            }
+        }
+        let found = self.why.as_mut().zip(complete_ns);
+        if let Some(causes) = found.and_then(|(why, ns)| why.explain(ns, wanted)) {
+            self.sink.causes(&causes);
         }
     }
 

@@ -31,14 +31,65 @@ impl Default for Kept {
 }
 
 impl Kept {
+    /// What is wanted of causes, where it is time for that.
+    pub(super) fn wanted(
+        &mut self,
+        wanted: CausesWanted,
+        explainer: &mut Explainer,
+        events: &TraceEvents,
+    ) -> Option<RunCauses> {
+        match wanted {
+            CausesWanted::Piece => Some(explainer.take(events.tracer())),
+            CausesWanted::NowAndThen => self.is_due().then(|| explainer.causes(events.tracer())),
+            CausesWanted::Nothing | CausesWanted::Later => None,
+        }
+    }
+
     /// True if it is time to write them again.
-    pub(super) fn is_due(&mut self) -> bool {
+    fn is_due(&mut self) -> bool {
         let elapsed = self.begun.elapsed();
         let due = elapsed >= self.at + KEEP_EVERY.max(self.at / 10);
         if due {
             self.at = elapsed;
         }
         due
+    }
+}
+
+/// What is wanted of causes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CausesWanted {
+    /// They are not to be looked for from now on.
+    Nothing,
+    /// They are to be looked for; nothing is wanted now.
+    Later,
+    /// All since they are looked for, seldom.
+    NowAndThen,
+    /// Those since the last piece, at once.
+    Piece,
+}
+
+/// Tasks that causes are looked for of.
+pub(super) struct Explained {
+    /// True for each task that runs under Linux's scheduler: events of Linux say nothing about the others.
+    of_linux: Vec<bool>,
+    threads: Vec<i32>,
+    cpus: CpuSet,
+    /// Activations a second, of all tasks.
+    rate_hz: f64,
+    machine: Machine,
+}
+
+impl Explained {
+    /// Tasks with their threads, in their order.
+    pub(super) fn new(tasks: &[TaskSpec], threads: &[TaskThread], facts: &SystemFacts) -> Self {
+        Explained {
+            of_linux: tasks.iter().map(|task| !task.wake.traits().core).collect(),
+            threads: threads.iter().map(TaskThread::number).collect(),
+            cpus: threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect(),
+            rate_hz: tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum(),
+            machine: machine(facts),
+        }
     }
 }
 
@@ -53,24 +104,17 @@ pub(super) struct Why {
 }
 
 impl Why {
-    /// Begins to record. The tasks' threads wait for their beginning.
-    pub(super) fn begin(
-        tasks: &[TaskSpec],
-        threads: &[TaskThread],
-        facts: &SystemFacts,
-    ) -> Result<Self, Error> {
+    /// Begins to record.
+    pub(super) fn begin(explained: &Explained) -> Result<Self, Error> {
+        let Explained { of_linux, threads, cpus, rate_hz, machine } = explained;
         let mut names = Names::default();
-        let numbers: Vec<i32> = threads.iter().map(TaskThread::number).collect();
-        let cpus: CpuSet = threads.iter().flat_map(|thread| thread.granted().cpus.iter().copied()).collect();
-        let rate_hz = tasks.iter().map(|task| 1e9 / task.period_ns as f64).sum();
         let mut events = TraceEvents::open(&mut names)?;
         // If events of a processor are lost, its task's own events stay known.
-        events.record_threads(Detail::Threads, &cpus, &numbers)?;
-        events.record_everything(&cpus, rate_hz)?;
-        let mut explainer = Explainer::new(&numbers, names, machine(facts));
-        let groups = Groups::new(std::process::id() as i32, &numbers, &mut explainer);
-        let of_linux = tasks.iter().map(|task| !task.wake.traits().core).collect();
-        Ok(Why { of_linux, events, explainer, groups, kept: Kept::default() })
+        events.record_threads(Detail::Threads, cpus, threads)?;
+        events.record_everything(cpus, *rate_hz)?;
+        let mut explainer = Explainer::new(threads, names, *machine);
+        let groups = Groups::new(std::process::id() as i32, threads, &mut explainer);
+        Ok(Why { of_linux: of_linux.clone(), events, explainer, groups, kept: Kept::default() })
     }
 
     /// Reads new events, and returns the time in ns up to which all are known.
@@ -88,10 +132,10 @@ impl Why {
         }
     }
 
-    /// Explains complete activations. Returns the causes until now, if it is time to keep them.
-    pub(super) fn explain(&mut self, complete_ns: i64) -> Option<RunCauses> {
+    /// Explains complete activations. Returns the wanted causes, if it is time to keep them.
+    pub(super) fn explain(&mut self, complete_ns: i64, wanted: CausesWanted) -> Option<RunCauses> {
         self.explainer.advance(complete_ns);
-        self.kept.is_due().then(|| self.explainer.causes(self.events.tracer()))
+        self.kept.wanted(wanted, &mut self.explainer, &self.events)
     }
 
     /// All of it, the tasks having come to their end.

@@ -2,10 +2,10 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jitterlab_model::warning::Warning;
-use jitterlab_model::{Error, RunInfo, StopReason};
+use jitterlab_model::{Error, RunCauses, RunInfo, StopReason};
 
 use crate::atomic_file::{FileContent, check_free, content_of};
 use crate::error::{FileProblem, gone, lost, not_closed, saved_elsewhere, still_recording};
@@ -66,6 +66,37 @@ pub fn recover_to(
         Err(kept) if kept.kind() == io::ErrorKind::ReadOnlyFilesystem => Ok(finished),
         removed => removed.map_err(|why| left(&finished, journal, why)).map(|()| finished),
     }
+}
+
+/// Writes journals that follow one another, of the same tasks, as one run file; the journals stay.
+///
+/// # Errors
+/// One of them cannot be read or has other tasks, or the run file cannot be written.
+pub fn join(
+    journals: &[PathBuf],
+    target: impl AsRef<Path>,
+    mut info: RunInfo,
+    causes: Option<&RunCauses>,
+) -> Result<FinishedRun, Error> {
+    let mut output = RunFileWriter::create(target, info.tasks.len())?;
+    let mut skipped = Vec::new();
+    for path in journals {
+        let file = File::open(path).map_err(Error::file("open", path))?;
+        let mut walk = JournalParts::begin(&file, path)?;
+        while let Some(part) = walk.next()? {
+            match part {
+                Part::Rows(task, rows) => output.append(task, rows)?,
+                Part::Slice(slice) => output.slice(&slice)?,
+                Part::Info | Part::Causes(_) => {}
+            }
+        }
+        skipped.extend_from_slice(walk.skipped());
+    }
+    if let Some(causes) = causes {
+        output.causes(causes)?;
+    }
+    info.warnings.extend(skipped.iter().map(|skipped| skipped.warning()));
+    Ok(FinishedRun { skipped, ..output.finish(&info)? })
 }
 
 /// The run file that is there already, if it is this journal's: the process that made it was killed before the journal

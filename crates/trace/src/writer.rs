@@ -124,6 +124,11 @@ impl RunWriter {
         self.recorder.waiting_bytes()
     }
 
+    /// Ends recording and leaves the journal, with its final description, for [`join`](crate::join).
+    pub fn leave(self, info: &RunInfo) {
+        self.recorder.describe(info);
+    }
+
     /// Ends recording and turns the journal into the run file, with the final description. The recorder's own losses
     /// are added to its warnings.
     ///

@@ -17,19 +17,19 @@ use crate::predict::TAIL_SIZE;
 use crate::scan::Peaks;
 
 /// Activations kept with the parts of their latency.
-const LATEST: usize = 1_024;
+pub(super) const LATEST: usize = 1_024;
 /// Of these, activations kept with the spans around them.
-const WITH_SPANS: usize = 128;
+pub(super) const WITH_SPANS: usize = 128;
 /// Parts of a latency kept one by one, the longest.
 const PARTS: usize = 256;
 /// Causes counted separately; further ones are counted by class.
-const CAUSES: usize = 96;
+pub(super) const CAUSES: usize = 96;
 /// Functions kept apart for each cause.
 const FUNCTIONS: usize = 16;
 /// Fewest latencies of a cause from which its tail can be judged.
 const LEAST_LARGEST: usize = 301;
 /// Name given to causes counted together.
-const OTHERS: &str = "others";
+pub(super) const OTHERS: &str = "others";
 
 /// A fragment of a latency with its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,6 +294,17 @@ impl Gathered {
         sum.times += 1;
         sum.sum_ns = sum.sum_ns.saturating_add(ns);
         sum.max_ns = sum.max_ns.max(ns);
+    }
+
+    /// All of it since the last piece, once the usual way is known.
+    pub fn take(&mut self, names: &mut Names) -> TaskCauses {
+        if !self.early.is_empty() {
+            return TaskCauses::default();
+        }
+        let causes = self.causes(names);
+        let usual = std::mem::take(&mut self.usual);
+        *self = Gathered { usual, others: self.others, ..Gathered::default() };
+        causes
     }
 
     /// Returns all causes so far.

@@ -170,6 +170,12 @@ impl Explainer {
         RunCauses { tasks: tasks.iter_mut().map(|task| task.gathered.causes(names)).collect(), tracer }
     }
 
+    /// What is known since the last piece. Counting goes on from nothing, with what is known of the usual way.
+    pub fn take(&mut self, tracer: Tracer) -> RunCauses {
+        let Explainer { tasks, names, .. } = self;
+        RunCauses { tasks: tasks.iter_mut().map(|task| task.gathered.take(names)).collect(), tracer }
+    }
+
     fn explain_until(&mut self, end_ns: i64) {
         let Explainer { tasks, processors, names, machine, periods, .. } = self;
         for task in tasks {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 use std::fs;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::shared::known::{answered, jitterlab, refused};
 
-const FORMATS: [&str; 6] = ["csv", "cyclictest", "hdr", "openmetrics", "perfetto", "junit"];
+const FORMATS: [&str; 7] = ["csv", "cyclictest", "hdr", "openmetrics", "prometheus", "perfetto", "junit"];
 
 /// A run of two tasks over 3 s, late by a few microseconds and, now and then, by up to 180; `early_ns` earlier than that.
 fn run(folder: &Path, keep: Keep, early_ns: i64) -> PathBuf {
@@ -230,6 +231,53 @@ fn prometheus_takes_the_text_into_its_database() {
     let arguments = ["tsdb", "create-blocks-from", "openmetrics", "out.openmetrics", "database"];
     let output = Command::new(promtool).args(arguments).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn the_classic_text_is_what_prometheus_checks_and_its_node_exporter_passes_on() {
+    let promtool = std::env::var("JITTERLAB_PROMTOOL").unwrap_or_else(|_| "promtool".into());
+    if !has(&promtool, &["--version"]) {
+        return;
+    }
+    let folder = TempDir::new().unwrap();
+    // Early starts: the sum of the latencies is below 0.
+    for early_ns in [0, 50_000] {
+        let _ = fs::remove_file(folder.path().join("run.parquet"));
+        run(folder.path(), Keep::All, early_ns);
+        let text = answered(folder.path(), &["export", "run.parquet", "--as", "prometheus"]);
+        fs::write(folder.path().join("run.prom"), &text).unwrap();
+        let text = fs::File::open(folder.path().join("run.prom")).unwrap();
+        let output = Command::new(&promtool).args(["check", "metrics"]).stdin(text).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    }
+    let exporter = Path::new(&promtool).with_file_name("prometheus-node-exporter");
+    if !has(exporter.to_str().unwrap(), &["--version"]) {
+        return;
+    }
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let mut exporting = Command::new(exporter)
+        .args(["--collector.disable-defaults", "--collector.textfile", "--collector.textfile.directory=."])
+        .arg(format!("--web.listen-address={address}"))
+        .current_dir(folder.path())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let scraped = (0..100).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let mut connection = std::net::TcpStream::connect(address).ok()?;
+        connection.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").ok()?;
+        let mut text = String::new();
+        connection.read_to_string(&mut text).ok()?;
+        Some(text)
+    });
+    exporting.kill().unwrap();
+    exporting.wait().unwrap();
+    let scraped = scraped.expect("node_exporter answers");
+    assert!(scraped.contains("node_textfile_scrape_error 0\n"), "{scraped}");
+    assert!(scraped.contains("jitterlab_activations_total{task=\"base\"} 15000"), "{scraped}");
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn members_of_the_group_measure_in_real_time_on_a_bare_debian_and_nothing_stays_
     let (built, bare) = (folder.join("built"), folder.join("bare"));
     fs::create_dir(&built).unwrap();
     let programs = Path::new(env!("CARGO_BIN_EXE_jitterlab")).parent().unwrap();
-    for program in ["jitterlab", "jitterlab-fleet", "jitterlab-kernel", "jitterlab-mcu", "jitterlab-papers"] {
+    let names = ["fleet", "kernel", "mcu", "monitor", "papers"].map(|name| format!("jitterlab-{name}"));
+    for program in names.iter().map(String::as_str).chain(["jitterlab"]) {
         symlink(programs.join(program), built.join(program)).unwrap();
     }
     let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();

@@ -119,8 +119,14 @@ pub(super) struct Measuring {
 }
 
 /// The programs that measure.
-const MEASURERS: [&str; 5] =
-    ["jitterlab", "jitterlab-fleet", "jitterlab-kernel", "jitterlab-mcu", "jitterlab-papers"];
+const MEASURERS: [&str; 6] = [
+    "jitterlab",
+    "jitterlab-fleet",
+    "jitterlab-kernel",
+    "jitterlab-mcu",
+    "jitterlab-monitor",
+    "jitterlab-papers",
+];
 
 /// Other jitterlabs with a thread that is bound to some of these CPUs alone: moving it would spoil their
 /// measurement.

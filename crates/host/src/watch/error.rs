@@ -8,6 +8,8 @@ use super::target::Target;
 /// Why nothing was watched, as far as callers decide by it ([`jitterlab_model::Error::is`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotWatched {
+    /// There is no such thread or process now.
+    Absent,
     /// No thread waits periodically.
     NotPeriodic,
 }

@@ -218,7 +218,8 @@ impl Watch {
         let stop = loop {
             thread::sleep(READ_EVERY);
             self.read(sink);
-            if let Some(causes) = kept.is_due().then(|| self.explainer.causes(self.events.tracer())) {
+            let wanted = sink.causes_wanted(true);
+            if let Some(causes) = kept.wanted(wanted, &mut self.explainer, &self.events) {
                 sink.causes(&causes);
             }
             let elapsed_ns = begun.elapsed().as_nanos() as i64;

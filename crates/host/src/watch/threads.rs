@@ -9,7 +9,7 @@ use jitterlab_model::Error;
 use nix::sys::prctl::set_child_subreaper;
 use nix::sys::signal::Signal;
 
-use super::error::named;
+use super::error::{NotWatched, named};
 use super::target::Target;
 use crate::child::{EndsWithParent, family};
 use crate::programs::of_system;
@@ -71,7 +71,7 @@ impl Target {
         let own = std::process::id() as i32;
         let found: Vec<ThreadOf> = found.into_iter().filter(|thread| thread.process != own).collect();
         if found.is_empty() && child.is_none() {
-            Err(Error::bad_use(format!("there is no {}", named(self))))
+            Err(Error::bad_use(format!("there is no {}", named(self))).case(NotWatched::Absent))
         } else {
             Ok(found)
         }

@@ -2,6 +2,7 @@
 
 mod csv;
 mod cyclictest;
+pub mod exposition;
 mod hdr;
 mod junit;
 mod latencies;
@@ -38,6 +39,8 @@ pub enum Format {
     Hdr,
     /// The figures and the latency's histogram as OpenMetrics text.
     OpenMetrics,
+    /// The same as the classic text of Prometheus.
+    Prometheus,
     /// Activations on a time line, and the activity around the latest ones, as ui.perfetto.dev opens it.
     Perfetto,
     /// Decisions as test cases in JUnit's XML.
@@ -63,11 +66,12 @@ pub struct Asked {
 type Exporter = fn(&Run, &[usize], &Asked, &mut dyn Write) -> Result<Exported, Error>;
 
 /// Every format with its name and its writer.
-const EXPORTERS: [(Format, &str, Exporter); 7] = [
+const EXPORTERS: [(Format, &str, Exporter); 8] = [
     (Format::Csv, "csv", |run, tasks, _, out| csv::write(run, tasks, out)),
     (Format::Cyclictest, "cyclictest", |run, tasks, _, out| cyclictest::write(run, tasks, out)),
     (Format::Hdr, "hdr", |run, tasks, _, out| hdr::write(run, tasks, out)),
     (Format::OpenMetrics, "openmetrics", |run, tasks, _, out| openmetrics::write(run, tasks, out)),
+    (Format::Prometheus, "prometheus", |run, tasks, _, out| openmetrics::write_classic(run, tasks, out)),
     (Format::Perfetto, "perfetto", |run, tasks, _, out| perfetto::write(run, tasks, out)),
     (Format::Junit, "junit", junit::write),
     (Format::LinuxCnc, "linuxcnc", linuxcnc::write),

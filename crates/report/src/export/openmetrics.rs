@@ -1,68 +1,43 @@
-//! OpenMetrics text, version 1.0, for Prometheus and compatible tools: counters, the figures of each
-//! quantity, and the latency's histogram. Unknown values have no sample.
-//!
-//! Samples carry the time of the run's end where that is known, so that `promtool tsdb create-blocks-from openmetrics` takes them.
+//! A run for Prometheus and compatible tools: counters, the figures of each quantity, and the latency's histogram. Unknown
+//! values have no sample.
+
 use std::io::{self, Write};
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::summary::Statistics;
-use jitterlab_model::{Distribution, Error, Known};
+use jitterlab_model::{Distribution, Error, Known, RunInfo, TaskRun};
 use jitterlab_runs::Run;
 
 use super::Exported;
+use super::exposition::{Dialect, Exposition, Family};
 use super::started::started;
-use crate::printable::printable_name;
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
 
-/// Text that grows, and the time behind each sample.
-struct Text<'a> {
-    out: &'a mut dyn Write,
-    at: String,
-}
-
-impl Text<'_> {
-    fn family(&mut self, name: &str, kind: &str, help: &str) -> io::Result<()> {
-        writeln!(self.out, "# TYPE {name} {kind}")?;
-        if name.ends_with("_seconds") {
-            writeln!(self.out, "# UNIT {name} seconds")?;
-        }
-        writeln!(self.out, "# HELP {name} {help}")
-    }
-
-    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: f64) -> io::Result<()> {
-        let labels: Vec<String> =
-            labels.iter().map(|(key, of)| format!("{key}=\"{}\"", escaped(of))).collect();
-        writeln!(self.out, "{name}{{{}}} {value}{}", labels.join(","), self.at)
-    }
-}
-
-fn escaped(text: &str) -> String {
-    printable_name(text).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
+/// Writes OpenMetrics, at the time of the run's end.
 pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
+    let info = run.info();
+    let ended = started(info).zip(info.measured_ns()).map(|(began, ns)| began + ns as f64 / 1e9);
+    write_as(run, tasks, Dialect::OpenMetrics { at: ended.map(|end| format!("{end:.3}")) }, out)
+}
+
+/// Writes the classic text.
+pub(super) fn write_classic(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<Exported, Error> {
+    write_as(run, tasks, Dialect::Classic, out)
+}
+
+fn write_as(run: &Run, tasks: &[usize], dialect: Dialect, out: &mut dyn Write) -> Result<Exported, Error> {
     let info = run.info();
     // The run's warnings are part of the export.
     let (stats, _) = run.timing()?.into_parts();
-    let ended = started(info).zip(info.measured_ns()).map(|(began, ns)| began + ns as f64 / 1e9);
-    let text = &mut Text { out, at: ended.map_or_else(String::new, |end| format!(" {end:.3}")) };
+    let mut text = Exposition::new(out, dialect);
     let of: Vec<(Summary, &Distribution)> = tasks
         .iter()
         .map(|task| (Summary::new(&info.tasks[*task], &stats[*task]), &stats[*task].latency))
         .collect();
 
-    text.family("jitterlab_run", "info", "What was measured.")?;
-    let (bench, file) = (info.bench.to_string(), run.label());
-    let labels = [
-        ("file", &*file),
-        ("tool", &info.tool),
-        ("bench", &bench),
-        ("clock", &info.clock),
-        ("started", &info.started),
-    ];
-    text.sample("jitterlab_run_info", &labels, 1.0)?;
+    describe(&mut text, info, &run.label(), tasks)?;
 
     type Count = fn(&Summary) -> Known<u64>;
     let counters: [(&str, &str, Count); 3] = [
@@ -71,27 +46,67 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
         ("jitterlab_records_lost", "Activations without a record.", |s| s.dropped),
     ];
     for (name, help, count) in counters {
-        text.family(name, "counter", help)?;
+        text.family(name, Family::Counter, help)?;
         for (summary, value) in of.iter().filter_map(|(s, _)| Some((s, count(s).exactly()?))) {
             text.sample(&format!("{name}_total"), &[("task", &summary.task)], value as f64)?;
         }
     }
-    text.family("jitterlab_period_seconds", "gauge", "Distance of due times.")?;
+    text.family("jitterlab_period_seconds", Family::Gauge, "Distance of due times.")?;
     for (task, (summary, _)) in tasks.iter().zip(&of) {
         if let Some(period_ns) = info.tasks[*task].period_ns().exactly() {
             text.sample("jitterlab_period_seconds", &[("task", &summary.task)], period_ns as f64 / 1e9)?;
         }
     }
-    figures(text, &of)?;
-    histograms(text, &of)?;
-    writeln!(text.out, "# EOF")?;
+    figures(&mut text, &of)?;
+    histograms(&mut text, &of)?;
+    text.end()?;
     Ok(Exported { values: of.iter().map(|(_, latency)| latency.count()).sum(), ..Exported::default() })
 }
 
+/// What was measured, where, beside which load, and how each task was scheduled.
+fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usize]) -> io::Result<()> {
+    text.family("jitterlab_run", Family::Info, "What was measured.")?;
+    let bench = info.bench.to_string();
+    let mut labels = vec![
+        ("file", file),
+        ("tool", &*info.tool),
+        ("bench", &*bench),
+        ("clock", &*info.clock),
+        ("started", &*info.started),
+    ];
+    let load = info.load.specs().map(|_| info.load.to_string());
+    labels.extend(load.as_deref().map(|load| ("load", load)));
+    let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.as_deref());
+    labels.extend(kernel.map(|release| ("kernel", release)));
+    labels.extend(info.host.as_deref().map(|host| ("host", host)));
+    let own: Vec<(String, &str)> =
+        info.labels.iter().map(|(name, value)| (label_name(name), &**value)).collect();
+    labels.extend(own.iter().map(|(name, value)| (&**name, *value)));
+    text.sample("jitterlab_run_info", &labels, 1.0)?;
+    text.family("jitterlab_task", Family::Info, "How a task was scheduled.")?;
+    for task in tasks.iter().map(|task| &info.tasks[*task]) {
+        if let Some(policy) = policy(task) {
+            text.sample("jitterlab_task_info", &[("task", &task.spec.name), ("policy", &policy)], 1.0)?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of a label of the user's, apart from ours, of the letters that names may have.
+fn label_name(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("label_{}", name.chars().map(letter).collect::<String>())
+}
+
+/// The policy in force, where it is known.
+fn policy(task: &TaskRun) -> Option<String> {
+    task.granted.as_ref().map(|granted| granted.policy.to_string())
+}
+
 /// The figures of each quantity that are known exactly.
-fn figures(text: &mut Text, of: &[(Summary, &Distribution)]) -> io::Result<()> {
+fn figures(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     const NAME: &str = "jitterlab_timing_seconds";
-    text.family(NAME, "gauge", "Figures of each quantity.")?;
+    text.family(NAME, Family::Gauge, "Figures of each quantity.")?;
     for (summary, _) in of {
         for (quantity, statistics) in summary.quantities() {
             for (statistic, ns) in known(statistics) {
@@ -112,9 +127,9 @@ fn known(of: &Statistics) -> Vec<(&'static str, f64)> {
 }
 
 /// The latency's histogram, where it has one.
-fn histograms(text: &mut Text, of: &[(Summary, &Distribution)]) -> io::Result<()> {
+fn histograms(text: &mut Exposition<'_>, of: &[(Summary, &Distribution)]) -> io::Result<()> {
     const NAME: &str = "jitterlab_latency_seconds";
-    text.family(NAME, "histogram", "Start minus due time.")?;
+    text.family(NAME, Family::Histogram, "Start minus due time.")?;
     for (summary, latency) in of.iter().filter(|(_, latency)| latency.has_percentiles()) {
         let task: &[(&str, &str)] = &[("task", &summary.task)];
         let mut below = 0;
@@ -130,8 +145,8 @@ fn histograms(text: &mut Text, of: &[(Summary, &Distribution)]) -> io::Result<()
         let all = latency.count() as f64;
         text.sample(&format!("{NAME}_bucket"), &[task, &[("le", "+Inf")]].concat(), all)?;
         text.sample(&format!("{NAME}_count"), task, all)?;
-        // The format has no sum where values are below 0.
-        if let Some(mean_ns) = latency.mean_ns().filter(|_| latency.min_ns().is_some_and(|min| min >= 0)) {
+        let takes_sum = text.takes_sum(latency.min_ns().is_none_or(|min| min < 0));
+        if let Some(mean_ns) = latency.mean_ns().filter(|_| takes_sum) {
             text.sample(&format!("{NAME}_sum"), task, mean_ns * all / 1e9)?;
         }
     }

@@ -15,7 +15,8 @@ pub fn about(format: Format) -> &'static str {
         Format::Csv => "Comma-separated values: a line per activation, the columns of the run file",
         Format::Cyclictest => "The latency's histogram as cyclictest -h prints it, for its gnuplot scripts",
         Format::Hdr => "A log of HdrHistogram: the latency's histogram of each second and task",
-        Format::OpenMetrics => "Figures and the latency's histogram for Prometheus and what reads its text",
+        Format::OpenMetrics => "Figures and the latency's histogram with their time, for promtool tsdb",
+        Format::Prometheus => "The same as classic text, for node_exporter's textfile collector",
         Format::Perfetto => {
             "Activations on a time line, of runs with --why what ran around the latest, for ui.perfetto.dev"
         }
@@ -31,7 +32,9 @@ pub fn about(format: Format) -> &'static str {
 pub fn text(format: Format, exported: &Exported, warnings: &[Warning]) -> String {
     let what = match format {
         Format::Csv => plural(exported.values, "activation"),
-        Format::Cyclictest | Format::Hdr | Format::OpenMetrics => latencies(exported.values),
+        Format::Cyclictest | Format::Hdr | Format::OpenMetrics | Format::Prometheus => {
+            latencies(exported.values)
+        }
         Format::Perfetto if exported.late_starts > 0 => plural(exported.late_starts, "late start"),
         Format::Perfetto => plural(exported.values, "activation"),
         Format::Junit => plural(exported.values, "verdict"),

@@ -13,7 +13,8 @@ pub struct PurposeArgs {
     pub purpose: Option<&'static Purpose>,
 }
 
-fn purposes() -> impl TypedValueParser<Value = &'static Purpose> {
+/// Names of purposes, as an option's value.
+pub fn purposes() -> impl TypedValueParser<Value = &'static Purpose> {
     let each = PURPOSES.iter().map(|purpose| PossibleValue::new(purpose.name).help(title(purpose.name)));
     PossibleValuesParser::new(each)
         .try_map(|name| Purpose::named(&name).ok_or_else(|| format!("there is no purpose {name}")))

@@ -1,0 +1,201 @@
+//! Alarms: one for each cause and hour, which end by themselves.
+
+use jitterlab_model::causes::Cause;
+use serde::Serialize;
+
+/// An alarm is told again after this time, and ends after as long without.
+pub const HOUR_NS: i64 = 3_600_000_000_000;
+/// Causes that have an alarm of their own at a time; the others share one.
+const MOST: usize = 64;
+
+/// A start above a limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The task.
+    pub task: String,
+    /// When, in Unix time.
+    pub utc_ns: i64,
+    /// How late; how far the interval was off for a limit of intervals.
+    pub late_ns: i64,
+    /// Due times missed with it.
+    pub missed: u32,
+    /// The purpose whose limit it breaks.
+    pub purpose: &'static str,
+    /// The limit, a time or a number.
+    pub limit_ns: i64,
+    /// Why, where that was found.
+    pub cause: Option<Cause>,
+}
+
+/// What an alarm says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// Whether it begins, goes on for another hour or has ended.
+    pub state: State,
+    /// The machine.
+    pub machine: String,
+    /// The task.
+    pub task: String,
+    /// The purpose.
+    pub purpose: String,
+    /// The limit.
+    pub limit_ns: i64,
+    /// The cause; none where it was not found.
+    #[serde(flatten)]
+    pub cause: Option<Cause>,
+    /// The latest of its starts.
+    pub late_ns: i64,
+    /// Due times missed with its starts.
+    pub missed: u64,
+    /// Starts since it began.
+    pub times: u64,
+    /// First and last of its starts, in Unix time.
+    pub since_ns: i64,
+    /// See `since_ns`.
+    pub last_ns: i64,
+    /// The same as a sentence.
+    pub message: String,
+}
+
+/// Where an alarm is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Its first start.
+    Raised,
+    /// It has gone on for another hour.
+    GoesOn,
+    /// No such start for an hour.
+    Cleared,
+}
+
+#[derive(Debug)]
+struct Active {
+    notice: Notice,
+    told_ns: i64,
+    last_ns: i64,
+}
+
+/// Alarms that are on.
+#[derive(Debug, Default)]
+pub struct Alarms {
+    machine: String,
+    active: Vec<Active>,
+}
+
+impl Alarms {
+    /// None yet, on this machine.
+    #[must_use]
+    pub fn new(machine: &str) -> Self {
+        Alarms { machine: machine.into(), active: Vec::new() }
+    }
+
+    /// Takes a start above a limit; what is to be told of it, if anything is. `now_ns` is on a clock that is not set.
+    pub fn breach(&mut self, breach: &Breach, now_ns: i64) -> Option<Notice> {
+        let same =
+            |active: &Active| (&active.notice.task, &active.notice.cause) == (&breach.task, &breach.cause);
+        let is_full = self.active.len() >= MOST;
+        let known = match self.active.iter().position(same) {
+            None if is_full => Some(MOST - 1),
+            known => known,
+        };
+        let Some(active) = known.and_then(|number| self.active.get_mut(number)) else {
+            let notice = self.first(breach);
+            self.active.push(Active { notice: notice.clone(), told_ns: now_ns, last_ns: now_ns });
+            return Some(notice);
+        };
+        active.last_ns = now_ns;
+        let notice = &mut active.notice;
+        notice.times += 1;
+        notice.missed += u64::from(breach.missed);
+        notice.last_ns = breach.utc_ns;
+        if breach.late_ns > notice.late_ns {
+            (notice.late_ns, notice.limit_ns) = (breach.late_ns, breach.limit_ns);
+            breach.purpose.clone_into(&mut notice.purpose);
+        }
+        if now_ns - active.told_ns < HOUR_NS {
+            return None;
+        }
+        (active.told_ns, notice.state) = (now_ns, State::GoesOn);
+        Some(notice.clone())
+    }
+
+    fn first(&self, breach: &Breach) -> Notice {
+        Notice {
+            state: State::Raised,
+            machine: self.machine.clone(),
+            task: breach.task.clone(),
+            purpose: breach.purpose.into(),
+            limit_ns: breach.limit_ns,
+            cause: breach.cause.clone(),
+            late_ns: breach.late_ns,
+            missed: u64::from(breach.missed),
+            times: 1,
+            since_ns: breach.utc_ns,
+            last_ns: breach.utc_ns,
+            message: String::new(),
+        }
+    }
+
+    /// Ends alarms without a start for an hour.
+    pub fn tick(&mut self, now_ns: i64) -> Vec<Notice> {
+        let is_over = |active: &Active| now_ns - active.last_ns >= HOUR_NS;
+        let mut ended = Vec::new();
+        self.active.retain(|active| {
+            if is_over(active) {
+                ended.push(Notice { state: State::Cleared, ..active.notice.clone() });
+            }
+            !is_over(active)
+        });
+        ended
+    }
+
+    /// Alarms that are on.
+    pub fn active(&self) -> impl Iterator<Item = &Notice> {
+        self.active.iter().map(|active| &active.notice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jitterlab_model::causes::CauseClass;
+
+    fn breach(who: &str, at_ns: i64) -> Breach {
+        Breach {
+            task: "servo".into(),
+            utc_ns: at_ns,
+            late_ns: 600_000,
+            missed: 0,
+            purpose: "servo-thread",
+            limit_ns: 500_000,
+            cause: Some(Cause { class: CauseClass::Preempted, who: Some(who.into()) }),
+        }
+    }
+
+    #[test]
+    fn one_alarm_for_each_cause_and_hour_and_it_ends_by_itself() {
+        let mut alarms = Alarms::new("cnc-07");
+        let minute = HOUR_NS / 60;
+        let mut told = Vec::new();
+        for k in 0..90 {
+            told.extend(
+                alarms.breach(&breach("hog", k * minute), k * minute).map(|notice| (k, notice.state)),
+            );
+            assert!(alarms.tick(k * minute).is_empty());
+        }
+        assert_eq!(told, [(0, State::Raised), (60, State::GoesOn)]);
+        assert_eq!(alarms.breach(&breach("eth0", 90 * minute), 90 * minute).unwrap().state, State::Raised);
+        assert_eq!(alarms.tick(148 * minute), []);
+        let ended = alarms.tick(149 * minute);
+        assert_eq!((ended[0].state, ended[0].times), (State::Cleared, 90));
+        assert_eq!(alarms.active().count(), 1);
+    }
+
+    #[test]
+    fn a_thousand_causes_are_no_thousand_alarms() {
+        let mut alarms = Alarms::new("cnc-07");
+        let told = (0..1_000).filter_map(|k| alarms.breach(&breach(&format!("hog-{k}"), k), k)).count();
+        assert_eq!(told, MOST);
+    }
+}

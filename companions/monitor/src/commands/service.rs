@@ -1,0 +1,46 @@
+//! `jitterlab monitor install` and `uninstall`.
+
+use std::path::PathBuf;
+
+use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::output;
+use jitterlab_model::Error;
+use jitterlab_monitor::{unit, words};
+
+/// Make the monitor a service that begins with the machine (root)
+#[derive(clap::Args)]
+pub struct InstallArgs {
+    /// Options of the monitor, after --
+    #[arg(last = true, value_name = "OPTIONS")]
+    options: Vec<String>,
+    /// Let it look for causes and watch other programs: it runs as root then
+    #[arg(long)]
+    causes: bool,
+    /// Where the system is [default: /]
+    #[arg(long, hide = true, default_value = "/")]
+    root: PathBuf,
+}
+
+/// Stop the service and remove it; what was measured stays
+#[derive(clap::Args)]
+pub struct UninstallArgs {
+    /// Where the system is [default: /]
+    #[arg(long, hide = true, default_value = "/")]
+    root: PathBuf,
+}
+
+/// Installs.
+pub fn install(args: &InstallArgs) -> Ending {
+    let program =
+        std::env::current_exe().map_err(|error| Error::refused("cannot find this program").because(error))?;
+    let done = unit::install(&args.root, &program, &args.options, args.causes)?;
+    output::print(&words::done(&done, true))?;
+    Ok(Status::Fine)
+}
+
+/// Removes.
+pub fn uninstall(args: &UninstallArgs) -> Ending {
+    let done = unit::uninstall(&args.root)?;
+    output::print(&words::done(&done, false))?;
+    Ok(Status::Fine)
+}

@@ -1,0 +1,284 @@
+//! `jitterlab monitor`: measures until it is ended.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_console::exit::{Ending, Status};
+use jitterlab_console::purpose_args::purposes;
+use jitterlab_console::task_args::TaskArgs;
+use jitterlab_console::{interrupt, output};
+use jitterlab_host::facts;
+use jitterlab_host::watch::Target;
+use jitterlab_model::units::parse_duration_ns;
+use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec};
+use jitterlab_monitor::bell::{self, Listeners, Ring};
+use jitterlab_monitor::clock::{Clock, SystemClock};
+use jitterlab_monitor::desk::{Desk, Retention};
+use jitterlab_monitor::folder::Folder;
+use jitterlab_monitor::keeper::{Keeper, Rules, WhyWhen};
+use jitterlab_monitor::live::Live;
+use jitterlab_monitor::notify::Manager;
+use jitterlab_monitor::source::{Shared, Source, measure};
+use jitterlab_monitor::{http, recover, status, words};
+use jitterlab_trace::journal_path;
+
+use super::place::PlaceArgs;
+
+/// Whether somebody holds `/dev/cpu_dma_latency` is looked at so often.
+const LOOK_AT_SETTINGS: Duration = Duration::from_secs(60);
+
+/// What is watched, how long it is kept, and who is told.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    tasks: TaskArgs,
+    /// Watch the processes of this systemd unit instead of own tasks; they are found again after a restart (root)
+    #[arg(long, value_name = "UNIT", group = "threads")]
+    unit: Option<String>,
+    /// Watch the threads of this process (root)
+    #[arg(long, value_name = "PID", group = "threads", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Watch every thread of this name (root)
+    #[arg(long, value_name = "NAME", group = "threads")]
+    thread: Option<String>,
+    /// A purpose whose limits count and alarm; may be given several times [default: all that its tasks test]
+    #[arg(long = "for", value_name = "PURPOSE", value_parser = purposes())]
+    purposes: Vec<&'static Purpose>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Length of an hour
+    #[arg(long, default_value = "1h", value_name = "TIME", value_parser = parse_duration_ns, hide = true)]
+    slice: i64,
+    /// What it may take of the disk (2GB), and how old its run files may get (400d); may be given several times
+    /// [default: 2GB]
+    #[arg(long, value_name = "SIZE|AGE")]
+    keep: Vec<Keep>,
+    /// When causes of late starts are looked for: it needs root and costs some microseconds a start [default: after-spike
+    /// for root, else never]
+    #[arg(long, value_name = "WHEN", value_enum)]
+    why: Option<WhyWhen>,
+    /// Where Prometheus reads /metrics, or off
+    #[arg(long, default_value = "127.0.0.1:9464", value_name = "ADDRESS|off")]
+    listen: Listen,
+    /// Run a shell command at each alarm and when it ends, with JSON on standard input: exec:COMMAND
+    #[arg(long, value_name = "exec:COMMAND", value_parser = command)]
+    alarm: Vec<String>,
+    /// Write a page of the hour that is over, each hour anew
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Name of this machine [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+}
+
+/// A bound on what is kept.
+#[derive(Debug, Clone, Copy)]
+enum Keep {
+    Bytes(u64),
+    Age(Duration),
+}
+
+impl FromStr for Keep {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let units = [("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)];
+        for (unit, bytes) in units {
+            if let Some(number) = text.strip_suffix(unit).and_then(|number| number.trim().parse::<u64>().ok())
+            {
+                return Ok(Keep::Bytes(number.saturating_mul(bytes)));
+            }
+        }
+        let days = text.strip_suffix('d').and_then(|days| days.trim().parse::<u64>().ok());
+        days.map(|days| Keep::Age(Duration::from_secs(days.saturating_mul(86_400)))).ok_or_else(|| {
+            Error::bad_use(format!("{text:?} is neither a size nor an age")).remedy("write it as 2GB or 400d")
+        })
+    }
+}
+
+/// Where metrics are served.
+#[derive(Debug, Clone, Copy)]
+enum Listen {
+    Off,
+    At(SocketAddr),
+}
+
+impl FromStr for Listen {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "off" => Ok(Listen::Off),
+            _ => text.parse().map(Listen::At).map_err(|_| {
+                Error::bad_use(format!("{text:?} is no address")).remedy("write it as 127.0.0.1:9464, or off")
+            }),
+        }
+    }
+}
+
+fn command(text: &str) -> Result<String, Error> {
+    text.strip_prefix("exec:").filter(|command| !command.trim().is_empty()).map(ToOwned::to_owned).ok_or_else(
+        || Error::bad_use(format!("{text:?} is no way to tell of alarms")).remedy("write it as exec:COMMAND"),
+    )
+}
+
+impl Args {
+    fn source(&self, facts: &SystemFacts) -> Result<Source, Error> {
+        let named = |name: &Option<String>, of: fn(String) -> Target| name.clone().map(of);
+        let target = self.pid.map(Target::Process).or(named(&self.thread, Target::Thread));
+        if let Some(target) = target.or(named(&self.unit, Target::Unit)) {
+            return Ok(Source::Threads(target));
+        }
+        let period_ns = self.purposes.first().map(|purpose| purpose.period_ns);
+        let usual = TaskSpec::default();
+        let usual =
+            TaskSpec { period_ns: period_ns.unwrap_or(usual.period_ns), policy: below(facts), ..usual };
+        let tasks = self.tasks.specs(vec![usual]);
+        tasks.iter().try_for_each(TaskSpec::validate)?;
+        Ok(Source::Tasks(tasks))
+    }
+
+    fn retention(&self) -> Retention {
+        let mut retention = Retention { bytes: 2_000_000_000, age: None };
+        for keep in &self.keep {
+            match *keep {
+                Keep::Bytes(bytes) => retention.bytes = bytes,
+                Keep::Age(age) => retention.age = Some(age),
+            }
+        }
+        retention
+    }
+
+    fn machine(&self) -> String {
+        let name = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+        let name = self.machine.clone().or_else(name).unwrap_or_default();
+        if name.trim().is_empty() { "unknown".into() } else { name.trim().into() }
+    }
+}
+
+/// A priority below those of the machine's own real-time threads; none where it has none.
+fn below(facts: &SystemFacts) -> Option<Policy> {
+    let own = std::process::id();
+    let others = facts.real_time_threads.iter().filter(|thread| !thread.kernel && thread.pid != own);
+    let least = others.map(|thread| thread.priority).filter(|priority| *priority > 0).min()?;
+    format!("fifo:{}", least.saturating_sub(1).max(1)).parse().ok()
+}
+
+/// Measures until it is ended.
+pub fn execute(args: &Args) -> Ending {
+    let interrupted = interrupt::requested()?;
+    let facts = facts::read(&facts::Root::system());
+    let source = args.source(&facts)?;
+    let folder = args.place.folder();
+    let lock = folder.take()?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let machine = args.machine();
+    let live = Arc::new(Live::new(&machine));
+
+    let (bell, rings) = mpsc::channel();
+    let listeners = Listeners { commands: args.alarm.clone() };
+    let listening = {
+        let (clock, machine) = (Arc::clone(&clock), machine.clone());
+        spawn("alarms", move || bell::listen(&rings, &clock, &machine, &listeners))?
+    };
+    let after_hour = page_writer(args.page.clone(), bell.clone());
+    let desk = Desk::new(folder.clone(), args.retention(), Arc::clone(&clock), bell.clone(), after_hour);
+    let end = recover::recover(&folder, &desk, &machine)?;
+    let (closed, closings) = mpsc::channel();
+    let closing = spawn("hours", move || desk.work(&closings))?;
+    let address = match args.listen {
+        Listen::Off => None,
+        Listen::At(address) => Some(http::serve(address, Arc::clone(&live))?),
+    };
+    let by_default = if nix::unistd::geteuid().is_root() { WhyWhen::AfterSpike } else { WhyWhen::Never };
+    let rules = Rules {
+        machine,
+        slice_ns: args.slice,
+        purposes: args.purposes.clone(),
+        why: args.why.unwrap_or(by_default),
+    };
+    let keeper = Keeper::new(rules, clock, folder.clone(), (closed, bell.clone()), live, end);
+    let keeper = Shared(Arc::new(Mutex::new(keeper)));
+    output::note(&words::begun(&named(&source), folder.path(), address));
+    let mut looker = Looker::new(folder, keeper.clone(), bell, &facts);
+    let measured = measure(&source, &keeper, &mut || looker.look(), &interrupted);
+    looker.manager.stopping();
+    // The keeper's ends of the channels go with it, and with them the threads behind.
+    drop((looker, keeper));
+    let _ = closing.join();
+    let _ = listening.join();
+    drop(lock);
+    measured.map(|()| Status::Fine)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::JoinHandle<()>, Error> {
+    let started = thread::Builder::new().name(name.into()).spawn(work);
+    started.map_err(|error| Error::refused(format!("cannot start the thread {name}")).because(error))
+}
+
+fn page_writer(page: Option<PathBuf>, bell: mpsc::Sender<Ring>) -> Box<dyn FnMut(&Path) + Send> {
+    Box::new(move |journal| {
+        let Some(page) = page.as_deref().filter(|_| journal.exists()) else { return };
+        if let Err(error) = status::write_page(journal, page) {
+            let _ = bell.send(Ring::Trouble(error.to_string()));
+        }
+    })
+}
+
+fn named(source: &Source) -> Vec<String> {
+    match source {
+        Source::Tasks(tasks) => tasks.iter().map(|task| task.name.clone()).collect(),
+        Source::Threads(Target::Process(number)) => vec![number.to_string()],
+        Source::Threads(Target::Thread(name) | Target::Unit(name) | Target::Container(name)) => {
+            vec![name.clone()]
+        }
+        Source::Threads(Target::Command(words)) => words.clone(),
+    }
+}
+
+/// Looks at the journal for the service manager, and at settings that others change.
+struct Looker {
+    folder: Folder,
+    keeper: Shared,
+    bell: mpsc::Sender<Ring>,
+    manager: Manager,
+    looked: Instant,
+    dma_latency_us: Option<u64>,
+}
+
+impl Looker {
+    fn new(folder: Folder, keeper: Shared, bell: mpsc::Sender<Ring>, facts: &SystemFacts) -> Self {
+        let (manager, looked) = (Manager::from_environment(), Instant::now());
+        Looker { folder, keeper, bell, manager, looked, dma_latency_us: facts.power.dma_latency_us }
+    }
+
+    fn look(&mut self) {
+        let (recording, fails) = {
+            let keeper = self.keeper.lock();
+            let recording = keeper.recording().map(|(stream, seq)| self.folder.recording(stream, seq));
+            (recording, keeper.journal_failure.is_some())
+        };
+        // Where nothing runs that could be watched, there is nothing to record.
+        let has_nothing = recording.is_none();
+        self.manager.look(recording.as_deref().map(journal_path), fails || has_nothing);
+        if self.looked.elapsed() < LOOK_AT_SETTINGS {
+            return;
+        }
+        self.looked = Instant::now();
+        let power = facts::read(&facts::Root::system()).power;
+        if power.dma_latency_us != self.dma_latency_us {
+            self.dma_latency_us = power.dma_latency_us;
+            let holders: Vec<String> = power
+                .dma_latency_holders
+                .iter()
+                .map(|holder| format!("{} ({})", holder.name, holder.pid))
+                .collect();
+            let _ = self.bell.send(Ring::Trouble(words::dma_latency(power.dma_latency_us, &holders)));
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The folder of a monitor: journals of hours that are measured, hours, run files of days, the outbox.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use jitterlab_model::Error;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::hour::{Hour, Totals};
+
+/// Folders inside, from the finest to what is kept longest.
+const FOLDERS: [&str; 4] = ["journal", "days", "hours", "outbox"];
+
+/// A monitor's folder.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+    outbox: PathBuf,
+}
+
+/// The right to write into a folder: one monitor at a time has it.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Folder {
+    /// The folder at `path`, whose outbox may be elsewhere.
+    #[must_use]
+    pub fn new(path: &Path, outbox: Option<&Path>) -> Self {
+        Folder { path: path.into(), outbox: outbox.map_or_else(|| path.join("outbox"), Into::into) }
+    }
+
+    /// Makes it, and takes it for this monitor alone.
+    ///
+    /// # Errors
+    /// It cannot be made, or another monitor has it.
+    pub fn take(&self) -> Result<Lock, Error> {
+        for folder in FOLDERS.map(|name| self.path.join(name)).iter().chain([&self.outbox]) {
+            let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
+            made.map_err(Error::file("create", folder))?;
+        }
+        let path = self.path.join("lock");
+        let opened = OpenOptions::new().create(true).append(true).open(&path);
+        let file = opened.map_err(Error::file("open", &path))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                Err(Error::refused(format!("another monitor writes into {}", self.path.display()))
+                    .remedy("name another place with --folder"))
+            }
+            _ => Ok(Lock { _file: file }),
+        }
+    }
+
+    /// Whether a monitor writes into it now.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        let lock = File::open(self.path.join("lock"));
+        lock.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What leaves the machine.
+    #[must_use]
+    pub fn outbox(&self) -> &Path {
+        &self.outbox
+    }
+
+    /// Where an hour is recorded: the name of its run file, beside which its journal is.
+    #[must_use]
+    pub fn recording(&self, stream: &str, seq: u64) -> PathBuf {
+        self.path.join("journal").join(format!("{stream}.{seq:06}.parquet"))
+    }
+
+    /// What is known of an hour when it begins.
+    #[must_use]
+    pub fn beginning(&self, stream: &str, seq: u64) -> PathBuf {
+        self.path.join("journal").join(format!("{stream}.{seq:06}.json"))
+    }
+
+    /// Figures of an hour.
+    #[must_use]
+    pub fn hour(&self, stream: &str, seq: u64) -> PathBuf {
+        self.path.join("hours").join(format!("{stream}.{seq:06}.json"))
+    }
+
+    /// The run file of a stretch of a day, such as `2026-11-28.STREAM.parquet`.
+    #[must_use]
+    pub fn day(&self, day: &str, stream: &str, first: u64, last: u64) -> PathBuf {
+        self.path.join("days").join(format!("{day}.{stream}.{first:06}-{last:06}.parquet"))
+    }
+
+    /// Figures of all hours whose files are gone.
+    #[must_use]
+    pub fn totals(&self) -> PathBuf {
+        self.path.join("totals.json")
+    }
+
+    /// Files in one of its folders whose names end so, in the order of their names.
+    #[must_use]
+    pub fn files(&self, folder: &str, end: &str) -> Vec<PathBuf> {
+        let folder = if folder == "outbox" { self.outbox.clone() } else { self.path.join(folder) };
+        let mut found = files_below(&folder);
+        found.retain(|path| path.to_string_lossy().ends_with(end));
+        found.sort();
+        found
+    }
+
+    /// Figures of all hours, those that wait for their day included.
+    ///
+    /// # Errors
+    /// The totals are damaged or cannot be read.
+    pub fn read_totals(&self) -> Result<Totals, Error> {
+        let path = self.totals();
+        let mut totals = if path.exists() { read(&path)? } else { Totals::new() };
+        for hour in self.read_hours() {
+            totals.add(&hour);
+        }
+        Ok(totals)
+    }
+
+    /// Hours that wait for their day, in the order of their streams; one that is damaged is left out.
+    #[must_use]
+    pub fn read_hours(&self) -> Vec<Hour> {
+        let mut hours: Vec<Hour> =
+            self.files("hours", ".json").iter().filter_map(|path| read(path).ok()).collect();
+        // Not by the time of day: that may have been set back between two of them.
+        hours.sort_by(|a, b| (&a.stream, a.seq).cmp(&(&b.stream, b.seq)));
+        hours
+    }
+
+    /// Bytes of all files in it.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let own = files_below(&self.path);
+        let outbox = if self.outbox.starts_with(&self.path) { Vec::new() } else { files_below(&self.outbox) };
+        own.iter().chain(&outbox).filter_map(|path| fs::metadata(path).ok()).map(|found| found.len()).sum()
+    }
+}
+
+/// All files in a folder and its folders.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(files_below(&path)),
+            Ok(kind) if kind.is_file() => found.push(path),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// When a file was written last.
+pub fn written(path: &Path) -> SystemTime {
+    fs::metadata(path).and_then(|found| found.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// Reads a value.
+///
+/// # Errors
+/// There is none, or it is damaged.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+    let bytes = fs::read(path).map_err(Error::file("read", path))?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Error::damaged(format!("{} cannot be read", path.display())).because(error))
+}
+
+/// Writes a value as a whole: its file is the old one or the new one whatever happens.
+///
+/// # Errors
+/// The disk is full or read-only.
+pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
+    let bytes = serde_json::to_vec(value)
+        .map_err(|error| Error::defect(format!("{} is no JSON", path.display())).because(error))?;
+    write_bytes(path, &bytes)
+}
+
+/// Writes bytes as a whole.
+///
+/// # Errors
+/// The disk is full or read-only.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = PathBuf::from(temporary);
+    let written = File::create(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(Error::file("write", path))
+}

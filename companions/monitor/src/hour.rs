@@ -1,0 +1,303 @@
+//! What one hour of one source was like: figures that add up to those of days and months.
+
+use std::collections::BTreeMap;
+
+use jitterlab_analysis::purposes::Measure;
+use jitterlab_model::causes::Cause;
+use jitterlab_model::distribution::Moments;
+use jitterlab_model::{Distribution, TimingStats};
+use serde::{Deserialize, Serialize};
+
+/// Late starts of an hour that are kept with their cause.
+pub const LATEST: usize = 16;
+
+/// An hour, or what was measured of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hour {
+    /// The stretch of measuring without a break that it is of: 16 hexadecimal digits.
+    pub stream: String,
+    /// Its number in the stream, from 0.
+    pub seq: u64,
+    /// The machine.
+    pub machine: String,
+    /// The boot that the monotonic clock counts from.
+    pub boot: String,
+    /// Beginning on the monotonic clock.
+    pub mono_ns: i64,
+    /// End: the due time that would have been next.
+    pub end_mono_ns: i64,
+    /// Beginning and end on the clock that counts suspension.
+    pub boot_ns: (i64, i64),
+    /// Beginning and end in Unix time.
+    pub utc_ns: (i64, i64),
+    /// How far the time of day moved against the clock that counts suspension.
+    pub clock_step_ns: i64,
+    /// Time before it, or in it, that nothing was measured of.
+    pub gap_ns: i64,
+    /// Whether its journal was read after its monitor had ended without closing it.
+    #[serde(default)]
+    pub recovered: bool,
+    /// Its tasks.
+    pub tasks: Vec<HourTask>,
+}
+
+/// One task in an hour.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HourTask {
+    /// Its name.
+    pub name: String,
+    /// T.
+    pub period_ns: i64,
+    /// How it was scheduled.
+    pub policy: String,
+    /// What happened to due times that passed.
+    pub overrun: String,
+    /// Due times missed.
+    pub missed: u64,
+    /// Activations without a record.
+    pub lost: u64,
+    /// Its figures, in the order of `Quantity::COUNTED`.
+    pub stored: Vec<Stored>,
+    /// Starts above each limit.
+    pub above: Vec<Above>,
+    /// Causes of late starts, as far as they were looked for.
+    pub causes: Vec<HourCause>,
+    /// The latest starts.
+    pub latest: Vec<Latest>,
+}
+
+/// A distribution: its exact part, and its occupied bins as upper edge and count.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stored {
+    count: u64,
+    min_ns: i64,
+    max_ns: i64,
+    sum: i128,
+    sum_of_squares: u128,
+    bins: Vec<(i64, u64)>,
+}
+
+/// Starts above a limit of a purpose.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Above {
+    /// The purpose.
+    pub purpose: String,
+    /// The limit: a time, or how many due times may be missed.
+    pub limit_ns: i64,
+    /// The quantity.
+    pub measure: Measure,
+    /// How many.
+    pub above: u64,
+}
+
+/// What one cause did in an hour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HourCause {
+    /// The cause.
+    #[serde(flatten)]
+    pub cause: Cause,
+    /// Starts that it delayed.
+    pub times: u64,
+    /// By how much, altogether.
+    pub sum_ns: i64,
+    /// By how much at worst.
+    pub max_ns: i64,
+    /// Proven part of the sum.
+    pub proven_ns: i64,
+    /// Likely part of the sum.
+    pub likely_ns: i64,
+}
+
+/// A late start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Latest {
+    /// When, in Unix time.
+    pub utc_ns: i64,
+    /// How late.
+    pub latency_ns: i64,
+    /// Why, where that was found.
+    pub cause: Option<Cause>,
+}
+
+impl From<&Distribution> for Stored {
+    fn from(distribution: &Distribution) -> Self {
+        let Moments { count, min_ns, max_ns, sum, sum_of_squares } = distribution.moments();
+        let bins = distribution.bins().map(|bin| (bin.high_ns, bin.count)).collect();
+        Stored { count, min_ns, max_ns, sum, sum_of_squares, bins }
+    }
+}
+
+impl Stored {
+    fn moments(&self) -> Moments {
+        let &Stored { count, min_ns, max_ns, sum, sum_of_squares, .. } = self;
+        Moments { count, min_ns, max_ns, sum, sum_of_squares }
+    }
+}
+
+impl Hour {
+    /// Where it ended.
+    #[must_use]
+    pub fn end(&self) -> End {
+        End { boot: self.boot.clone(), boot_ns: self.boot_ns.1, utc_ns: self.utc_ns.1 }
+    }
+
+    /// Adds the hour that follows it in its stream: for want of room they are kept as one.
+    pub fn absorb(&mut self, next: &Hour) {
+        self.seq = next.seq;
+        self.end_mono_ns = next.end_mono_ns;
+        (self.boot_ns.1, self.utc_ns.1) = (next.boot_ns.1, next.utc_ns.1);
+        self.clock_step_ns = self.clock_step_ns.saturating_add(next.clock_step_ns);
+        self.gap_ns = self.gap_ns.saturating_add(next.gap_ns);
+        for (task, next) in self.tasks.iter_mut().zip(&next.tasks) {
+            add_task(task, next);
+        }
+    }
+}
+
+/// Where the hour before ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// The boot.
+    pub boot: String,
+    /// On the clock that counts suspension.
+    pub boot_ns: i64,
+    /// In Unix time.
+    pub utc_ns: i64,
+}
+
+impl End {
+    /// Time from there on that nothing was measured of, until a moment of a boot.
+    #[must_use]
+    pub fn gap_until(&self, boot: &str, boot_ns: i64, utc_ns: i64) -> i64 {
+        let gap_ns = if self.boot == boot { boot_ns - self.boot_ns } else { utc_ns - self.utc_ns };
+        gap_ns.max(0)
+    }
+}
+
+impl HourTask {
+    /// Activations that were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.stored.first().map_or(0, |latency| latency.count)
+    }
+
+    /// Smallest and largest latency; 0 where there is none.
+    #[must_use]
+    pub fn extremes(&self) -> (i64, i64) {
+        self.stored.first().map_or((0, 0), |latency| (latency.min_ns, latency.max_ns))
+    }
+
+    /// Due times: served, missed, or without a record.
+    #[must_use]
+    pub fn due(&self) -> u64 {
+        self.count() + self.missed + self.lost
+    }
+
+    /// Adds its figures to those of its task.
+    pub fn add_to(&self, stats: &mut TimingStats) {
+        stats.add_missed(self.missed);
+        for (all, stored) in stats.counted_mut().into_iter().zip(&self.stored) {
+            all.merge_parts(stored.moments(), stored.bins.iter().copied());
+        }
+        stats.break_sequence();
+    }
+}
+
+/// All hours of a task together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// First and last moment, in Unix time.
+    pub utc_ns: (i64, i64),
+    /// Time that nothing was measured of.
+    pub gap_ns: i64,
+    /// Hours whose figures are in it: the next number of each stream.
+    pub streams: BTreeMap<String, u64>,
+    /// Tasks by name and period.
+    pub tasks: Vec<HourTask>,
+    /// Where the last hour ended.
+    #[serde(default)]
+    pub end: Option<End>,
+}
+
+impl Totals {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Totals {
+            utc_ns: (i64::MAX, i64::MIN),
+            gap_ns: 0,
+            streams: BTreeMap::new(),
+            tasks: Vec::new(),
+            end: None,
+        }
+    }
+
+    /// Adds an hour that is not in it yet.
+    pub fn add(&mut self, hour: &Hour) {
+        let next = self.streams.entry(hour.stream.clone()).or_default();
+        if hour.seq < *next {
+            return;
+        }
+        *next = hour.seq + 1;
+        self.utc_ns = (self.utc_ns.0.min(hour.utc_ns.0), self.utc_ns.1.max(hour.utc_ns.1));
+        self.gap_ns = self.gap_ns.saturating_add(hour.gap_ns);
+        if self.end.as_ref().is_none_or(|end| end.utc_ns <= hour.utc_ns.1 || end.boot == hour.boot) {
+            self.end = Some(hour.end());
+        }
+        for task in &hour.tasks {
+            let known = self
+                .tasks
+                .iter_mut()
+                .find(|known| (&known.name, known.period_ns) == (&task.name, task.period_ns));
+            match known {
+                Some(known) => add_task(known, task),
+                None => self.tasks.push(task.clone()),
+            }
+        }
+    }
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Totals::new()
+    }
+}
+
+fn add_task(all: &mut HourTask, task: &HourTask) {
+    let mut stats = TimingStats::new(all.period_ns);
+    all.add_to(&mut stats);
+    task.add_to(&mut stats);
+    all.stored = stats.counted().map(Stored::from).into();
+    all.missed += task.missed;
+    all.lost += task.lost;
+    (all.policy, all.overrun) = (task.policy.clone(), task.overrun.clone());
+    for above in &task.above {
+        let same = |known: &&mut Above| {
+            (&known.purpose, known.limit_ns, known.measure) == (&above.purpose, above.limit_ns, above.measure)
+        };
+        match all.above.iter_mut().find(same) {
+            Some(known) => known.above += above.above,
+            None => all.above.push(above.clone()),
+        }
+    }
+    for cause in &task.causes {
+        match all.causes.iter_mut().find(|known| known.cause == cause.cause) {
+            Some(known) => {
+                known.times += cause.times;
+                known.sum_ns = known.sum_ns.saturating_add(cause.sum_ns);
+                known.max_ns = known.max_ns.max(cause.max_ns);
+                known.proven_ns = known.proven_ns.saturating_add(cause.proven_ns);
+                known.likely_ns = known.likely_ns.saturating_add(cause.likely_ns);
+            }
+            None => all.causes.push(cause.clone()),
+        }
+    }
+    all.causes.sort_by_key(|cause| std::cmp::Reverse(cause.sum_ns));
+    all.causes.truncate(MOST_CAUSES);
+    all.latest.extend(task.latest.iter().cloned());
+    all.latest.sort_by_key(|late| std::cmp::Reverse(late.latency_ns));
+    all.latest.truncate(LATEST);
+}
+
+/// Causes of all time that are kept apart, the gravest.
+const MOST_CAUSES: usize = 96;

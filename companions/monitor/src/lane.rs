@@ -1,0 +1,191 @@
+//! One task as its activations come: counted, and cut into hours.
+
+use jitterlab_model::{Activation, Flags, TimingStats};
+
+use crate::hour::{Above, LATEST};
+use crate::limits::{InForce, period_error};
+use jitterlab_analysis::purposes::Measure;
+
+/// What was counted of a task in an hour.
+#[derive(Debug, Clone)]
+pub struct Count {
+    /// Figures.
+    pub stats: TimingStats,
+    /// Activations without a record.
+    pub lost: u64,
+    /// Starts above each limit in force.
+    pub above: Vec<u64>,
+    /// First due time.
+    pub first_due_ns: Option<i64>,
+    /// The due time that would have been next.
+    pub next_due_ns: i64,
+    /// Due time and latency of the latest starts.
+    pub latest: Vec<(i64, i64)>,
+}
+
+impl Count {
+    fn new(period_ns: i64, limits: usize) -> Self {
+        Count {
+            stats: TimingStats::new(period_ns),
+            lost: 0,
+            above: vec![0; limits],
+            first_due_ns: None,
+            next_due_ns: 0,
+            latest: Vec::new(),
+        }
+    }
+
+    /// Due times until now.
+    #[must_use]
+    pub fn due(&self) -> u64 {
+        self.stats.executed() + self.stats.seen_missed() + self.lost
+    }
+
+    fn latest(&mut self, a: &Activation) {
+        let latency_ns = a.latency_ns();
+        if self.latest.len() >= LATEST && self.latest.last().is_some_and(|(_, least)| latency_ns <= *least) {
+            return;
+        }
+        let place = self.latest.partition_point(|(_, other)| *other >= latency_ns);
+        self.latest.insert(place, (a.due_ns, latency_ns));
+        self.latest.truncate(LATEST);
+    }
+}
+
+/// A start that breaks a limit above which its purpose is not served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// Its number on the task's grid.
+    pub index: u64,
+    /// Its due time.
+    pub due_ns: i64,
+    /// How late, or how far off its interval was.
+    pub late_ns: i64,
+    /// Due times missed with it.
+    pub missed: u32,
+    /// The limit.
+    pub limit: InForce,
+}
+
+/// A task.
+#[derive(Debug)]
+pub struct Lane {
+    /// Its name.
+    pub name: String,
+    /// T.
+    pub period_ns: i64,
+    limits: Vec<InForce>,
+    next_index: Option<u64>,
+    previous_start_ns: Option<i64>,
+    /// The hour that is counted.
+    open: Count,
+    /// The hour before it, where other tasks are still in that.
+    closed: Option<Count>,
+}
+
+impl Lane {
+    /// Nothing counted yet.
+    #[must_use]
+    pub fn new(name: &str, period_ns: i64, limits: Vec<InForce>) -> Self {
+        let open = Count::new(period_ns, limits.len());
+        let (next_index, previous_start_ns, closed) = (None, None, None);
+        Lane { name: name.into(), period_ns, limits, next_index, previous_start_ns, open, closed }
+    }
+
+    /// Limits in force.
+    #[must_use]
+    pub fn limits(&self) -> &[InForce] {
+        &self.limits
+    }
+
+    /// What is counted now.
+    #[must_use]
+    pub fn open(&self) -> &Count {
+        &self.open
+    }
+
+    /// Whether it has passed the end of the hour.
+    #[must_use]
+    pub fn has_closed(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// Counts the next activations, all of one hour; returns what is broken by them.
+    pub fn push(&mut self, rows: &[Activation]) -> Vec<Broken> {
+        let mut broken = Vec::new();
+        let count = &mut self.open;
+        count.stats.push_all(rows);
+        for a in rows {
+            let lost = self.next_index.map_or(0, |next| a.index.saturating_sub(next));
+            count.lost += if a.flags.contains(Flags::AFTER_GAP) { lost } else { 0 };
+            self.next_index = Some(a.index + 1 + u64::from(a.missed));
+            count.first_due_ns.get_or_insert(a.due_ns);
+            count.next_due_ns = a.due_ns + self.period_ns * (1 + i64::from(a.missed));
+            count.latest(a);
+            let mut worst: Option<Broken> = None;
+            for (limit, above) in self.limits.iter().zip(&mut count.above) {
+                if !limit.is_broken_by(a, self.period_ns, self.previous_start_ns) {
+                    continue;
+                }
+                *above += match limit.measure {
+                    Measure::Missed => u64::from(a.missed),
+                    _ => 1,
+                };
+                // An early start after a late one is part of the same.
+                let error_ns = period_error(a, self.period_ns, self.previous_start_ns).unwrap_or(0);
+                let late_ns = match limit.measure {
+                    Measure::Interval if error_ns < 0 => continue,
+                    Measure::Interval => error_ns,
+                    _ => a.latency_ns(),
+                };
+                if limit.breaks && worst.is_none_or(|worst| late_ns > worst.late_ns) {
+                    let (index, due_ns, missed) = (a.index, a.due_ns, a.missed);
+                    worst = Some(Broken { index, due_ns, late_ns, missed, limit: *limit });
+                }
+            }
+            broken.extend(worst);
+            self.previous_start_ns = Some(a.start_ns);
+        }
+        broken
+    }
+
+    /// Counts due times that the source itself reports at its end and that no activation told of.
+    pub fn add_untold(&mut self, missed: u64, lost: u64) {
+        self.open.stats.add_missed(missed);
+        self.open.lost += lost;
+        self.open.next_due_ns += self.period_ns * (missed + lost) as i64;
+    }
+
+    /// Passes the end of the hour: what comes is of the next.
+    pub fn pass(&mut self) {
+        self.closed = Some(self.take_open());
+    }
+
+    /// What was counted in the hour that ends.
+    pub fn take(&mut self) -> Count {
+        self.closed.take().unwrap_or_else(|| self.take_open())
+    }
+
+    fn take_open(&mut self) -> Count {
+        let mut next = Count::new(self.period_ns, self.limits.len());
+        next.next_due_ns = self.open.next_due_ns;
+        let stats = self.open.stats.take();
+        next.stats = std::mem::replace(&mut self.open.stats, TimingStats::new(self.period_ns));
+        let mut ended = std::mem::replace(&mut self.open, next);
+        ended.stats = stats;
+        ended
+    }
+
+    /// Starts above each limit, as an hour keeps them.
+    #[must_use]
+    pub fn above(&self, count: &Count) -> Vec<Above> {
+        let each = self.limits.iter().zip(&count.above);
+        each.map(|(limit, above)| Above {
+            purpose: limit.purpose.into(),
+            limit_ns: limit.limit_ns,
+            measure: limit.measure,
+            above: *above,
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,265 @@
+//! What Prometheus scrapes: counters since this program began, from zero.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jitterlab_analysis::Summary;
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::purposes::Measure;
+use jitterlab_analysis::verdict::Verdict;
+use jitterlab_model::causes::{Cause, CauseClass};
+use jitterlab_model::histogram::upper_edge;
+use jitterlab_model::{Distribution, Fitness, RunInfo, TimingStats};
+use jitterlab_report::export::exposition::{Dialect, Exposition, Family};
+
+use crate::limits::InForce;
+use crate::words::metrics as words;
+
+/// Causes that have a series of their own; the others share one.
+const MOST_CAUSES: usize = 20;
+/// Name of what the others share.
+const OTHERS: &str = "others";
+
+/// Figures of a task since this program began.
+#[derive(Debug, Clone)]
+pub struct LiveTask {
+    /// Its name.
+    pub name: String,
+    /// Limits in force.
+    pub limits: Vec<InForce>,
+    /// Starts above each of them.
+    pub above: Vec<u64>,
+    /// Figures until the hour that is measured.
+    pub stats: TimingStats,
+    /// Activations without a record.
+    pub lost: u64,
+    /// Largest latency of the hour that is measured.
+    pub max_ns: Option<i64>,
+    /// Last start, in Unix time.
+    pub last_start_ns: Option<i64>,
+    /// Starts above a limit by cause.
+    pub causes: BTreeMap<Option<Cause>, u64>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    machine: String,
+    info: Option<RunInfo>,
+    tasks: Vec<LiveTask>,
+}
+
+/// Figures that are scraped while they are counted.
+#[derive(Debug, Default)]
+pub struct Live(Mutex<State>);
+
+impl Live {
+    /// Of this machine.
+    #[must_use]
+    pub fn new(machine: &str) -> Self {
+        Live(Mutex::new(State { machine: machine.into(), ..State::default() }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins to count tasks; one that was counted before goes on.
+    pub fn begin(&self, info: &RunInfo, limits: &[Vec<InForce>]) {
+        let mut state = self.lock();
+        for (task, limits) in info.tasks.iter().zip(limits) {
+            if state.tasks.iter().all(|known| known.name != task.spec.name) {
+                state.tasks.push(LiveTask {
+                    name: task.spec.name.clone(),
+                    limits: limits.clone(),
+                    above: vec![0; limits.len()],
+                    stats: TimingStats::new(task.spec.period_ns),
+                    lost: 0,
+                    max_ns: None,
+                    last_start_ns: None,
+                    causes: BTreeMap::from([(None, 0)]),
+                });
+            }
+        }
+        state.info = Some(info.clone());
+    }
+
+    /// Counts something of a task.
+    pub fn count(&self, task: &str, count: impl FnOnce(&mut LiveTask)) {
+        if let Some(task) = self.lock().tasks.iter_mut().find(|known| known.name == task) {
+            count(task);
+        }
+    }
+
+    /// Counts a start above a limit by its cause.
+    pub fn cause(&self, task: &str, cause: Option<&Cause>) {
+        self.count(task, |task| {
+            let others = || Some(Cause { class: CauseClass::Mixed, who: Some(OTHERS.into()) });
+            let cause = cause.cloned();
+            let is_one_too_many = task.causes.len() >= MOST_CAUSES && !task.causes.contains_key(&cause);
+            *task.causes.entry(if is_one_too_many { others() } else { cause }).or_default() += 1;
+        });
+    }
+
+    /// All of it, as Prometheus reads it.
+    ///
+    /// # Errors
+    /// Never in practice: it is written into memory.
+    pub fn text(&self) -> io::Result<String> {
+        let state = self.lock();
+        let mut bytes = Vec::new();
+        let text = &mut Exposition::new(&mut bytes, Dialect::Classic);
+        let machine = &*state.machine;
+        if let Some(info) = &state.info {
+            let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.as_deref());
+            let labels =
+                [("machine", machine), ("kernel", kernel.unwrap_or_default()), ("version", &*info.tool)];
+            text.family("jitterlab", Family::Info, words::INFO)?;
+            text.sample("jitterlab_info", &labels, 1.0)?;
+        }
+        counters(text, machine, &state.tasks)?;
+        histogram(text, "jitterlab_latency_seconds", words::LATENCY, machine, &state.tasks, |stats| {
+            stats.latency.clone()
+        })?;
+        let corrected = |stats: &TimingStats| {
+            let mut all = stats.latency.clone();
+            all.merge(&stats.missed_ages);
+            all
+        };
+        histogram(
+            text,
+            "jitterlab_corrected_latency_seconds",
+            words::CORRECTED,
+            machine,
+            &state.tasks,
+            corrected,
+        )?;
+        verdicts(text, machine, &state)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+fn counters(text: &mut Exposition<'_>, machine: &str, tasks: &[LiveTask]) -> io::Result<()> {
+    type Count = fn(&LiveTask) -> u64;
+    let counts: [(&str, &str, Count); 3] = [
+        ("jitterlab_activations", words::ACTIVATIONS, |task| task.stats.executed()),
+        ("jitterlab_missed", words::MISSED, |task| task.stats.seen_missed()),
+        ("jitterlab_lost", words::LOST, |task| task.lost),
+    ];
+    for (name, help, count) in counts {
+        text.family(name, Family::Counter, help)?;
+        for task in tasks {
+            let labels = [("machine", machine), ("task", &*task.name)];
+            text.sample(&format!("{name}_total"), &labels, count(task) as f64)?;
+        }
+    }
+    text.family("jitterlab_above_limit", Family::Counter, words::ABOVE)?;
+    for task in tasks {
+        for (limit, above) in
+            task.limits.iter().zip(&task.above).filter(|(limit, _)| limit.measure != Measure::Missed)
+        {
+            let edge = seconds(limit.limit_ns);
+            let labels =
+                [("machine", machine), ("task", &*task.name), ("purpose", limit.purpose), ("limit", &*edge)];
+            text.sample("jitterlab_above_limit_total", &labels, *above as f64)?;
+        }
+    }
+    text.family("jitterlab_late_by_cause", Family::Counter, words::CAUSES)?;
+    for task in tasks {
+        for (cause, times) in &task.causes {
+            let class = crate::words::class_id(cause.as_ref());
+            let who = cause.as_ref().and_then(|cause| cause.who.as_deref()).unwrap_or_default();
+            let labels = [("machine", machine), ("task", &*task.name), ("class", &*class), ("who", who)];
+            text.sample("jitterlab_late_by_cause_total", &labels, *times as f64)?;
+        }
+    }
+    type Value = fn(&LiveTask) -> Option<f64>;
+    let gauges: [(&str, &str, Value); 2] = [
+        ("jitterlab_max_latency_seconds", words::MAX, |task| Some(task.max_ns? as f64 / 1e9)),
+        ("jitterlab_last_activation_timestamp_seconds", words::LAST, |task| {
+            Some(task.last_start_ns? as f64 / 1e9)
+        }),
+    ];
+    for (name, help, value) in gauges {
+        text.family(name, Family::Gauge, help)?;
+        for (task, value) in tasks.iter().filter_map(|task| Some((task, value(task)?))) {
+            text.sample(name, &[("machine", machine), ("task", &*task.name)], value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Edges of buckets: eight an octave from 1 µs to 16 ms, each the edge of a bin, so that their counts are exact.
+fn edges() -> Vec<i64> {
+    let octaves =
+        (0..14).flat_map(|octave| (0..8).map(move |part| (1_000 << octave) + (125 << octave) * part));
+    octaves.map(upper_edge).collect()
+}
+
+fn histogram(
+    text: &mut Exposition<'_>,
+    name: &str,
+    help: &str,
+    machine: &str,
+    tasks: &[LiveTask],
+    of: impl Fn(&TimingStats) -> Distribution,
+) -> io::Result<()> {
+    text.family(name, Family::Histogram, help)?;
+    for task in tasks {
+        let distribution = of(&task.stats);
+        let labels = [("machine", machine), ("task", &*task.name)];
+        // Starts up to a limit were counted one by one; of missed due times only bins are known.
+        let of_starts = distribution.count() == task.stats.latency.count();
+        let exact = task.limits.iter().zip(&task.above);
+        let exact = exact.filter(|(limit, _)| of_starts && limit.measure == Measure::Latency);
+        let mut counts: BTreeMap<i64, u64> = exact
+            .map(|(limit, above)| (limit.limit_ns, distribution.count().saturating_sub(*above)))
+            .collect();
+        let (mut below, mut bins) = (0, distribution.bins().peekable());
+        for edge_ns in edges() {
+            while let Some(bin) = bins.next_if(|bin| bin.high_ns <= edge_ns) {
+                below += bin.count;
+            }
+            counts.entry(edge_ns).or_insert(below);
+        }
+        let bucket = format!("{name}_bucket");
+        for (edge_ns, below) in counts {
+            let edge = seconds(edge_ns);
+            text.sample(&bucket, &[&labels[..], &[("le", &*edge)]].concat(), below as f64)?;
+        }
+        let all = distribution.count() as f64;
+        text.sample(&bucket, &[&labels[..], &[("le", "+Inf")]].concat(), all)?;
+        text.sample(&format!("{name}_sum"), &labels, distribution.mean_ns().unwrap_or(0.0) * all / 1e9)?;
+        text.sample(&format!("{name}_count"), &labels, all)?;
+    }
+    Ok(())
+}
+
+/// Whether the machine serves each purpose, as far as that can be told.
+fn verdicts(text: &mut Exposition<'_>, machine: &str, state: &State) -> io::Result<()> {
+    text.family("jitterlab_verdict", Family::Gauge, words::VERDICT)?;
+    let Some(info) = &state.info else { return Ok(()) };
+    let stats: Vec<TimingStats> = info
+        .tasks
+        .iter()
+        .filter_map(|task| state.tasks.iter().find(|live| live.name == task.spec.name))
+        .map(|live| live.stats.clone())
+        .collect();
+    let measured = MeasuredRun::new(info.clone(), &stats, None);
+    let tasks: Vec<(&Summary, Option<f64>)> = measured.summaries().map(|summary| (summary, None)).collect();
+    let verdict = Verdict::from_run(info, &tasks, None);
+    for purpose in verdict.iter().flat_map(|verdict| &verdict.purposes) {
+        let value = match purpose.fitness {
+            Fitness::Good => 1.0,
+            Fitness::Limited => 0.5,
+            Fitness::Unfit => 0.0,
+            Fitness::CannotTell => continue,
+        };
+        text.sample("jitterlab_verdict", &[("machine", machine), ("purpose", &*purpose.purpose)], value)?;
+    }
+    Ok(())
+}
+
+fn seconds(ns: i64) -> String {
+    format!("{}", ns as f64 / 1e9)
+}

@@ -1,0 +1,121 @@
+//! Hours as rows that a fleet adds up.
+
+use std::path::Path;
+
+use jitterlab_analysis::purposes::Measure;
+use jitterlab_fleet::rows::LimitRow;
+use jitterlab_fleet::tables::number;
+use jitterlab_fleet::{CauseRow, Delivery, Interval, SliceRow, Stream, Tables, TaskSlice, WorstRow};
+use jitterlab_model::{Error, Quantity, RunInfo, TimingStats};
+
+use crate::hour::{Hour, HourTask};
+use crate::words::class_id;
+
+/// Writes hours of one stream into the outbox; the same hours give the same files.
+///
+/// # Errors
+/// The disk takes nothing.
+pub fn deliver(folder: &Path, hours: &[Hour], info: &RunInfo) -> Result<(), Error> {
+    for delivery in Delivery::split(tables(hours, info)) {
+        delivery.write(folder)?;
+    }
+    Ok(())
+}
+
+/// Rows of hours.
+#[must_use]
+pub fn tables(hours: &[Hour], info: &RunInfo) -> Tables {
+    let mut all = Tables::new();
+    for hour in hours {
+        let stream = Stream::new(hour.stream.clone(), hour.boot.clone(), &hour.machine, info);
+        let interval = Interval {
+            seq: whole(hour.seq),
+            start_s: Some(hour.utc_ns.0.div_euclid(SECOND_NS)),
+            mono_ns: Some(hour.mono_ns),
+            length_ms: (hour.end_mono_ns - hour.mono_ns) / 1_000_000,
+            clock_step_ns: Some(hour.clock_step_ns),
+            clock_ok: None,
+            gap_ms: hour.gap_ns / 1_000_000,
+        };
+        for (task, run) in hour.tasks.iter().zip(&info.tasks) {
+            let mut stats = TimingStats::new(task.period_ns);
+            task.add_to(&mut stats);
+            let mut rows = Tables::new();
+            let max_at_s = task.latest.first().map(|late| late.utc_ns.div_euclid(SECOND_NS));
+            rows.push(
+                &stream,
+                &interval,
+                &TaskSlice {
+                    task: run,
+                    stats: &stats,
+                    lost: task.lost,
+                    max_at_s,
+                    limits: None,
+                    causes: None,
+                    epoch_offset_ns: None,
+                },
+            );
+            counted_one_by_one(&mut rows, task);
+            all.append(rows);
+        }
+    }
+    all
+}
+
+const SECOND_NS: i64 = 1_000_000_000;
+
+/// Limits, causes and latest starts as they were counted while every start was seen.
+fn counted_one_by_one(rows: &mut Tables, task: &HourTask) {
+    let Some(key) = rows.slices.first().cloned() else { return };
+    let SliceRow { machine, stream, seq, task: name, kernel, start_s, .. } = key;
+    let limits = task.above.iter().filter_map(|above| {
+        let quantity = match above.measure {
+            Measure::Latency => Quantity::Latency,
+            Measure::Interval => Quantity::PeriodError,
+            Measure::Missed | Measure::PeriodDeviation => return None,
+        };
+        Some(LimitRow {
+            machine: machine.clone(),
+            stream: stream.clone(),
+            seq,
+            task: name.clone(),
+            kernel: kernel.clone(),
+            start_s,
+            purpose: above.purpose.clone(),
+            quantity: number(quantity),
+            limit_ns: above.limit_ns,
+            above: Some(whole(above.above)),
+        })
+    });
+    rows.limits = limits.collect();
+    rows.causes.extend(task.causes.iter().map(|sum| CauseRow {
+        machine: machine.clone(),
+        stream: stream.clone(),
+        seq,
+        task: name.clone(),
+        kernel: kernel.clone(),
+        start_s,
+        class: class_id(Some(&sum.cause)),
+        who: sum.cause.who.clone().unwrap_or_default(),
+        times: whole(sum.times),
+        sum_ns: sum.sum_ns,
+        max_ns: sum.max_ns,
+        proven_ns: sum.proven_ns,
+        likely_ns: sum.likely_ns,
+    }));
+    rows.worst.extend(task.latest.iter().map(|late| WorstRow {
+        machine: machine.clone(),
+        stream: stream.clone(),
+        seq,
+        task: name.clone(),
+        kernel: kernel.clone(),
+        at_s: Some(late.utc_ns.div_euclid(SECOND_NS)),
+        latency_ns: late.latency_ns,
+        class: late.cause.as_ref().map(|cause| class_id(Some(cause))).unwrap_or_default(),
+        who: late.cause.as_ref().and_then(|cause| cause.who.clone()).unwrap_or_default(),
+    }));
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

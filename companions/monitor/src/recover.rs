@@ -1,0 +1,149 @@
+//! Hours that a monitor left when it was killed or lost power: their journals are counted.
+
+use std::collections::BTreeMap;
+
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskRun, TimingStats, Warning};
+use jitterlab_trace::{JournalReader, journal_path};
+
+use crate::clock::Now;
+use crate::desk::Desk;
+use crate::folder::{self, Folder};
+use crate::hour::{End, Hour, Totals};
+use crate::keeper::{Beginning, task};
+use crate::lane::Lane;
+use crate::limits::{in_force, purposes};
+
+/// Counts what was left, closes its days, and says where the last hour ended.
+///
+/// # Errors
+/// The totals are damaged.
+pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End>, Error> {
+    let mut left: Vec<Beginning> =
+        folder.files("journal", ".json").iter().filter_map(|path| folder::read(path).ok()).collect();
+    // Streams by their beginning, hours by their number: within a stream the time of day may have been set back.
+    left.sort_by_key(|left| left.seq);
+    let mut begun: BTreeMap<String, i64> = BTreeMap::new();
+    for hour in &left {
+        begun.entry(hour.stream.clone()).or_insert(hour.clocks_ns.2);
+    }
+    left.sort_by_key(|left| begun.get(&left.stream).copied());
+    let totals = if folder.totals().exists() { folder::read(&folder.totals())? } else { Totals::new() };
+    let mut end = folder.read_totals()?.end;
+    let mut streams: Vec<(String, RunInfo)> = Vec::new();
+    for beginning in &left {
+        let Beginning { stream, seq, .. } = beginning;
+        let journal = journal_path(&folder.recording(stream, *seq));
+        let is_counted = totals.streams.get(stream).is_some_and(|next| seq < next);
+        let reader = JournalReader::open(&journal);
+        let info = reader.as_ref().map(|reader| reader.info().clone());
+        let written = folder.hour(stream, *seq);
+        if !is_counted
+            && !written.exists()
+            && let Ok(reader) = &reader
+        {
+            if let Some(hour) = counted(reader, beginning, machine, end.as_ref())? {
+                end = Some(hour.end());
+                folder::write(&written, &hour)?;
+            }
+        }
+        if !written.exists() {
+            let _ = std::fs::remove_file(&journal);
+            let _ = std::fs::remove_file(folder.beginning(stream, *seq));
+        }
+        if let Ok(info) = info
+            && streams.iter().all(|(known, _)| known != stream)
+        {
+            streams.push((stream.clone(), info));
+        }
+    }
+    for hour in folder.read_hours() {
+        if streams.iter().all(|(known, _)| *known != hour.stream) {
+            // Its journals are gone: the run file is there already.
+            let tasks = hour.tasks.iter().map(|task| jitterlab_model::TaskSpec {
+                name: task.name.clone(),
+                period_ns: task.period_ns,
+                ..Default::default()
+            });
+            streams
+                .push((hour.stream.clone(), RunInfo::new(jitterlab_model::Bench::Host, "monotonic", tasks)));
+        }
+    }
+    for (stream, info) in streams {
+        let stop = info.stop.clone().or(Some(StopReason::Crashed));
+        let mut info = RunInfo { stop, ..info };
+        if info.stop == Some(StopReason::Crashed) {
+            info.warnings.push(Warning::NotClosed);
+        }
+        desk.close_stream(&stream, &info)?;
+    }
+    Ok(end)
+}
+
+/// Figures of an hour by its journal; `None` where nothing was recorded.
+fn counted(
+    reader: &JournalReader,
+    beginning: &Beginning,
+    machine: &str,
+    end: Option<&End>,
+) -> Result<Option<Hour>, Error> {
+    let info = reader.info();
+    let asked: Vec<&'static Purpose> =
+        beginning.purposes.iter().filter_map(|name| Purpose::named(name)).collect();
+    let mut lanes: Vec<Lane> = info
+        .tasks
+        .iter()
+        .map(|run| {
+            let period_ns = run.spec.period_ns;
+            Lane::new(&run.spec.name, period_ns, in_force(&purposes(&asked, period_ns)))
+        })
+        .collect();
+    let mut sums: Vec<(TimingStats, Option<i64>)> =
+        lanes.iter().map(|lane| (TimingStats::new(lane.period_ns), None)).collect();
+    reader.for_each_slice(|slice| {
+        if let Some((stats, first_due_ns)) = sums.get_mut(slice.task) {
+            slice.add_to(stats);
+            *first_due_ns =
+                Some(first_due_ns.map_or(slice.first_due_ns, |ns: i64| ns.min(slice.first_due_ns)));
+        }
+    })?;
+    // Rows are those of spikes and their neighbours: all that is above a limit is among them.
+    reader.for_each_batch(|task, rows| {
+        if let Some(lane) = lanes.get_mut(task) {
+            lane.push(rows);
+        }
+    })?;
+    let causes = reader.causes()?.unwrap_or_default();
+    let (mono_ns, boot_ns, utc_ns) = beginning.clocks_ns;
+    let now = Now { mono_ns, boot_ns, utc_ns };
+    let Some(first_ns) = sums.iter().filter_map(|(_, first)| *first).min() else { return Ok(None) };
+    let mut last_ns = first_ns;
+    let mut tasks = Vec::new();
+    for (number, (mut lane, (stats, first_due_ns))) in lanes.into_iter().zip(sums).enumerate() {
+        let lost = info.tasks[number].result.as_ref().map_or(0, |result| result.dropped);
+        let mut count = lane.take();
+        (count.stats, count.lost, count.first_due_ns) = (stats, lost, first_due_ns);
+        count.next_due_ns = first_due_ns.map_or(first_ns, |ns| ns + lane.period_ns * count.due() as i64);
+        last_ns = last_ns.max(count.next_due_ns);
+        let causes: &RunCauses = &causes;
+        let run: &TaskRun = &info.tasks[number];
+        tasks.push(task(&lane, &count, run, causes.tasks.get(number), &now));
+    }
+    let boot_ns = (now.boot_of(first_ns), now.boot_of(last_ns));
+    let utc_ns = (now.utc_of(first_ns), now.utc_of(last_ns));
+    let gap_ns = end.map_or(0, |end| end.gap_until(&beginning.boot, boot_ns.0, utc_ns.0));
+    Ok(Some(Hour {
+        stream: beginning.stream.clone(),
+        seq: beginning.seq,
+        machine: machine.into(),
+        boot: beginning.boot.clone(),
+        mono_ns: first_ns,
+        end_mono_ns: last_ns,
+        boot_ns,
+        utc_ns,
+        clock_step_ns: 0,
+        gap_ns,
+        recovered: true,
+        tasks,
+    }))
+}

@@ -1,0 +1,131 @@
+//! What a monitor's folder says: whether the machine has served its purposes, and since when.
+
+use std::time::{Duration, SystemTime};
+
+use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::purposes::Purpose;
+use jitterlab_model::{Bench, Error, Granted, Policy, RunInfo, TaskResult, TaskSpec, TimingStats};
+use serde::Serialize;
+
+use crate::folder::{self, Folder};
+use crate::hour::{HourTask, Latest, Totals};
+
+/// All that a monitor has counted.
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// The folder.
+    pub folder: String,
+    /// First and last moment, in Unix time.
+    pub utc_ns: (i64, i64),
+    /// How long ago the last hour ended.
+    pub age_ns: i64,
+    /// Whether a monitor writes into it now.
+    pub is_running: bool,
+    /// Time that nothing was measured of.
+    pub gap_ns: i64,
+    /// Each task.
+    pub tasks: Vec<TaskStatus>,
+    /// All hours as one run, judged.
+    pub measured: MeasuredRun,
+    /// Bytes of all its files.
+    pub bytes: u64,
+}
+
+/// What was counted of a task.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskStatus {
+    /// Its name.
+    pub name: String,
+    /// Due times: served, missed, without a record.
+    pub due: u64,
+    /// Due times missed.
+    pub missed: u64,
+    /// Activations without a record.
+    pub lost: u64,
+    /// The latest starts.
+    pub latest: Vec<Latest>,
+}
+
+/// Reads what is in the folder; judges it for one purpose or for all that its tasks test.
+///
+/// # Errors
+/// Nothing was measured there, or its totals are damaged.
+pub fn read(folder: &Folder, purpose: Option<&Purpose>, now_ns: i64) -> Result<Status, Error> {
+    let totals = folder.read_totals()?;
+    if totals.tasks.is_empty() {
+        return Err(Error::bad_use(format!("{} holds no hour that is over", folder.path().display()))
+            .remedy("start a monitor with `jitterlab monitor`, or name its place with --folder"));
+    }
+    let tasks = totals.tasks.iter().map(|task| TaskStatus {
+        name: task.name.clone(),
+        due: task.due(),
+        missed: task.missed,
+        lost: task.lost,
+        latest: task.latest.clone(),
+    });
+    Ok(Status {
+        folder: folder.path().display().to_string(),
+        utc_ns: totals.utc_ns,
+        age_ns: (now_ns - totals.utc_ns.1).max(0),
+        is_running: folder.is_taken(),
+        gap_ns: totals.gap_ns,
+        tasks: tasks.collect(),
+        measured: judged(&totals, purpose),
+        bytes: folder.bytes(),
+    })
+}
+
+/// All hours as one run, judged.
+fn judged(totals: &Totals, purpose: Option<&Purpose>) -> MeasuredRun {
+    let specs = totals.tasks.iter().map(|task| TaskSpec {
+        name: task.name.clone(),
+        period_ns: task.period_ns,
+        ..TaskSpec::default()
+    });
+    let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
+    let mut all = Vec::new();
+    for (run, task) in info.tasks.iter_mut().zip(&totals.tasks) {
+        let mut stats = TimingStats::new(task.period_ns);
+        task.add_to(&mut stats);
+        run.granted = granted(task);
+        run.result = Some(result(task, totals));
+        all.push(stats);
+    }
+    MeasuredRun::new(info, &all, None).judged_for(purpose)
+}
+
+fn granted(task: &HourTask) -> Option<Granted> {
+    let policy: Policy = task.policy.parse().ok()?;
+    Some(Granted { policy, cpus: Vec::new(), memory_locked: true, timer_slack_ns: None })
+}
+
+fn result(task: &HourTask, totals: &Totals) -> TaskResult {
+    let (min_latency_ns, max_latency_ns) = task.extremes();
+    TaskResult {
+        executed: task.count() + task.lost,
+        missed: task.missed,
+        dropped: task.lost,
+        last_end_ns: totals.utc_ns.1 - totals.utc_ns.0,
+        min_latency_ns,
+        max_latency_ns,
+        ..TaskResult::default()
+    }
+}
+
+/// Unix time now.
+#[must_use]
+pub fn now_ns() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// Writes a page of the hour that is over; what fails is for the journal.
+///
+/// # Errors
+/// The hour cannot be read, or the page not written.
+pub fn write_page(journal: &std::path::Path, page: &std::path::Path) -> Result<(), Error> {
+    let run = jitterlab_runs::Run::open(journal, &Default::default())?;
+    let runs = jitterlab_report::page::read(std::slice::from_ref(&run), None)?;
+    let html = jitterlab_report::page::render(&runs, &[])?;
+    folder::write_bytes(page, html.as_bytes())
+}

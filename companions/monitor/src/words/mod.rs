@@ -1,0 +1,103 @@
+//! What the monitor says.
+
+pub mod metrics;
+mod status;
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use jitterlab_model::causes::Cause;
+use jitterlab_report::words::{count, list, plural, time};
+
+use crate::alarms::{Notice, State};
+use crate::pack::Packed;
+use crate::unit::{Done, SERVICE};
+
+/// A cause as labels and fields name its class.
+#[must_use]
+pub fn class_id(cause: Option<&Cause>) -> String {
+    let id = cause.and_then(|cause| serde_json::to_value(cause.class).ok());
+    id.and_then(|id| id.as_str().map(ToOwned::to_owned)).unwrap_or_else(|| "unknown".into())
+}
+
+/// A cause within a sentence.
+pub(crate) fn cause(cause: Option<&Cause>) -> String {
+    cause.map_or_else(|| "cause unknown".into(), jitterlab_report::why::cause)
+}
+
+/// An alarm as a sentence.
+#[must_use]
+pub fn alarm(notice: &Notice) -> String {
+    let Notice { task, purpose, times, missed, late_ns, limit_ns, .. } = notice;
+    let why = cause(notice.cause.as_ref());
+    let late = match (*missed, *limit_ns) {
+        (missed, 0) => format!("missed {}; {purpose}: none may be missed", plural(missed, "due time")),
+        _ => format!("{} late; {purpose}: usable up to {}", time(*late_ns as f64), time(*limit_ns as f64)),
+    };
+    match notice.state {
+        State::Raised => format!("{task}: {late} ({why})"),
+        State::GoesOn => format!("{task}: {late}, {} ({why})", plural(*times, "start")),
+        State::Cleared => {
+            format!("{task}: no such start for an hour, after {} ({why}), {late}", plural(*times, "start"))
+        }
+    }
+}
+
+/// That a monitor measures.
+#[must_use]
+pub fn begun(tasks: &[String], folder: &Path, listening: Option<SocketAddr>) -> String {
+    let at = listening.map_or_else(String::new, |address| format!(", metrics at http://{address}/metrics"));
+    format!("watching {} into {}{at}; Ctrl-C ends", list(tasks), folder.display())
+}
+
+/// That a file was removed for want of room.
+#[must_use]
+pub fn given_up(path: &Path) -> String {
+    format!("{} was removed: the monitor's share of the disk (--keep) is used", path.display())
+}
+
+/// That a command of an alarm was not started.
+#[must_use]
+pub fn command_left_out(command: &str) -> String {
+    format!("the alarm's command {command:?} was not started: eight of them still run")
+}
+
+/// That somebody else changed `/dev/cpu_dma_latency`.
+#[must_use]
+pub fn dma_latency(now: Option<u64>, holders: &[String]) -> String {
+    let by = if holders.is_empty() { String::new() } else { format!(", held by {}", list(holders)) };
+    match now {
+        Some(us) => format!("/dev/cpu_dma_latency is now {us} µs{by}: starts before and after are not alike"),
+        None => "/dev/cpu_dma_latency cannot be read any more".into(),
+    }
+}
+
+/// What was copied to a stick.
+#[must_use]
+pub fn packed(packed: &Packed) -> String {
+    let Packed { target, copied, known, bytes, others } = packed;
+    let mut text = format!(
+        "{} ({:.1} MB) copied to {} and read back, {} already there.\n",
+        plural(*copied as u64, "file"),
+        *bytes as f64 / 1e6,
+        target.display(),
+        count(*known as u64)
+    );
+    for other in others {
+        text += &format!("{} has another content and was left as it is.\n", other.display());
+    }
+    text + "The stick may be removed once it is unmounted. Next: jitterlab fleet add FOLDER STICK, where the fleet is.\n"
+}
+
+/// What was installed or removed.
+#[must_use]
+pub fn done(done: &Done, is_installed: bool) -> String {
+    let files: String = done.files.iter().map(|file| format!("{}\n", file.display())).collect();
+    match (is_installed, done.told) {
+        (true, true) => {
+            format!("{files}{SERVICE} runs and begins with the machine. Next: jitterlab monitor status\n")
+        }
+        (true, false) => format!("{files}systemd does not run here: {SERVICE} begins where it does.\n"),
+        (false, _) => format!("{files}removed; what was measured stays in /var/lib/jitterlab-monitor.\n"),
+    }
+}

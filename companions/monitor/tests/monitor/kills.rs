@@ -1,0 +1,62 @@
+//! The program itself, killed at random.
+
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use jitterlab_monitor::folder::Folder;
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab-monitor");
+const PERIOD_NS: i64 = 2_000_000;
+/// As many as `JITTERLAB_KILLS` says.
+const KILLS: u64 = 8;
+
+#[test]
+fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
+    let kills = std::env::var("JITTERLAB_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
+    let folder = TempDir::new().unwrap();
+    let start = || {
+        Command::new(PROGRAM)
+            .args([
+                "--task=name=loop,period=2ms,policy=other",
+                "--slice=1s",
+                "--listen=off",
+                "--why=never",
+                "--folder",
+            ])
+            .arg(folder.path())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    for _ in 0..kills {
+        let mut monitor = start();
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        thread::sleep(Duration::from_millis(100 + (random >> 33) % 2_900));
+        monitor.kill().unwrap();
+        monitor.wait().unwrap();
+    }
+    let mut monitor = start();
+    thread::sleep(Duration::from_millis(2_500));
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(monitor.id() as i32), nix::sys::signal::SIGTERM)
+        .unwrap();
+    monitor.wait().unwrap();
+
+    let folder = Folder::new(folder.path(), None);
+    let totals = folder.read_totals().unwrap();
+    let (begin_ns, end_ns) = totals.utc_ns;
+    let told_ns = totals.tasks[0].due() as i64 * PERIOD_NS + totals.gap_ns;
+    let off_ns = end_ns - begin_ns - told_ns;
+    println!(
+        "{kills} kills: {} due times, {} ms of gaps, {off_ns} ns off",
+        totals.tasks[0].due(),
+        totals.gap_ns / 1_000_000
+    );
+    // The time of day is read anew at each start: it may have been adjusted meanwhile.
+    assert!(off_ns.abs() <= PERIOD_NS * (kills as i64 + 1), "{off_ns} ns of {told_ns} are not accounted for");
+    let left = folder.files("journal", "");
+    assert!(left.is_empty(), "left of hours that are over: {left:?}");
+    assert!(!folder.files("days", ".parquet").is_empty());
+}

@@ -1,0 +1,9 @@
+//! The monitor over months of fast time, killed again and again, and read by a real Prometheus.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+
+mod guide;
+mod kills;
+mod month;
+mod prometheus;
+mod service;

@@ -1,0 +1,245 @@
+//! Days with real files and a clock that the test moves: eight, or as many as `JITTERLAB_DAYS` says.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jitterlab_model::{Activation, Bench, Keep, RunInfo, TaskSpec};
+use jitterlab_monitor::bell::Ring;
+use jitterlab_monitor::clock::{Clock, Now};
+use jitterlab_monitor::desk::{Closed, Desk, Retention};
+use jitterlab_monitor::folder::Folder;
+use jitterlab_monitor::hour::Totals;
+use jitterlab_monitor::keeper::{Keeper, Rules, WhyWhen};
+use jitterlab_monitor::live::Live;
+use jitterlab_monitor::recover::recover;
+use tempfile::TempDir;
+
+const SECOND: i64 = 1_000_000_000;
+const HOUR: i64 = 3_600 * SECOND;
+const DAY: i64 = 24 * HOUR;
+/// 2026-11-01, at a quarter past midnight.
+const BEGIN: i64 = 1_793_491_200 * SECOND + 900 * SECOND;
+
+struct FakeClock(Mutex<Now>);
+
+impl FakeClock {
+    fn pass(&self, ns: i64) {
+        let mut now = self.0.lock().unwrap();
+        now.mono_ns += ns;
+        now.boot_ns += ns;
+        now.utc_ns += ns;
+    }
+
+    fn suspend(&self, ns: i64) {
+        let mut now = self.0.lock().unwrap();
+        now.boot_ns += ns;
+        now.utc_ns += ns;
+    }
+
+    fn step(&self, ns: i64) {
+        self.0.lock().unwrap().utc_ns += ns;
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Now {
+        *self.0.lock().unwrap()
+    }
+
+    fn boot(&self) -> String {
+        "the-only-boot".into()
+    }
+}
+
+/// A monitor whose hours are closed by the thread that measures.
+struct Machine {
+    clock: Arc<FakeClock>,
+    folder: Folder,
+    keeper: Keeper,
+    desk: Desk,
+    closed: Receiver<Closed>,
+    _rings: Receiver<Ring>,
+    tasks: Vec<i64>,
+    /// The next due time of each task, and its number.
+    next: Vec<(i64, u64)>,
+}
+
+impl Machine {
+    fn start(clock: &Arc<FakeClock>, path: &Path, bytes: u64, periods: &[i64], stream: &str) -> Self {
+        let folder = Folder::new(path, None);
+        drop(folder.take().unwrap());
+        let (bell, rings) = channel();
+        let (sender, closed) = channel();
+        let retention = Retention { bytes, age: Some(Duration::from_secs(400 * 86_400)) };
+        let desk = Desk::new(folder.clone(), retention, clock.clone(), bell.clone(), Box::new(|_| ()));
+        let end = recover(&folder, &desk, "cnc-07").unwrap();
+        let rules =
+            Rules { machine: "cnc-07".into(), slice_ns: HOUR, purposes: Vec::new(), why: WhyWhen::Never };
+        let live = Arc::new(Live::new("cnc-07"));
+        let mut keeper = Keeper::new(rules, clock.clone(), folder.clone(), (sender, bell), live, end);
+        let specs = periods.iter().enumerate().map(|(number, period_ns)| TaskSpec {
+            name: format!("task{number}"),
+            period_ns: *period_ns,
+            ..TaskSpec::default()
+        });
+        let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
+        info.keep = Keep::Spikes { above_ns: 100_000 };
+        keeper.begin(stream.into(), info);
+        let begun = clock.now().mono_ns;
+        let next = periods.iter().map(|_| (begun, 0)).collect();
+        let tasks = periods.to_vec();
+        Machine { clock: clock.clone(), folder, keeper, desk, closed, _rings: rings, tasks, next }
+    }
+
+    /// Measures until the clock has passed this much further, in pieces as they come from the rings.
+    fn run(&mut self, ns: i64) {
+        let end_ns = self.clock.now().mono_ns + ns;
+        while self.clock.now().mono_ns < end_ns {
+            self.clock.pass((60 * SECOND).min(end_ns - self.clock.now().mono_ns));
+            let now_ns = self.clock.now().mono_ns;
+            for (task, period_ns) in self.tasks.iter().enumerate() {
+                let (due_ns, index) = &mut self.next[task];
+                let mut rows = Vec::new();
+                while *due_ns < now_ns {
+                    // Every thousandth start is late, some miss the next due times.
+                    let late_ns = if *index % 1_000 == 999 { 150_000 } else { 5_000 + (*index % 977) as i64 };
+                    let missed = u32::from(*index % 5_000 == 4_999) * 2;
+                    let start_ns = *due_ns + late_ns;
+                    let (index_now, due_now) = (*index, *due_ns);
+                    rows.push(Activation {
+                        index: index_now,
+                        due_ns: due_now,
+                        start_ns,
+                        end_ns: start_ns + 900,
+                        missed,
+                        ..Activation::default()
+                    });
+                    *index += 1 + u64::from(missed);
+                    *due_ns += period_ns * (1 + i64::from(missed));
+                }
+                self.keeper.activations(task, &rows);
+            }
+            self.keeper.tick();
+            while let Ok(closed) = self.closed.try_recv() {
+                self.desk.close(closed);
+            }
+        }
+    }
+
+    fn stop(mut self) -> Totals {
+        self.keeper.finish(&[]);
+        while let Ok(closed) = self.closed.try_recv() {
+            self.desk.close(closed);
+        }
+        self.folder.read_totals().unwrap()
+    }
+
+    /// Ends without a word, as a kill does: what waits in memory is lost.
+    fn kill(self) {
+        drop(self.keeper);
+    }
+}
+
+fn clock() -> Arc<FakeClock> {
+    Arc::new(FakeClock(Mutex::new(Now { mono_ns: 77 * SECOND, boot_ns: 77 * SECOND, utc_ns: BEGIN })))
+}
+
+fn resident_kb() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// Every due time of every task is in the totals, or in a gap that they state.
+fn check_all_accounted(totals: &Totals, periods: &[i64]) {
+    let (begin_ns, end_ns) = totals.utc_ns;
+    for (task, period_ns) in totals.tasks.iter().zip(periods) {
+        let told_ns = task.due() as i64 * period_ns + totals.gap_ns;
+        let off_ns = (end_ns - begin_ns - told_ns).abs();
+        assert!(off_ns <= 2 * period_ns, "{}: {off_ns} ns of {told_ns} are not accounted for", task.name);
+    }
+}
+
+#[test]
+fn days_stay_within_their_room_and_count_every_due_time_once() {
+    let folder = TempDir::new().unwrap();
+    let clock = clock();
+    let periods = [SECOND, 2 * SECOND];
+    let bytes = 8_000_000;
+    let days: usize = std::env::var("JITTERLAB_DAYS").ok().and_then(|days| days.parse().ok()).unwrap_or(8);
+    let mut machine = Machine::start(&clock, folder.path(), bytes, &periods, "00000000000000aa");
+    let (mut resident, mut most_bytes) = (0, 0);
+    for day in 0..days {
+        machine.run(DAY - HOUR);
+        match day {
+            1 => clock.suspend(3 * HOUR),
+            // Somebody sets the clock; the hours are cut on the one that only runs.
+            2 => clock.step(2 * HOUR),
+            3 => clock.step(-2 * HOUR),
+            4 => fs::rename(folder.path().join("hours"), folder.path().join("gone")).unwrap(),
+            5 => fs::rename(folder.path().join("gone"), folder.path().join("hours")).unwrap(),
+            _ => {}
+        }
+        machine.run(HOUR);
+        most_bytes = most_bytes.max(machine.folder.bytes());
+        if day == 2 {
+            resident = resident_kb();
+        }
+    }
+    let grown_kb = resident_kb().saturating_sub(resident);
+    let kept = machine.folder.files("days", ".parquet");
+    println!(
+        "resident {resident} kB, {grown_kb} kB more at the end; {most_bytes} bytes at most, {} days",
+        kept.len()
+    );
+    let totals = machine.stop();
+    check_all_accounted(&totals, &periods);
+    assert!((totals.gap_ns - 3 * HOUR).abs() <= 2 * SECOND, "{}", totals.gap_ns);
+    assert!(totals.tasks[0].missed > 30 * days as u64, "{}", totals.tasks[0].missed);
+    assert!(most_bytes <= bytes + 2_000_000, "{most_bytes}");
+    assert!(grown_kb <= 1_024, "{grown_kb} kB more than after three days");
+    assert!(!kept.is_empty() && kept.len() < days, "{kept:?}");
+}
+
+#[test]
+fn a_clock_that_is_set_back_costs_no_hour() {
+    let folder = TempDir::new().unwrap();
+    let clock = clock();
+    let mut machine = Machine::start(&clock, folder.path(), 1 << 30, &[10 * SECOND], "00000000000000aa");
+    machine.run(5 * HOUR);
+    clock.step(-3 * HOUR);
+    machine.run(5 * HOUR);
+    let totals = machine.stop();
+    assert_eq!((totals.tasks[0].due() as i64 - 10 * HOUR / (10 * SECOND)).abs().max(2), 2, "{totals:?}");
+}
+
+#[test]
+fn what_a_kill_leaves_is_counted_at_the_next_start() {
+    let folder = TempDir::new().unwrap();
+    let clock = clock();
+    let periods = [SECOND];
+    let mut due = 0;
+    for round in 0..9 {
+        let stream = format!("{round:016x}");
+        let mut machine = Machine::start(&clock, folder.path(), 1 << 30, &periods, &stream);
+        machine.run(HOUR * (round % 3) + 1_000 * SECOND + 17 * round * SECOND);
+        match round % 3 {
+            0 => due = machine.stop().tasks[0].due(),
+            _ => machine.kill(),
+        }
+        clock.pass(600 * SECOND);
+    }
+    let folder = Folder::new(folder.path(), None);
+    let totals = folder.read_totals().unwrap();
+    assert!(totals.tasks[0].due() >= due);
+    check_all_accounted(&totals, &periods);
+    // Eight breaks of ten minutes lie between the first hour and the last; a kill may leave the last hour uncounted.
+    assert!(totals.gap_ns >= 6 * 600 * SECOND && totals.gap_ns < 9 * 660 * SECOND, "{}", totals.gap_ns);
+    for path in folder.files("days", ".parquet") {
+        let run = jitterlab_trace::RunReader::open(&path).unwrap();
+        assert!(run.info().tasks[0].result.is_some(), "{}", path.display());
+    }
+}
