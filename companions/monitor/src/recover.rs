@@ -41,11 +41,10 @@ pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End
         if !is_counted
             && !written.exists()
             && let Ok(reader) = &reader
+            && let Some(hour) = counted(reader, beginning, machine, end.as_ref())?
         {
-            if let Some(hour) = counted(reader, beginning, machine, end.as_ref())? {
-                end = Some(hour.end());
-                folder::write(&written, &hour)?;
-            }
+            end = Some(hour.end());
+            folder::write(&written, &hour)?;
         }
         if !written.exists() {
             let _ = std::fs::remove_file(&journal);

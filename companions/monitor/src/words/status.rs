@@ -53,9 +53,8 @@ impl Present for Status {
 
     fn sections(&self) -> Vec<Section> {
         let figures = self.measured.summaries().zip(&self.tasks).map(|(summary, task)| {
-            let at = |percentile| {
-                Cell::new(summary.latency.at(percentile).exactly(), |ns| Cell::time(ns as f64))
-            };
+            let at =
+                |percentile| Cell::new(summary.latency.at(percentile).exactly(), |ns| Cell::time(ns as f64));
             vec![
                 Cell::Text(task.name.clone()),
                 Cell::Count(task.due),
