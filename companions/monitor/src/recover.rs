@@ -19,6 +19,10 @@ use crate::limits::{in_force, purposes};
 /// # Errors
 /// The totals are damaged.
 pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End>, Error> {
+    // Written halfway when the monitor was killed.
+    for unfinished in ["journal", "hours"].iter().flat_map(|name| folder.files(name, ".new")) {
+        let _ = std::fs::remove_file(unfinished);
+    }
     let mut left: Vec<Beginning> =
         folder.files("journal", ".json").iter().filter_map(|path| folder::read(path).ok()).collect();
     // Streams by their beginning, hours by their number: within a stream the time of day may have been set back.
