@@ -394,8 +394,9 @@ mod tests {
         };
         let mut steps = vec![100; 50];
         assert!(missed(&steps) > 900);
+        // The stumble makes the mean period longer, and the missed fewer.
         steps[30] = 350;
-        assert!(missed(&steps) > 900);
+        assert!(missed(&steps) > 850);
         let serial: Vec<u64> = (0..50).map(|n| [100, 200, 300, 900][n % 4]).collect();
         assert_eq!(missed(&serial), 0);
     }

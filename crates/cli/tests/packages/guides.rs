@@ -20,6 +20,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("jitterlab kernel", "boots kernels: tests/kernels"),
     ("jitterlab compare --fail-if-moved", "of kernels that are booted: tests/kernels"),
     ("jitterlab reproduce", "takes minutes: companions/papers/tests"),
+    ("jitterlab fleet", "machines of a fleet: companions/fleet/tests"),
+    ("jitterlab monitor", "goes on for months: companions/monitor/tests"),
     ("jitterlab run --isolate 3", "names a processor of a larger machine: tests/changes"),
     ("jitterlab run --pulse", "needs a pin"),
     ("jitterlab compare --align", "needs a pin: tests/measure/witness.rs"),
