@@ -53,6 +53,9 @@ int main(void) {
 }
 ";
 
+/// Begins of commands that a machine may be too busy for, which they say as an error.
+const MAY_REFUSE: &[&str] = &["jitterlab export threads.parquet --as linuxcnc"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -132,7 +135,7 @@ fn examples(call: impl Fn(&Path, &str) -> (Option<i32>, String)) -> TempDir {
     fs::write(folder.path().join("axis.json"), plant).unwrap();
     fs::write(folder.path().join("firmware.c"), FIRMWARE).unwrap();
     let why = if may_trace() { "--why " } else { "" };
-    let tasks = "--task name=servo,period=1ms --task name=base,period=200us --task name=fast,period=1ms";
+    let tasks = "--task name=servo,period=1ms --task name=base,period=200us --task name=fast,period=50us";
     for command in [
         format!("jitterlab run -q {why}--task name=servo,period=1ms --duration 3s -o run.parquet"),
         format!("jitterlab run -q {tasks} --duration 3s -o three.parquet"),
@@ -186,9 +189,9 @@ fn every_command_of_the_documents_does_what_its_page_says_or_says_why_not() {
             let (status, error) = call(folder.path(), &command);
             ran += 1;
             // 1: a requirement or a machine that fails; 3: an answer that cannot be had from so short a run.
-            let answered =
-                matches!(status, Some(0 | 1 | 3)) && !error.lines().any(|line| line.starts_with("error"));
-            if !answered {
+            let is_error = error.lines().any(|line| line.starts_with("error"));
+            let refuses = status == Some(3) && MAY_REFUSE.iter().any(|begin| command.starts_with(begin));
+            if !(matches!(status, Some(0 | 1 | 3)) && (!is_error || refuses)) {
                 failed.push(format!("{document}: {command}: {status:?}\n{error}"));
             }
         }
