@@ -1,6 +1,6 @@
 WITH grouped AS (
     SELECT machine, class, who, SUM(times) AS times, SUM(sum_ns) AS sum_ns
-    FROM causes WHERE class <> 'usual' GROUP BY machine, class, who
+    FROM causes WHERE class NOT IN ('usual', 'tracer') GROUP BY machine, class, who
 ),
 placed AS (
     SELECT machine, class, who, times, sum_ns,

@@ -14,6 +14,9 @@ use crate::status::Status;
 /// A monitor that runs ends an hour at least this often.
 const STALE_NS: i64 = 2 * 3_600_000_000_000;
 
+/// Gaps below this are those between two pieces of a measurement.
+const SHOWN_GAP_NS: i64 = 1_000_000;
+
 impl Present for Status {
     const KIND: &'static str = "monitor-status";
 
@@ -84,7 +87,7 @@ impl Present for Status {
                 vec![Piece::table("", &["UTC", "task", "µs late", "cause"], latest)],
             ),
         ];
-        if self.gap_ns > 0 {
+        if self.gap_ns >= SHOWN_GAP_NS {
             pieces.push(Piece::note(format!("Nothing was measured for {} of it.", time(self.gap_ns as f64))));
         }
         let id = "monitor";
