@@ -203,7 +203,7 @@ pub enum Finding {
         after: u64,
         /// The value that was read.
         read: u64,
-        /// How often.
+        /// Number of times.
         times: u64,
     },
     /// An interrupt was due again sooner than any handler can end.
@@ -214,7 +214,7 @@ pub enum Finding {
         cycle: u64,
         /// The least distance, in cycles.
         apart: u64,
-        /// How often.
+        /// Number of times.
         times: u64,
     },
     /// The firmware changes stacks: their depths are unknown.

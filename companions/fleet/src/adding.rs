@@ -14,7 +14,7 @@ use crate::folder::{self, Fleet, IN, LeftOut};
 use crate::rows::{Row, SliceRow};
 use crate::tables::Tables;
 
-/// What was taken in.
+/// Result of taking in files.
 #[derive(Debug, Default)]
 pub struct Added {
     /// Slices that are new.
@@ -162,7 +162,7 @@ impl Intake {
     }
 }
 
-/// What tells a row of slices from all others.
+/// Key of a row of slices.
 fn key(row: &SliceRow) -> (String, i64, String, i8) {
     (row.stream.clone(), row.seq, row.task.clone(), row.quantity)
 }

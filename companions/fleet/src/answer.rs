@@ -20,7 +20,7 @@ use crate::rows::{BEYOND_NS, MachineRow};
 use crate::statistics::{GroupChange, Rates, ShiftShare, group_change};
 use crate::sums::TaskSum;
 
-/// What the answer is made of.
+/// Answer about a fleet.
 pub const ASKED: [Query; 6] = [FIGURES, QUANTILES, ENVIRONMENTS, MACHINES, LEADING, SHIFTS];
 /// Label by which the user says what hardware a machine is of.
 const CLASS_LABEL: &str = "class";
@@ -32,7 +32,7 @@ pub struct FleetAnswer {
     pub purpose: Option<String>,
     /// Every machine, the worst first.
     pub machines: Vec<MachineAnswer>,
-    /// What changes of the kernel or the machine did, the largest first.
+    /// Effects of changes of the kernel or the machine, the largest first.
     pub changes: Vec<ChangeAnswer>,
     /// Groups that were compared: one in twenty of those without a change seems to have one.
     pub tests: usize,
@@ -40,7 +40,7 @@ pub struct FleetAnswer {
     pub too_few: usize,
     /// Files that the answer does not rest on, each with the reason.
     pub left_out: Vec<String>,
-    /// What was done so that nothing is counted twice.
+    /// Corrections that keep slices from being counted twice.
     pub overlaps: Overlaps,
     /// Slices without a time: in these sums, and in no day.
     pub without_time: u64,
@@ -48,7 +48,7 @@ pub struct FleetAnswer {
     pub activations: u64,
 }
 
-/// What slices say of a machine.
+/// Figures of a machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct MachineAnswer {
     /// Its name.
@@ -59,9 +59,9 @@ pub struct MachineAnswer {
     pub kernel: String,
     /// Its labels.
     pub labels: Map<String, Value>,
-    /// How well it serves the purpose.
+    /// Fitness for the purpose.
     pub fitness: Fitness,
-    /// What decides that.
+    /// Quantity that decides the fitness.
     pub decided: Option<PurposeVerdict>,
     /// Its tasks.
     pub tasks: Vec<TaskAnswer>,
@@ -105,7 +105,7 @@ pub struct TaskAnswer {
     pub max_ns: Option<i64>,
 }
 
-/// What a change did to a class of machines.
+/// Effect of a change on a class of machines.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChangeAnswer {
     /// The class.
@@ -116,7 +116,7 @@ pub struct ChangeAnswer {
     pub from: String,
     /// Kernel after.
     pub to: String,
-    /// How much p99.9 changed.
+    /// Change of p99.9.
     pub change: GroupChange,
 }
 
@@ -173,7 +173,7 @@ impl FleetAnswer {
         })
     }
 
-    /// How well all machines serve the purpose: as the worst of them; what cannot be told does not count beside others.
+    /// Fitness of the whole fleet: that of its worst machine; undecided machines count only if all are.
     #[must_use]
     pub fn fitness(&self) -> Fitness {
         let each = self.machines.iter().map(|machine| machine.fitness);
@@ -197,7 +197,7 @@ impl MachineAnswer {
         if let Some(verdict) = Verdict::from_run(&run, &[(&summary, None)], purpose) {
             let decides =
                 verdict.purposes.iter().max_by_key(|of| (of.fitness != Fitness::CannotTell, of.fitness));
-            // What was tested counts before what was not, and of that the worst.
+            // The worst tested purpose counts; an untested one only if none was tested.
             let weight = |fitness: Fitness| (fitness != Fitness::CannotTell, fitness);
             if self.decided.is_none() || weight(verdict.fitness) > weight(self.fitness) {
                 self.fitness = verdict.fitness;
@@ -231,7 +231,7 @@ impl MachineAnswer {
     }
 }
 
-/// What the machines were.
+/// Environments of the machines.
 struct Described {
     rows: Vec<MachineRow>,
 }
@@ -317,7 +317,7 @@ fn rank(machines: &mut [MachineAnswer]) {
     });
 }
 
-/// What each change of the kernel did to each class, how many groups were compared, and how many are too small.
+/// Effect of each change of the kernel on each class, with the number of groups compared and of those too small.
 fn changes(environments: &[EnvironmentRow], described: &Described) -> (Vec<ChangeAnswer>, usize, usize) {
     let mut pairs: BTreeMap<[String; 4], BTreeMap<&str, (f64, f64)>> = BTreeMap::new();
     let tasks: BTreeSet<(&str, &str)> =

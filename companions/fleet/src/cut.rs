@@ -8,7 +8,8 @@ use jitterlab_runs::{Columns, Run};
 
 use crate::delivery;
 use crate::hash;
-use crate::tables::{Interval, LimitCounts, Stream, Tables, TaskSlice};
+use crate::limit_counts::LimitCounts;
+use crate::tables::{Interval, Stream, Tables, TaskSlice};
 
 const HOUR_NS: i64 = 3_600_000_000_000;
 /// Some histograms of runs that keep spikes are by the minute of the run's clock: an hour ends with one.
@@ -52,7 +53,7 @@ fn identity(info: &RunInfo, machine: &str, offset_ns: i64) -> String {
     hash::of_parts([machine, &info.started, &offset_ns.to_string(), &info.command.join("\0"), &specs])
 }
 
-/// What one task did in one hour.
+/// Activations of one task in one hour.
 struct Piece {
     task: usize,
     /// Number of the hour.

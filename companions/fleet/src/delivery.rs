@@ -1,4 +1,4 @@
-//! How slices lie in files: immutable ones, named by what is in them, one for each stream, day and table.
+//! Files of slices: immutable, named by their content, one for each stream, day and table.
 //!
 //! `day=2026-11-26/cnc-07.3f9a0c11d2e4b587.000417-000440.9c1f0b7a66d2e4f3.slices.parquet`: machine, stream, first and last
 //! slice, hash of the rows of all tables. The same rows have the same name wherever they are written, so that copying them twice changes
@@ -47,7 +47,7 @@ pub struct Delivery {
     pub content: String,
 }
 
-/// What the name of a delivery tells.
+/// Parts of the name of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeliveryName {
     /// Machine, as far as file names can have it.

@@ -13,9 +13,9 @@ pub const OTHER_DUE: &str = "the due times of a slice are not those that ran, we
 /// Bins of a slice that is not there.
 pub const BINS_ALONE: &str = "bins belong to no slice";
 
-/// What helps DuckDB.
+/// Remedies for DuckDB.
 pub const MORE_ROOM: &str = "give it more room in memory or in TMPDIR, or ask for less with --since";
-/// What helps Spark.
+/// Remedies for Spark.
 pub const LOOK_AT_LOG: &str = "look at its log; nothing of its answer was used";
 
 /// A file that ends too early.

@@ -12,6 +12,7 @@ pub mod engine;
 pub mod error;
 pub mod folder;
 pub mod hash;
+pub mod limit_counts;
 pub mod overlaps;
 pub mod results;
 pub mod rows;

@@ -40,7 +40,7 @@ rows! {
 /// Condition on a slice that no later stream measured too.
 const COUNTS: &str = include_str!("sql/counts.sql");
 
-/// What is done so that nothing is counted twice.
+/// Corrections that keep slices from being counted twice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Overlaps {
     /// Streams that are of another machine of the same name, each with the number that its name gets.
@@ -113,7 +113,7 @@ impl Overlaps {
         Ok(Some(path))
     }
 
-    /// What a table of slices selects: of the time that is asked for, what counts, by the names that machines get.
+    /// Returns the SELECT of a table of slices: rows of the requested time that count, under the machines' final names.
     #[must_use]
     pub fn select(&self, columns: &[(&str, Kind)], since_s: Option<i64>) -> String {
         let mut name = String::from("machine");

@@ -26,7 +26,7 @@ const FALSE: f64 = 0.05;
 #[serde(transparent)]
 pub struct FleetWorst(pub FleetAnswer);
 
-/// What changes did.
+/// Effects of changes.
 #[derive(Debug, Clone, Serialize)]
 pub struct KernelList {
     /// To classes of machines, the largest first.
@@ -62,14 +62,14 @@ pub struct DayList {
 pub struct OneMachine {
     /// Its name.
     pub name: String,
-    /// What the answer about the fleet says of it.
+    /// Its part of the answer about the fleet.
     pub machine: Option<MachineAnswer>,
     /// Figures of its tasks, as `jitterlab analyze` gives them.
     pub summaries: Vec<Summary>,
 }
 
 impl CauseList {
-    /// What an engine summed.
+    /// Rows that an engine summed.
     ///
     /// # Errors
     /// The engine left other rows than were asked for.

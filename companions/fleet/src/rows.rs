@@ -138,9 +138,9 @@ rows! {
         period_ns: i64,
         /// Policy that the task ran under.
         policy: String,
-        /// What happened to due times that passed.
+        /// Overrun policy.
         overrun: String,
-        /// What the source does not tell, by comma.
+        /// Quantities that the source leaves unknown, separated by commas.
         unknown: String,
         kernel: String,
         /// Hash of the row in `machines`.
@@ -152,7 +152,7 @@ rows! {
         boot: String,
         /// Beginning by the monotonic clock.
         mono_ns: Option<i64>,
-        /// How far UTC moved against the monotonic clock within the slice.
+        /// Distance that UTC moved against the monotonic clock within the slice.
         clock_step_ns: Option<i64>,
         /// 1 where UTC was synchronised, 0 where it was not.
         clock_ok: Option<i64>,
@@ -214,7 +214,7 @@ rows! {
 }
 
 rows! {
-    /// What a cause did to a task in a slice.
+    /// Delays of a task by a cause in a slice.
     CauseRow in "causes" {
         machine: String,
         stream: String,
@@ -249,7 +249,7 @@ rows! {
 }
 
 rows! {
-    /// What a machine was while it was measured.
+    /// Environment of a machine while it was measured.
     MachineRow in "machines" {
         /// Hash of everything here but the machine's name and the times.
         env: String,

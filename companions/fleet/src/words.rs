@@ -222,7 +222,7 @@ fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
     Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
 }
 
-/// How many machines are fit, not fit, cannot be told.
+/// Numbers of machines that are fit, not fit, undecided.
 fn verdict(answer: &FleetAnswer) -> String {
     let purpose = answer.purpose.as_deref().unwrap_or("what their periods are usually for");
     let of = |fitness| answer.with(fitness);
@@ -241,7 +241,7 @@ fn verdict(answer: &FleetAnswer) -> String {
     )
 }
 
-/// Which change made which class slower or faster, by how much.
+/// Largest effect of a change on a class of machines.
 fn changed(answer: &FleetAnswer) -> String {
     let mut shown = answer.changes.iter().filter(|of| of.change.is_shown());
     let Some(first) = shown.next() else {
@@ -356,7 +356,7 @@ fn fitness(of: Fitness) -> &'static str {
     }
 }
 
-/// What a reader of the answer has to know.
+/// Remarks on the answer.
 fn remarks(answer: &FleetAnswer) -> Vec<Piece> {
     let mut remarks: Vec<String> = answer.left_out.iter().map(|why| format!("Left out: {why}.")).collect();
     for (machine, _, number) in &answer.overlaps.namesakes {
@@ -392,7 +392,7 @@ fn tests(tests: usize, too_few: usize) -> String {
     }
 }
 
-/// What was taken in.
+/// Slices that were taken in.
 #[must_use]
 pub fn added(added: &Added) -> String {
     let machines = plural(added.machines.len() as u64, "machine");
@@ -413,7 +413,7 @@ pub fn left_out(file: &LeftOut) -> String {
     if why.contains(&path) { format!("left out: {why}") } else { format!("left out: {path}: {why}") }
 }
 
-/// What a check found.
+/// Result of a check.
 #[must_use]
 pub fn checked(whole: u64, bad: usize) -> String {
     format!("{} whole, {} left out.", plural(whole, "file"), count(bad as u64))

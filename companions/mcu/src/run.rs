@@ -242,7 +242,7 @@ fn is_regular(apart: &[i64]) -> bool {
     odd * 20 <= apart.len()
 }
 
-/// What is open where the firmware uses a part that is not simulated.
+/// Gap left open by a part of the chip that the firmware uses and that is not simulated.
 fn chip_gap(recording: &Recording) -> Option<Gap> {
     let not_simulated =
         |warning: &Warning| matches!(warning, Warning::Firmware(Finding::NotSimulated { .. }));

@@ -15,7 +15,7 @@ pub struct Breach {
     pub task: String,
     /// When, in Unix time.
     pub utc_ns: i64,
-    /// How late; how far the interval was off for a limit of intervals.
+    /// Latency; for a limit of intervals, the period error.
     pub late_ns: i64,
     /// Due times missed with it.
     pub missed: u32,
@@ -27,7 +27,7 @@ pub struct Breach {
     pub cause: Option<Cause>,
 }
 
-/// What an alarm says.
+/// Content of an alarm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notice {
     /// Whether it begins, goes on for another hour or has ended.

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Commands that run at a time.
 const MOST_COMMANDS: usize = 8;
 
-/// What the bell rings for.
+/// Event that somebody is told of.
 #[derive(Debug)]
 pub enum Ring {
     /// A start above a limit.

@@ -37,7 +37,7 @@ pub struct Closed {
     pub is_last: bool,
 }
 
-/// How long what is measured is kept.
+/// Limits on the size and age of kept measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// Bytes of the whole folder at most.

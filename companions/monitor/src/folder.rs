@@ -1,12 +1,12 @@
 //! The folder of a monitor: journals of hours that are measured, hours, run files of days, the outbox.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use jitterlab_model::Error;
+use jitterlab_trace::atomic_file;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -69,7 +69,7 @@ impl Folder {
         &self.path
     }
 
-    /// What leaves the machine.
+    /// Folder of the files that leave the machine.
     #[must_use]
     pub fn outbox(&self) -> &Path {
         &self.outbox
@@ -81,7 +81,7 @@ impl Folder {
         self.path.join("journal").join(format!("{stream}.{seq:06}.parquet"))
     }
 
-    /// What is known of an hour when it begins.
+    /// File of the facts known when an hour begins.
     #[must_use]
     pub fn beginning(&self, stream: &str, seq: u64) -> PathBuf {
         self.path.join("journal").join(format!("{stream}.{seq:06}.json"))
@@ -186,22 +186,12 @@ pub fn write(path: &Path, value: &impl Serialize) -> Result<(), Error> {
     write_bytes(path, &bytes)
 }
 
-/// Writes bytes as a whole.
+/// Writes bytes as a whole, and gets their name to the disk, too.
 ///
 /// # Errors
 /// The disk is full or read-only.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".new");
-    let temporary = PathBuf::from(temporary);
-    let written = File::create(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)?;
-        File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map_err(Error::file("write", path))
+    atomic_file::write(path, bytes, true)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::file("write", path))
 }

@@ -1,4 +1,4 @@
-//! What one hour of one source was like: figures that add up to those of days and months.
+//! Figures of one hour of one source: figures that add up to those of days and months.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct Hour {
     pub boot_ns: (i64, i64),
     /// Beginning and end in Unix time.
     pub utc_ns: (i64, i64),
-    /// How far the time of day moved against the clock that counts suspension.
+    /// Distance that the time of day moved against the clock that counts suspension.
     pub clock_step_ns: i64,
     /// Time before it, or in it, that nothing was measured of.
     pub gap_ns: i64,
@@ -48,9 +48,9 @@ pub struct HourTask {
     pub name: String,
     /// T.
     pub period_ns: i64,
-    /// How it was scheduled.
+    /// Scheduling policy.
     pub policy: String,
-    /// What happened to due times that passed.
+    /// Overrun policy.
     pub overrun: String,
     /// Due times missed.
     pub missed: u64,
@@ -86,11 +86,11 @@ pub struct Above {
     pub limit_ns: i64,
     /// The quantity.
     pub measure: Measure,
-    /// How many.
+    /// Number of values.
     pub above: u64,
 }
 
-/// What one cause did in an hour.
+/// Delays by one cause in an hour.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HourCause {
     /// The cause.
@@ -113,7 +113,7 @@ pub struct HourCause {
 pub struct Latest {
     /// When, in Unix time.
     pub utc_ns: i64,
-    /// How late.
+    /// Latency.
     pub latency_ns: i64,
     /// Why, where that was found.
     pub cause: Option<Cause>,

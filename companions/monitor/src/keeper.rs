@@ -44,7 +44,7 @@ pub enum WhyWhen {
     Always,
 }
 
-/// What is kept and asked.
+/// Rules of counting: machine, hours, purposes, causes.
 #[derive(Debug, Clone)]
 pub struct Rules {
     /// The machine's name.
@@ -57,7 +57,7 @@ pub struct Rules {
     pub why: WhyWhen,
 }
 
-/// What is known of an hour when it begins: a killed monitor's successor counts its journal by it.
+/// Facts known when an hour begins: a killed monitor's successor counts its journal by it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Beginning {
     /// The stream and the number in it.
@@ -284,7 +284,7 @@ impl Keeper {
         }
     }
 
-    /// What is wanted of causes now.
+    /// Returns the present request for causes.
     pub fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
         let now_ns = self.clock.now().mono_ns;
         let since = |ns: i64| now_ns - ns;

@@ -6,7 +6,7 @@ use crate::hour::{Above, LATEST};
 use crate::limits::{InForce, period_error};
 use jitterlab_analysis::purposes::Measure;
 
-/// What was counted of a task in an hour.
+/// Counts of a task in an hour.
 #[derive(Debug, Clone)]
 pub struct Count {
     /// Figures.
@@ -59,7 +59,7 @@ pub struct Broken {
     pub index: u64,
     /// Its due time.
     pub due_ns: i64,
-    /// How late, or how far off its interval was.
+    /// Latency, or period error for a limit of intervals.
     pub late_ns: i64,
     /// Due times missed with it.
     pub missed: u32,
@@ -98,7 +98,7 @@ impl Lane {
         &self.limits
     }
 
-    /// What is counted now.
+    /// Counts of the open hour.
     #[must_use]
     pub fn open(&self) -> &Count {
         &self.open
@@ -161,7 +161,7 @@ impl Lane {
         self.closed = Some(self.take_open());
     }
 
-    /// What was counted in the hour that ends.
+    /// Takes the counts of the hour that ends.
     pub fn take(&mut self) -> Count {
         self.closed.take().unwrap_or_else(|| self.take_open())
     }

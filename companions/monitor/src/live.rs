@@ -1,4 +1,4 @@
-//! What Prometheus scrapes: counters since this program began, from zero.
+//! Metrics that Prometheus scrapes: counters since this program began, from zero.
 
 use std::collections::BTreeMap;
 use std::io;

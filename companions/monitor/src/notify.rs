@@ -1,4 +1,4 @@
-//! What systemd is told: that it measures, and that what it measures reaches the disk.
+//! Notifications to systemd: the monitor measures, and its measurements reach the disk.
 
 use std::env;
 use std::os::linux::net::SocketAddrExt;

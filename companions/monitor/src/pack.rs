@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::folder::{Folder, files_below, write_bytes};
 
-/// What was copied.
+/// Result of a copy to a stick.
 #[derive(Debug, Clone, Serialize, PartialEq, Eq)]
 pub struct Packed {
     /// Where to.

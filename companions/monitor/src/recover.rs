@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskRun, TimingStats, Warning};
-use jitterlab_trace::{JournalReader, journal_path};
+use jitterlab_trace::{JournalReader, atomic_file, journal_path};
 
 use crate::clock::Now;
 use crate::desk::Desk;
@@ -20,8 +20,8 @@ use crate::limits::{in_force, purposes};
 /// The totals are damaged.
 pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End>, Error> {
     // Written halfway when the monitor was killed.
-    for unfinished in ["journal", "hours"].iter().flat_map(|name| folder.files(name, ".new")) {
-        let _ = std::fs::remove_file(unfinished);
+    for name in ["journal", "hours"] {
+        atomic_file::sweep(&folder.path().join(name));
     }
     let mut left: Vec<Beginning> =
         folder.files("journal", ".json").iter().filter_map(|path| folder::read(path).ok()).collect();

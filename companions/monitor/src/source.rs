@@ -14,10 +14,10 @@ use crate::keeper::Keeper;
 
 /// A unit that does not run is looked for so often.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// How long periodic threads are looked for.
+/// Length of the search for periodic threads.
 const FIND_NS: i64 = 2_000_000_000;
 
-/// What is measured.
+/// Source of activations.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Tasks of its own.
@@ -129,7 +129,7 @@ fn finish(keeper: &Shared, finished: &Finished) {
     keeper.lock().finish(&results);
 }
 
-/// What ended tasks that nobody ended.
+/// Reason why tasks ended that nobody ended.
 fn not_at_its_end(finished: &Finished) -> Result<(), Error> {
     use jitterlab_model::StopReason;
     match &finished.info.stop {

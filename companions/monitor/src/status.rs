@@ -1,4 +1,4 @@
-//! What a monitor's folder says: whether the machine has served its purposes, and since when.
+//! Status from a monitor's folder: whether the machine has served its purposes, and since when.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,7 +17,7 @@ pub struct Status {
     pub folder: String,
     /// First and last moment, in Unix time.
     pub utc_ns: (i64, i64),
-    /// How long ago the last hour ended.
+    /// Time since the end of the last hour.
     pub age_ns: i64,
     /// Whether a monitor writes into it now.
     pub is_running: bool,
@@ -31,7 +31,7 @@ pub struct Status {
     pub bytes: u64,
 }
 
-/// What was counted of a task.
+/// Counts of a task.
 #[derive(Debug, Clone, Serialize)]
 pub struct TaskStatus {
     /// Its name.

@@ -11,13 +11,13 @@ use jitterlab_model::Error;
 pub const SERVICE: &str = "jitterlab-monitor.service";
 /// The unit, which the Debian package carries, too.
 const UNIT: &str = include_str!("../../../packaging/systemd/jitterlab-monitor.service");
-/// What causes need beyond it, as a drop-in.
+/// Drop-in with the rights that causes need beyond the unit.
 const WHY: &str = include_str!("../../../packaging/systemd/why.conf");
 /// Where a package puts it, and where this program does.
 const PACKAGED: &str = "usr/lib/systemd/system";
 const OWN: &str = "etc/systemd/system";
 
-/// What was done.
+/// Change to the system's services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     /// Files that were written or removed.

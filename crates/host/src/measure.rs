@@ -80,7 +80,7 @@ pub trait Sink: Send {
     /// Why activations were late until now, where that is found out; of [`CausesWanted::Piece`] since the last piece.
     fn causes(&mut self, _: &RunCauses) {}
 
-    /// What is wanted of causes; asked several times a second, with whether they are looked for.
+    /// Request for causes; asked several times a second, with whether they are looked for.
     fn causes_wanted(&mut self, looked_for: bool) -> CausesWanted {
         if looked_for { CausesWanted::NowAndThen } else { CausesWanted::Nothing }
     }
@@ -411,7 +411,7 @@ struct Collector<'a> {
     bound: Vec<Option<u16>>,
     elsewhere: Vec<u64>,
     rows: Vec<Activation>,
-    /// What causes are looked for of.
+    /// Tasks whose causes are looked for.
     explained: Arc<Explained>,
     why: Option<Why>,
     /// Whether looking for causes was refused.

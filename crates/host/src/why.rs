@@ -31,7 +31,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// What is wanted of causes, where it is time for that.
+    /// Returns the wanted causes, if it is time for them.
     pub(super) fn wanted(
         &mut self,
         wanted: CausesWanted,
@@ -56,7 +56,7 @@ impl Kept {
     }
 }
 
-/// What is wanted of causes.
+/// Request for causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CausesWanted {
     /// They are not to be looked for from now on.

@@ -334,7 +334,7 @@ pub enum Finding {
         bytes: u8,
         /// The handler's vector.
         vector: String,
-        /// How often.
+        /// Number of times.
         times: u64,
         /// When it first was.
         at_ns: i64,
@@ -351,7 +351,7 @@ pub enum Finding {
     DueTooOften {
         /// The vector.
         vector: String,
-        /// How often.
+        /// Number of times.
         times: u64,
         /// When it first was.
         at_ns: i64,

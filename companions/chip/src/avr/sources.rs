@@ -71,7 +71,7 @@ pub struct Sources {
 /// Interrupts that are due again sooner than any handler can end, as where the top of a timer is 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TooOften {
-    /// How many.
+    /// Number of sources.
     pub times: u64,
     /// When the first was.
     pub first: u64,

@@ -22,7 +22,7 @@ pub struct Watch {
     read_at: u64,
     /// Functions that made room for variables since the handler that runs began.
     frames: u32,
-    /// What handlers interrupted.
+    /// Programs that handlers interrupted, outermost first.
     interrupted: Vec<Interrupted>,
     /// A byte of the stack pointer that was written alone: true for the high one, the cycle, and the value before.
     half: Option<(bool, u64, u16)>,

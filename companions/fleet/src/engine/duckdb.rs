@@ -103,7 +103,7 @@ impl DuckDb {
         };
         let mut child = command.spawn().map_err(cannot)?;
         let input = child.stdin.take();
-        // What it does not read any more, its own words explain.
+        // Where it reads no further, its own message explains why.
         let output = thread::scope(|scope| {
             scope.spawn(|| input.map(|mut input| input.write_all(sql.as_bytes())));
             child.wait_with_output()

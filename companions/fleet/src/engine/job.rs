@@ -1,4 +1,4 @@
-//! What engines get, and how their failures are told.
+//! Jobs for engines, and the errors of their failures.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub struct View {
     pub name: &'static str,
     /// Its files, from the folder on; their names hold nothing that SQL would read.
     pub files: Vec<PathBuf>,
-    /// What it selects of the files' rows: `SELECT ... FROM rows`.
+    /// Selection from the files' rows: `SELECT ... FROM rows`.
     pub select: String,
 }
 

@@ -20,7 +20,7 @@ pub struct Spark {
     master: String,
 }
 
-/// What the driver does.
+/// Program of the driver.
 #[derive(Serialize)]
 struct Task<'a> {
     folder: &'a Path,

@@ -1,4 +1,4 @@
-//! What a change did: to a group of machines, and to single ones.
+//! Effect of a change on a group of machines, and on single ones.
 
 use jitterlab_analysis::long_run::student;
 use serde::Serialize;
@@ -8,7 +8,7 @@ const BIN: f64 = 1.0 / 128.0;
 /// Level of intervals.
 const LEVEL: f64 = 0.05;
 
-/// What a change did to a group of machines.
+/// Effect of a change on a group of machines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct GroupChange {
     /// Machines that had the change.
@@ -58,14 +58,14 @@ pub fn group_change(pairs: &[(f64, f64)]) -> Option<GroupChange> {
     })
 }
 
-/// How often a shift of this size or more comes at restarts without a change, which are `placebos` (Phipson & Smyth 2010).
+/// Frequency of shifts of this size or more at restarts without a change, which are `placebos` (Phipson & Smyth 2010).
 #[must_use]
 pub fn placebo_p(shift: f64, placebos: &[f64]) -> f64 {
     let as_large = placebos.iter().filter(|placebo| **placebo >= shift).count();
     (1 + as_large) as f64 / (1 + placebos.len()) as f64
 }
 
-/// Which of these tests are discoveries, of which at most the share `rate` is false (Benjamini & Hochberg 1995).
+/// Marks the tests that are discoveries, of which at most the share `rate` is false (Benjamini & Hochberg 1995).
 #[must_use]
 pub fn false_discoveries(p: &[f64], rate: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..p.len()).collect();

@@ -14,14 +14,14 @@ const NORMAL: f64 = 1.4826;
 /// Logarithm of a figure of a machine by number of day, in order.
 pub type Course = Vec<(i64, f64)>;
 
-/// What all machines' courses have in common.
+/// Common properties of all machines' courses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CourseModel {
     /// Correlation of a day with the next.
     pub rho: f64,
     /// Standard deviation of what a day adds.
     pub sd: f64,
-    /// What a weekday adds, from the day with number 0 on.
+    /// Contribution of each weekday, from the day with number 0 on.
     weekdays: [f64; 7],
 }
 

@@ -1,4 +1,4 @@
-//! How often shifts of a machine have a late start, and which machines are worst.
+//! Frequency of shifts with a late start, and the ranking of machines by it.
 
 use jitterlab_analysis::exact_binomial::{binomial_lower, binomial_upper, chi_squared};
 use serde::Serialize;
@@ -55,7 +55,7 @@ impl Rates {
         let seen = machines.iter().filter(|of| of.1 > 0.0);
         let spread: f64 = seen.clone().map(|(k, n)| n * (k / n - mean).powi(2)).sum();
         let size = shifts - seen.map(|(_, n)| n * n).sum::<f64>() / shifts;
-        // What the rates of machines differ by, beyond what counting alone makes them (Clayton & Kaldor 1987).
+        // Variance of the machines' rates beyond that of counting alone (Clayton & Kaldor 1987).
         let between =
             ((spread - (machines.len() as f64 - 1.0) * mean) / size.max(1.0)).max(1e-3 * mean * mean);
         Some(Rates { shape: mean * mean / between, rate: mean / between })

@@ -1,4 +1,4 @@
-//! What the program answers, summed by a real engine.
+//! Answers of the program, summed by a real engine.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,7 @@
 //! Slices and runs to test with.
 
-use jitterlab_fleet::tables::{Interval, LimitCounts, Stream, Tables, TaskSlice};
+use jitterlab_fleet::limit_counts::LimitCounts;
+use jitterlab_fleet::tables::{Interval, Stream, Tables, TaskSlice};
 use jitterlab_model::{Activation, Bench, RunInfo, TaskSpec, TimingStats};
 
 /// Slices of `hours` with a few activations each, from 2026-11-26T22:00:00Z on.

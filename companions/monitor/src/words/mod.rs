@@ -1,4 +1,4 @@
-//! What the monitor says.
+//! Words of the monitor.
 
 pub mod metrics;
 mod status;
@@ -72,7 +72,7 @@ pub fn dma_latency(now: Option<u64>, holders: &[String]) -> String {
     }
 }
 
-/// What was copied to a stick.
+/// Files copied to a stick.
 #[must_use]
 pub fn packed(packed: &Packed) -> String {
     let Packed { target, copied, known, bytes, others } = packed;
@@ -89,7 +89,7 @@ pub fn packed(packed: &Packed) -> String {
     text + "The stick may be removed once it is unmounted. Next: jitterlab fleet add FOLDER STICK, where the fleet is.\n"
 }
 
-/// What was installed or removed.
+/// Services installed or removed.
 #[must_use]
 pub fn done(done: &Done, is_installed: bool) -> String {
     let files: String = done.files.iter().map(|file| format!("{}\n", file.display())).collect();

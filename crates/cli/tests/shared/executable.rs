@@ -16,3 +16,16 @@ pub fn script(path: &Path, text: &str) {
     write.args(["-c", r#"printf %s "$2" >"$1" && chmod 755 "$1""#, "sh"]).arg(path).arg(text);
     assert!(write.status().unwrap().success());
 }
+
+/// True if a program that a test needs works: skipped without it, unless everything is required (`JITTERLAB_REQUIRE_ALL`).
+pub fn has(program: &str, arguments: &[&str]) -> bool {
+    let found = Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success());
+    assert!(
+        found || std::env::var_os("JITTERLAB_REQUIRE_ALL").is_none(),
+        "{program} {arguments:?} is required"
+    );
+    if !found {
+        eprintln!("skipped: {program} {arguments:?} does not work here (./test installs it)");
+    }
+    found
+}

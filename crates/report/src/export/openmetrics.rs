@@ -63,7 +63,7 @@ fn write_as(run: &Run, tasks: &[usize], dialect: Dialect, out: &mut dyn Write) -
     Ok(Exported { values: of.iter().map(|(_, latency)| latency.count()).sum(), ..Exported::default() })
 }
 
-/// What was measured, where, beside which load, and how each task was scheduled.
+/// Writes the description of the run: source, host, load, and the policy of each task.
 fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usize]) -> io::Result<()> {
     text.family("jitterlab_run", Family::Info, "What was measured.")?;
     let bench = info.bench.to_string();
