@@ -152,6 +152,19 @@ pub const PURPOSES: [Purpose; 10] = [
     },
 ];
 
+/// A loop whose period no usual purpose has: its period and limits are its task's ([`Limit::shares_of`]).
+pub const CONTROL_LOOP: Purpose =
+    Purpose { name: "control-loop", period_ns: 0, limits: &[], sources: &[OST_ETHERCAT] };
+
+impl Limit {
+    /// Returns the limits of a loop of this period: a tenth of it is good, half of it usable, as for a fieldbus's cycle, and
+    /// none may be missed.
+    #[must_use]
+    pub fn shares_of(period_ns: i64) -> [Limit; 2] {
+        [latency(period_ns / 10, period_ns / 2), NONE_MISSED]
+    }
+}
+
 impl Purpose {
     /// Returns the purpose of this name.
     #[must_use]
@@ -186,5 +199,8 @@ mod tests {
     fn a_period_speaks_for_its_own_purposes_and_close_ones() {
         let tested = |period_ns| PURPOSES.map(|p| p.is_tested_by(period_ns)).iter().filter(|t| **t).count();
         assert_eq!((tested(1_000_000), tested(25_000), tested(10_000_000), tested(0)), (4, 1, 1, 0));
+        // The shares are those of a fieldbus.
+        let fieldbus = PURPOSES.into_iter().filter(|purpose| purpose.name.starts_with("fieldbus"));
+        fieldbus.for_each(|purpose| assert_eq!(purpose.limits, Limit::shares_of(purpose.period_ns)));
     }
 }

@@ -4,7 +4,7 @@ use jitterlab_model::{Bench, Fitness, Gap, Known, RunInfo};
 use serde::{Deserialize, Serialize};
 
 use crate::exact_binomial::binomial_upper;
-use crate::purposes::{CONFIDENCE, Limit, Measure, PURPOSES, Purpose, activations_needed};
+use crate::purposes::{CONFIDENCE, CONTROL_LOOP, Limit, Measure, PURPOSES, Purpose, activations_needed};
 use crate::summary::Summary;
 
 /// Verdict of a run on the purposes of its machine.
@@ -16,7 +16,8 @@ pub struct Verdict {
     pub asked: Option<String>,
     /// Its fitness; for several purposes, the worst of those tested.
     pub fitness: Fitness,
-    /// Each purpose, from the shortest period to the longest.
+    /// Each purpose, from the shortest period to the longest; of tasks whose periods none of them has, only
+    /// [`CONTROL_LOOP`].
     pub purposes: Vec<PurposeVerdict>,
 }
 
@@ -24,7 +25,7 @@ pub struct Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PurposeVerdict {
-    /// Its name among [`PURPOSES`].
+    /// Its name among [`PURPOSES`], or that of [`CONTROL_LOOP`].
     pub purpose: String,
     /// The period of its task, in ns.
     pub period_ns: i64,
@@ -100,7 +101,17 @@ impl Verdict {
         if matches!(run.bench, Bench::Mcu | Bench::Kernel) {
             return None;
         }
-        Some(Verdict::new(asked, |purpose| PurposeVerdict::from_run(purpose, run, tasks)))
+        let tasks = TaskFigures::new(run, tasks);
+        let usual =
+            Verdict::new(asked, |purpose| PurposeVerdict::new(purpose, judge_worst(purpose, run, &tasks)));
+        let is_of_none =
+            asked.is_none() && usual.purposes.iter().all(|of| of.untested == Some(Untested::Period));
+        let by_shares = is_of_none.then(|| PurposeVerdict::by_shares(run, &tasks)).flatten();
+        Some(by_shares.map_or(usual, |only| Verdict {
+            asked: None,
+            fitness: only.fitness,
+            purposes: vec![only],
+        }))
     }
 
     /// Judges the purpose asked for, or else all usual ones.
@@ -124,30 +135,14 @@ fn together(each: impl Iterator<Item = Fitness>) -> Fitness {
 }
 
 impl PurposeVerdict {
-    fn from_run(purpose: &Purpose, run: &RunInfo, tasks: &[(&Summary, Option<f64>)]) -> Self {
-        let known = |task: &&TaskFigures<'_>| !task.summary.unknown.contains(&Gap::Period);
-        let of_clocks = |clocks: &Option<f64>| clocks.filter(|_| run.bench == Bench::Import);
-        let seen = tasks.iter().enumerate();
-        let seen = seen.map(|(number, (summary, clocks))| TaskFigures {
-            number,
-            summary,
-            clocks: of_clocks(clocks),
+    /// Judges tasks whose period no usual purpose has by shares of it. `None` where no period is above 0.
+    fn by_shares(run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Option<Self> {
+        let judged = tasks.iter().filter(|task| task.summary.period_ns > 0).map(|task| {
+            let period_ns = task.summary.period_ns;
+            (judge(&Limit::shares_of(period_ns), run, task), period_ns)
         });
-        let tasks: Vec<TaskFigures<'_>> = seen.collect();
-        let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
-        // Of several suitable tasks, the worst one decides.
-        let judged = fitting.map(|task| judge(purpose, run, task));
-        let rank = |judged: &Judged| match judged {
-            Ok((fitness, decision)) => (*fitness, Some(decision.seen)),
-            Err((_, decision)) => (Fitness::CannotTell, decision.as_ref().map(|decision| decision.seen)),
-        };
-        let worst = judged.max_by_key(rank).unwrap_or_else(|| {
-            let unknown = tasks.iter().any(|task| !known(&task));
-            let periodic = tasks.iter().any(|task| !task.summary.unknown.contains(&Gap::Grid));
-            let gap = if periodic { Gap::Period } else { Gap::Grid };
-            Err((if unknown { Untested::Gap { gap } } else { Untested::Period }, None))
-        });
-        PurposeVerdict::new(purpose, worst)
+        let (worst, period_ns) = judged.max_by_key(|(judged, _)| rank(judged))?;
+        Some(PurposeVerdict { period_ns, ..PurposeVerdict::new(&CONTROL_LOOP, worst) })
     }
 
     /// Creates the verdict on a purpose from its judgement.
@@ -225,10 +220,41 @@ struct TaskFigures<'a> {
     clocks: Option<f64>,
 }
 
+impl<'a> TaskFigures<'a> {
+    fn new(run: &RunInfo, tasks: &[(&'a Summary, Option<f64>)]) -> Vec<Self> {
+        let figures = |(number, &(summary, clocks)): (usize, &(&'a Summary, Option<f64>))| TaskFigures {
+            number,
+            summary,
+            clocks: clocks.filter(|_| run.bench == Bench::Import),
+        };
+        tasks.iter().enumerate().map(figures).collect()
+    }
+}
+
 /// A decision, or the reason why there is none, with the quantity that would decide.
 pub type Judged = Result<(Fitness, Decision), (Untested, Option<Decision>)>;
 
-fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
+/// The order in which judgements are worse.
+fn rank(judged: &Judged) -> (Fitness, Option<i64>) {
+    match judged {
+        Ok((fitness, decision)) => (*fitness, Some(decision.seen)),
+        Err((_, decision)) => (Fitness::CannotTell, decision.as_ref().map(|decision| decision.seen)),
+    }
+}
+
+/// Judges the tasks that a purpose is tested by: of several the worst one decides.
+fn judge_worst(purpose: &Purpose, run: &RunInfo, tasks: &[TaskFigures<'_>]) -> Judged {
+    let known = |task: &&TaskFigures<'_>| !task.summary.unknown.contains(&Gap::Period);
+    let fitting = tasks.iter().filter(known).filter(|task| purpose.is_tested_by(task.summary.period_ns));
+    fitting.map(|task| judge(purpose.limits, run, task)).max_by_key(rank).unwrap_or_else(|| {
+        let unknown = tasks.iter().any(|task| !known(&task));
+        let periodic = tasks.iter().any(|task| !task.summary.unknown.contains(&Gap::Grid));
+        let gap = if periodic { Gap::Period } else { Gap::Grid };
+        Err((if unknown { Untested::Gap { gap } } else { Untested::Period }, None))
+    })
+}
+
+fn judge(limits: &[Limit], run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
     let TaskFigures { number, summary, clocks } = *task;
     if let Some(gap) = Gap::EVERYTHING.into_iter().find(|gap| summary.unknown.contains(gap)) {
         return Err((Untested::Gap { gap }, None));
@@ -236,7 +262,7 @@ fn judge(purpose: &Purpose, run: &RunInfo, task: &TaskFigures<'_>) -> Judged {
     let granted = run.tasks.get(number).and_then(|task| task.granted.as_ref());
     let is_ordinary = granted.is_some_and(|granted| !granted.policy.is_real_time());
     let ran = summary.latency.count.max(summary.period_error.count);
-    let found = purpose.limits.iter().map(|limit| match (limit.measure, clocks) {
+    let found = limits.iter().map(|limit| match (limit.measure, clocks) {
         (Measure::Latency, Some(_)) => (*limit, Known::Unknown),
         (measure, _) => (*limit, figure(measure, summary)),
     });
@@ -342,6 +368,24 @@ mod tests {
         assert_eq!(named(&found, Fitness::Good), ["servo-thread", "fieldbus-1ms", "robot-1khz", "audio"]);
         assert_eq!((found.fitness, named(&found, Fitness::CannotTell).len()), (Fitness::Good, 6));
         assert!(found.with(Fitness::CannotTell).all(|p| p.untested == Some(Untested::Period)));
+    }
+
+    #[test]
+    fn a_loop_of_another_period_is_judged_by_shares_of_it() {
+        let found = |late_ns| verdict(&run(2_000_000, Policy::Fifo(80)), 10_000, late_ns, None);
+        let fitness = |late_ns| found(late_ns).fitness;
+        assert_eq!(
+            [199_000, 201_000, 1_001_000].map(fitness),
+            [Fitness::Good, Fitness::Limited, Fitness::Unfit]
+        );
+        let [only] = &found(10_000).purposes[..] else { panic!() };
+        assert_eq!((&*only.purpose, only.period_ns), (CONTROL_LOOP.name, 2_000_000));
+        // One that was asked for is answered, even if with nothing.
+        let asked = verdict(&run(2_000_000, Policy::Fifo(80)), 10_000, 10_000, Some("servo-thread"));
+        assert_eq!(
+            (asked.fitness, asked.purposes[0].untested),
+            (Fitness::CannotTell, Some(Untested::Period))
+        );
     }
 
     #[test]

@@ -335,6 +335,13 @@ pub struct TaskRun {
     pub watched: Option<Watched>,
 }
 
+/// Longest pause at the end of a recording that is no silence: periods of the task, ...
+const SILENT_PERIODS: i64 = 10;
+/// ... one part in so many of the recording, ...
+const SILENT_SHARE: i64 = 100;
+/// ... and the time that threads and files take to end.
+const SILENT_LEAST_NS: i64 = 50_000_000;
+
 impl TaskRun {
     /// Creates a task of which only the request is known.
     pub fn new(spec: TaskSpec) -> Self {
@@ -344,6 +351,29 @@ impl TaskRun {
     /// Returns true if its source states this.
     pub fn knows(&self, gap: Gap) -> bool {
         !self.unknown.contains(&gap)
+    }
+
+    /// Takes its missed due times for unknown, and says so, where nothing of it ran in the last part of the time it was
+    /// recorded in, both times of its clock: it may have ended, or hung. A pause of the length that ending a program takes is
+    /// none.
+    pub fn silence_until(&mut self, began_ns: i64, ended_ns: i64) -> Option<Warning> {
+        let result = self.result.as_ref()?;
+        let (first_ns, last_ns) = match result.executed {
+            0 => (began_ns, began_ns),
+            _ => (result.first_due_ns, result.last_end_ns),
+        };
+        let silent_ns = ended_ns.saturating_sub(last_ns);
+        let pause_ns = (SILENT_PERIODS.saturating_mul(self.spec.period_ns))
+            .max(ended_ns.saturating_sub(began_ns) / SILENT_SHARE)
+            .max(SILENT_LEAST_NS);
+        if silent_ns <= pause_ns {
+            return None;
+        }
+        if self.knows(Gap::Missed) {
+            self.unknown.push(Gap::Missed);
+        }
+        let since_ns = last_ns.saturating_sub(first_ns);
+        Some(Warning::SilentToEnd { task: self.spec.name.clone(), since_ns, silent_ns })
     }
 
     /// Returns true if its due times are its own: several starts may fall to one due time of a grid that was fitted to
@@ -502,5 +532,28 @@ mod tests {
             TaskResult { executed: 3, first_due_ns: 5_000, last_end_ns: 7_100, ..TaskResult::default() };
         info.tasks[0].result = Some(ran);
         assert_eq!(info.measured_ns(), Some(2_100));
+    }
+
+    #[test]
+    fn silence_before_the_end_leaves_missed_due_times_unknown() {
+        let silent = |executed, period_ns, last_end_ns, ended_ns| {
+            let spec = TaskSpec { period_ns, ..TaskSpec::default() };
+            let result = TaskResult { executed, first_due_ns: 1_000, last_end_ns, ..TaskResult::default() };
+            let mut task = TaskRun { result: Some(result), ..TaskRun::new(spec) };
+            let warning = task.silence_until(0, ended_ns);
+            assert_eq!(warning.is_some(), !task.knows(Gap::Missed));
+            warning
+        };
+        let of =
+            |since_ns, silent_ns| Some(Warning::SilentToEnd { task: "main".into(), since_ns, silent_ns });
+        const MS: i64 = 1_000_000;
+        assert_eq!(silent(500, MS, 500 * MS, 60_000 * MS), of(500 * MS - 1_000, 59_500 * MS));
+        // As long as a program takes to end, ten periods, a hundredth of the recording.
+        assert_eq!(silent(500, MS, 500 * MS, 550 * MS), None);
+        assert_eq!(silent(500, 10 * MS, 5_000 * MS, 5_100 * MS), None);
+        assert_eq!(silent(9_900, MS, 9_900 * MS, 10_000 * MS), None);
+        assert_eq!(silent(9_899, MS, 9_899 * MS, 10_000 * MS), of(9_899 * MS - 1_000, 101 * MS));
+        // One that was seen to be periodic, and never came again.
+        assert_eq!(silent(0, MS, 0, 5_000 * MS), of(0, 5_000 * MS));
     }
 }

@@ -288,14 +288,14 @@ pub enum Warning {
         /// Their names.
         channels: Vec<String>,
     },
-    /// A channel of a capture shows nothing for more than two periods before the capture ends. The capture does not
-    /// show whether its activity had ended or due activations were missed.
+    /// Nothing of a task was seen before the recording ended. The recording does not show whether its activity had
+    /// ended or due activations were missed.
     SilentToEnd {
         /// The task.
         task: String,
-        /// Last beginning in nanoseconds, since the first.
+        /// Last of it in nanoseconds, since the first.
         since_ns: i64,
-        /// Time in nanoseconds from there to the end of the capture.
+        /// Time in nanoseconds from there to the end of the recording.
         silent_ns: i64,
     },
     /// Only values of this length and longer were recorded.

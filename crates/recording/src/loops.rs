@@ -74,7 +74,10 @@ impl Loop {
             return None;
         }
         self.done();
-        let running = self.task.wait()?;
+        let Some(running) = self.task.wait() else {
+            self.shared.nothing_more_is_due(self.number);
+            return None;
+        };
         let begun = Begun { index: running.index(), due_ns: running.due_ns(), start_ns: running.start_ns() };
         self.open = Some(running.leave_open());
         Some(begun)

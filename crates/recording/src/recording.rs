@@ -165,3 +165,42 @@ fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, Error> {
         Ok(specs)
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
+mod tests {
+    use std::time::Duration;
+
+    use jitterlab_model::{Gap, Warning};
+    use jitterlab_trace::RunReader;
+
+    use super::*;
+
+    /// A loop of twenty activations, after which its program goes on, once it has said that the loop has ended or not.
+    fn recorded(is_ended: bool) -> RunInfo {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("run.parquet");
+        let recording = Recording::begin("test", Some(&file), "name=servo,period=2ms").unwrap();
+        let mut probe = recording.probe("servo").unwrap();
+        for _ in 0..20 {
+            thread::sleep(Duration::from_millis(2));
+            probe.begin();
+            probe.end();
+        }
+        let kept = (!is_ended).then_some(probe);
+        thread::sleep(Duration::from_millis(300));
+        recording.close().unwrap();
+        drop(kept);
+        RunReader::open(&file).unwrap().info().clone()
+    }
+
+    #[test]
+    fn a_loop_that_falls_silent_before_the_close_is_no_good_one() {
+        let info = recorded(false);
+        let silent = |warning: &Warning| matches!(warning, Warning::SilentToEnd { silent_ns, .. } if *silent_ns >= 290_000_000);
+        assert!(info.warnings.iter().any(silent), "{:?}", info.warnings);
+        assert!(!info.tasks[0].knows(Gap::Missed));
+        let info = recorded(true);
+        assert!(!info.warnings.iter().any(silent) && info.tasks[0].knows(Gap::Missed), "{:?}", info.warnings);
+    }
+}

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jitterlab_model::{Error, Refusal, RunInfo, StopReason, TaskResult, TaskRun, TaskSpec, Warning};
 use jitterlab_rt::sys::origin;
-use jitterlab_rt::{Drain, Recorder, TaskCounters, record};
+use jitterlab_rt::{Drain, Linux, Recorder, System, TaskCounters, record};
 use jitterlab_trace::RunWriter;
 
 use crate::figures::{Figures, Timing};
@@ -56,6 +56,9 @@ struct Lane {
     drain: Option<Drain>,
     /// Fitting of a task that does not state its due times; the writing thread finds them.
     fitting: Option<Fitting>,
+    /// When its loop or probe was made and ended, in nanoseconds of CLOCK_MONOTONIC.
+    began_ns: i64,
+    ended_ns: Option<i64>,
 }
 
 /// A task that its loop or probe has taken.
@@ -148,6 +151,7 @@ impl Shared {
     pub(crate) fn began(&self, task: usize, run: &TaskRun, counters: Arc<TaskCounters>, refused: &[Refusal]) {
         let mut shared = self.lock_run();
         shared.lanes[task].counters = Some(counters);
+        shared.lanes[task].began_ns = Linux.now_ns();
         shared.info.refused.extend_from_slice(refused);
         let known = &mut shared.info.tasks[task];
         let mut unknown = run.unknown.clone();
@@ -155,6 +159,11 @@ impl Shared {
         known.unknown.extend(unknown);
         known.granted.clone_from(&run.granted);
         shared.changed = true;
+    }
+
+    /// Its loop was told to end, or its loop or probe is over: nothing is due from here on.
+    pub(crate) fn nothing_more_is_due(&self, task: usize) {
+        self.lock_run().lanes[task].ended_ns.get_or_insert_with(|| Linux.now_ns());
     }
 
     /// Its loop or probe is over.
@@ -165,6 +174,7 @@ impl Shared {
         stop: Option<StopReason>,
         warning: Option<Warning>,
     ) {
+        self.nothing_more_is_due(task);
         let mut shared = self.lock_run();
         shared.info.tasks[task] = run;
         shared.info.stop = shared.info.stop.take().or(stop);
@@ -207,6 +217,8 @@ impl Shared {
             let shown = || lane.counters.as_ref().map(|counters| TaskResult::from(counters.snapshot()));
             task.result = task.result.take().or_else(shown);
             info.warnings.extend(lane.fitting.as_ref().map(|fitting| fitting.describe(task)));
+            let ended_ns = lane.ended_ns.unwrap_or_else(|| Linux.now_ns());
+            info.warnings.extend(task.silence_until(lane.began_ns, ended_ns));
         }
         info.stop.get_or_insert(StopReason::Closed);
         info

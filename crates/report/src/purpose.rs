@@ -21,6 +21,7 @@ pub fn title(name: &str) -> &'static str {
         "fieldbus-1ms" => "a fieldbus cycle of 1 ms",
         "audio" => "audio in periods of 1.33 ms (64 frames at 48 kHz)",
         "plc-10ms" => "a PLC's task every 10 ms",
+        "control-loop" => "a loop, by shares of its own period",
         _ => "a purpose that this jitterlab does not know",
     }
 }
@@ -134,11 +135,11 @@ pub(crate) fn period(purpose: &PurposeVerdict) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_analysis::purposes::PURPOSES;
+    use jitterlab_analysis::purposes::{CONTROL_LOOP, PURPOSES};
 
     #[test]
     fn every_purpose_has_its_words() {
-        for purpose in PURPOSES {
+        for purpose in PURPOSES.into_iter().chain([CONTROL_LOOP]) {
             assert!(!title(purpose.name).contains("does not know"), "{}", purpose.name);
         }
     }

@@ -211,7 +211,7 @@ pub fn sentence(warning: &Warning) -> String {
             format!("too few activations to tell a period, and left out: {}", list(channels))
         }
         Warning::SilentToEnd { task, since_ns, silent_ns } => format!(
-            "{task} is silent from {} on, {} until the capture ends: whether it had ended or missed what was due is not known",
+            "{task} is silent from {} on, {} until the recording ends: whether it had ended or missed what was due is not known",
             time(*since_ns as f64),
             time(*silent_ns as f64)
         ),

@@ -38,8 +38,8 @@ pub use convert::{join, recover, recover_to, recover_with};
 pub use decoder::Columns;
 pub use error::{Counted, FileProblem, Unreadable, Wanted};
 pub use import::{
-    CaptureHints, Hints, Import, Measured, PacketFilter, STANDARD_INPUT, Threshold, import, import_bytes,
-    import_columns,
+    CaptureHints, HalThread, Hints, Import, Measured, PacketFilter, STANDARD_INPUT, Threshold, hal_thread,
+    import, import_bytes, import_columns,
 };
 pub use jitterlab_model::Error;
 pub use own_file::outlive_file_limits;

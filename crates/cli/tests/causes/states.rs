@@ -11,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use jitterlab_model::{Gap, Warning};
+use jitterlab_runs::{Hints, Run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -130,6 +132,28 @@ impl Drop for Group {
             thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+#[test]
+fn a_task_that_falls_silent_while_it_is_watched_is_not_without_misses() {
+    if !may_trace() {
+        return;
+    }
+    let _alone = alone();
+    let victim = Victim::begin("fifo:50");
+    let pid = victim.pid();
+    let stopping = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(2_500));
+        Command::new("kill").args(["-STOP", &pid]).status().unwrap();
+    });
+    victim.watched();
+    stopping.join().unwrap();
+    let info =
+        Run::open(&victim.folder.path().join("run.parquet"), &Hints::default()).unwrap().info().clone();
+    let task = info.tasks.iter().find(|task| task.spec.name == "victim").unwrap();
+    let is_said =
+        |warning: &Warning| matches!(warning, Warning::SilentToEnd { task, .. } if task == "victim");
+    assert!(info.warnings.iter().any(is_said) && !task.knows(Gap::Missed), "{:?}", info.warnings);
 }
 
 #[test]

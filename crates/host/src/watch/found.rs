@@ -41,7 +41,7 @@ pub(super) fn tasks<'a>(
             policy,
             cpus: cpus.iter().collect(),
             memory_locked: locks_memory(thread.process),
-            timer_slack_ns: None,
+            timer_slack_ns: timer_slack_ns(thread.thread),
         };
         let watched = Watched {
             program: thread.program.clone(),
@@ -76,6 +76,11 @@ fn locks_memory(process: i32) -> bool {
         status.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
     };
     kib("VmLck:").zip(kib("VmRSS:")).is_some_and(|(locked, resident)| locked >= resident / 2)
+}
+
+/// Time by which the kernel may delay a thread's timers.
+fn timer_slack_ns(thread: i32) -> Option<u64> {
+    fs::read_to_string(format!("/proc/{thread}/timerslack_ns")).ok()?.trim().parse().ok()
 }
 
 /// Threads with timers of their own may have run at due times for which they did not wait.

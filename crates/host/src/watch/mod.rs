@@ -2,6 +2,7 @@
 
 mod error;
 mod found;
+mod hal;
 mod returns;
 mod target;
 mod threads;
@@ -16,8 +17,8 @@ pub use error::NotWatched;
 use error::irregular_thread;
 use jitterlab_analysis::causes::{Event, EventKind, Explainer, Names};
 use jitterlab_analysis::watch::{Audit, Follower, Pass, Passes, find};
-
 use jitterlab_model::{Activation, Bench, CpuSet, Error, Keep, RunInfo, StopReason, TaskResult};
+use jitterlab_rt::{Linux, System};
 
 use super::facts::{self, Root};
 use super::groups::Groups;
@@ -154,6 +155,8 @@ impl Watch {
             .remedy("look longer with --find, or at another program")
             .case(NotWatched::NotPeriodic));
         }
+        let named = loops.iter_mut().map(|of| (&mut of.thread, of.follower.found().period_ns));
+        hal::name(&mut named.collect::<Vec<_>>());
         loops.sort_by(|a, b| a.follower.found().period_ns.total_cmp(&b.follower.found().period_ns));
 
         let mut cpus: CpuSet = CpuSet::new();
@@ -207,7 +210,7 @@ impl Watch {
         watch: &mut dyn FnMut(i64),
         interrupted: &AtomicBool,
     ) -> Finished {
-        let begun = Instant::now();
+        let (begun, begun_ns) = (Instant::now(), Linux.now_ns());
         let mut kept = why::Kept::default();
         // Events from before the recording was complete explain nothing.
         let _ = self.events.read(self.explainer.names());
@@ -234,6 +237,7 @@ impl Watch {
                 break StopReason::Duration;
             }
         };
+        let ended_ns = Linux.now_ns();
         self.read(sink);
         let Watch { mut info, root, loops, events, explainer, command, .. } = self;
         for (task, of) in info.tasks.iter_mut().zip(&loops) {
@@ -242,7 +246,12 @@ impl Watch {
                 watched.calls = of.audit.calls(trace_events::call_name);
                 watched.moves = of.moves;
             }
+            // The end of a thread is known.
+            if threads::folder(of.thread.process, of.thread.thread).exists() {
+                info.warnings.extend(task.silence_until(begun_ns, ended_ns));
+            }
         }
+        info.warnings.extend(hal::longest(&loops.iter().map(|of| &of.thread).collect::<Vec<_>>()));
         drop(command);
         let causes = explainer.finish(events.tracer());
         sink.causes(&causes);

@@ -2,10 +2,11 @@
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
+use jitterlab_analysis::purposes::CONTROL_LOOP;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{Fitness, Gap, Refusal, RunInfo, Warning};
+use jitterlab_model::{Fitness, Gap, Refusal, RunInfo, TaskRun, Warning};
 
 use super::{Head, ON_THE_MACHINE, after_keeping, shown, word};
 use crate::purpose::{by_fitness, decision, period};
@@ -194,10 +195,15 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let asked = verdict.purposes.first().filter(|_| verdict.asked.is_some());
     let purpose = deciding(verdict).or_else(of_its_period).or(asked);
     let name = purpose.map_or("servo-thread", |purpose| purpose.purpose.as_str());
+    let task = match purpose.filter(|purpose| purpose.purpose == CONTROL_LOOP.name) {
+        Some(purpose) => format!("--period {}", Exact(purpose.period_ns)),
+        None => format!("--for {name}"),
+    };
     let without = |why: Untested| verdict.purposes.iter().any(|purpose| purpose.untested == Some(why));
     let facts = run.facts_before.as_ref();
     let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
     let watched = run.tasks.iter().any(|task| task.watched.is_some());
+    let of_linuxcnc = |task: &TaskRun| task.watched.as_ref().is_some_and(|of| of.program == "rtapi_app");
     if run.is_imported() {
         return next_of_import(run, verdict, file.unwrap_or("FILE"));
     }
@@ -205,6 +211,9 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     match verdict.fitness {
         _ if is_bad || without(Untested::Policy) => match refused_policy(run) {
             Some(refusal) => format!("{}, then measure again", first_way(&refusal.remedy)),
+            None if run.tasks.iter().any(of_linuxcnc) => {
+                "a kernel with PREEMPT_RT, and rtapi_app set-uid root, as LinuxCNC needs for real time; then the same again".into()
+            }
             None if watched => {
                 "the same again with the program under a real-time policy (chrt -f 80 COMMAND)".into()
             }
@@ -213,11 +222,9 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
         _ if watched => {
             format!("jitterlab why {} (what delayed it, and what to do)", file.unwrap_or("FILE"))
         }
-        Fitness::CannotTell => format!("jitterlab run --for {name} --duration 1min"),
+        Fitness::CannotTell => format!("jitterlab run {task} --duration 1min"),
         Fitness::Good if run.load.is_none() || run.measured_ns().is_none_or(|ns| ns < LONG_NS) => {
-            format!(
-                "jitterlab run --for {name} --duration 10min --load cpu:1 (rare events need time and load)"
-            )
+            format!("jitterlab run {task} --duration 10min --load cpu:1 (rare events need time and load)")
         }
         Fitness::Good if name.starts_with("step") => {
             format!("jitterlab stepper --frame 23 --torque 1.9Nm --travel 5mm/rev {}", file.unwrap_or("FILE"))

@@ -1,7 +1,7 @@
 //! The answer as a picture: three tiles, and a small series with the limits and the worst marked. Labels are HTML placed in
 //! percent over a drawing that stretches, so that phones and paper need no script.
 
-use jitterlab_analysis::purposes::{Measure, Purpose};
+use jitterlab_analysis::purposes::{CONTROL_LOOP, Measure, Purpose};
 use jitterlab_model::Fitness;
 
 use super::frame::class;
@@ -127,8 +127,9 @@ pub fn tiles(of: &Subject<'_>) -> Html {
     tiles.extend(quantile.filter(|_| spread.is_none()).map(|(ns, name)| tile(name, ns, unit, single)));
     let summary = &task.measured.summary;
     let none_missed = judged.as_ref().is_some_and(|judged| {
-        let purpose = Purpose::named(&judged.purpose);
-        purpose.is_some_and(|purpose| purpose.limits.iter().any(|limit| limit.measure == Measure::Missed))
+        let is_missed =
+            |purpose: &Purpose| purpose.limits.iter().any(|limit| limit.measure == Measure::Missed);
+        judged.purpose == CONTROL_LOOP.name || Purpose::named(&judged.purpose).is_some_and(is_missed)
     });
     let missed = summary.missed.exactly();
     let value = missed.map_or_else(|| crate::words::known_count(summary.missed), count);

@@ -8,9 +8,12 @@ use jitterlab_model::{RunInfo, TaskRun};
 
 use super::words::{cause, remedy};
 use crate::section::{Cell, Piece};
+use crate::words::time;
 
 /// Habits that are shown; the others are under `--details`.
 const SHOWN: usize = 5;
+/// A timer slack up to this costs nothing that can be seen.
+const MOST_SLACK_NS: u64 = 1_000;
 
 /// A habit of a loop.
 struct Habit {
@@ -124,6 +127,12 @@ fn settings(task: &TaskRun) -> Vec<Habit> {
     if ordinary {
         habits.push(habit("ordinary priority", "chrt --fifo 80, or pthread_setschedparam"));
     }
+    // Timers of real-time threads have none.
+    let slack_ns = granted.filter(|_| ordinary).and_then(|granted| granted.timer_slack_ns);
+    if let Some(ns) = slack_ns.filter(|ns| *ns > MOST_SLACK_NS) {
+        let what = format!("timers may be {} late on purpose", time(ns as f64));
+        habits.push(habit(&what, "prctl(PR_SET_TIMERSLACK, 1)"));
+    }
     if relative {
         habits.push(habit(
             "sleeps for lengths of time",
@@ -187,6 +196,14 @@ mod tests {
         let order =
             ["waiting for a lock of gui", "munmap", "write", "memory is not locked", "lengths of time"];
         assert_eq!(order.map(place), [Some(0), Some(1), Some(2), Some(3), Some(4)], "{habits:?}");
+        // The slack of an ordinary thread's timers, which a real-time thread's have not.
+        let slack = |policy| {
+            let granted =
+                Granted { policy, cpus: vec![1], memory_locked: true, timer_slack_ns: Some(50_000) };
+            settings(&TaskRun { granted: Some(granted), ..task.clone() })
+        };
+        let is_slack = |habit: &Habit| habit.what.contains("50 µs late on purpose");
+        assert!(slack(Policy::Other).iter().any(is_slack) && !slack(Policy::Fifo(80)).iter().any(is_slack));
         let own = TaskRun::new(TaskSpec::default());
         assert!(super::pieces(&of, &own, &run).is_empty(), "a task of jitterlab's has no habits");
     }

@@ -24,17 +24,36 @@ fn pin_of(line: &str) -> Option<(&str, &str, f64)> {
     component.starts_with("timedelta").then_some((component, pin, value))
 }
 
+/// A thread as `halcmd show thread` lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HalThread<'a> {
+    /// Its name in HAL.
+    pub name: &'a str,
+    /// Its period in nanoseconds.
+    pub period_ns: i64,
+    /// Its longest execution time, in cycles of the processor or nanoseconds; 0 before its first.
+    pub longest: i64,
+}
+
+/// Reads a thread in a line of `halcmd show thread`, such as ` 999849  YES   servo-thread  (    12345,   456789 )`.
+#[must_use]
+pub fn hal_thread(line: &str) -> Option<HalThread<'_>> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [period, "YES" | "NO", name, "(", _last, longest, ")"] = words[..] else { return None };
+    Some(HalThread { name, period_ns: period.parse().ok()?, longest: longest.parse().ok()? })
+}
+
 /// A thread or a function, its longest time, and true for a parameter: of `   5  s32   RW   456789  servo-thread.tmax`,
 /// or of
 /// ` 999849  YES   servo-thread  (    12345,   456789 )`.
 fn longest_of(line: &str) -> Option<(&str, i64, bool)> {
+    if let Some(HalThread { name, longest, .. }) = hal_thread(line) {
+        return (longest > 0).then_some((name, longest, false));
+    }
     let words: Vec<&str> = line.split_whitespace().collect();
-    let (name, longest, is_parameter) = match words[..] {
-        [_owner, "s32", "RO" | "RW", longest, name] => (name.strip_suffix(".tmax")?, longest, true),
-        [_period, "YES" | "NO", name, "(", _last, longest, ")"] => (name, longest, false),
-        _ => return None,
-    };
-    Some((name, longest.parse().ok().filter(|longest| *longest > 0)?, is_parameter))
+    let [_owner, "s32", "RO" | "RW", longest, name] = words[..] else { return None };
+    let longest = longest.parse().ok().filter(|longest| *longest > 0)?;
+    Some((name.strip_suffix(".tmax")?, longest, true))
 }
 
 /// The period of each thread, and of each function's thread, from `halcmd show thread`: a line of the thread, and of each function it calls.
@@ -42,16 +61,15 @@ fn periods(text: &str) -> BTreeMap<&str, i64> {
     let mut periods = BTreeMap::new();
     let mut period = None;
     for (_, line) in lines(text) {
+        if let Some(thread) = hal_thread(line) {
+            period = Some(thread.period_ns);
+            periods.insert(thread.name, thread.period_ns);
+        }
         let words: Vec<&str> = line.split_whitespace().collect();
-        match words[..] {
-            [ns, "YES" | "NO", thread, "(", ..] => {
-                period = ns.parse::<i64>().ok();
-                periods.extend(period.map(|ns| (thread, ns)));
-            }
-            [number, function] if number.parse::<u32>().is_ok() => {
-                periods.extend(period.map(|ns| (function, ns)));
-            }
-            _ => {}
+        if let ([number, function], Some(ns)) = (&words[..], period)
+            && number.parse::<u32>().is_ok()
+        {
+            periods.insert(function, ns);
         }
     }
     periods

@@ -43,6 +43,7 @@ use jitterlab_model::bounds::{self, LINE};
 use jitterlab_model::{Activation, Error, Gap, Overrun, RunInfo, StopReason, TaskRun, TaskSpec, TimingStats};
 
 pub use self::capture::{CaptureHints, PacketFilter, Threshold};
+pub use self::hal_pins::{HalThread, hal_thread};
 use self::task_details::{Period, TaskDetails};
 use self::text::whole_lines;
 use crate::error::{FileProblem, Unreadable, Wanted, empty_output, no_file, too_long, unknown_output};

@@ -1,0 +1,94 @@
+//! LinuxCNC's threads: the kernel knows them by numbers, HAL by names.
+
+use std::process::Stdio;
+
+use jitterlab_model::Warning;
+use jitterlab_trace::{HalThread, hal_thread};
+
+use super::threads::ThreadOf;
+use crate::programs::of_system;
+
+/// The program that runs them, and how the names begin that it gives them in the kernel.
+const PROGRAM: &str = "rtapi_app";
+const NUMBERED: &str = "rtapi_app:T#";
+/// Longest time for the answer in seconds: a program that died with HAL's lock stops it for ever.
+const LONGEST_S: &str = "2";
+/// The share of its period by which a thread's found period may differ from HAL's: found ones are means.
+const APART: f64 = 0.02;
+
+fn is_numbered(thread: &ThreadOf) -> bool {
+    thread.program == PROGRAM && thread.name.starts_with(NUMBERED)
+}
+
+/// HAL's answer about its threads; empty where it gives none.
+fn answer() -> String {
+    let halcmd = of_system("halcmd");
+    let mut bounded = of_system("timeout");
+    bounded.arg(LONGEST_S).arg(halcmd.get_program()).args(["show", "thread"]);
+    let answer = bounded.stdin(Stdio::null()).stderr(Stdio::null()).output();
+    answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default()
+}
+
+/// Gives LinuxCNC's threads, each with the period that was found, their names in HAL, where one period is of one of them.
+pub(super) fn name(threads: &mut [(&mut ThreadOf, f64)]) {
+    if threads.iter().any(|(thread, _)| is_numbered(thread)) {
+        name_by(&answer(), threads);
+    }
+}
+
+fn name_by(answer: &str, threads: &mut [(&mut ThreadOf, f64)]) {
+    let listed: Vec<HalThread<'_>> = answer.lines().filter_map(hal_thread).collect();
+    let is_it = |period_ns: f64, listed: &HalThread<'_>| {
+        (period_ns - listed.period_ns as f64).abs() <= APART * listed.period_ns as f64
+    };
+    let periods: Vec<f64> = threads.iter().map(|(_, period_ns)| *period_ns).collect();
+    for (thread, period_ns) in threads.iter_mut().filter(|(thread, _)| is_numbered(thread)) {
+        let mut fitting = listed.iter().filter(|listed| is_it(*period_ns, listed));
+        if let (Some(only), None) = (fitting.next(), fitting.next()) {
+            let alike = periods.iter().filter(|period_ns| is_it(**period_ns, only)).count();
+            if alike == 1 {
+                only.name.clone_into(&mut thread.name);
+            }
+        }
+    }
+}
+
+/// Longest execution times that HAL itself counted for threads of these names, as it writes its parameters.
+pub(super) fn longest(threads: &[&ThreadOf]) -> Option<Warning> {
+    if !threads.iter().any(|thread| thread.program == PROGRAM) {
+        return None;
+    }
+    let answer = answer();
+    let listed = answer.lines().filter_map(hal_thread);
+    let known = listed.filter(|listed| threads.iter().any(|thread| thread.name == listed.name));
+    let texts: Vec<String> = known.map(|listed| format!("{}.tmax={}", listed.name, listed.longest)).collect();
+    (!texts.is_empty()).then(|| Warning::Said { tool: "LinuxCNC".into(), text: texts.join(", ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWER: &str = "Realtime Threads:\n     Period  FP     Name               (     Time, Max-Time )\n    \
+                          1000000  YES                 servo (       74,    82394 )\n                  1 siggen.0.update\n     \
+                          500000  YES                  base (        0,        0 )\n";
+
+    fn named(periods: &[(&str, f64)]) -> Vec<String> {
+        let new =
+            |name: &&str| ThreadOf { process: 1, thread: 1, name: (*name).into(), program: PROGRAM.into() };
+        let mut threads: Vec<ThreadOf> = periods.iter().map(|(name, _)| new(name)).collect();
+        let mut with: Vec<_> =
+            threads.iter_mut().zip(periods).map(|(thread, (_, ns))| (thread, *ns)).collect();
+        name_by(ANSWER, &mut with);
+        threads.into_iter().map(|thread| thread.name).collect()
+    }
+
+    #[test]
+    fn threads_have_their_names_in_hal_where_one_period_is_of_one() {
+        let found = [("rtapi_app:T#0", 500_012.0), ("rtapi_app:T#1", 999_849.0), ("rtapi_app:mesg", 1e6)];
+        // A thread that is none of HAL's may have the same period: then nothing tells them apart.
+        assert_eq!(named(&found), ["base", "rtapi_app:T#1", "rtapi_app:mesg"]);
+        assert_eq!(named(&found[..2]), ["base", "servo"]);
+        assert_eq!(named(&[("rtapi_app:T#0", 2e6)]), ["rtapi_app:T#0"]);
+    }
+}
