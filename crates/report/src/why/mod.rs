@@ -46,7 +46,7 @@ impl Present for RunWhy {
         let of_task = |(of, task): (&TaskWhy, &TaskRun)| match self.one_event {
             true => only_event(of, self, task),
             false => {
-                let sentences = if is_answered(of, self) { gaps(of) } else { head(of, &self.run) };
+                let sentences = if is_answered(of, self) { gaps(of) } else { beside_the_answer(of, self) };
                 sentences.into_iter().map(Piece::text).chain(pieces(of, self, task)).collect()
             }
         };
@@ -79,8 +79,9 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     let first_due_ns = task.result.as_ref().map_or(0, |result| result.first_due_ns);
     let latest = (!of.events.is_empty()).then(|| Piece::Table(lanes(of, first_due_ns, &why.run)));
     let remedies = remedies(of, &why.run).into_iter().map(Piece::note);
-    let starts: Vec<Piece> = latest.into_iter().chain(remedies).collect();
-    // Of several tasks, one screen holds the starts of the one that the answer is about.
+    let audit = audit::pieces(of, task, &why.run);
+    let starts: Vec<Piece> = latest.into_iter().chain(audit).chain(remedies).collect();
+    // Of several tasks, one screen holds the starts and habits of the one that the answer is about.
     let (shown, mut details) = if is_answered(of, why) { (starts, Vec::new()) } else { (Vec::new(), starts) };
     details.push(Piece::text(task_line(&why.run, task)));
     details.extend((of.explained > 0).then(|| Piece::Table(every_cause(of))));
@@ -89,8 +90,7 @@ pub(crate) fn pieces(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
     details.push(Piece::text(tracer(&why.tracer)));
     let folded =
         Piece::details(format!("{}: every cause, and the latest starts one by one", of.task), details);
-    let audit = audit::pieces(of, task, &why.run);
-    piece(of).into_iter().chain(shown).chain(audit).chain([folded]).collect()
+    piece(of).into_iter().chain(shown).chain([folded]).collect()
 }
 
 /// One activation in full.
@@ -121,6 +121,16 @@ fn answered(why: &RunWhy) -> Option<&TaskWhy> {
 
 fn is_answered(of: &TaskWhy, why: &RunWhy) -> bool {
     answered(why).is_some_and(|answered| std::ptr::eq(answered, of))
+}
+
+/// Main facts about another task than the one that the answer is about: a next step is said once.
+fn beside_the_answer(of: &TaskWhy, why: &RunWhy) -> Vec<String> {
+    let mut sentences = head(of, &why.run);
+    let next = |of: &TaskWhy| of.main_cause().map(|main| remedy(&main.cause, &why.run));
+    if of.main_cause().is_some() && answered(why).and_then(next) == next(of) {
+        sentences.remove(1);
+    }
+    sentences
 }
 
 /// The three lines: the main cause of the task with the latest start; `None` for a single activation.
@@ -380,24 +390,31 @@ fn lanes(of: &TaskWhy, first_due_ns: i64, run: &RunInfo) -> Table {
     )
 }
 
-/// Remedies for each large cause.
+/// Remedies for each large cause, those of a class once.
 fn remedies(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
-    let mut remedies: Vec<String> = Vec::new();
-    let mut sentences = Vec::new();
+    let mut remedies: Vec<(&CauseRow, String, Vec<String>)> = Vec::new();
     for row in of.causes.iter().filter(|row| row.latest_share >= 0.01).take(REMEDIES) {
         let remedy = remedy(&row.cause, run);
-        if remedies.contains(&remedy) {
-            continue;
+        let is_like = |known: &(&CauseRow, String, _)| {
+            known.1 == remedy || known.0.cause.class == row.cause.class && row.cause.who.is_some()
+        };
+        match remedies.iter_mut().find(|known| is_like(known)) {
+            Some((_, known, likewise)) if *known != remedy => likewise.push(cause(&row.cause)),
+            Some(_) => {}
+            None => remedies.push((row, remedy, Vec::new())),
         }
+    }
+    let sentence = |(row, remedy, likewise): (&CauseRow, String, Vec<String>)| {
         let check = row.check.as_ref().map_or(String::new(), |id| format!(" (check: {id})"));
         let functions: Vec<String> =
             row.functions.iter().take(FUNCTIONS).map(|(name, _)| name.clone()).collect();
         let within =
             if functions.is_empty() { String::new() } else { format!(", mostly in {}", list(&functions)) };
-        sentences.push(format!("{}, {}{within}: {remedy}{check}", cause(&row.cause), sureness(row)));
-        remedies.push(remedy);
-    }
-    sentences
+        let likewise =
+            if likewise.is_empty() { String::new() } else { format!("; likewise for {}", list(&likewise)) };
+        format!("{}, {}{within}: {remedy}{check}{likewise}", cause(&row.cause), sureness(row))
+    };
+    remedies.into_iter().map(sentence).collect()
 }
 
 fn usual(of: &TaskWhy) -> Option<String> {
