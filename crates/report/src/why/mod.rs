@@ -130,7 +130,7 @@ fn beside_the_answer(of: &TaskWhy, why: &RunWhy) -> Vec<String> {
     if of.main_cause().is_some() && answered(why).and_then(next) == next(of) {
         sentences.remove(1);
     }
-    sentences
+    sentences.into_iter().map(|sentence| format!("{}: {sentence}", of.task)).collect()
 }
 
 /// The three lines: the main cause of the task with the latest start; `None` for a single activation.
