@@ -8,7 +8,7 @@ use std::{env, io, thread};
 
 use jitterlab_model::Error;
 
-use crate::error::MORE_ROOM;
+use crate::error::{OTHER_QUERY, OTHER_VERSION};
 
 use super::job::{Job, failed, quoted};
 
@@ -111,7 +111,7 @@ impl DuckDb {
         let output = output.map_err(cannot)?;
         match output.status.success() {
             true => Ok(output),
-            false => Err(failed("DuckDB", &output, MORE_ROOM)),
+            false => Err(failed("DuckDB", &output, if prints { OTHER_QUERY } else { OTHER_VERSION })),
         }
     }
 }

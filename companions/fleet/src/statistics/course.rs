@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_analysis::least_squares;
+
 /// Drift that a sum forgives each day, and the sum that is an alarm, in standard deviations: a steady machine is accused
 /// once in some hundred years.
 const FORGIVEN: f64 = 0.5;
@@ -99,10 +101,5 @@ pub fn first_alarm(course: &Course, model: &CourseModel) -> Option<(i64, bool)> 
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    let middle = values.len() / 2;
-    match values.is_empty() {
-        true => 0.0,
-        false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
-    }
+    least_squares::median(&mut values.collect::<Vec<f64>>()).unwrap_or_default()
 }
