@@ -22,6 +22,7 @@ macro_rules! query {
     };
 }
 
+query!(BINNED, "binned");
 query!(FIGURES, "figures");
 query!(QUANTILES, "quantiles");
 query!(ENVIRONMENTS, "environments");
@@ -37,7 +38,8 @@ query!(TWICE, "twice");
 query!(OVERLAPS, "overlaps");
 
 /// Every query, for those who ask engines of their own.
-pub const QUERIES: [Query; 13] = [
+pub const QUERIES: [Query; 14] = [
+    BINNED,
     FIGURES,
     QUANTILES,
     ENVIRONMENTS,
@@ -259,6 +261,9 @@ pub fn ask(fleet: &Fleet, engine: &Engine, queries: &[Query], machine: Option<&s
     let beside = folder_beside()?;
     let mut all = queries.to_vec();
     all.extend([TWICE, OVERLAPS]);
+    // Both read all bins: their sums are made once.
+    let needs_sums = queries.iter().any(|query| [QUANTILES.name, ENVIRONMENTS.name].contains(&query.name));
+    let steps: &[Query] = if needs_sums { &[BINNED] } else { &[] };
     let names: Vec<NameRow> =
         machine.map(|machine| NameRow { machine: machine.into() }).into_iter().collect();
     let views = |overlaps: &Overlaps| {
@@ -268,8 +273,12 @@ pub fn ask(fleet: &Fleet, engine: &Engine, queries: &[Query], machine: Option<&s
         }
         Ok::<_, Error>(views)
     };
-    let answers =
-        engine.answer(&Job { folder: &fleet.path, views: &views(&Overlaps::default())?, queries: &all })?;
+    let answers = engine.answer(&Job {
+        folder: &fleet.path,
+        views: &views(&Overlaps::default())?,
+        steps,
+        queries: &all,
+    })?;
     if let Some(twice) = answers.rows::<TwiceRow>(TWICE.name)?.first() {
         return Err(counted_twice(twice));
     }
@@ -278,7 +287,7 @@ pub fn ask(fleet: &Fleet, engine: &Engine, queries: &[Query], machine: Option<&s
     if overlaps.is_empty() {
         return Ok(Asked { answers, overlaps });
     }
-    let answers = engine.answer(&Job { folder: &fleet.path, views: &views(&overlaps)?, queries })?;
+    let answers = engine.answer(&Job { folder: &fleet.path, views: &views(&overlaps)?, steps, queries })?;
     Ok(Asked { answers, overlaps })
 }
 
@@ -296,7 +305,9 @@ pub fn ask_months(
     let beside = folder_beside()?;
     let mut views = fleet.views(overlaps, beside.path())?;
     views.extend([view(names, beside.path())?, view(months, beside.path())?]);
-    engine.answer(&Job { folder: &fleet.path, views: &views, queries: &[MONTHS] })?.rows(MONTHS.name)
+    engine
+        .answer(&Job { folder: &fleet.path, views: &views, steps: &[], queries: &[MONTHS] })?
+        .rows(MONTHS.name)
 }
 
 /// Answers SQL of the user's own as text.
@@ -307,7 +318,7 @@ pub fn print(fleet: &Fleet, engine: &Engine, sql: &str) -> Result<Vec<u8>, Error
     let beside = folder_beside()?;
     let views = fleet.views(&Overlaps::default(), beside.path())?;
     let query = Query { name: "own", sql: sql.to_owned().into() };
-    engine.print(&Job { folder: &fleet.path, views: &views, queries: &[query] })
+    engine.print(&Job { folder: &fleet.path, views: &views, steps: &[], queries: &[query] })
 }
 
 fn folder_beside() -> Result<TempDir, Error> {

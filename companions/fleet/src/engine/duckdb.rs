@@ -130,5 +130,8 @@ fn preparation(job: &Job<'_>, out: &Path) -> String {
             format!("read_parquet([{}], union_by_name=true, hive_partitioning=false)", files.join(","));
         let _ = writeln!(sql, "CREATE VIEW {} AS {};", view.name, view.select.replace("{rows}", &rows));
     }
+    for step in job.steps {
+        let _ = writeln!(sql, "CREATE TEMP TABLE {} AS {};", step.name, step.sql.trim_end());
+    }
     sql
 }

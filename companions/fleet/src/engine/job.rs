@@ -35,6 +35,8 @@ pub struct Job<'a> {
     pub folder: &'a Path,
     /// Tables, in the order they build on each other.
     pub views: &'a [View],
+    /// Tables of sums that several questions are about.
+    pub steps: &'a [Query],
     /// Questions.
     pub queries: &'a [Query],
 }
