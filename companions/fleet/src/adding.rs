@@ -1,17 +1,21 @@
 //! Taking in: what machines deliver and runs, in any order and any number of times, each slice once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_runs::{Hints, Run};
 
+use crate::boots;
+use crate::calendar;
+use crate::compaction::compact;
 use crate::cut::cut;
 use crate::delivery::{self, Delivery, DeliveryName};
 use crate::error;
-use crate::folder::{self, Fleet, IN, LeftOut};
-use crate::rows::{Row, SliceRow};
+use crate::folder::{self, DAYS, Fleet, IN, LeftOut};
+use crate::rows::{self, Row, SliceRow};
+use crate::summed::Summed;
 use crate::tables::Tables;
 
 /// Result of taking in files.
@@ -22,7 +26,7 @@ pub struct Added {
     /// Slices that were here already.
     pub known: u64,
     /// Machines that new slices are of.
-    pub machines: BTreeMap<String, u64>,
+    pub machines: BTreeSet<String>,
     /// New slices without a time: their clock was never set, or their source tells none.
     pub without_time: u64,
     /// Files that were not taken in, and why.
@@ -36,7 +40,11 @@ pub struct Intake {
     machine: Option<String>,
     /// Deliveries that are here, by stream.
     known: BTreeMap<String, Vec<PathBuf>>,
+    /// Deliveries whose slices are in sums, by stream.
+    summed: BTreeMap<String, Vec<Summed>>,
     added: Added,
+    /// Keeps others from asking and taking in meanwhile.
+    _lock: Option<File>,
 }
 
 impl Intake {
@@ -47,14 +55,25 @@ impl Intake {
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
         let inbox = folder.join(IN);
         fs::create_dir_all(&inbox).map_err(Error::file("create", &inbox))?;
+        let lock = folder::lock(folder, true);
         let mut known: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
         for path in delivery::list(&inbox)? {
             if let Some((name, _)) = DeliveryName::from_path(&path) {
                 known.entry(name.stream).or_default().push(path);
             }
         }
+        let days = folder.join(DAYS);
+        let mut summed: BTreeMap<String, Vec<Summed>> = BTreeMap::new();
+        for path in if days.is_dir() { delivery::list(&days)? } else { Vec::new() } {
+            // Of damaged sums nothing is known, so what they are of is taken in again.
+            let file = delivery::open(&path).ok();
+            let lines =
+                file.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
+            Summed::from_lines(lines)
+                .for_each(|of| summed.entry(of.name.stream.clone()).or_default().push(of));
+        }
         let machine = machine.map(str::to_owned);
-        Ok(Intake { folder: folder.into(), machine, known, added: Added::default() })
+        Ok(Intake { folder: folder.into(), machine, known, summed, added: Added::default(), _lock: lock })
     }
 
     /// Takes in a file, or all files of a folder.
@@ -85,7 +104,12 @@ impl Intake {
                 .map(Delivery::split),
         };
         match taken {
-            Ok(deliveries) => deliveries.into_iter().try_for_each(|delivery| self.take(path, delivery)),
+            Ok(deliveries) => {
+                deliveries.into_iter().try_for_each(|delivery| match delivery.summed.is_empty() {
+                    true => self.take(path, delivery),
+                    false => self.take_sums(path, delivery),
+                })
+            }
             Err(why) => {
                 self.leave_out(path, why);
                 Ok(())
@@ -110,49 +134,94 @@ impl Intake {
     /// Takes a delivery in, without the slices of it that are here.
     fn take(&mut self, from: &Path, delivery: Delivery) -> Result<(), Error> {
         let name = delivery.name();
-        let mut here = BTreeMap::new();
+        let mut here: BTreeMap<i64, String> = BTreeMap::new();
         for path in self.known.get(&name.stream).into_iter().flatten() {
             let Some((other, _)) = DeliveryName::from_path(path) else { continue };
             if other.first <= name.last && name.first <= other.last {
-                match Delivery::read(path) {
-                    Ok(known) => here.extend(known.tables.slices.into_iter().map(|row| (key(&row), row))),
-                    // A damaged one is replaced by a whole one of the same name.
-                    Err(_) => continue,
-                }
+                // A damaged one is replaced by a whole one of the same name.
+                here.extend(Delivery::read(path).map(|known| known.slice_hashes()).unwrap_or_default());
             }
         }
-        if delivery.tables.slices.iter().any(|row| here.get(&key(row)).is_some_and(|known| known != row)) {
+        for of in self.summed.get(&name.stream).into_iter().flatten().filter(|of| of.may_share_with(&name)) {
+            here.extend(of.slices().map(|(seq, hash)| (seq, hash.to_owned())));
+        }
+        let own = delivery.slice_hashes();
+        if own.iter().any(|(seq, hash)| here.get(seq).is_some_and(|known| known != hash)) {
             let aside = folder::put_aside(&self.folder, &delivery)?;
             self.leave_out(from, error::rewritten(&name.machine, &aside));
             return Ok(());
         }
-        let is_known = |stream: &str, seq: i64| here.keys().any(|known| known.0 == stream && known.1 == seq);
-        let mut rest = Tables::new();
-        let Tables { slices, bins, limits, causes, worst, machines } = delivery.tables;
-        rest.slices = slices.into_iter().filter(|row| !is_known(&row.stream, row.seq)).collect();
-        let seqs: BTreeMap<i64, String> =
-            rest.slices.iter().map(|row| (row.seq, row.machine.clone())).collect();
-        self.added.known += here.keys().map(|known| known.1).collect::<BTreeSet<_>>().len() as u64;
-        if seqs.is_empty() {
+        let new: BTreeSet<i64> = own.keys().filter(|seq| !here.contains_key(seq)).copied().collect();
+        self.added.known += (own.len() - new.len()) as u64;
+        if new.is_empty() {
             return Ok(());
         }
-        rest.bins = bins.into_iter().filter(|row| seqs.contains_key(&row.seq)).collect();
-        rest.limits = limits.into_iter().filter(|row| seqs.contains_key(&row.seq)).collect();
-        rest.causes = causes.into_iter().filter(|row| seqs.contains_key(&row.seq)).collect();
-        rest.worst = worst.into_iter().filter(|row| seqs.contains_key(&row.seq)).collect();
-        rest.machines = machines;
+        let mut rest = delivery.tables;
+        rest.slices.retain(|row| new.contains(&row.seq));
+        rest.bins.retain(|row| new.contains(&row.seq));
+        rest.limits.retain(|row| new.contains(&row.seq));
+        rest.causes.retain(|row| new.contains(&row.seq));
+        rest.worst.retain(|row| new.contains(&row.seq));
+        self.count(&rest, new.len());
         for part in Delivery::split(rest) {
             let path = part.write(&self.folder.join(IN))?;
             self.known.entry(name.stream.clone()).or_default().push(path);
-            let times: BTreeMap<i64, Option<i64>> =
-                part.tables.slices.iter().map(|row| (row.seq, row.start_s)).collect();
-            self.added.without_time += times.values().filter(|time| time.is_none()).count() as u64;
-        }
-        self.added.slices += seqs.len() as u64;
-        for machine in seqs.into_values() {
-            *self.added.machines.entry(machine).or_default() += 1;
         }
         Ok(())
+    }
+
+    /// Takes in sums that another fleet made; whole, since they cannot be taken apart.
+    fn take_sums(&mut self, from: &Path, sums: Delivery) -> Result<(), Error> {
+        let parts: Vec<Summed> = Summed::from_lines(&sums.summed).collect();
+        let is_here = |of: &&Summed| self.summed.get(&of.name.stream).is_some_and(|known| known.contains(of));
+        let known = parts.iter().filter(is_here).count();
+        let slices = parts.iter().map(|of| of.slices().count()).sum();
+        if known == parts.len() {
+            self.added.known += slices as u64;
+            return Ok(());
+        }
+        let shares = |of: &Summed| {
+            let own: BTreeSet<i64> = of.slices().map(|(seq, _)| seq).collect();
+            let summed = self.summed.get(&of.name.stream).into_iter().flatten();
+            let mut of_sums = summed.filter(|known| known.may_share_with(&of.name)).flat_map(Summed::slices);
+            let files = self.known.get(&of.name.stream).into_iter().flatten();
+            let files = files.filter(|path| {
+                DeliveryName::from_path(path)
+                    .is_some_and(|(name, _)| name != of.name && of.may_share_with(&name))
+            });
+            // Its own deliveries do not count any more once it is here.
+            let rows = files
+                .filter_map(|path| delivery::open(path).and_then(|file| rows::read::<SliceRow>(&file)).ok());
+            of_sums.any(|(seq, _)| own.contains(&seq)) || rows.flatten().any(|row| own.contains(&row.seq))
+        };
+        if parts.iter().any(shares) {
+            self.leave_out(from, error::entangled(from));
+            return Ok(());
+        }
+        let first_s = sums.tables.slices.first().and_then(|row| row.start_s).unwrap_or_default();
+        sums.write_in(&self.folder.join(DAYS).join(format!("month={}", calendar::month(first_s))))?;
+        self.count(&sums.tables, slices);
+        parts.into_iter().for_each(|of| self.summed.entry(of.name.stream.clone()).or_default().push(of));
+        Ok(())
+    }
+
+    /// Counts slices that are new.
+    fn count(&mut self, tables: &Tables, slices: usize) {
+        self.added.slices += slices as u64;
+        self.added.machines.extend(tables.slices.iter().map(|row| row.machine.clone()));
+        let without =
+            tables.slices.iter().filter(|row| row.quantity == 0 && !delivery::is_possible(row.start_s));
+        let without: BTreeSet<(&str, i64)> = without.map(|row| (row.stream.as_str(), row.seq)).collect();
+        self.added.without_time += without.len() as u64;
+    }
+
+    /// Gives slices the times that later ones tell, and makes sums of finished days.
+    ///
+    /// # Errors
+    /// The fleet's folder cannot be written.
+    pub fn settle(&self) -> Result<(), Error> {
+        boots::place(&self.folder)?;
+        compact(&self.folder)
     }
 
     /// Ends taking in, and says what came of it.
@@ -174,9 +243,17 @@ fn key(row: &SliceRow) -> (String, i64, String, i8) {
 /// The folder cannot be read, or what repeats cannot be moved.
 pub fn check(path: &Path, repair: bool) -> Result<(u64, Vec<LeftOut>), Error> {
     let fleet = Fleet::open(path, None)?;
-    let (mut whole, mut left_out) = (0, fleet.left_out);
+    let (mut whole, mut left_out) = (0, Vec::new());
+    for LeftOut { path: file, why } in fleet.left_out {
+        // What repeats sums is whole in itself.
+        if let (true, Ok(delivery)) = (repair, Delivery::read(&file)) {
+            folder::put_aside(path, &delivery)?;
+            delivery::remove(&file)?;
+        }
+        left_out.push(LeftOut { path: file, why });
+    }
     let mut seen: BTreeSet<(String, i64, String, i8)> = BTreeSet::new();
-    for file in &fleet.deliveries {
+    for file in fleet.deliveries.iter().chain(&fleet.sums) {
         let file = path.join(file);
         let delivery = match Delivery::read(&file) {
             Ok(delivery) => delivery,

@@ -237,13 +237,12 @@ struct Described {
 }
 
 impl Described {
-    /// Another machine of the same name has its own.
-    fn new(rows: Vec<MachineRow>, overlaps: &Overlaps) -> Self {
-        let mut rows = rows;
+    /// Another machine of the same name has its own, which may be of the same kind.
+    fn new(mut rows: Vec<MachineRow>, overlaps: &Overlaps) -> Self {
         for (machine, env, number) in &overlaps.namesakes {
-            let of = |row: &&mut MachineRow| row.machine == *machine && row.env == *env;
-            if let Some(row) = rows.iter_mut().find(of) {
-                row.machine = format!("{machine}~{number}");
+            let of = |row: &&MachineRow| row.machine == *machine && row.env == *env;
+            if let Some(row) = rows.iter().find(of).cloned() {
+                rows.push(MachineRow { machine: format!("{machine}~{number}"), ..row });
             }
         }
         Described { rows }

@@ -6,19 +6,19 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use jitterlab_model::Error;
 use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{FlatFile, FlatTable, Values};
 
+use crate::calendar::{DAY_S, day};
 use crate::error::{BINS_ALONE, EMPTY_BIN, OTHER_COUNT, OTHER_DUE, contradiction, cut_short, foreign};
 use crate::hash;
 use crate::rows::{
-    BEYOND_NS, BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read,
-    table,
+    BinRow, CauseRow, FORMAT, FORMAT_KEY, LimitRow, MachineRow, Row, SliceRow, WorstRow, read, table,
 };
 use crate::tables::Tables;
 
@@ -33,18 +33,24 @@ const SLICES_ENDING: &str = ".slices.parquet";
 const UNKNOWN_DAY: &str = "unknown";
 /// No time of a slice is before 2000-01-01 or after 2106-02-07: a clock that shows such a time was never set.
 const TIMES_S: std::ops::RangeInclusive<i64> = 946_684_800..=4_294_967_295;
+/// Name of the slices that sums are of in a file's metadata.
+pub const SUMMED_KEY: &str = "jitterlab.fleet.summed";
 /// Characters of a machine's name in a file's name.
 const NAME: usize = 40;
+/// Characters of a slice's hash.
+const HASH: usize = 8;
 
-/// Rows of one stream and day.
+/// Rows of one stream and day, or sums of many deliveries of a month.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// The rows, in order.
     pub tables: Tables,
-    /// Day of the slices, `2026-11-26`, or `unknown`.
+    /// Day of the slices, of sums the first one's: `2026-11-26`, or `unknown`.
     pub day: String,
     /// Hash of the rows.
     pub content: String,
+    /// Slices that sums are of, a line for each delivery; empty for a delivery itself.
+    pub summed: String,
 }
 
 /// Parts of the name of a delivery.
@@ -114,20 +120,26 @@ impl Delivery {
         let machines = tables.machines;
         let whole = parts.into_iter().filter(|(_, part)| !part.slices.is_empty());
         whole
-            .map(|((_, day), mut part)| {
+            .map(|(_, mut part)| {
                 let used = |row: &&MachineRow| {
                     part.slices.iter().any(|s| s.env == row.env && s.machine == row.machine)
                 };
                 part.machines = machines.iter().filter(used).cloned().collect();
-                Delivery::new(part, day)
+                Delivery::new(part, String::new())
             })
             .collect()
     }
 
-    fn new(mut tables: Tables, day: String) -> Self {
+    /// Rows in order; those of sums with the slices that they are of.
+    #[must_use]
+    pub fn new(mut tables: Tables, summed: String) -> Self {
         tables.sort();
-        let content = content(&tables);
-        Delivery { tables, day, content }
+        let day = tables.slices.first().and_then(|row| row.start_s).map_or(UNKNOWN_DAY.into(), day);
+        let mut content = content(&tables);
+        if !summed.is_empty() {
+            content = hash::of_parts([&content, &summed]);
+        }
+        Delivery { tables, day, content, summed }
     }
 
     /// Its name.
@@ -135,19 +147,20 @@ impl Delivery {
     pub fn name(&self) -> DeliveryName {
         let slices = &self.tables.slices;
         let numbers = || slices.iter().map(|row| row.seq);
+        let first = slices.first().map(|row| (safe(&row.machine), row.stream.clone()));
+        let is_of_one =
+            slices.first().zip(slices.last()).is_none_or(|(first, last)| first.stream == last.stream);
+        let (machine, stream) = match is_of_one {
+            true => first.unwrap_or_default(),
+            false => ("all".into(), hash::short([&self.content])),
+        };
         DeliveryName {
-            machine: slices.first().map_or_else(String::new, |row| safe(&row.machine)),
-            stream: slices.first().map_or_else(String::new, |row| row.stream.clone()),
+            machine,
+            stream,
             first: numbers().min().unwrap_or_default(),
             last: numbers().max().unwrap_or_default(),
             content: self.content.chars().take(16).collect(),
         }
-    }
-
-    /// Where its file `slices` lies in a folder of deliveries.
-    #[must_use]
-    pub fn path(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("day={}", self.day)).join(self.name().file(SliceRow::TABLE))
     }
 
     /// Writes its files into a folder of deliveries; those that are there already are left as they are. Gives the path of
@@ -156,15 +169,26 @@ impl Delivery {
     /// # Errors
     /// The folder cannot be written.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, Error> {
-        let path = self.path(folder);
+        self.write_in(&folder.join(format!("day={}", self.day)))
+    }
+
+    /// Does the same in the folder of its day or month.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn write_in(&self, directory: &Path) -> Result<PathBuf, Error> {
+        let name = self.name();
+        let path = directory.join(name.file(SliceRow::TABLE));
         if path.exists() {
             return Ok(path);
         }
-        let directory = path.parent().unwrap_or(folder);
         fs::create_dir_all(directory).map_err(Error::file("create", directory))?;
-        let metadata = [(FORMAT_KEY, FORMAT.to_string()), (CONTENT_KEY, self.content.clone())];
-        for (name, table) in flat_tables(&self.tables) {
-            atomic_file::write(directory.join(self.name().file(name)), &table.to_parquet(&metadata)?, true)?;
+        for (table, rows) in flat_tables(&self.tables) {
+            let mut metadata = vec![(FORMAT_KEY, FORMAT.to_string()), (CONTENT_KEY, self.content.clone())];
+            if table == SliceRow::TABLE && !self.summed.is_empty() {
+                metadata.push((SUMMED_KEY, self.summed.clone()));
+            }
+            atomic_file::write(directory.join(name.file(table)), &rows.to_parquet(&metadata)?, true)?;
         }
         Ok(path)
     }
@@ -181,16 +205,17 @@ impl Delivery {
             let file = path.with_file_name(name.file(table));
             open(&file)
         };
+        let slices = open(SliceRow::TABLE)?;
+        let summed = slices.metadata(SUMMED_KEY).unwrap_or_default().to_owned();
         let tables = Tables {
-            slices: read(&open(SliceRow::TABLE)?)?,
+            slices: read(&slices)?,
             bins: read(&open(BinRow::TABLE)?)?,
             limits: read(&open(LimitRow::TABLE)?)?,
             causes: read(&open(CauseRow::TABLE)?)?,
             worst: read(&open(WorstRow::TABLE)?)?,
             machines: read(&open(MachineRow::TABLE)?)?,
         };
-        let day = tables.slices.first().and_then(|row| row.start_s).map_or(UNKNOWN_DAY.into(), day);
-        let found = Delivery::new(tables, day);
+        let found = Delivery::new(tables, summed);
         if found.name() != name {
             return Err(Error::damaged(format!("{} holds other rows than its name says", path.display())));
         }
@@ -203,26 +228,54 @@ impl Delivery {
     /// # Errors
     /// Two of them contradict.
     pub fn check(&self) -> Result<(), Error> {
-        let mut binned: BTreeMap<(&str, i64, &str, i8), i64> = BTreeMap::new();
+        // Bins of sums are by the day, which several rows of slices are of.
+        let part = |seq: i64, start_s: Option<i64>| match start_s {
+            Some(start_s) if !self.summed.is_empty() => start_s.div_euclid(DAY_S),
+            _ => seq,
+        };
+        type Key<'a> = (&'a str, i64, &'a str, i8);
+        let mut binned: BTreeMap<Key<'_>, i64> = BTreeMap::new();
         for row in &self.tables.bins {
-            let sum = binned.entry((&row.stream, row.seq, &row.task, row.quantity)).or_default();
+            let key = (row.stream.as_str(), part(row.seq, row.start_s), row.task.as_str(), row.quantity);
+            let sum = binned.entry(key).or_default();
             *sum = sum.checked_add(row.n).filter(|_| row.n > 0).ok_or_else(|| contradiction(EMPTY_BIN))?;
         }
+        let mut counted: BTreeMap<Key<'_>, i64> = BTreeMap::new();
         for row in &self.tables.slices {
-            let key = (row.stream.as_str(), row.seq, row.task.as_str(), row.quantity);
-            if binned.remove(&key).unwrap_or_default() != row.count {
-                return Err(contradiction(OTHER_COUNT));
-            }
+            let key = (row.stream.as_str(), part(row.seq, row.start_s), row.task.as_str(), row.quantity);
+            let sum = counted.entry(key).or_default();
+            *sum = sum
+                .checked_add(row.count)
+                .filter(|_| row.count >= 0)
+                .ok_or_else(|| contradiction(OTHER_COUNT))?;
             let due = row.missed.and_then(|missed| row.count.checked_add(missed)?.checked_add(row.lost));
             let is_plain = row.quantity == 0 && row.unknown.is_empty();
             if is_plain && row.due != due {
                 return Err(contradiction(OTHER_DUE));
             }
         }
-        match binned.is_empty() {
+        counted.retain(|_, count| *count != 0);
+        match counted == binned {
             true => Ok(()),
+            false if binned.keys().all(|key| counted.contains_key(key)) => Err(contradiction(OTHER_COUNT)),
             false => Err(contradiction(BINS_ALONE)),
         }
+    }
+
+    /// Hash of the rows of each slice by its number, whatever time it has.
+    #[must_use]
+    pub fn slice_hashes(&self) -> BTreeMap<i64, String> {
+        let mut rows: BTreeMap<i64, Vec<SliceRow>> = BTreeMap::new();
+        for row in &self.tables.slices {
+            let timeless = SliceRow { start_s: None, max_at_s: None, ..row.clone() };
+            rows.entry(row.seq).or_default().push(timeless);
+        }
+        let hash = |rows: Vec<SliceRow>| {
+            let mut hash = content(&Tables { slices: rows, ..Tables::default() });
+            hash.truncate(HASH);
+            hash
+        };
+        rows.into_iter().map(|(seq, rows)| (seq, hash(rows))).collect()
     }
 }
 
@@ -231,6 +284,16 @@ impl Delivery {
 /// # Errors
 /// The folder cannot be read.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut found = list_all(folder)?;
+    found.retain(|path| path.to_string_lossy().ends_with(SLICES_ENDING));
+    Ok(found)
+}
+
+/// All files in the folders of a folder, in order of their names.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn list_all(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for day in fs::read_dir(folder).map_err(Error::file("read", folder))? {
         let day = day.map_err(Error::file("read", folder))?.path();
@@ -240,7 +303,6 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
             }
         }
     }
-    found.retain(|path| path.to_string_lossy().ends_with(SLICES_ENDING));
     found.sort();
     Ok(found)
 }
@@ -286,21 +348,24 @@ pub fn remove(slices: &Path) -> Result<(), Error> {
     let Some((name, _)) = DeliveryName::from_path(slices) else { return Err(foreign(slices)) };
     for table in TABLES.iter().rev() {
         let path = slices.with_file_name(name.file(table));
-        fs::remove_file(&path).map_err(Error::file("remove", &path))?;
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::file("remove", &path)(error));
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
 
-/// The day of a time, `2026-11-26`.
+/// Whether a clock that was set can show this time.
 #[must_use]
-pub fn day(at_s: i64) -> String {
-    let since = Duration::from_secs(u64::try_from(at_s).unwrap_or_default());
-    let time = humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string();
-    time.chars().take(10).collect()
+pub fn is_possible(at_s: Option<i64>) -> bool {
+    at_s.is_some_and(|at_s| TIMES_S.contains(&at_s))
 }
 
 fn forget_impossible_times(tables: &mut Tables) {
-    let check = |time: &mut Option<i64>| *time = time.filter(|at_s| TIMES_S.contains(at_s));
+    let check = |time: &mut Option<i64>| *time = time.filter(|_| is_possible(*time));
     tables.slices.iter_mut().for_each(|row| check(&mut row.start_s));
     tables.bins.iter_mut().for_each(|row| check(&mut row.start_s));
     tables.limits.iter_mut().for_each(|row| check(&mut row.start_s));
@@ -351,10 +416,4 @@ pub(crate) fn content(tables: &Tables) -> String {
         }
     }
     hash::of_parts(parts)
-}
-
-/// Whether an edge is that of a bin, and not of what lies above all bins.
-#[must_use]
-pub fn is_bin(high_ns: i64) -> bool {
-    high_ns != BEYOND_NS
 }

@@ -13,8 +13,12 @@ pub const OTHER_DUE: &str = "the due times of a slice are not those that ran, we
 /// Bins of a slice that is not there.
 pub const BINS_ALONE: &str = "bins belong to no slice";
 
-/// Remedies for DuckDB.
+/// Remedy for an engine without room.
 pub const MORE_ROOM: &str = "give it more room in memory or in TMPDIR, or ask for less with --since";
+/// Remedy for a DuckDB that does not understand.
+pub const OTHER_VERSION: &str = "use DuckDB 1.4 or later: pip install --upgrade duckdb-cli";
+/// Remedy for SQL of the user's own.
+pub const OTHER_QUERY: &str = "correct the query; `jitterlab fleet sql FOLDER` prints queries that work";
 /// Remedies for Spark.
 pub const LOOK_AT_LOG: &str = "look at its log; nothing of its answer was used";
 
@@ -44,11 +48,25 @@ pub fn repeats(path: &Path) -> Error {
         .remedy("`jitterlab fleet check FOLDER --repair` puts it aside")
 }
 
+/// Sums of which some slices are here already.
+#[must_use]
+pub fn entangled(path: &Path) -> Error {
+    Error::damaged(format!("{} holds sums of slices of which some are here already", path.display()))
+        .remedy("take in the deliveries that they were made of")
+}
+
 /// Slices that are here already with other figures.
 #[must_use]
 pub fn rewritten(machine: &str, aside: &Path) -> Error {
     Error::damaged(format!("slices of {machine} contradict those that are here, which stay as they are"))
         .remedy(format!("compare them with {}", aside.display()))
+}
+
+/// An engine that ended well, and left less than was asked for.
+#[must_use]
+pub fn no_answer(name: &str) -> Error {
+    Error::refused(format!("the engine ended well, but left no answer to {name}"))
+        .remedy("name another one with --engine")
 }
 
 /// Sums that cannot both be.

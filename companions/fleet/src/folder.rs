@@ -2,18 +2,20 @@
 //!
 //! `in/` holds deliveries as they came, `days/` their sums by the day, `aside/` what contradicts.
 
-use std::collections::BTreeSet;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
 use jitterlab_trace::flat::{FlatFile, Kind};
 
+use crate::calendar::{self, DAY_S};
 use crate::delivery::{self, Delivery, DeliveryName, TABLES};
 use crate::engine::View;
 use crate::error;
 use crate::overlaps::Overlaps;
-use crate::rows::{BinRow, CauseRow, LimitRow, Row, SliceRow, WorstRow};
+use crate::rows::{self, BinRow, CauseRow, LimitRow, Row, SliceRow, WorstRow};
+use crate::summed::Summed;
 
 /// Folder of deliveries.
 pub const IN: &str = "in";
@@ -21,8 +23,6 @@ pub const IN: &str = "in";
 pub const DAYS: &str = "days";
 /// Folder of what contradicts.
 pub const ASIDE: &str = "aside";
-/// Name of a list of deliveries in a file's metadata: their rows are in the file's sums.
-pub const SUMMED_KEY: &str = "jitterlab.fleet.summed";
 
 /// Folder of a fleet.
 #[derive(Debug)]
@@ -35,8 +35,12 @@ pub struct Fleet {
     pub sums: Vec<PathBuf>,
     /// Files that no answer rests on, and why.
     pub left_out: Vec<LeftOut>,
-    /// Nothing that began before is asked for.
+    /// Nothing that began before this day is asked for.
     pub since_s: Option<i64>,
+    /// Streams of which slices are in sums.
+    pub summed: BTreeSet<String>,
+    /// Keeps others from changing the folder.
+    _lock: Option<File>,
 }
 
 /// File that no answer rests on.
@@ -49,7 +53,7 @@ pub struct LeftOut {
 }
 
 impl Fleet {
-    /// Looks at a folder. What is cut short, foreign or of a newer format is left out.
+    /// Looks at a folder. What is cut short, foreign or of a newer format is left out. While this is here, nobody takes in.
     ///
     /// # Errors
     /// The folder cannot be read or holds no slices at all.
@@ -59,13 +63,21 @@ impl Fleet {
             deliveries: Vec::new(),
             sums: Vec::new(),
             left_out: Vec::new(),
-            since_s,
+            // Sums are of whole days.
+            since_s: since_s.map(|since_s| since_s - since_s.rem_euclid(DAY_S)),
+            summed: BTreeSet::new(),
+            _lock: lock(path, false),
         };
-        let summed = fleet.look_at_sums()?;
-        let first_day = since_s.map(delivery::day);
         let inbox = path.join(IN);
-        for file in if inbox.is_dir() { delivery::list(&inbox)? } else { Vec::new() } {
-            let relative = file.strip_prefix(path).unwrap_or(&file).to_owned();
+        let files = if inbox.is_dir() { delivery::list(&inbox)? } else { Vec::new() };
+        let names: BTreeSet<String> = files
+            .iter()
+            .filter_map(|file| DeliveryName::from_path(file))
+            .map(|(name, _)| name.stream)
+            .collect();
+        let summed = fleet.look_at_sums(&names)?;
+        let first_day = fleet.since_s.map(calendar::day);
+        for file in files {
             let day =
                 file.parent().and_then(Path::file_name).and_then(|name| name.to_str()?.strip_prefix("day="));
             let is_too_old = first_day.as_deref().zip(day).is_some_and(|(first, day)| day < first);
@@ -73,11 +85,14 @@ impl Fleet {
                 fleet.leave_out(file.clone(), error::foreign(&file));
                 continue;
             };
-            if is_too_old || summed.contains(&name.file(SliceRow::TABLE)) {
+            let of_stream = summed.get(&name.stream).map_or(&[][..], Vec::as_slice);
+            // A kill left it: its rows are in the sums.
+            if is_too_old || of_stream.iter().any(|of| of.name == name) {
                 continue;
             }
-            match look(&file) {
-                Ok(_) => fleet.deliveries.push(relative),
+            match look(&file).and_then(|found| repeats(&found, &name, of_stream)) {
+                Ok(true) => fleet.leave_out(file.clone(), error::repeats(&file)),
+                Ok(false) => fleet.deliveries.push(file.strip_prefix(path).unwrap_or(&file).to_owned()),
                 Err(why) => fleet.leave_out(file, why),
             }
         }
@@ -87,14 +102,18 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Finds the sums of months, and gives the names of the deliveries in them.
-    fn look_at_sums(&mut self) -> Result<BTreeSet<String>, Error> {
-        let (days, mut summed) = (self.path.join(DAYS), BTreeSet::new());
+    /// Finds the sums of months, and gives what is in them of these streams.
+    fn look_at_sums(&mut self, streams: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<Summed>>, Error> {
+        let (days, mut summed) = (self.path.join(DAYS), BTreeMap::<String, Vec<Summed>>::new());
         for file in if days.is_dir() { delivery::list(&days)? } else { Vec::new() } {
             match look(&file) {
                 Ok(found) => {
-                    let names = found.metadata(SUMMED_KEY).unwrap_or_default();
-                    summed.extend(names.lines().map(str::to_owned));
+                    for of in Summed::from_lines(found.metadata(delivery::SUMMED_KEY).unwrap_or_default()) {
+                        self.summed.insert(of.name.stream.clone());
+                        if streams.contains(&of.name.stream) {
+                            summed.entry(of.name.stream.clone()).or_default().push(of);
+                        }
+                    }
                     self.sums.push(file.strip_prefix(&self.path).unwrap_or(&file).to_owned());
                 }
                 // Its deliveries answer as long as they are there.
@@ -102,6 +121,20 @@ impl Fleet {
             }
         }
         Ok(summed)
+    }
+
+    /// Days of which sums hold slices of a stream, by their number.
+    ///
+    /// # Errors
+    /// A file of sums is damaged.
+    pub fn summed_days(&self, stream: &str) -> Result<BTreeSet<i64>, Error> {
+        let mut days = BTreeSet::new();
+        for file in self.sums.iter().filter(|_| self.summed.contains(stream)) {
+            let rows: Vec<SliceRow> = rows::read(&delivery::open(&self.path.join(file))?)?;
+            let of_stream = rows.into_iter().filter(|row| row.stream == stream);
+            days.extend(of_stream.filter_map(|row| row.start_s).map(|start_s| start_s.div_euclid(DAY_S)));
+        }
+        Ok(days)
     }
 
     fn leave_out(&mut self, path: PathBuf, why: Error) {
@@ -157,6 +190,18 @@ fn look(slices: &Path) -> Result<FlatFile, Error> {
     delivery::open(slices)
 }
 
+/// Whether a delivery's table `slices` holds slices that are in sums.
+fn repeats(slices: &FlatFile, name: &DeliveryName, summed: &[Summed]) -> Result<bool, Error> {
+    let shared: BTreeSet<i64> = summed
+        .iter()
+        .filter(|of| of.may_share_with(name))
+        .flat_map(|of| of.slices().map(|(seq, _)| seq))
+        .collect();
+    // Names tell the first and the last slice; those between may be elsewhere.
+    let between = shared.range(name.first..=name.last).next().is_some();
+    Ok(between && rows::read::<SliceRow>(slices)?.iter().any(|row| shared.contains(&row.seq)))
+}
+
 /// Moves a delivery's files into the folder of what contradicts.
 ///
 /// # Errors
@@ -165,8 +210,11 @@ pub fn put_aside(fleet: &Path, delivery: &Delivery) -> Result<PathBuf, Error> {
     delivery.write(&fleet.join(ASIDE))
 }
 
-/// Whether a folder is that of a fleet.
+/// Waits until nobody changes the folder, and keeps others from changing it; one that takes in also keeps away those that ask.
+/// `None` on a file system without locks.
 #[must_use]
-pub fn is_fleet(path: &Path) -> bool {
-    fs::metadata(path.join(IN)).is_ok_and(|found| found.is_dir())
+pub fn lock(path: &Path, takes_in: bool) -> Option<File> {
+    let folder = File::open(path).ok()?;
+    let locked = if takes_in { folder.lock() } else { folder.lock_shared() };
+    locked.ok().map(|()| folder)
 }

@@ -6,6 +6,9 @@
 pub mod adding;
 pub mod answer;
 pub mod asking;
+pub mod boots;
+pub mod calendar;
+pub mod compaction;
 pub mod cut;
 pub mod delivery;
 pub mod engine;
@@ -17,6 +20,7 @@ pub mod overlaps;
 pub mod results;
 pub mod rows;
 pub mod statistics;
+pub mod summed;
 pub mod sums;
 pub mod tables;
 pub mod words;

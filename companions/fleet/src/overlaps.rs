@@ -9,6 +9,7 @@ use jitterlab_trace::atomic_file;
 use jitterlab_trace::flat::{Kind, Values};
 use serde::Serialize;
 
+use crate::calendar::DAY_S;
 use crate::rows::{Field, Row, ValueIter, rows, table};
 
 rows! {
@@ -18,8 +19,10 @@ rows! {
         task: String,
         stream: String,
         env: String,
+        boot: String,
         other: String,
         other_env: String,
+        other_boot: String,
         first_s: i64,
         last_s: i64,
         other_first_s: i64,
@@ -34,6 +37,16 @@ rows! {
         task: String,
         from_s: i64,
         to_s: i64,
+    }
+}
+
+impl OverlapRow {
+    /// A machine has one start at a time, whatever else changes; where starts are not known, kernel and hardware tell.
+    fn is_of_one_machine(&self) -> bool {
+        match self.boot.is_empty() || self.other_boot.is_empty() {
+            true => self.env == self.other_env,
+            false => self.boot == self.other_boot,
+        }
     }
 }
 
@@ -54,9 +67,14 @@ pub struct Overlaps {
 }
 
 impl Overlaps {
-    /// Decides what overlapping streams are.
-    #[must_use]
-    pub fn new(rows: &[OverlapRow]) -> Self {
+    /// Decides what overlapping streams are; `summed` gives the days of a stream that are in sums.
+    ///
+    /// # Errors
+    /// That of `summed`.
+    pub fn new(
+        rows: &[OverlapRow],
+        summed: impl Fn(&str) -> Result<BTreeSet<i64>, Error>,
+    ) -> Result<Self, Error> {
         let mut found = Overlaps::default();
         let mut of_machine: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for row in rows {
@@ -72,14 +90,18 @@ impl Overlaps {
                     (&row.stream, row.first_s, row.last_s),
                 ),
             };
-            if row.env == row.other_env {
+            if row.is_of_one_machine() {
                 found.measured_twice.insert((row.machine.clone(), row.task.clone()));
-                found.excluded.push(ExcludedRow {
+                let (from_s, to_s) = (late.1, early.2.min(late.2));
+                // Sums of a day count as a whole, or not at all.
+                let days = summed(early.0)?.into_iter().map(|day| (day * DAY_S, (day + 1) * DAY_S));
+                let days = days.filter(|day| day.0 < to_s && from_s < day.1);
+                found.excluded.extend(days.chain([(from_s, to_s)]).map(|(from_s, to_s)| ExcludedRow {
                     stream: early.0.clone(),
                     task: row.task.clone(),
-                    from_s: late.1,
-                    to_s: early.2.min(late.2),
-                });
+                    from_s,
+                    to_s,
+                }));
                 continue;
             }
             let env = if is_first { &row.other_env } else { &row.env };
@@ -91,7 +113,7 @@ impl Overlaps {
             found.others.insert(late.0.clone(), place + 2);
             found.namesakes.insert((row.machine.clone(), env.clone(), place + 2));
         }
-        found
+        Ok(found)
     }
 
     /// Whether every slice counts as it is.

@@ -9,7 +9,11 @@ use serde::Serialize;
 use crate::answer::{ChangeAnswer, FleetAnswer, MachineAnswer};
 use crate::asking::{
     Asked, BINS, BinSumRow, CAUSES, COURSES, CauseSumRow, CourseRow, DAYS, DayRow, FIGURES, FigureRow,
+    MonthRow, NameRow, SpanRow, ask_months,
 };
+use crate::calendar;
+use crate::engine::Engine;
+use crate::folder::Fleet;
 use crate::rows::BinRow;
 use crate::statistics::{Course, CourseModel, false_discoveries, first_alarm, placebo_p};
 use crate::sums::TaskSum;
@@ -25,6 +29,17 @@ const FALSE: f64 = 0.05;
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct FleetWorst(pub FleetAnswer);
+
+/// Everything about a fleet for a page: all machines, and months of the worst.
+#[derive(Debug, Clone, Serialize)]
+pub struct FleetPage {
+    /// The answer.
+    pub answer: FleetAnswer,
+    /// Beginnings of the months, in order.
+    pub months: Vec<(String, i64)>,
+    /// Latencies of the worst machines by month.
+    pub rows: Vec<MonthRow>,
+}
 
 /// Effects of changes.
 #[derive(Debug, Clone, Serialize)]
@@ -66,6 +81,36 @@ pub struct OneMachine {
     pub machine: Option<MachineAnswer>,
     /// Figures of its tasks, as `jitterlab analyze` gives them.
     pub summaries: Vec<Summary>,
+}
+
+impl FleetPage {
+    /// Machines whose months are shown.
+    pub const SHOWN: usize = 40;
+    /// The latest months.
+    const MONTHS: usize = 12;
+
+    /// An answer with months that the engine sums.
+    ///
+    /// # Errors
+    /// The engine failed.
+    pub fn new(fleet: &Fleet, engine: &Engine, asked: &Asked, answer: FleetAnswer) -> Result<Self, Error> {
+        let figures: Vec<FigureRow> = asked.answers.rows(FIGURES.name)?;
+        let first = figures.iter().filter_map(|row| row.first_s).min();
+        let last = figures.iter().filter_map(|row| row.last_s).max();
+        let mut months = first.zip(last).map_or_else(Vec::new, |(first, last)| calendar::months(first, last));
+        months.drain(..months.len().saturating_sub(Self::MONTHS));
+        let spans: Vec<SpanRow> =
+            months.iter().map(|(_, from_s, to_s)| SpanRow { from_s: *from_s, to_s: *to_s }).collect();
+        let names =
+            answer.machines.iter().take(Self::SHOWN).map(|of| NameRow { machine: of.machine.clone() });
+        let names: Vec<NameRow> = names.collect();
+        let rows = ask_months(fleet, engine, &asked.overlaps, &names, &spans)?;
+        Ok(FleetPage {
+            answer,
+            months: months.into_iter().map(|(name, from_s, _)| (name, from_s)).collect(),
+            rows,
+        })
+    }
 }
 
 impl CauseList {

@@ -6,6 +6,7 @@ use jitterlab_model::causes::TaskCauses;
 use jitterlab_model::{Bench, Distribution, Gap, Policy, Quantity, RunInfo, TaskRun, TimingStats};
 use serde::Serialize;
 
+use crate::calendar::{DAY_S, SHIFT_S};
 use crate::hash;
 use crate::limit_counts::LimitCounts;
 use crate::rows::{BEYOND_NS, BinRow, CauseRow, LimitRow, MachineRow, SliceRow, WorstRow};
@@ -297,68 +298,72 @@ impl Tables {
         self.machines.sort_unstable();
     }
 
-    /// Joins all slices of each stream to one, its first, by sums; slices of another kernel, environment or policy stay
-    /// apart, with the number of the first of them.
+    /// Joins the slices of each stream by sums: bins by the day, everything else by shifts of eight hours, which is as fine as
+    /// any question of a fleet. Slices of another environment or policy stay apart.
     #[must_use]
-    pub fn into_one_slice(self) -> Tables {
-        let mut first: BTreeMap<(String, String), (i64, Option<i64>)> = BTreeMap::new();
-        for row in &self.slices {
-            let found = first.entry((row.stream.clone(), row.env.clone())).or_insert((row.seq, row.start_s));
-            *found = (found.0.min(row.seq), least(found.1, row.start_s));
-        }
-        let env_of: BTreeMap<(String, i64), String> =
-            self.slices.iter().map(|row| ((row.stream.clone(), row.seq), row.env.clone())).collect();
-        let place = |stream: &str, seq: i64| {
-            let env = env_of.get(&(stream.to_owned(), seq));
-            env.and_then(|env| first.get(&(stream.to_owned(), env.clone()))).copied().unwrap_or((seq, None))
-        };
-        let mut joined = Tables { machines: self.machines, worst: self.worst, ..Tables::default() };
-        for row in &mut joined.worst {
-            row.seq = place(&row.stream, row.seq).0;
-        }
+    pub fn into_days(self) -> Tables {
+        let (first, first_of_bins) = (self.firsts(SHIFT_S), self.firsts(DAY_S));
+        let mut joined = Tables { machines: self.machines, ..Tables::default() };
         macro_rules! join {
-            ($table:ident, $key:expr) => {
+            ($table:ident, $first:ident, $key:expr) => {
                 let mut sums = BTreeMap::new();
                 for mut row in self.$table {
-                    (row.seq, row.start_s) = place(&row.stream, row.seq);
-                    let key = $key(&row);
+                    (row.seq, row.start_s) = $first.of(&row.stream, row.seq, &row.task);
+                    let key = (row.stream.clone(), row.seq, row.task.clone(), $key(&row));
                     sums.entry(key).and_modify(|sum: &mut _| absorb(sum, &row)).or_insert(row);
                 }
                 joined.$table = sums.into_values().collect();
             };
         }
-        join!(slices, |row: &SliceRow| (
-            row.stream.clone(),
-            row.env.clone(),
-            row.task.clone(),
-            row.quantity,
-            row.policy.clone()
-        ));
-        join!(bins, |row: &BinRow| (
-            row.stream.clone(),
-            row.env.clone(),
-            row.task.clone(),
-            row.quantity,
-            row.high_ns
-        ));
-        join!(limits, |row: &LimitRow| (
-            row.stream.clone(),
-            row.seq,
-            row.task.clone(),
-            row.purpose.clone(),
-            row.quantity,
-            row.limit_ns
-        ));
-        join!(causes, |row: &CauseRow| (
-            row.stream.clone(),
-            row.seq,
-            row.task.clone(),
-            row.class.clone(),
-            row.who.clone()
-        ));
+        join!(slices, first, |row: &SliceRow| row.quantity);
+        join!(bins, first_of_bins, |row: &BinRow| (row.quantity, row.high_ns));
+        join!(limits, first, |row: &LimitRow| (row.purpose.clone(), row.quantity, row.limit_ns));
+        join!(causes, first, |row: &CauseRow| (row.class.clone(), row.who.clone()));
+        let mut worst: BTreeMap<(String, i64, String), Vec<WorstRow>> = BTreeMap::new();
+        for mut row in self.worst {
+            row.seq = first.of(&row.stream, row.seq, &row.task).0;
+            worst.entry((row.stream.clone(), row.seq, row.task.clone())).or_default().push(row);
+        }
+        joined.worst = worst.into_values().flat_map(latest).collect();
         joined.sort();
         joined
     }
+
+    /// The first slice of those that each slice is joined with, in parts of time this long.
+    fn firsts(&self, part_s: i64) -> Firsts {
+        let key = |row: &SliceRow| {
+            let terms = (row.period_ns, row.policy.clone(), row.overrun.clone(), row.unknown.clone());
+            let part = row.start_s.map(|start_s| start_s.div_euclid(part_s));
+            (row.stream.clone(), row.task.clone(), row.env.clone(), terms, part)
+        };
+        let mut first: BTreeMap<_, (i64, Option<i64>)> = BTreeMap::new();
+        for row in self.slices.iter().filter(|row| row.quantity == 0) {
+            let found = first.entry(key(row)).or_insert((row.seq, row.start_s));
+            *found = (found.0.min(row.seq), least(found.1, row.start_s));
+        }
+        let of = |row: &SliceRow| {
+            let slice = (row.stream.clone(), row.seq, row.task.clone());
+            Some((slice, *first.get(&key(row))?))
+        };
+        Firsts(self.slices.iter().filter_map(of).collect())
+    }
+}
+
+/// Number and beginning of the first slice of those that a slice is joined with, by stream, number and task.
+struct Firsts(BTreeMap<(String, i64, String), (i64, Option<i64>)>);
+
+impl Firsts {
+    fn of(&self, stream: &str, seq: i64, task: &str) -> (i64, Option<i64>) {
+        self.0.get(&(stream.to_owned(), seq, task.to_owned())).copied().unwrap_or((seq, None))
+    }
+}
+
+/// As many of the latest starts as are kept of a slice.
+fn latest(mut rows: Vec<WorstRow>) -> Vec<WorstRow> {
+    rows.sort_unstable();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.latency_ns));
+    rows.truncate(WORST);
+    rows
 }
 
 /// Row that a later slice's row can be added to.

@@ -4,6 +4,7 @@ use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::summary::{P50, P99, P99_9, P99_99};
 use jitterlab_model::Fitness;
 use jitterlab_model::causes::{Cause, CauseClass};
+use jitterlab_report::chart::{Axis, Cells, Chart, Layer, Shape};
 use jitterlab_report::document::Present;
 use jitterlab_report::head::{Head, shown};
 use jitterlab_report::quantity;
@@ -13,9 +14,10 @@ use jitterlab_report::words::{change, count, known_count, list_some, plural, sha
 
 use crate::adding::Added;
 use crate::answer::{ChangeAnswer, FleetAnswer, LeadingCause, MachineAnswer};
-use crate::delivery::day;
+use crate::asking::MonthRow;
+use crate::calendar::day;
 use crate::folder::LeftOut;
-use crate::results::{CauseList, DayList, FleetWorst, KernelList, OneMachine};
+use crate::results::{CauseList, DayList, FleetPage, FleetWorst, KernelList, OneMachine};
 use crate::statistics::{GroupChange, ShiftShare};
 
 /// Machines that an answer shows without being asked for all.
@@ -52,6 +54,79 @@ impl Present for FleetWorst {
         let mut pieces = vec![machine_table(&self.0.machines, usize::MAX)];
         pieces.extend(remarks(&self.0));
         vec![section("fleet-worst", "Machines", "All machines, the worst first.", pieces)]
+    }
+}
+
+impl Present for FleetPage {
+    const KIND: &'static str = "fleet-page";
+
+    fn head(&self) -> Option<Head> {
+        self.answer.head()
+    }
+
+    fn sections(&self) -> Vec<Section> {
+        let mut pieces = vec![machine_table(&self.answer.machines, usize::MAX)];
+        pieces.extend(remarks(&self.answer));
+        let mut sections = vec![section("fleet", "Fleet", "All machines, the worst first.", pieces)];
+        if !self.rows.is_empty() {
+            let lead = "Which of the worst machines changed, and when?";
+            sections.push(section("fleet-months", "Months", lead, vec![Piece::Figure(months(self))]));
+        }
+        sections
+    }
+}
+
+/// A row for each machine, in it a shaded histogram for each month.
+fn months(page: &FleetPage) -> Chart {
+    let names: Vec<&str> =
+        page.answer.machines.iter().take(FleetPage::SHOWN).map(|of| of.machine.as_str()).collect();
+    let lane = 0.9 / page.months.len().max(1) as f64;
+    let total = |row: &MonthRow| {
+        let same = page.rows.iter().filter(|of| (&of.machine, of.from_s) == (&row.machine, row.from_s));
+        same.map(|of| of.n).sum::<i64>() as f64
+    };
+    let cell = |row: &MonthRow| {
+        let place = names.iter().position(|name| *name == row.machine)?;
+        let month = page.months.iter().position(|(_, from_s)| *from_s == row.from_s)?;
+        let (low, high) = (10f64.powf(row.step as f64 / 12.0), 10f64.powf((row.step + 1) as f64 / 12.0));
+        let of_month = row.n as f64 / total(row);
+        // The first machine is at the top, its latest month below the others.
+        let y = (names.len() - 1 - place) as f64 + 0.45 - (month as f64 + 0.5) * lane;
+        let words = format!(
+            "{}, {}: {} of its latencies from {} to {}",
+            row.machine,
+            page.months[month].0,
+            share(of_month),
+            time(low),
+            time(high)
+        );
+        Some((
+            [10f64.powf((row.step as f64 + 0.5) / 12.0), y],
+            (1.0 + of_month.log10() / 6.0).max(0.0),
+            words,
+        ))
+    };
+    let key = [(0.0, "1 in a million"), (0.5, "1 in 1000"), (1.0, "all")];
+    let cells = Cells {
+        size: [1.0 / 12.0, lane],
+        cells: page.rows.iter().filter_map(cell).collect(),
+        labelled: false,
+        key: ("share of a month".into(), key.map(|(shade, words)| (shade, words.to_owned())).into()),
+    };
+    let (first, last) = (page.months.first(), page.months.last());
+    let name = |month: Option<&(String, i64)>| month.map_or_else(String::new, |(name, _)| name.clone());
+    Chart {
+        name: "months".into(),
+        caption: format!(
+            "Latencies of {}, the worst first. Each has a line a month from {} to {}, the latest below; darker is more of the month.",
+            plural(names.len() as u64, "machine"),
+            name(first),
+            name(last)
+        ),
+        x: Axis::log("latency").time(),
+        y: Axis::names("", names.iter().rev().copied()),
+        layers: vec![Layer::new("", 0, Shape::Cells(cells))],
+        height: 120 + 40 * names.len() as u32,
     }
 }
 

@@ -15,14 +15,20 @@ pub(crate) struct Case {
     pub said: String,
 }
 
-/// The test suite of all cases.
-pub(crate) fn suite(name: &str, cases: &[Case]) -> String {
+/// The test suite of all cases, with names and values of what they are about.
+pub(crate) fn suite(name: &str, properties: &[(String, String)], cases: &[Case]) -> String {
     let of = |fitness| cases.iter().filter(|case| case.fitness == fitness).count();
     let (failed, open) = (of(Fitness::Unfit), of(Fitness::CannotTell));
     let mut xml = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"{name}\" tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{open}\">\n",
         cases.len()
     );
+    for (place, (name, value)) in properties.iter().enumerate() {
+        let (name, value) = (escaped(name), escaped(value));
+        let begin = if place == 0 { "  <properties>\n" } else { "" };
+        let end = if place + 1 == properties.len() { "  </properties>\n" } else { "" };
+        let _ = write!(xml, "{begin}    <property name=\"{name}\" value=\"{value}\"/>\n{end}");
+    }
     for case in cases {
         let (class, name, said) = (escaped(&case.class), escaped(&case.name), escaped(&case.said));
         let _ = write!(xml, "  <testcase classname=\"{class}\" name=\"{name}\"");

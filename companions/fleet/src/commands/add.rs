@@ -27,6 +27,7 @@ pub fn execute(args: &Args) -> Ending {
     for from in &args.from {
         intake.add(from)?;
     }
+    intake.settle()?;
     let added = intake.finish();
     added.left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
     output::print(&format!("{}\n", words::added(&added)))?;

@@ -11,10 +11,11 @@ use jitterlab_fleet::answer::{ASKED, FleetAnswer};
 use jitterlab_fleet::asking::{self, Asked, BINS, CAUSES, COURSES, DAYS};
 use jitterlab_fleet::engine::{Engine, Query};
 use jitterlab_fleet::folder::Fleet;
-use jitterlab_fleet::results::{CauseList, DayList, FleetWorst, KernelList, OneMachine};
+use jitterlab_fleet::results::{CauseList, DayList, FleetPage, FleetWorst, KernelList, OneMachine};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
-use jitterlab_report::document::Present;
+use jitterlab_report::document::{Document, Present};
+use jitterlab_report::page::render;
 use jitterlab_report::purpose::title;
 
 /// Which fleet, of what time, by which engine.
@@ -30,7 +31,7 @@ pub struct FleetArgs {
 /// Of what time, by which engine.
 #[derive(clap::Args)]
 pub struct ByArgs {
-    /// Only the time since then: 90d, 12h, or a date such as 2026-11-26 [default: all]
+    /// Only the days (UTC) since then: 90d, or a date such as 2026-11-26 [default: all]
     #[arg(long, value_name = "TIME", value_parser = since)]
     since: Option<i64>,
     /// Engine that sums: the program duckdb, or a master of Spark (spark://HOST:7077, yarn, k8s://..., local[2]) [default: the
@@ -63,6 +64,9 @@ pub struct AnswerArgs {
     by: ByArgs,
     #[command(flatten)]
     purpose: PurposeArgs,
+    /// Write a page as well: a row for each machine, the worst first, and months of the worst
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
     #[command(flatten)]
     show: OutputArgs,
 }
@@ -130,11 +134,11 @@ fn ask<R: Present>(
     show: OutputArgs,
     queries: &[&[Query]],
     name: Option<&str>,
-    make: impl FnOnce(&Fleet, &Asked) -> Result<R, Error>,
+    make: impl FnOnce(&Fleet, &Engine, &Asked) -> Result<R, Error>,
 ) -> Ending {
     fleet.left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
     let asked = asking::ask(&fleet, &engine, &queries.concat(), name)?;
-    let fitness = show.show(&make(&fleet, &asked)?)?;
+    let fitness = show.show(&make(&fleet, &engine, &asked)?)?;
     Ok(match Status::from_fitness(fitness) {
         // The rest is answered.
         Status::Fine if !fleet.left_out.is_empty() => Status::RequirementFailed,
@@ -145,38 +149,43 @@ fn ask<R: Present>(
 /// The answer in three lines, and the worst machines.
 pub fn answer(args: &AnswerArgs) -> Ending {
     let folder = args.folder.as_deref().ok_or_else(|| Error::bad_use("which fleet? name its folder"))?;
-    ask(args.by.open(folder)?, args.show, &[&ASKED], None, |fleet, asked| {
-        FleetAnswer::new(fleet, asked, args.purpose.purpose)
+    ask(args.by.open(folder)?, args.show, &[&ASKED], None, |fleet, engine, asked| {
+        let answer = FleetAnswer::new(fleet, asked, args.purpose.purpose)?;
+        if let Some(page) = &args.page {
+            let whole = FleetPage::new(fleet, engine, asked, answer.clone())?;
+            output::write_file(page, render(&[], &[Document::new(&whole)])?.as_bytes())?;
+        }
+        Ok(answer)
     })
 }
 
 /// All machines.
 pub fn worst(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&ASKED], None, |fleet, asked| {
+    ask(args.fleet.open()?, args.show, &[&ASKED], None, |fleet, _, asked| {
         FleetAnswer::new(fleet, asked, args.purpose.purpose).map(FleetWorst)
     })
 }
 
 /// What changes did.
 pub fn kernels(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&ASKED, &[COURSES]], None, |fleet, asked| {
+    ask(args.fleet.open()?, args.show, &[&ASKED, &[COURSES]], None, |fleet, _, asked| {
         KernelList::new(asked, FleetAnswer::new(fleet, asked, args.purpose.purpose)?)
     })
 }
 
 /// Causes.
 pub fn causes(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&[CAUSES]], None, |_, asked| CauseList::new(asked))
+    ask(args.fleet.open()?, args.show, &[&[CAUSES]], None, |_, _, asked| CauseList::new(asked))
 }
 
 /// Days.
 pub fn days(args: &Args) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&[DAYS, COURSES]], None, |_, asked| DayList::new(asked))
+    ask(args.fleet.open()?, args.show, &[&[DAYS, COURSES]], None, |_, _, asked| DayList::new(asked))
 }
 
 /// One machine.
 pub fn machine(args: &MachineArgs) -> Ending {
-    ask(args.fleet.open()?, args.show, &[&ASKED, &[BINS]], Some(&args.name), |fleet, asked| {
+    ask(args.fleet.open()?, args.show, &[&ASKED, &[BINS]], Some(&args.name), |fleet, _, asked| {
         OneMachine::new(asked, &args.name, FleetAnswer::new(fleet, asked, args.purpose.purpose)?)
     })
 }

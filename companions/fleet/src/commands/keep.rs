@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output;
 use jitterlab_fleet::adding::{Intake, check as check_files};
-use jitterlab_fleet::folder::IN;
+use jitterlab_fleet::folder::{DAYS, IN};
 use jitterlab_fleet::words;
 use jitterlab_model::Error;
 
@@ -47,6 +47,10 @@ pub fn pack(args: &PackArgs) -> Ending {
         return Err(Error::bad_use(format!("{} is no folder of a fleet", args.folder.display())));
     }
     let mut intake = Intake::new(&args.to, None)?;
+    let days = args.folder.join(DAYS);
+    if days.is_dir() {
+        intake.add(&days)?;
+    }
     intake.add(&inbox)?;
     let packed = intake.finish();
     fs::File::open(&args.to).and_then(|folder| folder.sync_all()).map_err(Error::file("sync", &args.to))?;

@@ -12,6 +12,8 @@ for name, files, select in task["views"]:
     rows = spark.read.option("mergeSchema", "true").parquet(*files)
     rows.createOrReplaceTempView("rows_of_" + name)
     spark.sql(select.replace("{rows}", "rows_of_" + name)).createOrReplaceTempView(name)
+for name, query in task["steps"]:
+    spark.sql(query).cache().createOrReplaceTempView(name)
 for name, query in task["queries"]:
     answer = spark.sql(query)
     if task["prints"]:

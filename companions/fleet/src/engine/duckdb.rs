@@ -8,7 +8,7 @@ use std::{env, io, thread};
 
 use jitterlab_model::Error;
 
-use crate::error::MORE_ROOM;
+use crate::error::{OTHER_QUERY, OTHER_VERSION};
 
 use super::job::{Job, failed, quoted};
 
@@ -111,7 +111,7 @@ impl DuckDb {
         let output = output.map_err(cannot)?;
         match output.status.success() {
             true => Ok(output),
-            false => Err(failed("DuckDB", &output, MORE_ROOM)),
+            false => Err(failed("DuckDB", &output, if prints { OTHER_QUERY } else { OTHER_VERSION })),
         }
     }
 }
@@ -129,6 +129,9 @@ fn preparation(job: &Job<'_>, out: &Path) -> String {
         let rows =
             format!("read_parquet([{}], union_by_name=true, hive_partitioning=false)", files.join(","));
         let _ = writeln!(sql, "CREATE VIEW {} AS {};", view.name, view.select.replace("{rows}", &rows));
+    }
+    for step in job.steps {
+        let _ = writeln!(sql, "CREATE TEMP TABLE {} AS {};", step.name, step.sql.trim_end());
     }
     sql
 }

@@ -1,10 +1,13 @@
 //! Jobs for engines, and the errors of their failures.
 
 use std::borrow::Cow;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use jitterlab_model::Error;
+
+use crate::error::MORE_ROOM;
 
 /// Table that queries see.
 #[derive(Debug, Clone)]
@@ -32,16 +35,22 @@ pub struct Job<'a> {
     pub folder: &'a Path,
     /// Tables, in the order they build on each other.
     pub views: &'a [View],
+    /// Tables of sums that several questions are about.
+    pub steps: &'a [Query],
     /// Questions.
     pub queries: &'a [Query],
 }
 
-/// Failure of a program that ended badly: its last words, and what to do.
-pub(super) fn failed(program: &str, output: &Output, remedy: &str) -> Error {
+/// Failure of a program that ended badly: its last words, and what to do where it had no room, or else.
+pub(super) fn failed(program: &str, output: &Output, otherwise: &str) -> Error {
     let said = String::from_utf8_lossy(&output.stderr);
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let last =
         lines().find(|line| line.contains("Error")).or_else(|| lines().next_back()).unwrap_or("").to_owned();
+    let lacks_room =
+        ["memory", "Memory", "space", "bad_alloc", "too large"].iter().any(|word| last.contains(word));
+    // The kernel kills where memory runs out.
+    let remedy = if lacks_room || output.status.signal().is_some() { MORE_ROOM } else { otherwise };
     let how = output.status.to_string();
     let what = format!("{program} did not answer ({how})");
     let error = Error::refused(what);

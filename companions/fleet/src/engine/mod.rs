@@ -8,14 +8,15 @@ mod spark;
 
 pub use job::{Job, Query, View};
 
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 use jitterlab_model::Error;
 use jitterlab_trace::flat::{FlatTable, Values};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
+use crate::error::no_answer;
 use crate::rows::{Row, rows_of};
 
 /// Program that sums tables.
@@ -81,7 +82,10 @@ impl Answers {
     /// The engine left other columns than were asked for.
     pub fn rows<R: Row>(&self, name: &str) -> Result<Vec<R>, Error> {
         let path = self.folder.path().join(name);
-        let text = fs::read(&path).map_err(Error::file("read", &path))?;
+        let text = fs::read(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => no_answer(name),
+            _ => Error::file("read", &path)(error),
+        })?;
         let other =
             || Error::defect(format!("an engine answered {name} with other columns than were asked for"));
         let mut values: Vec<Values> = FlatTable::new(R::COLUMNS).values;

@@ -25,6 +25,7 @@ pub struct Spark {
 struct Task<'a> {
     folder: &'a Path,
     views: Vec<(&'a str, Vec<String>, &'a str)>,
+    steps: Vec<(&'a str, &'a str)>,
     queries: Vec<(&'a str, &'a str)>,
     out: &'a Path,
     prints: bool,
@@ -69,6 +70,7 @@ impl Spark {
         let task = Task {
             folder: &folder,
             views: job.views.iter().map(|of| (of.name, view(of), of.select.as_str())).collect(),
+            steps: job.steps.iter().map(|query| (query.name, &*query.sql)).collect(),
             queries: job.queries.iter().map(|query| (query.name, &*query.sql)).collect(),
             out,
             prints,

@@ -1,6 +1,6 @@
 WITH grouped AS (
     SELECT machine, task, env, high_ns, SUM(n) AS n
-    FROM bins WHERE quantity = 0 GROUP BY machine, task, env, high_ns
+    FROM binned WHERE quantity = 0 GROUP BY machine, task, env, high_ns
 ),
 counted AS (
     SELECT machine, task, env, high_ns,

@@ -1,6 +1,6 @@
 WITH grouped AS (
     SELECT machine, task, high_ns, SUM(CASE WHEN quantity = 0 THEN n ELSE 0 END) AS ran, SUM(n) AS due
-    FROM bins WHERE quantity IN (0, 1) GROUP BY machine, task, high_ns
+    FROM binned GROUP BY machine, task, high_ns
 ),
 counted AS (
     SELECT machine, task, high_ns,

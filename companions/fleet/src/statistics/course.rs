@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use jitterlab_analysis::least_squares;
+
 /// Drift that a sum forgives each day, and the sum that is an alarm, in standard deviations: a steady machine is accused
 /// once in some hundred years.
 const FORGIVEN: f64 = 0.5;
 const ALARM: f64 = 9.0;
+/// Standard deviations that a day counts as at most: a single late day is no change.
+const DAY: f64 = 2.5;
 /// Days of a machine before which nothing is said.
 const SETTLED: usize = 7;
 /// Turns a median of absolute deviations of a normal law into its standard deviation.
@@ -83,7 +87,7 @@ pub fn first_alarm(course: &Course, model: &CourseModel) -> Option<(i64, bool)> 
         let sd = model.sd * ((1.0 - kept * kept) / (1.0 - model.rho * model.rho)).sqrt() / (1.0 - kept);
         seen += 1.0;
         if seen > 1.0 && sd > 0.0 {
-            let z = (level - mean) / sd * ((seen - 1.0) / seen).sqrt();
+            let z = ((level - mean) / sd * ((seen - 1.0) / seen).sqrt()).clamp(-DAY, DAY);
             let sum = |(sum, since): (f64, i64), z: f64| match sum + z - FORGIVEN {
                 next if next > 0.0 => (next, if sum > 0.0 { since } else { pair[1].0 }),
                 _ => (0.0, 0),
@@ -99,10 +103,5 @@ pub fn first_alarm(course: &Course, model: &CourseModel) -> Option<(i64, bool)> 
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    let middle = values.len() / 2;
-    match values.is_empty() {
-        true => 0.0,
-        false => *values.select_nth_unstable_by(middle, f64::total_cmp).1,
-    }
+    least_squares::median(&mut values.collect::<Vec<f64>>()).unwrap_or_default()
 }

@@ -109,6 +109,12 @@ fn a_kernel_that_made_machines_slower_is_named_with_its_interval() {
     let answer = fleet(&[&all, "--for", "servo-thread", "--engine", &engine]);
     assert!(said(&answer).contains("Kernel 6.12 made N100 slower: p99.9 +1"), "{}", said(&answer));
     assert_eq!(answer.status.code(), Some(0), "{}", said(&answer));
+    let page = folder.path().join("page.html");
+    let paged = fleet(&[&all, "--page", &page.display().to_string(), "--engine", &engine]);
+    assert!(paged.status.code() == Some(0) && !said(&paged).contains("fleet-months"), "{}", said(&paged));
+    let html = fs::read_to_string(page).unwrap();
+    let caption = "Latencies of 6 machines, the worst first. Each has a line a month from 2026-11 to 2026-11";
+    assert!(html.contains("id=\"fleet-months\"") && html.contains(caption), "{html}");
     let days = fleet(&["days", &all, "--engine", &engine]);
     assert!(said(&days).contains("2026-11-2"), "{}", said(&days));
     for command in ["worst", "kernels", "causes"] {

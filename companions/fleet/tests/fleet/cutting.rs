@@ -60,7 +60,7 @@ proptest! {
             again.append(Delivery::read(&path).unwrap().tables);
         }
         prop_assert_eq!(of_slices(&again), summaries(&run));
-        prop_assert_eq!(of_slices(&again.into_one_slice()), summaries(&run));
+        prop_assert_eq!(of_slices(&again.into_days()), summaries(&run));
     }
 }
 

@@ -48,17 +48,23 @@ fn what_is_cut_changed_newer_or_contradicts_is_refused() {
 }
 
 #[test]
-fn slices_are_joined_to_the_sums_of_all() {
-    let all = sample("cnc", 5);
-    let one = all.clone().into_one_slice();
-    assert_eq!((one.slices.len(), one.slices[0].count), (4, 250));
-    assert_eq!(
-        one.slices[0].sum_ns,
-        all.slices.iter().filter(|row| row.quantity == 0).map(|row| row.sum_ns).sum()
-    );
-    assert!(one.bins.iter().map(|row| row.n).sum::<i64>() == all.bins.iter().map(|row| row.n).sum::<i64>());
-    assert_eq!(one.clone().into_one_slice(), one);
-    Delivery::split(one)[0].check().unwrap();
+fn slices_are_joined_to_shifts_and_bins_to_days() {
+    let all = sample("cnc", 12);
+    let one = all.clone().into_days();
+    let times = |rows: &[rows::SliceRow]| {
+        rows.iter().filter(|row| row.quantity == 0).map(|row| (row.seq, row.count)).collect::<Vec<_>>()
+    };
+    // From 22:00 on: two hours, eight, two.
+    assert_eq!(times(&one.slices), [(0, 100), (2, 400), (10, 100)]);
+    let days: std::collections::BTreeSet<i64> = one.bins.iter().map(|row| row.seq).collect();
+    assert_eq!(days.into_iter().collect::<Vec<_>>(), [0, 2]);
+    let sum = |rows: &[rows::SliceRow]| {
+        rows.iter().filter(|row| row.quantity == 0).filter_map(|row| row.sum_ns).sum::<i64>()
+    };
+    assert_eq!(sum(&one.slices), sum(&all.slices));
+    assert_eq!(one.bins.iter().map(|row| row.n).sum::<i64>(), all.bins.iter().map(|row| row.n).sum::<i64>());
+    assert_eq!(one.clone().into_days(), one);
+    Delivery::new(one, "of some deliveries\n".into()).check().unwrap();
 }
 
 #[test]

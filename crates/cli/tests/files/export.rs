@@ -98,6 +98,54 @@ fn a_table_gives_the_same_figures_again() {
     assert!(text.starts_with("task,index,due_ns,start_ns,end_ns,cpu,missed,flags\nservo loop,0,5000000123,"));
 }
 
+/// The machine and the labels of a run are in every format.
+#[test]
+fn every_export_tells_the_machine_and_the_labels() {
+    let folder = TempDir::new().unwrap();
+    let task = TaskSpec { name: "servo".into(), ..TaskSpec::default() };
+    let mut info = RunInfo::new(Bench::Host, "monotonic", [task]);
+    info.host = Some("cnc-07, \"the old\" <one>".into());
+    info.labels = [("line".to_owned(), "3 & 4\n".to_owned())].into();
+    let mut facts = jitterlab_model::SystemFacts::default();
+    facts.kernel.release = Some("6.12-rt".into());
+    info.facts_before = Some(facts);
+    let mut writer = RunWriter::create(folder.path().join("run.parquet"), &info).unwrap();
+    let row = |k: u64| {
+        let (due_ns, start_ns) = (k as i64 * 1_000_000, k as i64 * 1_000_000 + 4_000);
+        Activation { index: k, due_ns, start_ns, end_ns: start_ns + 700, ..Activation::default() }
+    };
+    writer.append(0, &(0..3_000).map(row).collect::<Vec<_>>()).unwrap();
+    writer.finish(info).unwrap();
+    for (format, label, host) in [
+        ("csv", ",label_line", "\"cnc-07, \"\"the old\"\" <one>\""),
+        ("cyclictest", "# label_line: 3 & 4", "# host: cnc-07"),
+        ("hdr", "#[label_line: 3 & 4", "#[host: cnc-07"),
+        ("openmetrics", "label_line=\"3 & 4", "host=\"cnc-07, \\\"the old"),
+        ("prometheus", "label_line=\"3 & 4", "host=\"cnc-07, \\\"the old"),
+        ("perfetto", "\"label_line\":\"3 & 4 \"", "\"host\":\"cnc-07, \\\"the old"),
+        (
+            "junit",
+            "name=\"label_line\" value=\"3 &amp; 4",
+            "value=\"cnc-07, &quot;the old&quot; &lt;one&gt;\"",
+        ),
+    ] {
+        let text = answered(folder.path(), &["export", "run.parquet", "--as", format]);
+        assert!(
+            text.contains(label) && text.contains(host) && text.contains("6.12-rt"),
+            "{format}: {}",
+            text.chars().take(900).collect::<String>()
+        );
+        if ["csv", "cyclictest"].contains(&format) {
+            exported(folder.path(), format, "run.parquet");
+            assert_eq!(
+                summaries(folder.path(), &format!("out.{format}"))[0]["latency"]["count"],
+                3_000,
+                "{format}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_histogram_gives_the_same_figures_to_the_microsecond() {
     for keep in [Keep::All, Keep::Spikes { above_ns: 100_000 }] {

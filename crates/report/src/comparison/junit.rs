@@ -17,7 +17,7 @@ pub fn junit(judged: &Tolerated) -> String {
         let name = format!("{} of {task}", statistic.name());
         Case { class: run.clone(), name, fitness: *fitness, said: head::judged(figure) }
     });
-    junit::suite("jitterlab compare", &cases.collect::<Vec<_>>())
+    junit::suite("jitterlab compare", &[], &cases.collect::<Vec<_>>())
 }
 
 /// The conclusion and a table of each task in Markdown: for a note or a merge request.

@@ -1,11 +1,13 @@
 //! Comma-separated values: a line per activation, with the columns of the run file. Columns that no task's
-//! source has are left out, and unknown cells are empty.
+//! source has are left out, and unknown cells are empty. A run with labels has them in every line, and its machine, so that tables
+//! of many machines can be joined.
 
 use std::io::Write;
 
 use jitterlab_model::{Activation, Error};
 use jitterlab_runs::{Run, SourceFields};
 
+use super::description::machine;
 use super::{Exported, rows};
 use crate::printable::printable_name;
 
@@ -27,9 +29,12 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     let columns: Vec<&Column> =
         COLUMNS.iter().filter(|(_, is_told, _)| tasks.iter().any(|task| is_told(&told[*task]))).collect();
     let losses = rows::losses(run, tasks)?;
+    let machine = if run.info().labels.is_empty() { Vec::new() } else { machine(run.info()) };
     write!(out, "task")?;
     columns.iter().try_for_each(|(name, ..)| write!(out, ",{name}"))?;
+    machine.iter().try_for_each(|(name, _)| write!(out, ",{name}"))?;
     writeln!(out)?;
+    let machine: String = machine.iter().map(|(_, value)| format!(",{}", quoted(value))).collect();
     let names: Vec<String> = run.info().tasks.iter().map(|task| quoted(&task.spec.name)).collect();
     let (mut digits, mut lines) = (itoa::Buffer::new(), Vec::new());
     rows::each(run, tasks, losses, |task, rows| {
@@ -42,6 +47,7 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
                     lines.extend_from_slice(digits.format(cell(a)).as_bytes());
                 }
             }
+            lines.extend_from_slice(machine.as_bytes());
             lines.push(b'\n');
         }
         Ok(out.write_all(&lines)?)

@@ -8,6 +8,7 @@ use std::io::Write;
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
+use super::description::comments;
 use super::latencies::{Latencies, each};
 use super::{Exported, Loss};
 
@@ -58,6 +59,9 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     footer("Histogram Overflows", 5, overflows.into_iter().map(|n| n as i64).collect())?;
     for (number, one) in of.iter().enumerate() {
         writeln!(out, "# Thread {number}: {}", one.summary.task.replace(char::is_control, " "))?;
+    }
+    for comment in comments(run.info()) {
+        writeln!(out, "# {comment}")?;
     }
     Ok(exported)
 }

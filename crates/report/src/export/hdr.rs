@@ -12,8 +12,8 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
+use super::description::{comments, started};
 use super::latencies::{Latencies, LatencyCount, each};
-use super::started::started;
 use super::{Exported, Loss};
 
 const SECOND_NS: i64 = 1_000_000_000;
@@ -101,6 +101,9 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
     writeln!(out, "#[Histogram log format version 1.3]")?;
     if let Some(seconds) = started(run.info()) {
         writeln!(out, "#[StartTime: {seconds:.3} (seconds since epoch)]")?;
+    }
+    for comment in comments(run.info()) {
+        writeln!(out, "#[{comment}]")?;
     }
     writeln!(
         out,

@@ -6,6 +6,7 @@ use std::io::Write;
 use jitterlab_model::Error;
 use jitterlab_runs::Run;
 
+use super::description::machine;
 use super::{Asked, Exported, verdicts};
 use crate::junit;
 
@@ -16,6 +17,6 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> Result<Exported, Error> {
     let cases = verdicts::cases(run, tasks, asked)?;
-    out.write_all(junit::suite(&run.label(), &cases).as_bytes())?;
+    out.write_all(junit::suite(&run.label(), &machine(run.info()), &cases).as_bytes())?;
     Ok(Exported::decided(&cases, asked))
 }

@@ -9,6 +9,7 @@ use jitterlab_motion::catalog;
 use jitterlab_motion::stepper::{BaseThread, Drive};
 use jitterlab_runs::{OneTask, Run};
 
+use super::description::comments;
 use super::{Asked, Exported, Loss, words};
 use crate::{head, purpose};
 
@@ -42,6 +43,9 @@ pub(super) fn write(
     }
 
     writeln!(out, "# {}", words::from(run))?;
+    for comment in comments(run.info()) {
+        writeln!(out, "# {comment}")?;
+    }
     writeln!(out, "[EMCMOT]")?;
     match &base {
         Ok(of) => writeln!(out, "# {}\nBASE_PERIOD = {}", words::base(of, &drive), of.stepconf.min_period_ns),

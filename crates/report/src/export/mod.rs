@@ -2,6 +2,7 @@
 
 mod csv;
 mod cyclictest;
+mod description;
 pub mod exposition;
 mod hdr;
 mod junit;
@@ -10,7 +11,6 @@ mod linuxcnc;
 mod openmetrics;
 mod perfetto;
 mod rows;
-mod started;
 mod verdicts;
 mod words;
 

@@ -9,8 +9,8 @@ use jitterlab_model::{Distribution, Error, Known, RunInfo, TaskRun};
 use jitterlab_runs::Run;
 
 use super::Exported;
+use super::description::{machine, started};
 use super::exposition::{Dialect, Exposition, Family};
-use super::started::started;
 
 /// The upper edges of the buckets of a decade.
 const STEPS: [i64; 3] = [1, 2, 5];
@@ -74,14 +74,8 @@ fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usiz
         ("clock", &*info.clock),
         ("started", &*info.started),
     ];
-    let load = info.load.specs().map(|_| info.load.to_string());
-    labels.extend(load.as_deref().map(|load| ("load", load)));
-    let kernel = info.facts_before.as_ref().and_then(|facts| facts.kernel.release.as_deref());
-    labels.extend(kernel.map(|release| ("kernel", release)));
-    labels.extend(info.host.as_deref().map(|host| ("host", host)));
-    let own: Vec<(String, &str)> =
-        info.labels.iter().map(|(name, value)| (label_name(name), &**value)).collect();
-    labels.extend(own.iter().map(|(name, value)| (&**name, *value)));
+    let machine = machine(info);
+    labels.extend(machine.iter().map(|(name, value)| (&**name, &**value)));
     text.sample("jitterlab_run_info", &labels, 1.0)?;
     text.family("jitterlab_task", Family::Info, "How a task was scheduled.")?;
     for task in tasks.iter().map(|task| &info.tasks[*task]) {
@@ -90,12 +84,6 @@ fn describe(text: &mut Exposition<'_>, info: &RunInfo, file: &str, tasks: &[usiz
         }
     }
     Ok(())
-}
-
-/// The name of a label of the user's, apart from ours, of the letters that names may have.
-fn label_name(name: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-    format!("label_{}", name.chars().map(letter).collect::<String>())
 }
 
 /// The policy in force, where it is known.

@@ -1,7 +1,7 @@
 //! The activations of a run on a time line, or the activity around the latest ones if it is known, as JSON
 //! trace events for ui.perfetto.dev and chrome://tracing.
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use jitterlab_model::causes::{Lane, TaskCauses};
@@ -10,6 +10,7 @@ use jitterlab_runs::{Missing, Run, SourceFields};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::description::machine;
 use super::{Exported, Loss, rows};
 
 /// Lanes of a processor, in their order on the screen.
@@ -49,7 +50,8 @@ pub(super) fn write(run: &Run, tasks: &[usize], out: &mut dyn Write) -> Result<E
             exported
         }
     };
-    events.end()?;
+    let machine: BTreeMap<String, String> = machine(run.info()).into_iter().collect();
+    events.end(&machine)?;
     Ok(exported)
 }
 
@@ -86,8 +88,13 @@ impl Events<'_> {
         self.out.write_all(&self.line)
     }
 
-    fn end(&mut self) -> io::Result<()> {
-        writeln!(self.out, "]}}")
+    fn end(&mut self, about: &BTreeMap<String, String>) -> io::Result<()> {
+        if about.is_empty() {
+            return writeln!(self.out, "]}}");
+        }
+        write!(self.out, "],\"otherData\":")?;
+        serde_json::to_writer(&mut *self.out, about)?;
+        writeln!(self.out, "}}")
     }
 }
 

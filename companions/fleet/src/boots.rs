@@ -1,0 +1,117 @@
+//! Times of slices whose clock was not set yet: a later slice of the same start of the machine tells them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::Error;
+
+use crate::delivery::{self, Delivery};
+use crate::folder::{DAYS, IN};
+use crate::rows::{self, SliceRow};
+use crate::tables::Tables;
+
+/// A clock that is further off was not set.
+const OFF_S: i64 = 60;
+
+/// Moment of a start of a machine: by the monotonic clock, in Unix time, and whether the clock was known to be set.
+type Moment = (i64, i64, bool);
+
+/// Moves slices to the time that later ones of the same start of the machine tell. Nobody else may change the folder meanwhile.
+///
+/// # Errors
+/// The folder cannot be read or written.
+pub fn place(fleet: &Path) -> Result<(), Error> {
+    let inbox = fleet.join(IN);
+    let mut unplaced: BTreeMap<PathBuf, Vec<SliceRow>> = BTreeMap::new();
+    let mut known: BTreeMap<(String, String), Vec<Moment>> = BTreeMap::new();
+    for file in delivery::list(&inbox)? {
+        let rows = slices(&file);
+        if rows.iter().any(|row| is_open(row) && !row.boot.is_empty() && row.mono_ns.is_some()) {
+            unplaced.insert(file, rows.clone());
+        }
+        remember(&mut known, &rows);
+    }
+    if unplaced.is_empty() {
+        return Ok(());
+    }
+    let days = fleet.join(DAYS);
+    for file in if days.is_dir() { delivery::list(&days)? } else { Vec::new() } {
+        remember(&mut known, &slices(&file));
+    }
+    for (file, rows) in unplaced {
+        let times: BTreeMap<i64, i64> =
+            rows.iter().filter_map(|row| Some((row.seq, time(row, &known)?))).collect();
+        if times.is_empty() {
+            continue;
+        }
+        let mut placed = Delivery::read(&file)?.tables;
+        move_to(&mut placed, &times);
+        for part in Delivery::split(placed) {
+            part.write(&inbox)?;
+        }
+        delivery::remove(&file)?;
+    }
+    Ok(())
+}
+
+/// Rows of a delivery; of a damaged one none.
+fn slices(file: &Path) -> Vec<SliceRow> {
+    delivery::open(file).and_then(|found| rows::read(&found)).unwrap_or_default()
+}
+
+/// Whether the time of a slice is not known, or its clock was not set.
+fn is_open(row: &SliceRow) -> bool {
+    row.start_s.is_none() || row.clock_ok == Some(0)
+}
+
+fn remember(known: &mut BTreeMap<(String, String), Vec<Moment>>, rows: &[SliceRow]) {
+    for row in rows.iter().filter(|row| row.quantity == 0 && row.clock_ok != Some(0) && !row.boot.is_empty())
+    {
+        if let Some((mono_ns, start_s)) = row.mono_ns.zip(row.start_s) {
+            let key = (row.machine.clone(), row.boot.clone());
+            known.entry(key).or_default().push((mono_ns, start_s, row.clock_ok == Some(1)));
+        }
+    }
+}
+
+/// The time of a slice by the next later moment that is known of the same start of the machine.
+fn time(row: &SliceRow, known: &BTreeMap<(String, String), Vec<Moment>>) -> Option<i64> {
+    let mono_ns = row.mono_ns.filter(|_| is_open(row))?;
+    let of_boot = known.get(&(row.machine.clone(), row.boot.clone()))?;
+    let later = of_boot.iter().filter(|moment| moment.0 >= mono_ns);
+    // A clock that shows a possible time is wrong only against one that is known to be right.
+    let later = later.filter(|moment| row.start_s.is_none() || moment.2);
+    let (at_ns, at_s, _) = later.min()?;
+    let start_s = at_s - (at_ns - mono_ns).div_euclid(1_000_000_000);
+    row.start_s.is_none_or(|own_s| (own_s - start_s).abs() > OFF_S).then_some(start_s)
+}
+
+fn move_to(tables: &mut Tables, times: &BTreeMap<i64, i64>) {
+    let moved = |seq: i64, start_s: &mut Option<i64>| {
+        if let Some(time) = times.get(&seq) {
+            *start_s = Some(*time);
+        }
+    };
+    tables.bins.iter_mut().for_each(|row| moved(row.seq, &mut row.start_s));
+    tables.limits.iter_mut().for_each(|row| moved(row.seq, &mut row.start_s));
+    tables.causes.iter_mut().for_each(|row| moved(row.seq, &mut row.start_s));
+    let mut by: BTreeMap<i64, i64> = BTreeMap::new();
+    for row in &mut tables.slices {
+        if let Some((before_s, now_s)) = row.start_s.zip(times.get(&row.seq)) {
+            by.insert(row.seq, now_s - before_s);
+        }
+        moved(row.seq, &mut row.start_s);
+        row.max_at_s = row.max_at_s.map(|at_s| at_s + by.get(&row.seq).unwrap_or(&0));
+    }
+    for row in &mut tables.worst {
+        row.at_s = row.at_s.map(|at_s| at_s + by.get(&row.seq).unwrap_or(&0));
+    }
+    let latencies = tables.slices.iter().filter(|row| row.quantity == 0);
+    let spans = latencies.filter_map(|row| Some((row.env.clone(), row.start_s?, row.length_ms / 1_000)));
+    let spans: Vec<(String, i64, i64)> = spans.collect();
+    for machine in &mut tables.machines {
+        let of = || spans.iter().filter(|span| span.0 == machine.env);
+        let times = (of().map(|span| span.1).min(), of().map(|span| span.1 + span.2).max());
+        (machine.first_s, machine.last_s) = times;
+    }
+}

@@ -1,0 +1,168 @@
+//! Days of hours: deliveries of finished days become sums, so that the folder of deliveries does not grow for ever.
+//!
+//! Sums are written whole and read back before their deliveries go, and they name these. Wherever it is killed, each slice
+//! counts once: a delivery that sums name does not count, and sums without their table `slices` do not either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jitterlab_model::Error;
+use jitterlab_trace::atomic_file;
+
+use crate::calendar::{self, DAY_S};
+use crate::delivery::{self, Delivery, DeliveryName};
+use crate::folder::{DAYS, IN};
+use crate::rows::{self, Row, SliceRow};
+use crate::summed::Summed;
+use crate::tables::Tables;
+
+/// Days before the newest one that are not finished.
+const OPEN_DAYS: i64 = 1;
+/// Deliveries that are worth a file of sums.
+const ENOUGH: usize = 32;
+/// Rows of bins that sums take into memory.
+const ROWS: usize = 500_000;
+
+/// Makes sums of finished days once there are enough of them, and removes what a kill left of that. Nobody else may change the
+/// folder meanwhile.
+///
+/// # Errors
+/// The folder cannot be read or written.
+pub fn compact(fleet: &Path) -> Result<(), Error> {
+    sweep(fleet)?;
+    let files = delivery::list(&fleet.join(IN))?;
+    let dated = files.iter().filter_map(|file| Some((day_number(file)?, file)));
+    let newest = dated.clone().map(|(day, _)| day).max().unwrap_or_default();
+    let finished: Vec<(i64, &PathBuf)> = dated.filter(|(day, _)| *day + OPEN_DAYS < newest).collect();
+    if finished.len() < ENOUGH {
+        return Ok(());
+    }
+    let contested = measured_twice(&files);
+    // The deliveries of a stream's day together: their sums are one.
+    let mut days: BTreeMap<(String, i64, String), Vec<&PathBuf>> = BTreeMap::new();
+    for (day, file) in finished.into_iter().filter(|(_, file)| !contested.contains(*file)) {
+        let Some((name, _)) = DeliveryName::from_path(file) else { continue };
+        days.entry((calendar::month(day * DAY_S), day, name.stream)).or_default().push(file);
+    }
+    let mut open = Sums::default();
+    let mut of_month = String::new();
+    for ((month, _, _), files) in days {
+        if of_month != month || open.tables.bins.len() > ROWS {
+            std::mem::take(&mut open).close(fleet, &of_month)?;
+            of_month = month;
+        }
+        open.add(&files);
+    }
+    open.close(fleet, &of_month)
+}
+
+/// Sums that are made, and what they are of.
+#[derive(Default)]
+struct Sums {
+    tables: Tables,
+    summed: String,
+    files: Vec<PathBuf>,
+    values: i64,
+}
+
+impl Sums {
+    /// Adds a day of a stream. A damaged delivery stays where it is.
+    fn add(&mut self, files: &[&PathBuf]) {
+        let mut hours = Tables::new();
+        for (file, delivery) in files.iter().filter_map(|file| Some((file, Delivery::read(file).ok()?))) {
+            self.summed += &Summed::line(&delivery);
+            self.files.push((*file).clone());
+            self.values += values(&delivery.tables);
+            hours.append(delivery.tables);
+        }
+        self.tables.append(hours.into_days());
+    }
+
+    /// Writes them, holds what the disk has against what was added, and removes the deliveries.
+    fn close(self, fleet: &Path, month: &str) -> Result<(), Error> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        let sums = Delivery::new(self.tables, self.summed);
+        let path = sums.write_in(&fleet.join(DAYS).join(format!("month={month}")))?;
+        let written = Delivery::read(&path)?;
+        if written != sums || values(&written.tables) != self.values {
+            return Err(Error::defect(format!("{} holds other sums than its days", path.display())));
+        }
+        self.files.iter().try_for_each(|file| delivery::remove(file))
+    }
+}
+
+/// Number of values in all bins.
+fn values(tables: &Tables) -> i64 {
+    tables.bins.iter().map(|row| row.n).sum()
+}
+
+/// Removes what a kill left: deliveries that sums name, sums that are not whole, files half written.
+fn sweep(fleet: &Path) -> Result<(), Error> {
+    let (inbox, days) = (fleet.join(IN), fleet.join(DAYS));
+    let mut summed: BTreeSet<DeliveryName> = BTreeSet::new();
+    if days.is_dir() {
+        for file in delivery::list_all(&days)? {
+            let Some((name, table)) = DeliveryName::from_path(&file) else { continue };
+            if table == SliceRow::TABLE {
+                // Of damaged sums the deliveries stay.
+                let lines = delivery::open(&file).ok();
+                let lines =
+                    lines.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
+                summed.extend(Summed::from_lines(lines).map(|of| of.name));
+            } else if !file.with_file_name(name.file(SliceRow::TABLE)).is_file() {
+                fs::remove_file(&file).map_err(Error::file("remove", &file))?;
+            }
+        }
+    }
+    for file in delivery::list_all(&inbox)? {
+        if DeliveryName::from_path(&file).is_some_and(|(name, _)| summed.contains(&name)) {
+            fs::remove_file(&file).map_err(Error::file("remove", &file))?;
+        }
+    }
+    for folder in [&inbox, &days].into_iter().flat_map(fs::read_dir).flatten().flatten() {
+        atomic_file::sweep(&folder.path());
+        // One that is not empty stays.
+        let _ = fs::remove_dir(folder.path());
+    }
+    Ok(())
+}
+
+/// Deliveries of which another stream measured the same task of the same machine at the same time: hours are needed to count
+/// none twice.
+fn measured_twice(files: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut times: BTreeMap<(String, String), BTreeSet<(i64, i64, String, PathBuf)>> = BTreeMap::new();
+    for file in files {
+        let rows = delivery::open(file).and_then(|found| rows::read::<SliceRow>(&found)).unwrap_or_default();
+        let mut of_tasks: BTreeMap<(String, String, String), (i64, i64)> = BTreeMap::new();
+        for row in rows {
+            let Some(start_s) = row.start_s else { continue };
+            let end_s = start_s + row.length_ms / 1_000;
+            let times = of_tasks.entry((row.machine, row.task, row.stream)).or_insert((start_s, end_s));
+            *times = (times.0.min(start_s), times.1.max(end_s));
+        }
+        for ((machine, task, stream), (start_s, end_s)) in of_tasks {
+            times.entry((machine, task)).or_default().insert((start_s, end_s, stream, file.clone()));
+        }
+    }
+    let mut found = BTreeSet::new();
+    for of_task in times.into_values() {
+        let mut open: Vec<&(i64, i64, String, PathBuf)> = Vec::new();
+        for next in &of_task {
+            open.retain(|before| before.1 > next.0);
+            for before in open.iter().filter(|before| before.2 != next.2) {
+                found.extend([before.3.clone(), next.3.clone()]);
+            }
+            open.push(next);
+        }
+    }
+    found
+}
+
+/// Days from the Unix epoch to the day of a delivery's folder.
+fn day_number(file: &Path) -> Option<i64> {
+    let day = file.parent()?.file_name()?.to_str()?.strip_prefix("day=")?;
+    Some(calendar::begin(day)? / DAY_S)
+}
