@@ -1,12 +1,19 @@
 //! Alarms: one for each cause and hour, which end by themselves.
 
-use jitterlab_model::causes::Cause;
+use jitterlab_model::causes::{Cause, CauseClass};
 use serde::Serialize;
 
 /// An alarm is told again after this time, and ends after as long without.
 pub const HOUR_NS: i64 = 3_600_000_000_000;
-/// Causes that have an alarm of their own at a time; the others share one.
+/// Causes that have an alarm of their own at a time. A start that is twice as late as the least late of them takes its
+/// place, so that many short-lived threads hide no hog; the others share one.
 const MOST: usize = 64;
+
+/// Causes that share an alarm or a series because there are too many of them.
+#[must_use]
+pub fn others() -> Cause {
+    Cause { class: CauseClass::Mixed, who: Some("others".into()) }
+}
 
 /// A start above a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +74,8 @@ pub enum State {
     GoesOn,
     /// No such start for an hour.
     Cleared,
+    /// An alarm of later starts has taken its place.
+    Displaced,
 }
 
 #[derive(Debug)]
@@ -74,6 +83,26 @@ struct Active {
     notice: Notice,
     told_ns: i64,
     last_ns: i64,
+}
+
+impl Active {
+    /// Takes another start of its cause; returns a notice if the last one is an hour old.
+    fn again(&mut self, breach: &Breach, now_ns: i64) -> Option<Notice> {
+        self.last_ns = now_ns;
+        let notice = &mut self.notice;
+        notice.times += 1;
+        notice.missed += u64::from(breach.missed);
+        notice.last_ns = breach.utc_ns;
+        if breach.late_ns > notice.late_ns {
+            (notice.late_ns, notice.limit_ns) = (breach.late_ns, breach.limit_ns);
+            breach.purpose.clone_into(&mut notice.purpose);
+        }
+        if now_ns - self.told_ns < HOUR_NS {
+            return None;
+        }
+        (self.told_ns, notice.state) = (now_ns, State::GoesOn);
+        Some(notice.clone())
+    }
 }
 
 /// Alarms that are on.
@@ -90,34 +119,50 @@ impl Alarms {
         Alarms { machine: machine.into(), active: Vec::new() }
     }
 
-    /// Takes a start above a limit; what is to be told of it, if anything is. `now_ns` is on a clock that is not set.
-    pub fn breach(&mut self, breach: &Breach, now_ns: i64) -> Option<Notice> {
-        let same =
-            |active: &Active| (&active.notice.task, &active.notice.cause) == (&breach.task, &breach.cause);
-        let is_full = self.active.len() >= MOST;
-        let known = match self.active.iter().position(same) {
-            None if is_full => Some(MOST - 1),
-            known => known,
-        };
-        let Some(active) = known.and_then(|number| self.active.get_mut(number)) else {
-            let notice = self.first(breach);
-            self.active.push(Active { notice: notice.clone(), told_ns: now_ns, last_ns: now_ns });
-            return Some(notice);
-        };
-        active.last_ns = now_ns;
-        let notice = &mut active.notice;
-        notice.times += 1;
-        notice.missed += u64::from(breach.missed);
-        notice.last_ns = breach.utc_ns;
-        if breach.late_ns > notice.late_ns {
-            (notice.late_ns, notice.limit_ns) = (breach.late_ns, breach.limit_ns);
-            breach.purpose.clone_into(&mut notice.purpose);
+    /// Takes a start above a limit and returns what is to be told of it. `now_ns` is on a clock that is not set.
+    pub fn breach(&mut self, breach: &Breach, now_ns: i64) -> Vec<Notice> {
+        if let Some(known) = self.find(&breach.task, breach.cause.as_ref()) {
+            return known.again(breach, now_ns).into_iter().collect();
         }
-        if now_ns - active.told_ns < HOUR_NS {
-            return None;
+        let mut told = Vec::new();
+        if self.active.len() >= MOST {
+            match self.least_late() {
+                Some(least) if breach.late_ns / 2 >= self.active[least].notice.late_ns => {
+                    let notice = self.active.remove(least).notice;
+                    told.push(Notice { state: State::Displaced, ..notice });
+                }
+                _ => {
+                    let shared = Breach { cause: Some(others()), ..breach.clone() };
+                    match self.find(&breach.task, shared.cause.as_ref()) {
+                        Some(known) => told.extend(known.again(&shared, now_ns)),
+                        None => told.push(self.raise(&shared, now_ns)),
+                    }
+                    return told;
+                }
+            }
         }
-        (active.told_ns, notice.state) = (now_ns, State::GoesOn);
-        Some(notice.clone())
+        told.push(self.raise(breach, now_ns));
+        told
+    }
+
+    fn find(&mut self, task: &str, cause: Option<&Cause>) -> Option<&mut Active> {
+        self.active
+            .iter_mut()
+            .find(|active| active.notice.task == task && active.notice.cause.as_ref() == cause)
+    }
+
+    /// The alarm of a cause of its own whose latest start is the least late.
+    fn least_late(&self) -> Option<usize> {
+        let others = others();
+        let own = self.active.iter().enumerate();
+        let own = own.filter(|(_, active)| active.notice.cause.as_ref() != Some(&others));
+        own.min_by_key(|(_, active)| active.notice.late_ns).map(|(number, _)| number)
+    }
+
+    fn raise(&mut self, breach: &Breach, now_ns: i64) -> Notice {
+        let notice = self.first(breach);
+        self.active.push(Active { notice: notice.clone(), told_ns: now_ns, last_ns: now_ns });
+        notice
     }
 
     fn first(&self, breach: &Breach) -> Notice {
@@ -159,7 +204,6 @@ impl Alarms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jitterlab_model::causes::CauseClass;
 
     fn breach(who: &str, at_ns: i64) -> Breach {
         Breach {
@@ -180,12 +224,12 @@ mod tests {
         let mut told = Vec::new();
         for k in 0..90 {
             told.extend(
-                alarms.breach(&breach("hog", k * minute), k * minute).map(|notice| (k, notice.state)),
+                alarms.breach(&breach("hog", k * minute), k * minute).iter().map(|notice| (k, notice.state)),
             );
             assert!(alarms.tick(k * minute).is_empty());
         }
         assert_eq!(told, [(0, State::Raised), (60, State::GoesOn)]);
-        assert_eq!(alarms.breach(&breach("eth0", 90 * minute), 90 * minute).unwrap().state, State::Raised);
+        assert_eq!(alarms.breach(&breach("eth0", 90 * minute), 90 * minute)[0].state, State::Raised);
         assert_eq!(alarms.tick(148 * minute), []);
         let ended = alarms.tick(149 * minute);
         assert_eq!((ended[0].state, ended[0].times), (State::Cleared, 90));
@@ -195,7 +239,16 @@ mod tests {
     #[test]
     fn a_thousand_causes_are_no_thousand_alarms() {
         let mut alarms = Alarms::new("cnc-07");
-        let told = (0..1_000).filter_map(|k| alarms.breach(&breach(&format!("hog-{k}"), k), k)).count();
-        assert_eq!(told, MOST);
+        let mut told: Vec<Notice> =
+            (0..1_000).flat_map(|k| alarms.breach(&breach(&format!("thread-{k}"), k), k)).collect();
+        assert_eq!(told.len(), MOST + 1);
+        assert_eq!(told.pop().unwrap().cause, Some(others()));
+        // A hog is told of all the same, and what it takes the place of is no longer on.
+        let hog = Breach { late_ns: 4_000_000, ..breach("hog", 1_001) };
+        let told = alarms.breach(&hog, 1_001);
+        assert_eq!([told[0].state, told[1].state], [State::Displaced, State::Raised]);
+        assert_eq!(told[1].cause, hog.cause);
+        assert!(alarms.active().all(|notice| notice.cause != told[0].cause));
+        assert_eq!(alarms.active().count(), MOST + 1);
     }
 }

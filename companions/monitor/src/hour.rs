@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use jitterlab_analysis::purposes::Measure;
+use jitterlab_model::TimingStats;
 use jitterlab_model::causes::Cause;
 use jitterlab_model::distribution::Moments;
-use jitterlab_model::{Distribution, TimingStats};
+use jitterlab_trace::Stored;
 use serde::{Deserialize, Serialize};
 
 /// Late starts of an hour that are kept with their cause.
@@ -66,17 +67,6 @@ pub struct HourTask {
     pub latest: Vec<Latest>,
 }
 
-/// A distribution: its exact part, and its occupied bins as upper edge and count.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Stored {
-    count: u64,
-    min_ns: i64,
-    max_ns: i64,
-    sum: i128,
-    sum_of_squares: u128,
-    bins: Vec<(i64, u64)>,
-}
-
 /// Starts above a limit of a purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Above {
@@ -117,21 +107,6 @@ pub struct Latest {
     pub latency_ns: i64,
     /// Why, where that was found.
     pub cause: Option<Cause>,
-}
-
-impl From<&Distribution> for Stored {
-    fn from(distribution: &Distribution) -> Self {
-        let Moments { count, min_ns, max_ns, sum, sum_of_squares } = distribution.moments();
-        let bins = distribution.bins().map(|bin| (bin.high_ns, bin.count)).collect();
-        Stored { count, min_ns, max_ns, sum, sum_of_squares, bins }
-    }
-}
-
-impl Stored {
-    fn moments(&self) -> Moments {
-        let &Stored { count, min_ns, max_ns, sum, sum_of_squares, .. } = self;
-        Moments { count, min_ns, max_ns, sum, sum_of_squares }
-    }
 }
 
 impl Hour {
@@ -178,13 +153,18 @@ impl HourTask {
     /// Activations that were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.stored.first().map_or(0, |latency| latency.count)
+        self.latency().count
     }
 
     /// Smallest and largest latency; 0 where there is none.
     #[must_use]
     pub fn extremes(&self) -> (i64, i64) {
-        self.stored.first().map_or((0, 0), |latency| (latency.min_ns, latency.max_ns))
+        let Moments { min_ns, max_ns, .. } = self.latency();
+        (min_ns, max_ns)
+    }
+
+    fn latency(&self) -> Moments {
+        self.stored.first().map(|latency| latency.moments).unwrap_or_default()
     }
 
     /// Due times: served, missed, or without a record.
@@ -196,9 +176,7 @@ impl HourTask {
     /// Adds its figures to those of its task.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
-        for (all, stored) in stats.counted_mut().into_iter().zip(&self.stored) {
-            all.merge_parts(stored.moments(), stored.bins.iter().copied());
-        }
+        Stored::add_all(&self.stored, stats);
         stats.break_sequence();
     }
 }

@@ -8,18 +8,17 @@ use jitterlab_analysis::Summary;
 use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::purposes::Measure;
 use jitterlab_analysis::verdict::Verdict;
-use jitterlab_model::causes::{Cause, CauseClass};
+use jitterlab_model::causes::Cause;
 use jitterlab_model::histogram::upper_edge;
 use jitterlab_model::{Distribution, Fitness, RunInfo, TimingStats};
 use jitterlab_report::export::exposition::{Dialect, Exposition, Family};
 
+use crate::alarms::others;
 use crate::limits::InForce;
 use crate::words::metrics as words;
 
 /// Causes that have a series of their own; the others share one.
 const MOST_CAUSES: usize = 20;
-/// Name of what the others share.
-const OTHERS: &str = "others";
 
 /// Figures of a task since this program began.
 #[derive(Debug, Clone)]
@@ -94,10 +93,9 @@ impl Live {
     /// Counts a start above a limit by its cause.
     pub fn cause(&self, task: &str, cause: Option<&Cause>) {
         self.count(task, |task| {
-            let others = || Some(Cause { class: CauseClass::Mixed, who: Some(OTHERS.into()) });
             let cause = cause.cloned();
             let is_one_too_many = task.causes.len() >= MOST_CAUSES && !task.causes.contains_key(&cause);
-            *task.causes.entry(if is_one_too_many { others() } else { cause }).or_default() += 1;
+            *task.causes.entry(if is_one_too_many { Some(others()) } else { cause }).or_default() += 1;
         });
     }
 

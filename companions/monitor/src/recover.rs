@@ -6,19 +6,19 @@ use jitterlab_analysis::purposes::Purpose;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskRun, TimingStats, Warning};
 use jitterlab_trace::{JournalReader, atomic_file, journal_path};
 
+use crate::archive::Archive;
 use crate::clock::Now;
-use crate::desk::Desk;
+use crate::counter::{Beginning, task};
 use crate::folder::{self, Folder};
 use crate::hour::{End, Hour, Totals};
-use crate::keeper::{Beginning, task};
-use crate::lane::Lane;
 use crate::limits::{in_force, purposes};
+use crate::task_counter::TaskCounter;
 
 /// Counts what was left, closes its days, and says where the last hour ended.
 ///
 /// # Errors
 /// The totals are damaged.
-pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End>, Error> {
+pub fn recover(folder: &Folder, archive: &Archive, machine: &str) -> Result<Option<End>, Error> {
     // Written halfway when the monitor was killed.
     for name in ["journal", "hours"] {
         atomic_file::sweep(&folder.path().join(name));
@@ -78,7 +78,7 @@ pub fn recover(folder: &Folder, desk: &Desk, machine: &str) -> Result<Option<End
         if info.stop == Some(StopReason::Crashed) {
             info.warnings.push(Warning::NotClosed);
         }
-        desk.close_stream(&stream, &info)?;
+        archive.close_stream(&stream, &info)?;
     }
     Ok(end)
 }
@@ -93,16 +93,16 @@ fn counted(
     let info = reader.info();
     let asked: Vec<&'static Purpose> =
         beginning.purposes.iter().filter_map(|name| Purpose::named(name)).collect();
-    let mut lanes: Vec<Lane> = info
+    let mut counters: Vec<TaskCounter> = info
         .tasks
         .iter()
         .map(|run| {
             let period_ns = run.spec.period_ns;
-            Lane::new(&run.spec.name, period_ns, in_force(&purposes(&asked, period_ns)))
+            TaskCounter::new(&run.spec.name, period_ns, in_force(&purposes(&asked, period_ns)))
         })
         .collect();
     let mut sums: Vec<(TimingStats, Option<i64>)> =
-        lanes.iter().map(|lane| (TimingStats::new(lane.period_ns), None)).collect();
+        counters.iter().map(|counter| (TimingStats::new(counter.period_ns), None)).collect();
     reader.for_each_slice(|slice| {
         if let Some((stats, first_due_ns)) = sums.get_mut(slice.task) {
             slice.add_to(stats);
@@ -112,8 +112,8 @@ fn counted(
     })?;
     // Rows are those of spikes and their neighbours: all that is above a limit is among them.
     reader.for_each_batch(|task, rows| {
-        if let Some(lane) = lanes.get_mut(task) {
-            lane.push(rows);
+        if let Some(counter) = counters.get_mut(task) {
+            counter.push(rows);
         }
     })?;
     let causes = reader.causes()?.unwrap_or_default();
@@ -122,15 +122,15 @@ fn counted(
     let Some(first_ns) = sums.iter().filter_map(|(_, first)| *first).min() else { return Ok(None) };
     let mut last_ns = first_ns;
     let mut tasks = Vec::new();
-    for (number, (mut lane, (stats, first_due_ns))) in lanes.into_iter().zip(sums).enumerate() {
+    for (number, (mut counter, (stats, first_due_ns))) in counters.into_iter().zip(sums).enumerate() {
         let lost = info.tasks[number].result.as_ref().map_or(0, |result| result.dropped);
-        let mut count = lane.take();
+        let mut count = counter.take();
         (count.stats, count.lost, count.first_due_ns) = (stats, lost, first_due_ns);
-        count.next_due_ns = first_due_ns.map_or(first_ns, |ns| ns + lane.period_ns * count.due() as i64);
+        count.next_due_ns = first_due_ns.map_or(first_ns, |ns| ns + counter.period_ns * count.due() as i64);
         last_ns = last_ns.max(count.next_due_ns);
         let causes: &RunCauses = &causes;
         let run: &TaskRun = &info.tasks[number];
-        tasks.push(task(&lane, &count, run, causes.tasks.get(number), &now));
+        tasks.push(task(&counter, &count, run, causes.tasks.get(number), &now));
     }
     let boot_ns = (now.boot_of(first_ns), now.boot_of(last_ns));
     let utc_ns = (now.utc_of(first_ns), now.utc_of(last_ns));

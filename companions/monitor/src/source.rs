@@ -10,7 +10,7 @@ use jitterlab_host::watch::{NotWatched, Target, Watch, WatchRequest};
 use jitterlab_host::{CausesWanted, Finished, Measurement, Request, Sink};
 use jitterlab_model::{Activation, Error, RunCauses, TaskSpec};
 
-use crate::keeper::Keeper;
+use crate::counter::Counter;
 
 /// A unit that does not run is looked for so often.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
@@ -26,13 +26,13 @@ pub enum Source {
     Threads(Target),
 }
 
-/// A keeper that the thread that collects and the one that looks at the clock share.
+/// A counter that the thread that collects and the one that looks at the clock share.
 #[derive(Clone)]
-pub struct Shared(pub Arc<Mutex<Keeper>>);
+pub struct Shared(pub Arc<Mutex<Counter>>);
 
 impl Shared {
-    /// The keeper, whatever happened to the thread that had it.
-    pub fn lock(&self) -> MutexGuard<'_, Keeper> {
+    /// The counter, whatever happened to the thread that had it.
+    pub fn lock(&self) -> MutexGuard<'_, Counter> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -61,25 +61,25 @@ impl Sink for Shared {
 /// Tasks that cannot be measured, no permission, or a task that could not go on.
 pub fn measure(
     source: &Source,
-    keeper: &Shared,
+    counter: &Shared,
     look: &mut dyn FnMut(),
     interrupted: &Arc<AtomicBool>,
 ) -> Result<(), Error> {
     match source {
         Source::Tasks(tasks) => {
-            let keep = keeper.lock().keep(tasks.first().map_or(1_000_000, |task| task.period_ns));
+            let keep = counter.lock().keep(tasks.first().map_or(1_000_000, |task| task.period_ns));
             let request =
                 Request { keep, interrupted: Arc::clone(interrupted), ..Request::for_tasks(tasks.clone()) };
             let measurement = Measurement::prepare(request)?;
-            keeper.lock().begin(stream_id()?, measurement.info().clone());
-            let mut sink = keeper.clone();
-            let finished = measurement.run(&mut sink, &mut |_| look_at(keeper, look), interrupted)?;
-            finish(keeper, &finished);
+            counter.lock().begin(stream_id()?, measurement.info().clone());
+            let mut sink = counter.clone();
+            let finished = measurement.run(&mut sink, &mut |_| look_at(counter, look), interrupted)?;
+            finish(counter, &finished);
             not_at_its_end(&finished)
         }
         Source::Threads(target) => {
             while !interrupted.load(Ordering::Relaxed) {
-                watch(target, keeper, look, interrupted)?;
+                watch(target, counter, look, interrupted)?;
             }
             Ok(())
         }
@@ -89,7 +89,7 @@ pub fn measure(
 /// Watches threads until they end; where there are none, waits a while.
 fn watch(
     target: &Target,
-    keeper: &Shared,
+    counter: &Shared,
     look: &mut dyn FnMut(),
     interrupted: &Arc<AtomicBool>,
 ) -> Result<(), Error> {
@@ -111,22 +111,22 @@ fn watch(
         Err(error) => return Err(error),
     };
     let period_ns = found.info().tasks.first().map_or(1_000_000, |task| task.spec.period_ns);
-    found.keep(keeper.lock().keep(period_ns));
-    keeper.lock().begin(stream_id()?, found.info().clone());
-    let mut sink = keeper.clone();
-    let finished = found.run(&mut sink, &mut |_| look_at(keeper, look), interrupted);
-    finish(keeper, &finished);
+    found.keep(counter.lock().keep(period_ns));
+    counter.lock().begin(stream_id()?, found.info().clone());
+    let mut sink = counter.clone();
+    let finished = found.run(&mut sink, &mut |_| look_at(counter, look), interrupted);
+    finish(counter, &finished);
     Ok(())
 }
 
-fn look_at(keeper: &Shared, look: &mut dyn FnMut()) {
-    keeper.lock().tick();
+fn look_at(counter: &Shared, look: &mut dyn FnMut()) {
+    counter.lock().tick();
     look();
 }
 
-fn finish(keeper: &Shared, finished: &Finished) {
+fn finish(counter: &Shared, finished: &Finished) {
     let results: Vec<_> = finished.info.tasks.iter().map(|task| task.result.clone()).collect();
-    keeper.lock().finish(&results);
+    counter.lock().finish(&results);
 }
 
 /// Reason why tasks ended that nobody ended.
@@ -142,7 +142,10 @@ fn not_at_its_end(finished: &Finished) -> Result<(), Error> {
 }
 
 /// A name for a stretch of measuring that no other has.
-fn stream_id() -> Result<String, Error> {
+///
+/// # Errors
+/// The system gives no random numbers.
+pub fn stream_id() -> Result<String, Error> {
     let mut bytes = [0; 8];
     let read = File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));
     read.map_err(|error| Error::refused("cannot draw a name for what is measured").because(error))?;

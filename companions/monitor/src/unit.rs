@@ -11,6 +11,8 @@ use jitterlab_model::Error;
 pub const SERVICE: &str = "jitterlab-monitor.service";
 /// The unit, which the Debian package carries, too.
 const UNIT: &str = include_str!("../../../packaging/systemd/jitterlab-monitor.service");
+/// Its line that lets it read who limits idle states.
+const GROUP: &str = "SupplementaryGroups=jitterlab\n";
 /// Drop-in with the rights that causes need beyond the unit.
 const WHY: &str = include_str!("../../../packaging/systemd/why.conf");
 /// Where a package puts it, and where this program does.
@@ -40,7 +42,12 @@ pub fn install(root: &Path, program: &Path, options: &[String], with_causes: boo
         Ok::<(), Error>(())
     };
     if !root.join(PACKAGED).join(SERVICE).exists() {
-        let unit = UNIT.replace("/usr/lib/jitterlab/jitterlab-monitor", &program.display().to_string());
+        let mut unit = UNIT.replace("/usr/lib/jitterlab/jitterlab-monitor", &program.display().to_string());
+        // Packages make this group.
+        let groups = fs::read_to_string(root.join("etc/group")).unwrap_or_default();
+        if !groups.lines().any(|line| line.starts_with("jitterlab:")) {
+            unit = unit.replace(GROUP, "");
+        }
         put(root.join(OWN).join(SERVICE), &unit)?;
     }
     let drop_ins = root.join(OWN).join(format!("{SERVICE}.d"));
@@ -53,7 +60,7 @@ pub fn install(root: &Path, program: &Path, options: &[String], with_causes: boo
     if with_causes {
         put(drop_ins.join("why.conf"), WHY)?;
     }
-    let told = tell(root, &[&["daemon-reload"], &["enable", "--now", SERVICE]])?;
+    let told = tell(root, &[&["daemon-reload"], &["enable", SERVICE], &["restart", SERVICE]])?;
     Ok(Done { files, told })
 }
 

@@ -1,5 +1,7 @@
 //! Distribution of a quantity's values: count, extremes, moments, quantiles. Exact where it can be, always mergeable.
 
+use serde::{Deserialize, Serialize};
+
 use crate::activation::Ages;
 use crate::histogram::{Bin, LogHistogram, Slots};
 use crate::known::Known;
@@ -63,7 +65,7 @@ pub struct Beyond {
 }
 
 /// The exact part of a [`Distribution`], enough with its bins to rebuild it (see [`Distribution::from_parts`]).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Moments {
     /// Number of values.
     pub count: u64,

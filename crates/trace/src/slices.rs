@@ -8,6 +8,7 @@ use jitterlab_model::Error;
 use jitterlab_model::bounds::{COUNT, EARLIEST_NS, LATEST_NS, check_moments};
 use jitterlab_model::distribution::Moments;
 use jitterlab_model::{Distribution, Quantity, TimingStats, varint};
+use serde::{Deserialize, Serialize};
 
 /// Length of a slice. Slices begin at whole multiples of it on the run's clock, so slices of all tasks line up.
 pub(crate) const SLICE_NS: i64 = 1_000_000_000;
@@ -16,7 +17,7 @@ pub(crate) const SLICE_NS: i64 = 1_000_000_000;
 const LARGEST_BYTES: usize = 4 << 20;
 
 /// A distribution as it is stored: its exact part, and its occupied bins as (upper edge, count).
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Stored {
     /// Count, extremes, sums.
     pub moments: Moments,
@@ -24,10 +25,19 @@ pub struct Stored {
     pub bins: Vec<(i64, u64)>,
 }
 
-impl Stored {
-    fn from_distribution(distribution: &Distribution) -> Self {
+impl From<&Distribution> for Stored {
+    fn from(distribution: &Distribution) -> Self {
         let bins = distribution.bins().map(|b| (b.high_ns, b.count)).collect();
         Stored { moments: distribution.moments(), bins }
+    }
+}
+
+impl Stored {
+    /// Adds stored distributions, in the order of [`Quantity::COUNTED`], to those of their task.
+    pub fn add_all(stored: &[Stored], stats: &mut TimingStats) {
+        for (all, Stored { moments, bins }) in stats.counted_mut().into_iter().zip(stored) {
+            all.merge_parts(*moments, bins.iter().copied());
+        }
     }
 }
 
@@ -56,7 +66,7 @@ impl Slice {
         last_end_ns: i64,
         stats: &TimingStats,
     ) -> Self {
-        let stored = stats.counted().map(Stored::from_distribution);
+        let stored = stats.counted().map(Stored::from);
         Slice { task, start_ns, first_due_ns, last_end_ns, missed: stats.seen_missed(), stored }
     }
 
@@ -76,9 +86,7 @@ impl Slice {
     /// figures as a count of the activations themselves.
     pub fn add_to(&self, stats: &mut TimingStats) {
         stats.add_missed(self.missed);
-        for (all, stored) in stats.counted_mut().into_iter().zip(&self.stored) {
-            all.merge_parts(stored.moments, stored.bins.iter().copied());
-        }
+        Stored::add_all(&self.stored, stats);
         stats.break_sequence();
     }
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::purpose_args::PurposeArgs;
-use jitterlab_monitor::{pack as packing, status, words};
+use jitterlab_fleet::adding::{self, Intake};
+use jitterlab_model::Error;
+use jitterlab_monitor::{status, words};
 
 use super::place::PlaceArgs;
 
@@ -38,7 +40,16 @@ pub fn execute(args: &Args) -> Ending {
 
 /// Copies.
 pub fn pack(args: &PackArgs) -> Ending {
-    let packed = packing::pack(&args.place.folder(), &args.target)?;
+    if !args.target.is_dir() {
+        return Err(Error::bad_use(format!("there is no folder {}", args.target.display()))
+            .remedy("mount the stick and name its folder"));
+    }
+    let mut intake = Intake::new(&args.target, None)?;
+    intake.add(args.place.folder().outbox())?;
+    let packed = intake.finish();
+    let (_, damaged) = adding::check(&args.target, false)?;
+    let left_out: Vec<_> = packed.left_out.iter().chain(&damaged).collect();
+    left_out.iter().for_each(|file| output::warn(&jitterlab_fleet::words::left_out(file)));
     output::print(&words::packed(&packed))?;
-    Ok(if packed.others.is_empty() { Status::Fine } else { Status::RequirementFailed })
+    Ok(if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed })
 }

@@ -16,14 +16,14 @@ use jitterlab_host::facts;
 use jitterlab_host::watch::Target;
 use jitterlab_model::units::parse_duration_ns;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec};
-use jitterlab_monitor::bell::{self, Listeners, Ring};
+use jitterlab_monitor::archive::{Archive, Retention};
 use jitterlab_monitor::clock::{Clock, SystemClock};
-use jitterlab_monitor::desk::{Desk, Retention};
+use jitterlab_monitor::counter::{Counter, Rules, WhyWhen};
 use jitterlab_monitor::folder::Folder;
-use jitterlab_monitor::keeper::{Keeper, Rules, WhyWhen};
 use jitterlab_monitor::live::Live;
+use jitterlab_monitor::messages::{self, Listeners, Message};
 use jitterlab_monitor::notify::Manager;
-use jitterlab_monitor::source::{Shared, Source, measure};
+use jitterlab_monitor::source::{Shared, Source, measure, stream_id};
 use jitterlab_monitor::{http, recover, status, words};
 use jitterlab_trace::journal_path;
 
@@ -180,17 +180,18 @@ pub fn execute(args: &Args) -> Ending {
     let machine = args.machine();
     let live = Arc::new(Live::new(&machine));
 
-    let (bell, rings) = mpsc::channel();
+    let (messages, received) = mpsc::channel();
     let listeners = Listeners { commands: args.alarm.clone() };
     let listening = {
         let (clock, machine) = (Arc::clone(&clock), machine.clone());
-        spawn("alarms", move || bell::listen(&rings, &clock, &machine, &listeners))?
+        spawn("alarms", move || messages::deliver(&received, &clock, &machine, &listeners))?
     };
-    let after_hour = page_writer(args.page.clone(), bell.clone());
-    let desk = Desk::new(folder.clone(), args.retention(), Arc::clone(&clock), bell.clone(), after_hour);
-    let end = recover::recover(&folder, &desk, &machine)?;
-    let (closed, closings) = mpsc::channel();
-    let closing = spawn("hours", move || desk.work(&closings))?;
+    let after_hour = page_writer(args.page.clone(), messages.clone());
+    let archive =
+        Archive::new(folder.clone(), args.retention(), Arc::clone(&clock), messages.clone(), after_hour);
+    let end = recover::recover(&folder, &archive, &machine)?;
+    let (closed, closed_hours) = mpsc::channel();
+    let closing = spawn("hours", move || archive.work(&closed_hours))?;
     let address = match args.listen {
         Listen::Off => None,
         Listen::At(address) => Some(http::serve(address, Arc::clone(&live))?),
@@ -202,14 +203,14 @@ pub fn execute(args: &Args) -> Ending {
         purposes: args.purposes.clone(),
         why: args.why.unwrap_or(by_default),
     };
-    let keeper = Keeper::new(rules, clock, folder.clone(), (closed, bell.clone()), live, end);
-    let keeper = Shared(Arc::new(Mutex::new(keeper)));
+    let counter = Counter::new(rules, clock, folder.clone(), (closed, messages.clone()), live, end);
+    let counter = Shared(Arc::new(Mutex::new(counter)));
     output::note(&words::begun(&named(&source), folder.path(), address));
-    let mut looker = Looker::new(folder, keeper.clone(), bell, &facts);
-    let measured = measure(&source, &keeper, &mut || looker.look(), &interrupted);
+    let mut looker = Looker::new(folder, counter.clone(), messages, &facts);
+    let measured = measure(&source, &counter, &mut || looker.look(), &interrupted);
     looker.manager.stopping();
-    // The keeper's ends of the channels go with it, and with them the threads behind.
-    drop((looker, keeper));
+    // The counter's ends of the channels go with it, and with them the threads behind.
+    drop((looker, counter));
     let _ = closing.join();
     let _ = listening.join();
     drop(lock);
@@ -221,11 +222,11 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<thread::Joi
     started.map_err(|error| Error::refused(format!("cannot start the thread {name}")).because(error))
 }
 
-fn page_writer(page: Option<PathBuf>, bell: mpsc::Sender<Ring>) -> Box<dyn FnMut(&Path) + Send> {
+fn page_writer(page: Option<PathBuf>, messages: mpsc::Sender<Message>) -> Box<dyn FnMut(&Path) + Send> {
     Box::new(move |journal| {
         let Some(page) = page.as_deref().filter(|_| journal.exists()) else { return };
         if let Err(error) = status::write_page(journal, page) {
-            let _ = bell.send(Ring::Trouble(error.to_string()));
+            let _ = messages.send(Message::Trouble(error.to_string()));
         }
     })
 }
@@ -244,24 +245,24 @@ fn named(source: &Source) -> Vec<String> {
 /// Looks at the journal for the service manager, and at settings that others change.
 struct Looker {
     folder: Folder,
-    keeper: Shared,
-    bell: mpsc::Sender<Ring>,
+    counter: Shared,
+    messages: mpsc::Sender<Message>,
     manager: Manager,
     looked: Instant,
     dma_latency_us: Option<u64>,
 }
 
 impl Looker {
-    fn new(folder: Folder, keeper: Shared, bell: mpsc::Sender<Ring>, facts: &SystemFacts) -> Self {
+    fn new(folder: Folder, counter: Shared, messages: mpsc::Sender<Message>, facts: &SystemFacts) -> Self {
         let (manager, looked) = (Manager::from_environment(), Instant::now());
-        Looker { folder, keeper, bell, manager, looked, dma_latency_us: facts.power.dma_latency_us }
+        Looker { folder, counter, messages, manager, looked, dma_latency_us: facts.power.dma_latency_us }
     }
 
     fn look(&mut self) {
         let (recording, fails) = {
-            let keeper = self.keeper.lock();
-            let recording = keeper.recording().map(|(stream, seq)| self.folder.recording(stream, seq));
-            (recording, keeper.journal_failure.is_some())
+            let counter = self.counter.lock();
+            let recording = counter.recording().map(|(stream, seq)| self.folder.recording(stream, seq));
+            (recording, counter.journal_failure.is_some())
         };
         // Where nothing runs that could be watched, there is nothing to record.
         let has_nothing = recording.is_none();
@@ -272,13 +273,17 @@ impl Looker {
         self.looked = Instant::now();
         let power = facts::read(&facts::Root::system()).power;
         if power.dma_latency_us != self.dma_latency_us {
+            let Ok(id) = stream_id() else { return };
+            if !self.counter.lock().power_changed(id, &power) {
+                return;
+            }
             self.dma_latency_us = power.dma_latency_us;
             let holders: Vec<String> = power
                 .dma_latency_holders
                 .iter()
                 .map(|holder| format!("{} ({})", holder.name, holder.pid))
                 .collect();
-            let _ = self.bell.send(Ring::Trouble(words::dma_latency(power.dma_latency_us, &holders)));
+            let _ = self.messages.send(Message::Trouble(words::dma_latency(power.dma_latency_us, &holders)));
         }
     }
 }

@@ -6,11 +6,11 @@ mod status;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use jitterlab_fleet::adding::Added;
 use jitterlab_model::causes::Cause;
-use jitterlab_report::words::{count, list, plural, time};
+use jitterlab_report::words::{list, plural, time};
 
-use crate::alarms::{Notice, State};
-use crate::pack::Packed;
+use crate::alarms::{Notice, State, others};
 use crate::unit::{Done, SERVICE};
 
 /// A cause as labels and fields name its class.
@@ -22,7 +22,11 @@ pub fn class_id(cause: Option<&Cause>) -> String {
 
 /// A cause within a sentence.
 pub(crate) fn cause(cause: Option<&Cause>) -> String {
-    cause.map_or_else(|| "cause unknown".into(), jitterlab_report::why::cause)
+    match cause {
+        None => "cause unknown".into(),
+        Some(cause) if *cause == others() => "other causes".into(),
+        Some(cause) => jitterlab_report::why::cause(cause),
+    }
 }
 
 /// An alarm as a sentence.
@@ -40,6 +44,10 @@ pub fn alarm(notice: &Notice) -> String {
         State::Cleared => {
             format!("{task}: no such start for an hour, after {} ({why}), {late}", plural(*times, "start"))
         }
+        State::Displaced => format!(
+            "{task}: alarms of later starts leave no room for that of {} ({why}), {late}",
+            plural(*times, "start")
+        ),
     }
 }
 
@@ -72,21 +80,13 @@ pub fn dma_latency(now: Option<u64>, holders: &[String]) -> String {
     }
 }
 
-/// Files copied to a stick.
+/// Slices copied to a stick.
 #[must_use]
-pub fn packed(packed: &Packed) -> String {
-    let Packed { target, copied, known, bytes, others } = packed;
-    let mut text = format!(
-        "{} ({:.1} MB) copied to {} and read back, {} already there.\n",
-        plural(*copied as u64, "file"),
-        *bytes as f64 / 1e6,
-        target.display(),
-        count(*known as u64)
-    );
-    for other in others {
-        text += &format!("{} has another content and was left as it is.\n", other.display());
-    }
-    text + "The stick may be removed once it is unmounted. Next: jitterlab fleet add FOLDER STICK, where the fleet is.\n"
+pub fn packed(packed: &Added) -> String {
+    let added = jitterlab_fleet::words::added(packed);
+    format!(
+        "{added}\nThe stick may be removed once it is unmounted. Next: jitterlab fleet add FOLDER STICK, where the fleet is.\n"
+    )
 }
 
 /// Services installed or removed.

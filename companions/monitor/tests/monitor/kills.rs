@@ -4,7 +4,10 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use jitterlab_fleet::SliceRow;
+use jitterlab_fleet::delivery::Delivery;
 use jitterlab_monitor::folder::Folder;
+use jitterlab_trace::RunReader;
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_jitterlab-monitor");
@@ -56,7 +59,21 @@ fn kills_lose_nothing_that_is_not_in_a_stated_gap() {
     );
     // The time of day is read anew at each start: it may have been adjusted meanwhile.
     assert!(off_ns.abs() <= PERIOD_NS * (kills as i64 + 1), "{off_ns} ns of {told_ns} are not accounted for");
+    // Run files and deliveries are made apart from the totals: each due time is in one of them, too.
+    let days = folder.files("days", ".parquet");
+    let results =
+        days.iter().map(|day| RunReader::open(day).unwrap().info().tasks[0].result.clone().unwrap());
+    let in_days: u64 = results.map(|result| result.executed + result.missed).sum();
+    assert_eq!(in_days, totals.tasks[0].due());
+    let slices = jitterlab_fleet::delivery::list(folder.outbox()).unwrap();
+    let rows = slices.iter().flat_map(|path| Delivery::read(path).unwrap().tables.slices);
+    let mut rows: Vec<SliceRow> = rows.filter(|row| row.quantity == 0).collect();
+    rows.sort_by_key(|row| row.mono_ns);
+    assert_eq!(rows.iter().filter_map(|row| row.due).sum::<i64>(), totals.tasks[0].due() as i64);
+    for pair in rows.windows(2) {
+        let end_ms = pair[0].mono_ns.unwrap() / 1_000_000 + pair[0].length_ms;
+        assert!(end_ms <= pair[1].mono_ns.unwrap() / 1_000_000 + 1, "counted twice: {pair:?}");
+    }
     let left = folder.files("journal", "");
     assert!(left.is_empty(), "left of hours that are over: {left:?}");
-    assert!(!folder.files("days", ".parquet").is_empty());
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 
 mod guide;
+mod hogs;
 mod kills;
 mod month;
 mod prometheus;

@@ -1,5 +1,6 @@
 //! Days with real files and a clock that the test moves: eight, or as many as `JITTERLAB_DAYS` says.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -7,14 +8,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use jitterlab_fleet::delivery::Delivery;
+use jitterlab_model::facts::{NO_REQUEST_US, Power};
 use jitterlab_model::{Activation, Bench, Keep, RunInfo, TaskSpec};
-use jitterlab_monitor::bell::Ring;
+use jitterlab_monitor::archive::{Archive, ClosedHour, Retention};
 use jitterlab_monitor::clock::{Clock, Now};
-use jitterlab_monitor::desk::{Closed, Desk, Retention};
+use jitterlab_monitor::counter::{Counter, Rules, WhyWhen};
 use jitterlab_monitor::folder::Folder;
 use jitterlab_monitor::hour::Totals;
-use jitterlab_monitor::keeper::{Keeper, Rules, WhyWhen};
 use jitterlab_monitor::live::Live;
+use jitterlab_monitor::messages::Message;
 use jitterlab_monitor::recover::recover;
 use tempfile::TempDir;
 
@@ -59,10 +62,10 @@ impl Clock for FakeClock {
 struct Machine {
     clock: Arc<FakeClock>,
     folder: Folder,
-    keeper: Keeper,
-    desk: Desk,
-    closed: Receiver<Closed>,
-    _rings: Receiver<Ring>,
+    counter: Counter,
+    archive: Archive,
+    closed: Receiver<ClosedHour>,
+    received: Receiver<Message>,
     tasks: Vec<i64>,
     /// The next due time of each task, and its number.
     next: Vec<(i64, u64)>,
@@ -72,15 +75,16 @@ impl Machine {
     fn start(clock: &Arc<FakeClock>, path: &Path, bytes: u64, periods: &[i64], stream: &str) -> Self {
         let folder = Folder::new(path, None);
         drop(folder.take().unwrap());
-        let (bell, rings) = channel();
+        let (messages, received) = channel();
         let (sender, closed) = channel();
         let retention = Retention { bytes, age: Some(Duration::from_secs(400 * 86_400)) };
-        let desk = Desk::new(folder.clone(), retention, clock.clone(), bell.clone(), Box::new(|_| ()));
-        let end = recover(&folder, &desk, "cnc-07").unwrap();
+        let archive =
+            Archive::new(folder.clone(), retention, clock.clone(), messages.clone(), Box::new(|_| ()));
+        let end = recover(&folder, &archive, "cnc-07").unwrap();
         let rules =
             Rules { machine: "cnc-07".into(), slice_ns: HOUR, purposes: Vec::new(), why: WhyWhen::Never };
         let live = Arc::new(Live::new("cnc-07"));
-        let mut keeper = Keeper::new(rules, clock.clone(), folder.clone(), (sender, bell), live, end);
+        let mut counter = Counter::new(rules, clock.clone(), folder.clone(), (sender, messages), live, end);
         let specs = periods.iter().enumerate().map(|(number, period_ns)| TaskSpec {
             name: format!("task{number}"),
             period_ns: *period_ns,
@@ -88,11 +92,11 @@ impl Machine {
         });
         let mut info = RunInfo::new(Bench::Host, "monotonic", specs);
         info.keep = Keep::Spikes { above_ns: 100_000 };
-        keeper.begin(stream.into(), info);
+        counter.begin(stream.into(), info);
         let begun = clock.now().mono_ns;
         let next = periods.iter().map(|_| (begun, 0)).collect();
         let tasks = periods.to_vec();
-        Machine { clock: clock.clone(), folder, keeper, desk, closed, _rings: rings, tasks, next }
+        Machine { clock: clock.clone(), folder, counter, archive, closed, received, tasks, next }
     }
 
     /// Measures until the clock has passed this much further, in pieces as they come from the rings.
@@ -121,26 +125,27 @@ impl Machine {
                     *index += 1 + u64::from(missed);
                     *due_ns += period_ns * (1 + i64::from(missed));
                 }
-                self.keeper.activations(task, &rows);
+                self.counter.activations(task, &rows);
             }
-            self.keeper.tick();
+            self.counter.tick();
+            self.received.try_iter().for_each(drop);
             while let Ok(closed) = self.closed.try_recv() {
-                self.desk.close(closed);
+                self.archive.close(closed);
             }
         }
     }
 
     fn stop(mut self) -> Totals {
-        self.keeper.finish(&[]);
+        self.counter.finish(&[]);
         while let Ok(closed) = self.closed.try_recv() {
-            self.desk.close(closed);
+            self.archive.close(closed);
         }
         self.folder.read_totals().unwrap()
     }
 
     /// Ends without a word, as a kill does: what waits in memory is lost.
     fn kill(self) {
-        drop(self.keeper);
+        drop(self.counter);
     }
 }
 
@@ -220,6 +225,30 @@ fn days_stay_within_their_room_and_count_every_due_time_once() {
     assert!(most_bytes <= bytes, "{most_bytes}");
     assert!(grown_kb <= 1_024, "{grown_kb} kB more than after a week");
     assert!(!kept.is_empty() && kept.len() < days, "{kept:?}");
+}
+
+#[test]
+fn a_limit_of_idle_states_that_others_set_is_another_environment() {
+    let folder = TempDir::new().unwrap();
+    let clock = clock();
+    let periods = [SECOND, 2 * SECOND];
+    let mut machine = Machine::start(&clock, folder.path(), 1 << 30, &periods, "00000000000000aa");
+    let limits = [("00000000000000bb", 0), ("00000000000000cc", NO_REQUEST_US)];
+    for (stream, dma_latency_us) in limits {
+        machine.run(HOUR + 1_234 * SECOND);
+        let power = Power { dma_latency_us: Some(dma_latency_us), ..Power::default() };
+        assert!(machine.counter.power_changed(stream.into(), &power));
+    }
+    machine.run(HOUR);
+    let totals = machine.stop();
+    check_all_accounted(&totals, &periods);
+    assert_eq!(totals.gap_ns, 0);
+    let slices = jitterlab_fleet::delivery::list(&folder.path().join("outbox")).unwrap();
+    let rows = slices.iter().flat_map(|path| Delivery::read(path).unwrap().tables.slices);
+    let environments: BTreeMap<String, String> = rows.map(|row| (row.stream, row.env)).collect();
+    let environments: Vec<&String> = environments.values().collect();
+    assert_eq!(environments.len(), 3);
+    assert!(environments[0] != environments[1] && environments[0] == environments[2], "{environments:?}");
 }
 
 #[test]

@@ -29,6 +29,10 @@ fn what_is_installed_is_removed_again() {
     assert!(!done.told && done.files.len() == 3, "{done:?}");
     let unit = fs::read_to_string(root.join("etc/systemd/system").join(SERVICE)).unwrap();
     assert!(unit.contains("ExecStart=/opt/jitterlab-monitor $OPTIONS"), "{unit}");
+    assert!(
+        !unit.contains("SupplementaryGroups"),
+        "systemd starts no service of a group that is not there: {unit}"
+    );
     let drop_in =
         fs::read_to_string(root.join(format!("etc/systemd/system/{SERVICE}.d/options.conf"))).unwrap();
     assert!(drop_in.contains("OPTIONS=--for servo-thread"), "{drop_in}");

@@ -7,3 +7,4 @@ mod companions;
 mod guides;
 mod package;
 mod python;
+mod service;

@@ -18,7 +18,7 @@ fn packaging() -> PathBuf {
 
 /// True if the programs that the test needs are here. The test is skipped without them, unless everything is
 /// required.
-fn has(programs: &[&str]) -> bool {
+pub fn has(programs: &[&str]) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_here = |program: &&&str| env::split_paths(&path).any(|folder| folder.join(program).exists());
     let missing: Vec<_> = programs.iter().filter(|program| !is_here(program)).collect();
@@ -30,25 +30,43 @@ fn has(programs: &[&str]) -> bool {
 }
 
 #[track_caller]
-fn fine(command: &mut Command) -> String {
+pub fn fine(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Debian 12 with only its essential packages, kept in the folder of the kernels.
-fn bare_debian() -> PathBuf {
+/// Debian 12 with its essential packages and what these options of mmdebstrap add, kept in the folder of the kernels.
+pub fn bare_debian(name: &str, options: &[&str]) -> PathBuf {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.unwrap_or_else(|| PathBuf::from(env::var_os("HOME").unwrap()).join(".cache"));
-    let tarball = cache.join("jitterlab/debian-12.tar");
+    let tarball = cache.join("jitterlab").join(name);
     if !tarball.exists() {
         fs::create_dir_all(tarball.parent().unwrap()).unwrap();
         let incoming = tarball.with_extension(format!("{}.tar", std::process::id()));
-        fine(Command::new("mmdebstrap").args(["--variant=minbase", "bookworm"]).arg(&incoming));
+        let mut make = Command::new("mmdebstrap");
+        fine(make.arg("--variant=minbase").args(options).arg("bookworm").arg(&incoming));
         fs::rename(incoming, &tarball).unwrap();
     }
     tarball
+}
+
+/// Makes the packages in `folder/packages`, of what the tests have built; returns that of the program.
+pub fn make_packages(folder: &Path) -> PathBuf {
+    let (built, packages) = (folder.join("built"), folder.join("packages"));
+    fs::create_dir(&built).unwrap();
+    let programs = Path::new(env!("CARGO_BIN_EXE_jitterlab")).parent().unwrap();
+    let names = ["fleet", "kernel", "mcu", "monitor", "papers"].map(|name| format!("jitterlab-{name}"));
+    for program in names.iter().map(String::as_str).chain(["jitterlab"]) {
+        symlink(programs.join(program), built.join(program)).unwrap();
+    }
+    let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
+    for library in ["libjitterlab.a", "libjitterlab.so"] {
+        symlink(libraries.join(library), built.join(library)).unwrap();
+    }
+    let made = fine(Command::new(packaging().join("deb")).arg("--built").arg(&built).arg(&packages));
+    PathBuf::from(made.lines().find(|path| path.contains("/jitterlab_")).unwrap())
 }
 
 /// Script for the bare system, in mount and process namespaces of its own.
@@ -98,22 +116,13 @@ fn members_of_the_group_measure_in_real_time_on_a_bare_debian_and_nothing_stays_
     }
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = folder.path();
-    let (built, bare) = (folder.join("built"), folder.join("bare"));
-    fs::create_dir(&built).unwrap();
-    let programs = Path::new(env!("CARGO_BIN_EXE_jitterlab")).parent().unwrap();
-    let names = ["fleet", "kernel", "mcu", "monitor", "papers"].map(|name| format!("jitterlab-{name}"));
-    for program in names.iter().map(String::as_str).chain(["jitterlab"]) {
-        symlink(programs.join(program), built.join(program)).unwrap();
-    }
-    let libraries = env::current_exe().unwrap().parent().unwrap().to_owned();
-    for library in ["libjitterlab.a", "libjitterlab.so"] {
-        symlink(libraries.join(library), built.join(library)).unwrap();
-    }
-
+    let bare = folder.join("bare");
     fs::create_dir(&bare).unwrap();
-    fine(Command::new("tar").arg("-xf").arg(bare_debian()).arg("-C").arg(&bare));
+    let tarball = bare_debian("debian-12.tar", &[]);
+    fine(Command::new("tar").arg("-xf").arg(tarball).arg("-C").arg(&bare));
     let temporary = bare.join("tmp");
-    fine(Command::new(packaging().join("deb")).arg("--built").arg(&built).arg(temporary.join("packages")));
+    make_packages(folder);
+    fs::rename(folder.join("packages"), temporary.join("packages")).unwrap();
     fs::write(temporary.join("steps"), ON_THE_BARE_SYSTEM).unwrap();
     let mut apart = Command::new("unshare");
     apart.args(["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", BESIDE_THE_BARE_SYSTEM, "sh"]);

@@ -8,28 +8,32 @@ use jitterlab_analysis::causes::{main_cause, merge};
 use jitterlab_analysis::purposes::Purpose;
 use jitterlab_host::CausesWanted;
 use jitterlab_model::causes::TaskCauses;
+use jitterlab_model::facts::{NO_REQUEST_US, Power};
 use jitterlab_model::{Activation, Error, Keep, RunCauses, RunInfo, TaskResult};
-use jitterlab_trace::RunWriter;
+use jitterlab_trace::{RunWriter, Stored};
 use serde::{Deserialize, Serialize};
 
 use crate::alarms::Breach;
-use crate::bell::Ring;
+use crate::archive::ClosedHour;
 use crate::clock::{Clock, Now};
-use crate::desk::Closed;
 use crate::folder::{self, Folder};
-use crate::hour::{End, Hour, HourCause, HourTask, Latest, Stored};
-use crate::lane::{Broken, Count, Lane};
+use crate::hour::{End, Hour, HourCause, HourTask, Latest};
 use crate::limits::{in_force, purposes};
 use crate::live::Live;
+use crate::messages::Message;
+use crate::task_counter::{Broken, Count, TaskCounter};
 
+const SECOND_NS: i64 = 1_000_000_000;
+/// Label of a limit in `/dev/cpu_dma_latency`.
+const IDLE_LIMIT: &str = "cpu_dma_latency";
 /// A task that does not reach the end of an hour is waited for as long.
 const PATIENCE_NS: i64 = 5_000_000_000;
 /// Causes are asked for so often.
 const PIECE_EVERY_NS: i64 = 5_000_000_000;
 /// A cause that is not found by then is unknown.
 const CAUSE_WITHIN_NS: i64 = 12_000_000_000;
-/// Causes are looked for as long after a breach, and as long of each hour.
-const AFTER_SPIKE_NS: i64 = 600_000_000_000;
+/// Causes are looked for as long after a breach, so that what comes every ten minutes has its name, and as long of each hour.
+const AFTER_SPIKE_NS: i64 = 900_000_000_000;
 /// See [`AFTER_SPIKE_NS`].
 const OF_EACH_HOUR_NS: i64 = 60_000_000_000;
 
@@ -38,7 +42,7 @@ const OF_EACH_HOUR_NS: i64 = 60_000_000_000;
 pub enum WhyWhen {
     /// Never.
     Never,
-    /// For ten minutes after a start above a limit, and for a minute of each hour.
+    /// For 15 minutes after a start above a limit, and for a minute of each hour.
     AfterSpike,
     /// Always.
     Always,
@@ -77,15 +81,27 @@ struct Stream {
     id: String,
     seq: u64,
     info: RunInfo,
-    lanes: Vec<Lane>,
+    counters: Vec<TaskCounter>,
     opened: Now,
     end_mono_ns: i64,
     writer: Option<RunWriter>,
     /// Journal of the next hour, once a task is in it.
     next_writer: Option<RunWriter>,
+    /// Name and description of the stream that follows this hour, where the machine has changed in it.
+    changed: Option<(String, RunInfo)>,
     causes: RunCauses,
     /// Missed due times and lost activations of each task in hours that are closed, and activations of all.
     counted: Vec<(u64, u64, u64)>,
+}
+
+impl Stream {
+    /// Name, number and description of the hour that follows.
+    fn following(&self) -> (&str, u64, &RunInfo) {
+        match &self.changed {
+            Some((id, info)) => (id, 0, info),
+            None => (&self.id, self.seq + 1, &self.info),
+        }
+    }
 }
 
 /// A breach whose cause is looked for.
@@ -96,12 +112,12 @@ struct Waiting {
 }
 
 /// Counts what a source measures.
-pub struct Keeper {
+pub struct Counter {
     rules: Rules,
     clock: Arc<dyn Clock>,
     folder: Folder,
-    desk: Sender<Closed>,
-    bell: Sender<Ring>,
+    archive: Sender<ClosedHour>,
+    messages: Sender<Message>,
     live: Arc<Live>,
     stream: Option<Stream>,
     end: Option<End>,
@@ -113,22 +129,22 @@ pub struct Keeper {
     pub journal_failure: Option<String>,
 }
 
-impl Keeper {
+impl Counter {
     /// Goes on behind what ended there.
     pub fn new(
         rules: Rules,
         clock: Arc<dyn Clock>,
         folder: Folder,
-        (desk, bell): (Sender<Closed>, Sender<Ring>),
+        (archive, messages): (Sender<ClosedHour>, Sender<Message>),
         live: Arc<Live>,
         end: Option<End>,
     ) -> Self {
-        Keeper {
+        Counter {
             rules,
             clock,
             folder,
-            desk,
-            bell,
+            archive,
+            messages,
             live,
             stream: None,
             end,
@@ -157,27 +173,30 @@ impl Keeper {
     /// Begins a stream of what `info` describes.
     pub fn begin(&mut self, id: String, info: RunInfo) {
         let now = self.clock.now();
-        let lanes: Vec<Lane> = info
+        let power = info.facts_before.as_ref().map(|facts| facts.power.clone()).unwrap_or_default();
+        let info = with_power(info, &power);
+        let counters: Vec<TaskCounter> = info
             .tasks
             .iter()
             .map(|task| {
                 let period_ns = task.spec.period_ns;
                 let limits = in_force(&purposes(&self.rules.purposes, period_ns));
-                Lane::new(&task.spec.name, period_ns, limits)
+                TaskCounter::new(&task.spec.name, period_ns, limits)
             })
             .collect();
-        let limits: Vec<_> = lanes.iter().map(|lane| lane.limits().to_vec()).collect();
+        let limits: Vec<_> = counters.iter().map(|counter| counter.limits().to_vec()).collect();
         self.live.begin(&info, &limits);
-        let counted = vec![(0, 0, 0); lanes.len()];
+        let counted = vec![(0, 0, 0); counters.len()];
         let mut stream = Stream {
             end_mono_ns: self.end_of_hour(&now),
             id,
             seq: 0,
             info,
-            lanes,
+            counters,
             opened: now,
             writer: None,
             next_writer: None,
+            changed: None,
             causes: RunCauses::default(),
             counted,
         };
@@ -185,11 +204,25 @@ impl Keeper {
         self.stream = Some(stream);
     }
 
+    /// Takes the idle states' new limits: the hour ends with this second, and a stream of this name begins, whose hours are of
+    /// another environment. Returns `false` where an hour is just ending: then it is to be said again.
+    pub fn power_changed(&mut self, id: String, power: &Power) -> bool {
+        let now = self.clock.now();
+        let Some(stream) = &mut self.stream else { return true };
+        if stream.changed.is_some() || stream.counters.iter().any(TaskCounter::has_closed) {
+            return false;
+        }
+        let next_second_ns = (now.mono_ns.div_euclid(SECOND_NS) + 1) * SECOND_NS;
+        stream.end_mono_ns = stream.end_mono_ns.min(next_second_ns);
+        stream.changed = Some((id, with_power(stream.info.clone(), power)));
+        true
+    }
+
     /// The end of the hour that begins then: a whole second of the monotonic clock, as slices of journals are.
     fn end_of_hour(&self, now: &Now) -> i64 {
         let left_ns = self.rules.slice_ns - now.utc_ns.rem_euclid(self.rules.slice_ns);
         let end_ns = now.mono_ns + left_ns;
-        (end_ns - end_ns.rem_euclid(1_000_000_000)).max(now.mono_ns + 1)
+        (end_ns - end_ns.rem_euclid(SECOND_NS)).max(now.mono_ns + 1)
     }
 
     /// Begins the journal of an hour.
@@ -216,9 +249,15 @@ impl Keeper {
         }
     }
 
+    fn record_following(&mut self, stream: &Stream) -> Option<RunWriter> {
+        let now = self.clock.now();
+        let (id, seq, info) = stream.following();
+        self.record(id, seq, info, &now)
+    }
+
     fn fail(&mut self, error: &Error) {
         if self.journal_failure.is_none() {
-            let _ = self.bell.send(Ring::Trouble(error.to_string()));
+            let _ = self.messages.send(Message::Trouble(error.to_string()));
         }
         self.journal_failure = Some(error.to_string());
     }
@@ -226,24 +265,23 @@ impl Keeper {
     /// The next activations of a task.
     pub fn activations(&mut self, task: usize, rows: &[Activation]) {
         let Some(mut stream) = self.stream.take() else { return };
-        let Some(lane) = stream.lanes.get(task) else { return self.stream = Some(stream) };
-        let cut = match lane.has_closed() {
+        let Some(counter) = stream.counters.get(task) else { return self.stream = Some(stream) };
+        let cut = match counter.has_closed() {
             true => 0,
             false => rows.iter().position(|a| a.due_ns >= stream.end_mono_ns).unwrap_or(rows.len()),
         };
         let (before, behind) = rows.split_at(cut);
         self.take_in(&mut stream, task, before);
         if !behind.is_empty() {
-            if !stream.lanes[task].has_closed() {
-                stream.lanes[task].pass();
+            if !stream.counters[task].has_closed() {
+                stream.counters[task].pass();
                 if stream.next_writer.is_none() {
-                    let now = self.clock.now();
-                    stream.next_writer = self.record(&stream.id, stream.seq + 1, &stream.info, &now);
+                    stream.next_writer = self.record_following(&stream);
                 }
             }
             self.take_in(&mut stream, task, behind);
         }
-        let all_passed = stream.lanes.iter().all(Lane::has_closed);
+        let all_passed = stream.counters.iter().all(TaskCounter::has_closed);
         self.stream = Some(stream);
         if all_passed {
             self.close_hour();
@@ -253,18 +291,18 @@ impl Keeper {
     /// Counts and records rows of one hour.
     fn take_in(&mut self, stream: &mut Stream, task: usize, rows: &[Activation]) {
         let Some(last) = rows.last() else { return };
-        let lane = &mut stream.lanes[task];
-        let (above, lost) = (lane.open().above.clone(), lane.open().lost);
-        let broken = lane.push(rows);
+        let counter = &mut stream.counters[task];
+        let (above, lost) = (counter.open().above.clone(), counter.open().lost);
+        let broken = counter.push(rows);
         let (_, _, seen) = &mut stream.counted[task];
         *seen += rows.len() as u64;
-        let writer = if lane.has_closed() { &mut stream.next_writer } else { &mut stream.writer };
+        let writer = if counter.has_closed() { &mut stream.next_writer } else { &mut stream.writer };
         if let Some(Err(error)) = writer.as_mut().map(|writer| writer.append(task, rows)) {
             self.fail(&error);
         }
         let now = self.clock.now();
-        let open = lane.open();
-        self.live.count(&lane.name, |live| {
+        let open = counter.open();
+        self.live.count(&counter.name, |live| {
             live.stats.push_all(rows);
             live.lost += open.lost - lost;
             for (all, (after, before)) in live.above.iter_mut().zip(open.above.iter().zip(&above)) {
@@ -320,7 +358,7 @@ impl Keeper {
     pub fn causes_refused(&mut self, error: &Error) {
         self.rules.why = WhyWhen::Never;
         self.looks_for_causes = false;
-        let _ = self.bell.send(Ring::Trouble(error.to_string()));
+        let _ = self.messages.send(Message::Trouble(error.to_string()));
     }
 
     /// Tells of breaches whose cause is known by now, or will not be.
@@ -341,7 +379,7 @@ impl Keeper {
             }
             let cause = cause.flatten();
             let Waiting { task, broken, .. } = waiting;
-            let name = &stream.lanes[task].name;
+            let name = &stream.counters[task].name;
             self.live.cause(name, cause.as_ref());
             let breach = Breach {
                 task: name.clone(),
@@ -352,7 +390,7 @@ impl Keeper {
                 limit_ns: broken.limit.limit_ns,
                 cause,
             };
-            let _ = self.bell.send(Ring::Breach(breach));
+            let _ = self.messages.send(Message::Breach(breach));
         }
         self.waiting = left;
     }
@@ -373,17 +411,26 @@ impl Keeper {
     fn close_hour(&mut self) {
         let Some(mut stream) = self.stream.take() else { return };
         let now = self.clock.now();
-        let next = stream.next_writer.take();
-        let next = next.or_else(|| self.record(&stream.id, stream.seq + 1, &stream.info, &now));
-        self.hand_over(&mut stream, &now, false);
-        (stream.writer, stream.seq, stream.opened) = (next, stream.seq + 1, now);
+        if stream.next_writer.is_none() {
+            stream.next_writer = self.record_following(&stream);
+        }
+        self.begin_next(&mut stream, &now);
         stream.end_mono_ns = self.end_of_hour(&now);
         self.stream = Some(stream);
     }
 
+    fn begin_next(&mut self, stream: &mut Stream, now: &Now) {
+        let changed = stream.changed.take();
+        self.hand_over(stream, now, changed.is_some());
+        (stream.writer, stream.seq, stream.opened) = (stream.next_writer.take(), stream.seq + 1, *now);
+        if let Some((id, info)) = changed {
+            (stream.id, stream.seq, stream.info) = (id, 0, info);
+        }
+    }
+
     fn hand_over(&mut self, stream: &mut Stream, now: &Now, is_last: bool) {
         let causes = std::mem::take(&mut stream.causes);
-        let counts: Vec<Count> = stream.lanes.iter_mut().map(Lane::take).collect();
+        let counts: Vec<Count> = stream.counters.iter_mut().map(TaskCounter::take).collect();
         for ((missed, lost, _), count) in stream.counted.iter_mut().zip(&counts) {
             *missed += count.stats.seen_missed();
             *lost += count.lost;
@@ -397,7 +444,7 @@ impl Keeper {
             let _ = writer.causes(&causes);
         }
         let writer = stream.writer.take();
-        let _ = self.desk.send(Closed {
+        let _ = self.archive.send(ClosedHour {
             stream: stream.id.clone(),
             seq: stream.seq,
             hour,
@@ -417,9 +464,9 @@ impl Keeper {
         let gap_ns = self.end.as_ref().map_or(0, |end| end.gap_until(&boot, boot_ns.0, utc_ns.0));
         let moved = |now: &Now| now.utc_ns - now.boot_ns;
         self.end = Some(End { boot: boot.clone(), boot_ns: boot_ns.1, utc_ns: utc_ns.1 });
-        let tasks = stream.lanes.iter().zip(counts).enumerate().map(|(number, (lane, count))| {
+        let tasks = stream.counters.iter().zip(counts).enumerate().map(|(number, (counter, count))| {
             let run = &stream.info.tasks[number];
-            task(lane, count, run, causes.tasks.get(number), now)
+            task(counter, count, run, causes.tasks.get(number), now)
         });
         Some(Hour {
             stream: stream.id.clone(),
@@ -443,17 +490,17 @@ impl Keeper {
         let now = self.clock.now();
         self.looks_for_causes = false;
         self.resolve(&stream, None);
-        if stream.lanes.iter().any(Lane::has_closed) {
-            self.hand_over(&mut stream, &now, false);
-            (stream.writer, stream.seq, stream.opened) = (stream.next_writer.take(), stream.seq + 1, now);
+        if stream.counters.iter().any(TaskCounter::has_closed) {
+            self.begin_next(&mut stream, &now);
         }
         // Hours before were told as they came; what the source knows beyond is of the last.
-        for ((lane, result), (missed, lost, executed)) in
-            stream.lanes.iter_mut().zip(results).zip(&stream.counted)
+        for ((counter, result), (missed, lost, executed)) in
+            stream.counters.iter_mut().zip(results).zip(&stream.counted)
         {
             if let Some(result) = result {
-                let (missed, lost) = (missed + lane.open().stats.seen_missed(), lost + lane.open().lost);
-                lane.add_untold(
+                let (missed, lost) =
+                    (missed + counter.open().stats.seen_missed(), lost + counter.open().lost);
+                counter.add_untold(
                     result.missed.saturating_sub(missed),
                     result.executed.saturating_sub(executed + lost),
                 );
@@ -461,6 +508,18 @@ impl Keeper {
         }
         self.hand_over(&mut stream, &now, true);
     }
+}
+
+/// The description with these limits of idle states. One that another process sets is a label, so that a fleet sees another
+/// environment.
+fn with_power(mut info: RunInfo, power: &Power) -> RunInfo {
+    info.labels.remove(IDLE_LIMIT);
+    let set = power.dma_latency_us.filter(|us| *us < NO_REQUEST_US);
+    info.labels.extend(set.map(|us| (IDLE_LIMIT.into(), format!("{us} us"))));
+    if let Some(facts) = &mut info.facts_before {
+        facts.power = power.clone();
+    }
+    info
 }
 
 /// Breaches whose cause is looked for at a time.
@@ -482,7 +541,7 @@ fn result(count: &Count) -> TaskResult {
 
 /// A task's part of an hour.
 pub fn task(
-    lane: &Lane,
+    counter: &TaskCounter,
     count: &Count,
     run: &jitterlab_model::TaskRun,
     causes: Option<&TaskCauses>,
@@ -506,14 +565,14 @@ pub fn task(
         likely_ns: sum.likely_ns,
     });
     HourTask {
-        name: lane.name.clone(),
-        period_ns: lane.period_ns,
+        name: counter.name.clone(),
+        period_ns: counter.period_ns,
         policy: run.granted.as_ref().map(|granted| granted.policy.to_string()).unwrap_or_default(),
         overrun: run.spec.overrun.to_string(),
         missed: count.stats.seen_missed(),
         lost: count.lost,
         stored: count.stats.counted().map(Stored::from).into(),
-        above: lane.above(count),
+        above: counter.above(count),
         causes: causes.collect(),
         latest: latest.collect(),
     }

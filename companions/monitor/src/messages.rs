@@ -1,4 +1,4 @@
-//! Alarms on their way: to the journal of systemd, and to a command.
+//! Delivery of alarms and troubles: to the journal of systemd, and to commands.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixDatagram;
@@ -29,7 +29,7 @@ const MOST_COMMANDS: usize = 8;
 
 /// Event that somebody is told of.
 #[derive(Debug)]
-pub enum Ring {
+pub enum Message {
     /// A start above a limit.
     Breach(Breach),
     /// Something that the monitor itself cannot do.
@@ -45,18 +45,18 @@ pub struct Listeners {
     pub commands: Vec<String>,
 }
 
-/// Tells of alarms until nobody rings any more.
-pub fn listen(rings: &Receiver<Ring>, clock: &Arc<dyn Clock>, machine: &str, listeners: &Listeners) {
+/// Delivers messages until nobody sends any more.
+pub fn deliver(received: &Receiver<Message>, clock: &Arc<dyn Clock>, machine: &str, listeners: &Listeners) {
     let mut alarms = Alarms::new(machine);
     let running = Arc::new(());
     loop {
-        let ring = rings.recv_timeout(Duration::from_secs(1));
+        let message = received.recv_timeout(Duration::from_secs(1));
         let now_ns = clock.now().boot_ns;
         let mut notices = alarms.tick(now_ns);
-        match ring {
-            Ok(Ring::Breach(breach)) => notices.extend(alarms.breach(&breach, now_ns)),
-            Ok(Ring::Trouble(what)) => trouble(&what),
-            Ok(Ring::GivenUp(path)) => trouble(&words::given_up(&path)),
+        match message {
+            Ok(Message::Breach(breach)) => notices.extend(alarms.breach(&breach, now_ns)),
+            Ok(Message::Trouble(what)) => trouble(&what),
+            Ok(Message::GivenUp(path)) => trouble(&words::given_up(&path)),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return wait_for(&running),
         }
@@ -79,7 +79,7 @@ fn wait_for(running: &Arc<()>) {
 }
 
 fn tell(notice: &Notice) {
-    let priority = if notice.state == State::Cleared { "5" } else { "4" };
+    let priority = if matches!(notice.state, State::Cleared | State::Displaced) { "5" } else { "4" };
     let cause = words::class_id(notice.cause.as_ref());
     let who = notice.cause.as_ref().and_then(|cause| cause.who.as_deref()).unwrap_or_default();
     let (late, limit) = (notice.late_ns.to_string(), notice.limit_ns.to_string());

@@ -1,4 +1,4 @@
-//! Hours that are over: written, joined to days, delivered, and given up when the disk's share is used.
+//! Archive of hours that are over: written, joined to days, delivered, and given up when the disk's share is used.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use jitterlab_analysis::causes::merge;
 use jitterlab_model::{Error, RunCauses, RunInfo, StopReason, TaskResult};
 use jitterlab_trace::{JournalReader, RunWriter, join, journal_path};
 
-use crate::bell::Ring;
 use crate::clock::Clock;
 use crate::folder::{self, Folder};
 use crate::hour::{Hour, Totals};
+use crate::messages::Message;
 use crate::outbox;
 
 /// Hours that wait for a disk that takes nothing; then two become one.
@@ -22,7 +22,7 @@ const MOST_WAITING: usize = 24;
 const RETRY: Duration = Duration::from_secs(60);
 
 /// An hour that is over.
-pub struct Closed {
+pub struct ClosedHour {
     /// Its stream and its number there.
     pub stream: String,
     /// See `stream`.
@@ -47,31 +47,31 @@ pub struct Retention {
 }
 
 /// Writes hours and days.
-pub struct Desk {
+pub struct Archive {
     folder: Folder,
     retention: Retention,
     clock: Arc<dyn Clock>,
-    bell: Sender<Ring>,
+    messages: Sender<Message>,
     /// Hours that the disk did not take.
     waiting: Vec<Hour>,
     /// Called with the journal of each hour that is over.
     after_hour: Box<dyn FnMut(&Path) + Send>,
 }
 
-impl Desk {
-    /// For this folder.
+impl Archive {
+    /// Writes into this folder.
     pub fn new(
         folder: Folder,
         retention: Retention,
         clock: Arc<dyn Clock>,
-        bell: Sender<Ring>,
+        messages: Sender<Message>,
         after_hour: Box<dyn FnMut(&Path) + Send>,
     ) -> Self {
-        Desk { folder, retention, clock, bell, waiting: Vec::new(), after_hour }
+        Archive { folder, retention, clock, messages, waiting: Vec::new(), after_hour }
     }
 
     /// Takes hours until nobody sends any more.
-    pub fn work(mut self, closed: &Receiver<Closed>) {
+    pub fn work(mut self, closed: &Receiver<ClosedHour>) {
         loop {
             match closed.recv_timeout(RETRY) {
                 Ok(closed) => self.close(closed),
@@ -82,12 +82,12 @@ impl Desk {
     }
 
     fn trouble(&self, error: &Error) {
-        let _ = self.bell.send(Ring::Trouble(error.to_string()));
+        let _ = self.messages.send(Message::Trouble(error.to_string()));
     }
 
     /// Takes an hour that is over.
-    pub fn close(&mut self, closed: Closed) {
-        let Closed { stream, seq, hour, mut info, writer, is_last } = closed;
+    pub fn close(&mut self, closed: ClosedHour) {
+        let ClosedHour { stream, seq, hour, mut info, writer, is_last } = closed;
         info.stop = Some(StopReason::Closed);
         if let Some(writer) = writer {
             writer.leave(&info);
@@ -185,7 +185,7 @@ impl Desk {
                 let size = fs::metadata(&path).map_or(0, |found| found.len());
                 if fs::remove_file(&path).is_ok() {
                     bytes = bytes.saturating_sub(size);
-                    let _ = self.bell.send(Ring::GivenUp(path));
+                    let _ = self.messages.send(Message::GivenUp(path));
                 }
             }
         }

@@ -69,7 +69,7 @@ pub struct Broken {
 
 /// A task.
 #[derive(Debug)]
-pub struct Lane {
+pub struct TaskCounter {
     /// Its name.
     pub name: String,
     /// T.
@@ -83,13 +83,13 @@ pub struct Lane {
     closed: Option<Count>,
 }
 
-impl Lane {
+impl TaskCounter {
     /// Nothing counted yet.
     #[must_use]
     pub fn new(name: &str, period_ns: i64, limits: Vec<InForce>) -> Self {
         let open = Count::new(period_ns, limits.len());
         let (next_index, previous_start_ns, closed) = (None, None, None);
-        Lane { name: name.into(), period_ns, limits, next_index, previous_start_ns, open, closed }
+        TaskCounter { name: name.into(), period_ns, limits, next_index, previous_start_ns, open, closed }
     }
 
     /// Limits in force.
