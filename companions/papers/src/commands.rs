@@ -9,8 +9,9 @@ use jitterlab_console::{interrupt, mistakes};
 use jitterlab_kernel::KernelChoice;
 use jitterlab_model::Error;
 use jitterlab_papers::claims::torques::NistTorques;
+use jitterlab_papers::paper::Paper;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::words::contents::{Paper, PaperContents};
+use jitterlab_papers::words::contents::PaperContents;
 use jitterlab_papers::words::{self, Found, NistReproduction};
 use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
 

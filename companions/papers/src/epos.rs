@@ -52,8 +52,15 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
     let nearby: Result<_, Error> =
         TimerKind::ALL.into_iter().map(|kind| epos_related_timers::measure(kind, &compiler)).collect();
-    let found = EposReproduction::new(table, threads, costs, without_arduino);
-    Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
+    Ok(Found::Epos(EposReproduction {
+        table_1: table,
+        led_thread: threads,
+        figure_3: figure_3?,
+        delays: delays?,
+        nearby: nearby?,
+        costs,
+        without_arduino,
+    }))
 }
 
 /// The program of figure 3, with the paper's 100 events of 100 ms.

@@ -1,7 +1,7 @@
 //! The source documents, repeated: their measurements as data, the measuring, and the resulting files.
 //!
-//! One document is one file here. Its printed numbers and statements are in [`claims`]; words, figures and
-//! the list of everything in it are in [`words`].
+//! One document is one file here, and one file of data ([`paper`]): its items, statements and printed numbers. The numbers that
+//! decide on the statements are gathered in [`claims`]; words and figures are in [`words`].
 
 pub mod athlon;
 pub mod claims;
@@ -11,6 +11,8 @@ mod error;
 mod host;
 pub mod nist;
 pub mod nist_jitter;
+pub mod paper;
+pub mod statement;
 pub mod systems;
 pub mod twente;
 pub mod words;
