@@ -6,6 +6,7 @@ use clap::ValueEnum as _;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::{interrupt, mistakes};
+use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::KernelChoice;
 use jitterlab_model::Error;
 use jitterlab_papers::claims::torques::NistTorques;
@@ -99,6 +100,7 @@ pub fn execute(args: &Args) -> Ending {
     };
     let mut at = Workplace {
         directory: &directory,
+        machine: words::machine(document.paper(), args.in_virtual_time, &facts::read(&Root::system())),
         duration_ns: args.duration.unwrap_or(usual_ns),
         with: &args.with,
         interrupted: &interrupted,

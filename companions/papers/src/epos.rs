@@ -12,7 +12,7 @@ use jitterlab_mcu::{
 };
 use jitterlab_model::Error;
 
-use crate::Workplace;
+use crate::{Workplace, epos_listings};
 
 /// Rounds of the led thread: as many as the paper's figure shows and its standard deviation covers.
 const ROUNDS: usize = 1_000;
@@ -59,6 +59,8 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         delays: delays?,
         nearby: nearby?,
         costs,
+        listings: Some(epos_listings::run(&compiler)?),
+        quantum_cycles: epos_listings::preemptive_tick_cycles(&compiler)?,
         without_arduino,
     }))
 }

@@ -7,6 +7,7 @@ pub mod athlon;
 pub mod claims;
 mod early_calls;
 pub mod epos;
+mod epos_listings;
 mod error;
 mod host;
 pub mod nist;
@@ -15,6 +16,7 @@ pub mod paper;
 pub mod statement;
 pub mod systems;
 pub mod twente;
+mod twente_listing;
 pub mod words;
 
 use std::fs;
@@ -36,6 +38,8 @@ pub const RESULT: &str = "result.json";
 pub struct Workplace<'a> {
     /// Folder of run files, figures and results.
     pub directory: &'a Path,
+    /// Machine or chip that it is measured on, for captions.
+    pub machine: String,
     /// Length of each measurement.
     pub duration_ns: i64,
     /// Files that guests in virtual time get besides.
@@ -64,7 +68,9 @@ impl Workplace<'_> {
     /// Writes figures as SVG and PNG.
     fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
-            let svg = figure::svg(charts)?;
+            let mut charts = charts.clone();
+            charts.iter_mut().for_each(|chart| words::add_machine(chart, &self.machine));
+            let svg = figure::svg(&charts)?;
             atomic_file::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
             atomic_file::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
         }

@@ -69,6 +69,8 @@ pub enum Values {
     Medians(Vec<Option<MedianInterval>>),
     /// An answer of the experiment with pairs of CPUs.
     Observed(Box<Option<Observation>>),
+    /// Lines that a program prints; `None` if it does not compile.
+    Printed(Option<Vec<String>>),
     /// A name.
     Text(String),
 }
@@ -104,12 +106,12 @@ impl From<Vec<Option<MedianInterval>>> for Values {
 }
 
 impl Values {
-    /// Between which bounds each lies; `None` where that is unknown.
+    /// Bounds of each; `None` where they are unknown.
     fn bounds(&self) -> Vec<Option<(f64, f64)>> {
         match self {
             Values::Exact(values) => values.iter().map(|value| value.map(|value| (value, value))).collect(),
             Values::Medians(all) => all.iter().map(|one| one.as_ref()?.interval).collect(),
-            Values::Observed(_) | Values::Text(_) => Vec::new(),
+            Values::Observed(_) | Values::Printed(_) | Values::Text(_) => Vec::new(),
         }
     }
 }

@@ -283,16 +283,20 @@ fn under_load(case: &Case, runs: &[PageRun], timing: Timing) -> Result<UnderLoad
     let tasks = runs.iter().filter_map(|run| run.tasks.first());
     let spreads = tasks.filter_map(|task| Spread::from_summary(timing, &task.measured.summary));
     let found = spreads.reduce(Spread::with);
-    let (mut all, mut done) = (Vec::new(), Vec::new());
+    let (mut all, mut done, mut first) = (Vec::new(), Vec::new(), Vec::new());
     for run in runs {
         let opened = Run::open(&run.file, &Hints::default())?;
         done.extend(opened.info().loads.iter().map(ToString::to_string));
         let mut activations = Vec::new();
         opened.visit(0, Columns::ALL, |rows| activations.extend_from_slice(rows))?;
-        all.extend(stretches(&timing.values(&activations)));
+        let values = timing.values(&activations);
+        all.extend(stretches(&values));
+        if first.is_empty() {
+            first = values;
+        }
     }
     let (condition, load) = (case.name.into(), case.load.into());
-    Ok(UnderLoad { condition, load, done, found, stretches: all })
+    Ok(UnderLoad { condition, load, done, found, stretches: all, first })
 }
 
 #[cfg(test)]

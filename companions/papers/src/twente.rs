@@ -11,7 +11,7 @@ use jitterlab_report::section::Piece;
 use jitterlab_trace::atomic_file;
 
 use crate::systems::{self, Case, Kernels, Measured, System};
-use crate::{Workplace, read};
+use crate::{Workplace, read, twente_listing};
 
 /// The report's loads, from none to most.
 const LOADS: [Case; 3] = [
@@ -59,16 +59,16 @@ fn repeated(
     let Measured { systems: measured, runs } =
         at.under_loads(systems, &LOADS, &task(), Timing::LoopDuration)?;
     let mut figures = Vec::new();
-    for ((system, found), runs) in systems.iter().zip(&measured).zip(&runs) {
-        for ((case, run), number) in found.loads.iter().zip(runs).zip(0..) {
-            figures.extend(words::twente_figures(system, case, number, std::slice::from_ref(run))?);
-        }
+    for (system, found) in systems.iter().zip(&measured) {
+        let each = found.loads.iter().zip(0..);
+        figures.extend(each.flat_map(|(load, number)| words::twente_figures(system, load, number)));
     }
     at.draw(&figures)?;
     let runs: Vec<PageRun> = runs.into_iter().flatten().collect();
     let work = work(at)?;
-    let found =
-        Found::Twente(TwenteReproduction { loops: systems::figures(measured, in_virtual_time), work });
+    let loops = systems::figures(measured, in_virtual_time);
+    let listing = if in_virtual_time { None } else { twente_listing::run()? };
+    let found = Found::Twente(TwenteReproduction { loops, work, listing });
     let reproduction = Reproduction::new(at.directory.into(), found);
     let mut document = Document::new(&reproduction);
     if let Some(section) = document.sections.first_mut() {

@@ -1,7 +1,7 @@
 //! The tables of "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest period error ("max jitter") of a servo thread of 1 ms
 //! and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of CPUs.
 
-use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
+use jitterlab_model::{CpuSet, LoadRun, SystemFacts, TaskSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::paper::Paper;
@@ -59,6 +59,8 @@ pub struct AthlonReproduction {
     pub duration_ns: i64,
     /// Number of measurements of each cell.
     pub repetitions: u32,
+    /// The report's hog on a processor of its own; `None` where it was not measured.
+    pub hog: Option<LoadRun>,
     /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
@@ -132,6 +134,7 @@ impl AthlonReproduction {
             tasks,
             duration_ns,
             repetitions,
+            hog: None,
             turn_ns: None,
             left,
             observations: observations.into(),
@@ -152,7 +155,7 @@ impl AthlonReproduction {
         self
     }
 
-    /// What decides on the report's observations, all of them confirmed by its own numbers.
+    /// Evidence on the report's observations, all of them confirmed by its own numbers.
     #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let one = |compared: &Compared| {
@@ -165,7 +168,9 @@ impl AthlonReproduction {
             let here = Values::Observed(Box::new(compared.today.clone()));
             Evidence::answered(compared.asked.statement(), holds).and("here", here)
         };
-        self.observations.iter().map(one).collect()
+        let user = self.hog.as_ref().map(|hog| hog.user_share());
+        let usage = user.map(|user| Evidence::decided_by("usage", "user", user));
+        self.observations.iter().map(one).chain(usage).collect()
     }
 
     /// The isolated CPUs of this machine.

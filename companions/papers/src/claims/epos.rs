@@ -10,7 +10,7 @@ use jitterlab_mcu::{
 use serde::{Deserialize, Serialize};
 
 use crate::paper::Paper;
-use crate::statement::Evidence;
+use crate::statement::{Evidence, Values};
 
 /// Prescalers of the paper's clocks 7200, 28800 and 115200 Hz at 7.3728 MHz, in the order of its table's columns.
 pub const PRESCALERS: [u16; 3] = [1024, 256, 64];
@@ -136,6 +136,36 @@ pub struct LedThread {
     pub rounds_ns: Vec<i64>,
 }
 
+/// Lines that the paper's programs print; `None` for one that does not compile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listings {
+    pub figure_3: Option<Vec<String>>,
+    pub figure_4: Option<Vec<String>>,
+    /// With the handler's name made unambiguous: the variable hides the function.
+    pub figure_4_named: Option<Vec<String>>,
+    /// With that and the chronometer started.
+    pub figure_4_mended: Option<Vec<String>>,
+}
+
+impl Listings {
+    /// Evidence on whether the programs do what the paper says they do.
+    fn evidence(&self) -> [Evidence; 2] {
+        let said = |lines: &Option<Vec<String>>| Values::Printed(lines.clone());
+        let elapsed_us = |line: &String| line.strip_prefix("Elapsed time: ")?.parse::<u64>().ok();
+        let figure_3 = self.figure_3.iter().flatten().find_map(elapsed_us).is_some_and(|us| us >= 10_100_000);
+        let intervals =
+            |lines: &Vec<String>| lines.iter().any(|line| line.parse().is_ok_and(|us: u32| us > 0));
+        let figure_4 = self.figure_4.as_ref().is_some_and(intervals);
+        [
+            Evidence::answered("figure-3", Some(figure_3)).and("said", said(&self.figure_3)),
+            Evidence::answered("figure-4", Some(figure_4))
+                .and("said", said(&self.figure_4))
+                .and("named", said(&self.figure_4_named))
+                .and("mended", said(&self.figure_4_mended)),
+        ]
+    }
+}
+
 /// Mean and standard deviation of a thread's rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rounds {
@@ -144,15 +174,18 @@ pub struct Rounds {
 }
 
 impl LedThread {
+    /// True if a round is longer than a tick alone makes it: an event takes the handler besides.
+    #[must_use]
+    pub fn has_the_event(&self, round_ns: i64) -> bool {
+        let ticking = self.figures.round_cycles + self.figures.tick_cycles.unwrap_or(0);
+        round_ns as f64 * LED_CLOCK_HZ / 1e9 > ticking as f64 + 0.5
+    }
+
     /// The rounds but for those that the alarm's own event lengthens, which in the paper hardly any did.
     #[must_use]
     pub fn without_the_event(&self) -> Rounds {
-        let cycle_ns = 1e9 / LED_CLOCK_HZ;
-        // An event takes the handler besides what a tick takes.
-        let longest_ns =
-            (self.figures.round_cycles + self.figures.tick_cycles.unwrap_or(0)) as f64 * cycle_ns;
-        let rounds = self.rounds_ns.iter().map(|ns| *ns as f64).filter(|ns| *ns < longest_ns + cycle_ns);
-        let rounds: Vec<f64> = rounds.collect();
+        let rounds = self.rounds_ns.iter().filter(|ns| !self.has_the_event(**ns));
+        let rounds: Vec<f64> = rounds.map(|ns| *ns as f64).collect();
         let n = rounds.len().max(1) as f64;
         let mean_ns = rounds.iter().sum::<f64>() / n;
         let squares: f64 = rounds.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
@@ -175,6 +208,10 @@ pub struct EposReproduction {
     pub led_thread: Vec<LedThread>,
     /// Costs of one event every 20 ms.
     pub costs: Vec<CostFigures>,
+    /// The paper's programs as they are printed; `None` where they were not tried.
+    pub listings: Option<Listings>,
+    /// Cycles of a tick that can preempt a thread; `None` where it was not measured.
+    pub quantum_cycles: Option<u64>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
 }
@@ -226,11 +263,36 @@ fn agreeing(rows: &[Row], printed: usize, alike: usize) -> (f64, f64) {
 }
 
 impl EposReproduction {
-    /// What decides on the paper's statements: its own numbers, and those of the simulated chip.
+    /// Cycles to program a single shot.
+    fn programming_cycles(&self) -> Option<f64> {
+        let shots = self.costs.iter().filter(|cost| cost.name.contains("single"));
+        shots.filter_map(|cost| cost.programming_cycles).min().map(|cycles| cycles as f64)
+    }
+
+    /// Cycles of a tick with nothing due, which cannot preempt.
+    fn tick_cycles(&self) -> Option<f64> {
+        self.led_thread.iter().find_map(|thread| thread.figures.tick_cycles).map(|cycles| cycles as f64)
+    }
+
+    /// Evidence on the paper's statements: its own numbers, and those of the simulated chip.
     #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let mut all = of_table_1(self);
         all.extend(of_figure_7(&self.led_thread));
+        all.extend(self.listings.iter().flat_map(Listings::evidence));
+        all.extend(self.quantum_cycles.map(|cycles| {
+            Evidence::decided_by("quantum", "cycles", cycles as f64).and("plain", self.tick_cycles())
+        }));
+        let [programming, tick] = [self.programming_cycles(), self.tick_cycles()];
+        all.push(
+            Evidence::decided_by(
+                "reprogramming",
+                "more",
+                programming.zip(tick).map(|(programming, tick)| programming - tick),
+            )
+            .and("programming", programming)
+            .and("tick", tick),
+        );
         // An interval of 1 s at the slowest clock, by the printed equation and by the right one.
         let (ticks, hz) = (timer_hz(PRESCALERS[0]), timer_hz(PRESCALERS[0]));
         all.push(Evidence::decided_by("ticks", "off", ticks - 1.0 / hz).and("ticks", ticks));
@@ -250,8 +312,6 @@ fn of_table_1(found: &EposReproduction) -> Vec<Evidence> {
         .into_iter()
         .filter_map(lost)
         .collect();
-    let programming = found.costs.iter().filter(|cost| cost.name.contains("single"));
-    let programming = programming.filter_map(|cost| cost.programming_cycles).min();
     let usual = rows.iter().filter(|row| (10_000..=1_000_000).contains(&row.period_us));
     let differences: Option<Vec<f64>> =
         usual.map(|row| Some((row.errors_us[1]? - row.errors_us[0]?).abs() * 1e3)).collect();
@@ -275,7 +335,7 @@ fn of_table_1(found: &EposReproduction) -> Vec<Evidence> {
             .and("slow", lost((10_000_000, slow)).map(|counts| counts * 1e3))
             .and("least", each.iter().copied().reduce(f64::min))
             .and("most", each.iter().copied().reduce(f64::max))
-            .and("programming", programming.map(|cycles| cycles as f64)),
+            .and("programming", found.programming_cycles()),
         Evidence::decided_by("equation-1", "counts", counts).and("count", 1e9 / timer_hz(slow)),
         Evidence::decided_by(
             "in-every-case",
@@ -315,7 +375,6 @@ fn of_figure_7(threads: &[LedThread]) -> Vec<Evidence> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statement::Values;
 
     #[test]
     fn the_printed_percentages_agree_in_one_line_and_not_in_the_other() {

@@ -4,7 +4,7 @@
 
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::median_interval::MedianInterval;
-use jitterlab_model::{Activation, Quantity};
+use jitterlab_model::Activation;
 use serde::Serialize;
 
 /// Stretches that a run is cut into: enough for a narrow interval of their median.
@@ -23,15 +23,6 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// The same as quantity of a figure.
-    #[must_use]
-    pub fn quantity(self) -> Quantity {
-        match self {
-            Timing::Latency => Quantity::Latency,
-            Timing::LoopDuration => Quantity::PeriodError,
-        }
-    }
-
     /// The values of a run's activations, in order.
     #[must_use]
     pub fn values(self, activations: &[Activation]) -> Vec<f64> {
@@ -124,13 +115,16 @@ pub struct UnderLoad {
     pub condition: String,
     /// The load of the measurement, as `--load` takes it.
     pub load: String,
-    /// What the load did, as far as it was recorded.
+    /// Intensity that each run of the load reached.
     pub done: Vec<String>,
     /// Result of all runs together; `None` if nothing was measured.
     pub found: Option<Spread>,
     /// Stretches of all runs.
     #[serde(skip)]
     pub stretches: Vec<Stretch>,
+    /// Values of the first run, in order.
+    #[serde(skip)]
+    pub first: Vec<f64>,
 }
 
 /// A system under the loads of a document, from none to most.
@@ -141,7 +135,7 @@ pub struct SystemUnderLoads {
     pub loads: Vec<UnderLoad>,
 }
 
-/// Where systems were measured.
+/// Measurements of several systems.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadFigures {
     pub systems: Vec<SystemUnderLoads>,
@@ -198,6 +192,7 @@ pub(crate) fn under(condition: &str, sd_ns: Option<f64>) -> UnderLoad {
         done: Vec::new(),
         found: sd_ns.map(found),
         stretches: sd_ns.map_or_else(Vec::new, |sd_ns| vec![stretch(sd_ns); 10]),
+        first: vec![1e6, 1.26e6, 0.98e6],
     }
 }
 

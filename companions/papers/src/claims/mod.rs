@@ -2,6 +2,7 @@
 
 pub mod athlon;
 pub mod epos;
+pub mod epos_faults;
 pub mod loads;
 pub mod nist;
 pub mod nist_calls;

@@ -93,12 +93,12 @@ impl NistTorques {
         NistTorques { rows: table_1().into_iter().map(row).collect() }
     }
 
-    /// What decides on the paper's statements about the table.
+    /// Evidence on the paper's statements about the table.
     #[must_use]
     pub fn evidence(&self) -> [Evidence; 3] {
         let printed: Vec<PrintedRow> = self.rows.iter().map(|row| row.printed).collect();
         let follows = |statement, stated_s: f64, (from_s, to_s): (f64, f64)| {
-            // How far the stated jitter is from those that give the printed torques.
+            // Distance of the stated jitter from those that give the printed torques.
             let off_s = (from_s - stated_s).max(stated_s - to_s).max(0.0);
             Evidence::decided_by(statement, "off", off_s).and("from", from_s * 1e9).and("to", to_s * 1e9)
         };

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::loads::{LoadFigures, Stretch, SystemUnderLoads, change, factor};
 use crate::paper::Paper;
-use crate::statement::Evidence;
+use crate::statement::{Evidence, Values};
 use jitterlab_analysis::Summary;
 use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_analysis::summary::{P50, P99};
@@ -75,6 +75,17 @@ pub struct TwenteReproduction {
     /// Duration of the work for each number of divisions that the report considers, least first; on a machine
     /// only.
     pub work: Vec<WorkTime>,
+    /// The report's listing; `None` where it was not run.
+    pub listing: Option<ListingRun>,
+}
+
+/// Policy and priority of the thread that the report's listing makes, in the program's own words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListingRun {
+    /// With the attributes as they are listed.
+    pub printed: String,
+    /// With the one that is missing.
+    pub mended: String,
 }
 
 fn sd(stretch: &Stretch) -> f64 {
@@ -86,7 +97,7 @@ fn mean(stretch: &Stretch) -> f64 {
 }
 
 impl TwenteReproduction {
-    /// What decides on the report's statements.
+    /// Evidence on the report's statements.
     #[must_use]
     pub fn evidence(&self) -> Vec<Evidence> {
         let Some((ordinary, real_time)) = self.loops.systems.split_first() else { return Vec::new() };
@@ -95,6 +106,11 @@ impl TwenteReproduction {
         if let (Some(least), Some(most)) = (self.work.first(), self.work.last()) {
             all.extend([most.decides("long-work"), least.decides("little-work")]);
         }
+        all.extend(self.listing.as_ref().map(|listing| {
+            Evidence::answered("fifo-99-code", Some(listing.printed == "SCHED_FIFO 99"))
+                .and("printed", Values::Text(listing.printed.clone()))
+                .and("mended", Values::Text(listing.mended.clone()))
+        }));
         all
     }
 }
@@ -154,7 +170,7 @@ mod tests {
             let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
             statement.verdict(evidence)
         };
-        TwenteReproduction { loops, work }.evidence().iter().map(verdict).collect()
+        TwenteReproduction { loops, work, listing: None }.evidence().iter().map(verdict).collect()
     }
 
     #[test]

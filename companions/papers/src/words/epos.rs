@@ -1,6 +1,7 @@
 //! EPOS: tables 1, figures 5 and 7 in numbers, costs, and where the paper is inconsistent.
 
 use crate::claims::epos::{EposReproduction, LedThread, PrintedThread, Row};
+use crate::claims::epos_faults::{self, Fault, Rounding};
 use jitterlab_mcu::{AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, TimerKind};
 
 use super::details;
@@ -8,7 +9,7 @@ use jitterlab_mcu::words::{number, period};
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::table::columns;
-use jitterlab_report::words::{count, exact, share, time};
+use jitterlab_report::words::{count, exact, plural, share, time};
 use jitterlab_report::wrap::wrap;
 
 pub(super) fn section(found: &EposReproduction) -> Section {
@@ -32,7 +33,7 @@ pub(super) fn section(found: &EposReproduction) -> Section {
 const WIDE: Terminal = Terminal { columns: 80, ascii: false, colour: false };
 
 /// Every table with its title.
-fn tables(found: &EposReproduction) -> [(String, String); 8] {
+fn tables(found: &EposReproduction) -> [(String, String); 9] {
     let rows = found.rows();
     let right: Vec<AlarmFigures> = found.table_1.iter().filter(|f| !f.compare_as_paper).cloned().collect();
     let rounds = found.led_thread.first().map_or(0, |thread| thread.figures.rounds);
@@ -59,6 +60,7 @@ fn tables(found: &EposReproduction) -> [(String, String); 8] {
             "Figure 5: the same in percent".into(),
             errors(&rows, "% of the period", |us, row| percent(us.abs() / f64::from(row.period_us) * 100.0)),
         ),
+        ("Table 1: faults of programming the timer that would give the printed means".into(), faults()),
         ("What table 1 does not give".into(), sweep(&right).text(WIDE)),
         (
             format!(
@@ -162,6 +164,38 @@ fn errors(rows: &[Row], unit: &str, show: impl Fn(f64, &Row) -> String) -> Strin
     rows.chunk_by(|a, b| a.timer_hz == b.timer_hz).map(block).collect()
 }
 
+/// Faults that would give the paper's cells, and the cells that none gives.
+fn faults() -> String {
+    let one = |fault: &Fault| {
+        let rounding = match fault.rounding {
+            Rounding::Nearest => "to the nearest count",
+            Rounding::Down => "down",
+            Rounding::Up => "up",
+        };
+        format!(
+            "rounded {rounding}, {} too many, {:+} µs",
+            plural(fault.excess.into(), "count"),
+            fault.late_us
+        )
+    };
+    let header = ["column", "cell", "printed, in counts", "fault"];
+    let rows = epos_faults::search().into_iter().flat_map(|column| {
+        let name = format!("{}, {:.0} Hz", column.strategy, column.timer_hz);
+        let cells = format!("{} of {}", column.given, column.given + column.others.len());
+        let others = column.others.iter().map(|cell| {
+            let fault = cell.fault.as_ref().map_or_else(|| "unexplained".into(), one);
+            vec![String::new(), period(cell.period_us), format!("{:.2}", cell.counts), fault]
+        });
+        let first = vec![name, cells, String::new(), one(&column.of_all)];
+        std::iter::once(first).chain(others).collect::<Vec<_>>()
+    });
+    columns(&header, rows)
+        + &wrap(
+            "To 2 µs, with up to 2 counts and 40 µs for a whole column, up to 8 counts for a cell alone. That a fault gives a \
+             mean does not prove that it was the paper's.",
+        )
+}
+
 /// Costs of one event every 20 ms, a time service in each line.
 fn costs(figures: &[CostFigures]) -> String {
     let header = ["", "flash", "RAM", "program", "irq/s", "in irq", "asleep", "min err", "max err"];
@@ -186,21 +220,25 @@ fn costs(figures: &[CostFigures]) -> String {
 
 /// The paper's figure 7 with the results measured here.
 fn figure_7(threads: &[LedThread]) -> String {
-    let header = ["in µs", "mean", "std dev", "of mean", "a tick", "an event", "paper", "std dev"];
-    let rows = threads.iter().map(|LedThread { figures: t, printed, .. }| {
+    let header =
+        ["in µs", "mean", "std dev", "of mean", "no event", "a tick", "an event", "paper", "std dev"];
+    let rows = threads.iter().map(|thread| {
+        let LedThread { figures: t, printed, .. } = thread;
         let us = |ns: f64| format!("{:.3}", ns / 1e3);
         vec![
             t.strategy.to_string(),
             us(t.mean_ns),
             us(t.standard_deviation_ns),
             format!("{:.2}%", t.standard_deviation_ns / t.mean_ns * 100.0),
+            us(thread.without_the_event().sd_ns),
             t.tick_cycles.map_or("-".into(), |c| format!("{c} cyc")),
             format!("{} cyc", t.event_cycles),
             printed.map_or("-".into(), |p| p.mean_us.to_string()),
             printed.map_or("-".into(), two_readings),
         ]
     });
-    let mut text = columns(&header, rows);
+    let mut text = columns(&header, rows)
+        + &wrap("no event: standard deviation without the rounds that the alarm's own event lengthens");
     for t in threads.iter().map(|thread| &thread.figures) {
         let disturbed: u64 = t.interruptions.iter().map(|i| i.rounds).sum();
         let by = t.interruptions.iter().map(|i| format!("{} by {} cycles", i.rounds, i.cycles));

@@ -27,7 +27,7 @@ fn numbers(load: &UnderLoad) -> Vec<Cell> {
     counts.into_iter().chain(times.map(|ns| Cell::Time { ns, bin_ns: 0.0 })).collect()
 }
 
-/// What each load did.
+/// Intensity of each load.
 pub(super) fn done(found: &LoadFigures) -> Option<Piece> {
     let rows: Vec<Vec<String>> = found
         .systems

@@ -28,6 +28,7 @@ use crate::statement::{Evidence, StatementVerdict};
 use jitterlab_analysis::compensation_trial::TrialNote;
 use jitterlab_analysis::matrix::Proposal;
 use jitterlab_host::Progress;
+use jitterlab_model::SystemFacts;
 use serde::Serialize;
 
 pub use twente::figures_of as twente_figures;
@@ -37,6 +38,7 @@ use statements::Tested;
 use jitterlab_report::chart::Chart;
 use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
+use jitterlab_report::machine::machine_line;
 use jitterlab_report::section::{Piece, Section};
 
 /// A source document's experiments, repeated.
@@ -105,7 +107,7 @@ impl Found {
         }
     }
 
-    /// What decides on the document's statements.
+    /// Evidence on the document's statements.
     fn evidence(&self) -> Vec<Evidence> {
         match self {
             Found::Athlon(found) => found.evidence(),
@@ -210,6 +212,21 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
     }
 }
 
+/// Adds to a figure's caption where it was measured.
+pub fn add_machine(chart: &mut Chart, machine: &str) {
+    chart.caption.push_str(&format!(" Measured on {machine}."));
+}
+
+/// Machine of a repetition, in words.
+#[must_use]
+pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
+    match (paper, in_virtual_time) {
+        (Paper::Epos, _) => "a simulated microcontroller".into(),
+        (_, true) => "emulated processors, in virtual time".into(),
+        (_, false) => machine_line(facts),
+    }
+}
+
 /// A section of these pieces.
 pub(crate) fn section(id: &str, title: &str, lead: &str, pieces: Vec<Piece>) -> Section {
     Section { id: id.into(), title: title.into(), lead: lead.into(), pieces }
@@ -226,7 +243,6 @@ pub(super) mod tests {
     use crate::claims::athlon::matrix;
     use crate::claims::loads::{SystemUnderLoads, under};
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_model::SystemFacts;
     use jitterlab_report::chart::Terminal;
     use jitterlab_report::document::{self, Document, Extent};
 
@@ -263,9 +279,16 @@ pub(super) mod tests {
         let all = [
             (Found::Athlon(Box::new(athlon(matrix()))), 4),
             (Found::Athlon(Box::new(athlon(Matrix::default()))), 4),
-            (Found::Epos(EposReproduction::default()), 8),
+            (Found::Epos(EposReproduction::default()), 9),
             (Found::NistVirtual(loads(vec![Some(9.0), None])), 4),
-            (Found::Twente(TwenteReproduction { loops: loads(vec![Some(500.0)]), work: Vec::new() }), 8),
+            (
+                Found::Twente(TwenteReproduction {
+                    loops: loads(vec![Some(500.0)]),
+                    work: Vec::new(),
+                    listing: None,
+                }),
+                8,
+            ),
         ];
         for (found, statements) in all {
             let reproduction = Reproduction::new("here".into(), found);

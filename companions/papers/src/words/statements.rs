@@ -91,6 +91,9 @@ fn shown(values: &Values, kind: &str) -> String {
         Values::Observed(of) => {
             of.as_ref().as_ref().map_or_else(|| "nothing was measured".into(), |of| observation("here:", of))
         }
+        Values::Printed(lines) => {
+            lines.as_ref().map_or_else(|| "nothing: it does not compile".into(), |lines| lines.join(" "))
+        }
         Values::Text(text) => text.clone(),
     }
 }

@@ -1,13 +1,13 @@
 //! The University of Twente's report: the duration of a loop of 1 ms under ordinary Linux and in real time.
 
-use crate::claims::loads::UnderLoad;
+use std::collections::BTreeMap;
+
+use crate::claims::loads::{Spread, UnderLoad};
 use crate::claims::twente::{PERIOD_NS, TwenteReproduction, WorkTime, printed};
 use crate::systems::System;
 
 use super::{PaperFigure, loads};
-use jitterlab_model::{Error, Quantity};
-use jitterlab_report::figure::Figure;
-use jitterlab_report::page::PageRun;
+use jitterlab_report::chart::{Axis, Chart, Layer, Shape, Stroke};
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::words::{count, share, time};
 
@@ -47,35 +47,80 @@ pub(super) fn section(found: &TwenteReproduction) -> Section {
     )
 }
 
-/// The figures of a system under the load of this number: the series and the histogram, by the report's numbers.
-///
-/// # Errors
-/// The run holds nothing to draw.
-pub fn figures_of(
-    system: &System,
-    case: &UnderLoad,
-    number: usize,
-    run: &[PageRun],
-) -> Result<Vec<PaperFigure>, Error> {
+/// Bins of the report's histograms.
+const BIN_NS: f64 = 100_000.0;
+
+/// The figures of a system under the load of this number, as in the report: over the loops the duration of each, its jitter, mean
+/// and standard deviation; and how often which jitter came.
+#[must_use]
+pub fn figures_of(system: &System, load: &UnderLoad, number: usize) -> [PaperFigure; 2] {
     let first = 2 * number + if system.is_ordinary() { 1 } else { 7 };
-    let printed =
-        printed().into_iter().find(|of| of.figures[0] == first).map_or_else(String::new, |of| of.duration);
-    let here = case.found.map_or_else(
+    let printed = printed().into_iter().find(|of| of.figures[0] == first);
+    let here = load.found.map_or_else(
         || "not measured".into(),
         |times| format!("mean {} ms, sd {} ms, {} missed", ms(times.mean_ns), ms(times.sd_ns), times.missed),
     );
-    let draw = |(name, number): (Figure, usize)| {
-        let mut charts = name.charts(Quantity::PeriodError, run, &[])?;
-        for chart in &mut charts {
-            chart.caption = format!(
-                "Figure {number}, {}. {} Time between starts here: {here}; in the report: {printed}.",
-                system.name, chart.caption
-            );
-        }
-        let of = if system.is_ordinary() { String::new() } else { format!("-{}", system.name) };
-        Ok((format!("figure-{number:02}{of}"), charts))
+    let report = printed.as_ref().map_or("no numbers", |of| of.duration.as_str());
+    let caption = |number: usize, shows: &str| {
+        format!(
+            "Figure {number}, {}, load {}: {shows} Jitter: how far a loop's duration is from 1 ms. Here: {here}; in the report, on a \
+             Raspberry Pi 4: {report}.",
+            system.name, load.load
+        )
     };
-    [(Figure::SERIES, first), (Figure::HISTOGRAM, first + 1)].into_iter().map(draw).collect()
+    let of = if system.is_ordinary() { String::new() } else { format!("-{}", system.name) };
+    let series = series(load, printed.as_ref().and_then(|of| of.mean_ms));
+    let durations = Chart {
+        name: "twente-loops".into(),
+        caption: caption(first, "duration of each loop of the first run."),
+        x: Axis::linear("loop"),
+        y: Axis::linear("duration").time(),
+        layers: series,
+        height: 380,
+    };
+    let histogram = Chart {
+        name: "twente-jitter".into(),
+        caption: caption(first + 1, "loops of the first run by their jitter, in bins of 0.1 ms."),
+        x: Axis::linear("jitter").time().holding([0.0, 5.0 * BIN_NS]),
+        y: Axis::linear("loops"),
+        layers: vec![Layer::new("", 0, Shape::Bars(bins(&jitters(&load.first))))],
+        height: 300,
+    };
+    [(first, durations), (first + 1, histogram)]
+        .map(|(number, chart)| (format!("figure-{number:02}{of}"), vec![chart]))
+}
+
+fn jitters(durations_ns: &[f64]) -> Vec<f64> {
+    durations_ns.iter().map(|ns| (ns - PERIOD_NS as f64).abs()).collect()
+}
+
+/// Duration and jitter of each loop, mean and standard deviation of all, and the mean of the report.
+fn series(load: &UnderLoad, report_ms: Option<f64>) -> Vec<Layer> {
+    let line = |values: &[f64]| {
+        let points = (1u32..).zip(values).map(|(k, ns)| [f64::from(k), *ns]).collect();
+        Shape::Line { points, stroke: Stroke::Solid }
+    };
+    let mut layers = vec![
+        Layer::new("duration", 0, line(&load.first)),
+        Layer::new("jitter", 4, line(&jitters(&load.first))),
+    ];
+    if let Some(Spread { mean_ns, sd_ns, .. }) = load.found {
+        let middle = load.first.len() as f64 / 2.0;
+        let bar = vec![[middle, mean_ns - sd_ns, mean_ns, mean_ns + sd_ns]];
+        layers.push(Layer::new("mean and standard deviation", 2, Shape::Intervals(bar)));
+    }
+    layers.extend(report_ms.map(|ms| Layer::new("mean in the report", 3, Shape::Level(ms * 1e6))));
+    layers
+}
+
+/// Bars of the report's width: from, to and number.
+fn bins(values_ns: &[f64]) -> Vec<[f64; 3]> {
+    let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
+    for ns in values_ns {
+        *counts.entry((ns / BIN_NS) as u64).or_default() += 1.0;
+    }
+    let bar = |(bin, count): (u64, f64)| [bin as f64 * BIN_NS, (bin + 1) as f64 * BIN_NS, count];
+    counts.into_iter().map(bar).collect()
 }
 
 fn ms(ns: f64) -> String {
@@ -97,6 +142,7 @@ mod tests {
     use super::super::{Found, Reproduction, sections};
     use super::*;
     use crate::claims::loads::{LoadFigures, SystemUnderLoads, under};
+    use jitterlab_model::SystemFacts;
 
     #[test]
     fn statements_are_sentences_and_what_is_unknown_is_said() {
@@ -111,7 +157,7 @@ mod tests {
         let shown = |in_virtual_time| {
             let loops =
                 LoadFigures { systems: systems.clone(), in_virtual_time, ns_per_instruction: Some(1) };
-            let found = Found::Twente(TwenteReproduction { loops, work: Vec::new() });
+            let found = Found::Twente(TwenteReproduction { loops, work: Vec::new(), listing: None });
             words(&sections(&Reproduction::new("here".into(), found))[0])
         };
         let text = shown(false);
@@ -127,5 +173,16 @@ mod tests {
         }
         let text = shown(true);
         assert!(text.contains("caches") && !text.contains("in turns"), "{text}");
+    }
+
+    #[test]
+    fn figures_are_those_of_the_report_with_its_value_in_them() {
+        let system = &System::all_on(&SystemFacts::default())[0];
+        let [(name, durations), (_, histogram)] = figures_of(system, &under("idle", Some(22e3)), 0);
+        assert_eq!((name.as_str(), durations[0].layers.len()), ("figure-01", 4));
+        assert!(durations[0].caption.contains("in the report, on a Raspberry Pi 4: mean 1.15 ms"));
+        let Shape::Bars(bars) = &histogram[0].layers[0].shape else { panic!("no bars") };
+        // Off by nothing and by 20 us, and by 260 us.
+        assert_eq!(bars, &[[0.0, 1e5, 2.0], [2e5, 3e5, 1.0]]);
     }
 }
