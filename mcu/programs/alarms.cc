@@ -7,8 +7,14 @@
 #define MCU_PERIODS 20000UL, 3000UL
 #endif
 
+/// The program stops the counter while it arms its alarms: that it stands does not mean that the services were not started.
+struct Standing_Timer : Traits::Device {
+    static bool counts() { return true; }
+};
+
 struct Alarms_Traits : Traits {
     static constexpr bool TIME_STAMPS = false;
+    typedef Standing_Timer Device;
 };
 
 typedef mcu::Services<Alarms_Traits> Time;

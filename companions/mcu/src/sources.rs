@@ -21,6 +21,7 @@ pub(super) const SOURCES: &[(&str, &str)] = sources![
     "programs/by_hand.cc",
     "programs/delays.cc",
     "programs/empty.cc",
+    "programs/epos.h",
     "programs/glowing_leds.cc",
     "programs/inline_alarm.cc",
     "programs/nearby_alarms.cc",

@@ -16,7 +16,7 @@ use jitterlab_kernel::machine::TURN_NS;
 use jitterlab_kernel::session::run_step;
 use jitterlab_kernel::{GuestTime, Machine};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{CpuSet, Error, Policy, SystemFacts, TaskSpec, WakeMethod};
+use jitterlab_model::{CpuSet, Error, LoadRun, LoadSpec, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_runs::{Hints, Run};
 use jitterlab_trace::Parts;
 
@@ -69,9 +69,27 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<Found, Error> {
     let mut experiment = Experiment::new(Parts::nowhere(), &mut progress, at.interrupted);
     cells::measure_cells(&mut index, at.directory, &mut experiment)?;
     let (tasks, duration_ns) = (index.tasks.clone(), index.duration_ns);
+    let hog = hog_alone(at, &machine)?;
     let found =
         AthlonReproduction::new(machine, tasks, duration_ns, REPETITIONS, index.left(), index.matrix());
-    Ok(Found::Athlon(Box::new(found)))
+    Ok(Found::Athlon(Box::new(AthlonReproduction { hog, ..found })))
+}
+
+/// The report's hog on a CPU, as it is.
+fn hog(cpu: u16) -> Result<Vec<LoadSpec>, Error> {
+    parse_loads(&format!("exec:while true; do echo \"nothing\" > /dev/null; done@{cpu}"))
+}
+
+/// The load of the report's hog, beside a task elsewhere.
+fn hog_alone(at: &mut Workplace<'_>, machine: &SystemFacts) -> Result<Option<LoadRun>, Error> {
+    let mut usable = machine.usable().iter().collect::<Vec<_>>().into_iter();
+    let (Some(hogged), Some(other)) = (usable.next(), usable.next()) else { return Ok(None) };
+    let task =
+        TaskSpec { name: "servo".into(), period_ns: 1_000_000, cpu: Some(other), ..TaskSpec::default() };
+    let loads = hog(hogged)?;
+    let words: Vec<String> = loads.iter().map(ToString::to_string).collect();
+    let file = at.measure("hog", task, &words.join(" "))?;
+    Ok(Run::open(&file, &Hints::default())?.info().loads.first().cloned())
 }
 
 /// The report's threads on a machine's CPUs, each cell for `duration_ns`, and the choice of these CPUs.
@@ -92,14 +110,12 @@ fn plan(facts: &SystemFacts, duration_ns: i64) -> Result<(MatrixIndex, Proposal)
     let setting = |name: &str, loads: &str| -> Result<CellSetting, Error> {
         Ok(CellSetting { name: name.into(), loads: parse_loads(loads)?, isolate: None })
     };
+    let hogs: Result<Vec<_>, Error> = hogs.iter().map(hog).collect();
+    let hogs = CellSetting { name: HOGS.into(), loads: hogs?.into_iter().flatten().collect(), isolate: None };
     // The report's threads ran under Xenomai.
     let wake =
         System::like_xenomai(System::all_on(facts)).map_or(WakeMethod::Nanosleep, |system| system.wake);
-    let settings = vec![
-        setting(NO_LOAD, "none")?,
-        setting(HOGS, &format!("hog@{hogs}"))?,
-        setting(READING, &format!("proc@{open}"))?,
-    ];
+    let settings = vec![setting(NO_LOAD, "none")?, hogs, setting(READING, &format!("proc@{open}"))?];
     Ok((
         MatrixIndex::new(tasks(wake).into(), settings, &proposal.cpus, REPETITIONS, duration_ns, 2012),
         proposal,

@@ -6,11 +6,13 @@ use clap::ValueEnum as _;
 use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output::{self, OutputArgs};
 use jitterlab_console::{interrupt, mistakes};
+use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::KernelChoice;
 use jitterlab_model::Error;
 use jitterlab_papers::claims::torques::NistTorques;
+use jitterlab_papers::paper::Paper;
 use jitterlab_papers::systems::Kernels;
-use jitterlab_papers::words::contents::{Paper, PaperContents};
+use jitterlab_papers::words::contents::PaperContents;
 use jitterlab_papers::words::{self, Found, NistReproduction};
 use jitterlab_papers::{Workplace, athlon, epos, nist, nist_jitter, twente};
 
@@ -98,6 +100,7 @@ pub fn execute(args: &Args) -> Ending {
     };
     let mut at = Workplace {
         directory: &directory,
+        machine: words::machine(document.paper(), args.in_virtual_time, &facts::read(&Root::system())),
         duration_ns: args.duration.unwrap_or(usual_ns),
         with: &args.with,
         interrupted: &interrupted,

@@ -12,7 +12,7 @@ use jitterlab_mcu::{
 };
 use jitterlab_model::Error;
 
-use crate::Workplace;
+use crate::{Workplace, epos_listings};
 
 /// Rounds of the led thread: as many as the paper's figure shows and its standard deviation covers.
 const ROUNDS: usize = 1_000;
@@ -52,8 +52,17 @@ pub fn reproduce(at: &Workplace<'_>, done: &(dyn Fn(usize, usize) + Sync)) -> Re
         Strategy::ALL.into_iter().map(|of| delays::measure(of, &compiler)).collect();
     let nearby: Result<_, Error> =
         TimerKind::ALL.into_iter().map(|kind| epos_related_timers::measure(kind, &compiler)).collect();
-    let found = EposReproduction::new(table, threads, costs, without_arduino);
-    Ok(Found::Epos(EposReproduction { figure_3: figure_3?, delays: delays?, nearby: nearby?, ..found }))
+    Ok(Found::Epos(EposReproduction {
+        table_1: table,
+        led_thread: threads,
+        figure_3: figure_3?,
+        delays: delays?,
+        nearby: nearby?,
+        costs,
+        listings: Some(epos_listings::run(&compiler)?),
+        quantum_cycles: epos_listings::preemptive_tick_cycles(&compiler)?,
+        without_arduino,
+    }))
 }
 
 /// The program of figure 3, with the paper's 100 events of 100 ms.

@@ -1,18 +1,22 @@
 //! The source documents, repeated: their measurements as data, the measuring, and the resulting files.
 //!
-//! One document is one file here. Its printed numbers and statements are in [`claims`]; words, figures and
-//! the list of everything in it are in [`words`].
+//! One document is one file here, and one file of data ([`paper`]): its items, statements and printed numbers. The numbers that
+//! decide on the statements are gathered in [`claims`]; words and figures are in [`words`].
 
 pub mod athlon;
 pub mod claims;
 mod early_calls;
 pub mod epos;
+mod epos_listings;
 mod error;
 mod host;
 pub mod nist;
 pub mod nist_jitter;
+pub mod paper;
+pub mod statement;
 pub mod systems;
 pub mod twente;
+mod twente_listing;
 pub mod words;
 
 use std::fs;
@@ -34,6 +38,8 @@ pub const RESULT: &str = "result.json";
 pub struct Workplace<'a> {
     /// Folder of run files, figures and results.
     pub directory: &'a Path,
+    /// Machine or chip that it is measured on, for captions.
+    pub machine: String,
     /// Length of each measurement.
     pub duration_ns: i64,
     /// Files that guests in virtual time get besides.
@@ -62,7 +68,9 @@ impl Workplace<'_> {
     /// Writes figures as SVG and PNG.
     fn draw(&self, figures: &[PaperFigure]) -> Result<(), Error> {
         for (name, charts) in figures.iter().filter(|(_, charts)| !charts.is_empty()) {
-            let svg = figure::svg(charts)?;
+            let mut charts = charts.clone();
+            charts.iter_mut().for_each(|chart| words::add_machine(chart, &self.machine));
+            let svg = figure::svg(&charts)?;
             atomic_file::write(self.directory.join(format!("{name}.svg")), svg.as_bytes(), false)?;
             atomic_file::write(self.directory.join(format!("{name}.png")), &figure::png(&svg)?, false)?;
         }

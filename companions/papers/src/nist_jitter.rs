@@ -1,7 +1,7 @@
 //! NIST, sections 2 and 3: the jitter of a task of 500 us, the cost of compensating it, and the gain (figures
 //! 1, 2, 4, 5 and 6).
 
-use crate::claims::nist::{NistJitter, PERIOD_NS, PRINTED};
+use crate::claims::nist::{NistJitter, PERIOD_NS, PrintedJitter};
 use crate::early_calls;
 use crate::words::Step;
 use jitterlab_analysis::Statistics;
@@ -47,12 +47,21 @@ fn typical(blocks: &[Block]) -> Result<Deviations, Error> {
     series.into_iter().nth(middle).ok_or_else(too_few)
 }
 
+/// Size of the first deviation of a block, whose thread has just begun, over the median size of the others in its first series.
+fn first_sample(block: &Block) -> Option<f64> {
+    let series = Deviations::from_series(block.activations.get(..SHORT)?)?;
+    let (first, others) = series.each_ns.split_first()?;
+    let others = MedianInterval::from_values(others.iter().map(|ns| ns.abs()))?;
+    Some(first.abs() / others.median.max(1.0))
+}
+
 /// Measures, and writes the run files.
 ///
 /// # Errors
 /// This machine cannot measure it, or a file cannot be written.
 pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
     at.make()?;
+    let printed = PrintedJitter::read();
     let duration_ns = at.duration_ns;
     let tell = &mut *at.tell;
     let mut progress = |now: &Progress| {
@@ -76,7 +85,7 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         (deviations(&short.activations, SHORT)?, deviations(&long[0].activations, usize::MAX)?);
 
     bench.begin(TrialStep::NistCalls);
-    let early_calls = early_calls::measure(&plain, PRINTED.least_load_every_ns)?;
+    let early_calls = early_calls::measure(&plain, printed.least_load_every_ns)?;
 
     bench.begin(TrialStep::NistLoad);
     let service = service(&mut bench, &long)?;
@@ -94,17 +103,20 @@ pub fn reproduce(at: &mut Workplace<'_>) -> Result<NistJitter, Error> {
         &Block::views(PERIOD_NS, &blocks[1]),
         late_ns(&clock_floor),
     );
+    let series: Vec<&Block> = std::iter::once(&short).chain(&long).chain(&blocks[0]).collect();
     let (shown_plain, shown_compensated) = (typical(&blocks[0])?, typical(&blocks[1])?);
     let jitters: Vec<(f64, f64)> =
         blocks[0].iter().zip(&blocks[1]).filter_map(|(a, b)| Some((jitter_ns(a)?, jitter_ns(b)?))).collect();
 
     let result = NistJitter {
-        printed: PRINTED,
+        printed,
         period_ns: PERIOD_NS,
         clock_fit: long[0].result.clock_fit,
         floor_ns,
         short_clusters: latency_clusters(&first.distribution()),
         long_clusters: latency_clusters(&second.distribution()),
+        series: series.len(),
+        first_sample: MedianInterval::from_values(series.iter().filter_map(|block| first_sample(block))),
         short: first,
         long: second,
         early_calls,

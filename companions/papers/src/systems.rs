@@ -4,11 +4,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::claims::stretches::TURNS;
-use crate::claims::{SystemUnderLoads, UnderLoad};
+use crate::claims::loads::{LoadFigures, Spread, SystemUnderLoads, TURNS, Timing, UnderLoad, stretches};
 use crate::error::without_core;
 use crate::words::Step;
-use jitterlab_analysis::Summary;
 use jitterlab_host::facts::{self, Root};
 use jitterlab_kernel::job;
 use jitterlab_kernel::session::run_step;
@@ -18,6 +16,8 @@ use jitterlab_model::units::Exact;
 use jitterlab_model::{Error, Policy, SystemFacts, TaskSpec, WakeMethod};
 use jitterlab_report::page::PageRun;
 use jitterlab_rt::xenomai::Core;
+use jitterlab_runs::{Hints, Run};
+use jitterlab_trace::Columns;
 
 use crate::{Workplace, read};
 
@@ -174,23 +174,29 @@ pub(crate) fn session(
     })
 }
 
-/// A system under all loads, with the runs of each.
-pub(crate) struct Measured<T> {
-    pub found: SystemUnderLoads<T>,
+/// Systems under all loads, with the first run of each.
+pub(crate) struct Measured {
+    pub systems: Vec<SystemUnderLoads>,
+    /// Runs of each system under each load.
     pub runs: Vec<Vec<PageRun>>,
+}
+
+/// Figures of systems of this machine, or of guests in virtual time.
+pub(crate) fn figures(systems: Vec<SystemUnderLoads>, in_virtual_time: bool) -> LoadFigures {
+    let ns_per_instruction = GuestTime::default().ns_per_instruction().filter(|_| in_virtual_time);
+    LoadFigures { systems, in_virtual_time, ns_per_instruction }
 }
 
 impl Workplace<'_> {
     /// Measures a task on systems under all loads: on this machine in turns, on a kernel in one boot.
-    /// Existing run files are kept. `of` takes the figures of a run, `with` combines the turns of a load.
-    pub(crate) fn under_loads<T>(
+    /// Existing run files are kept.
+    pub(crate) fn under_loads(
         &mut self,
         systems: &[System],
         loads: &[Case],
         task: &TaskSpec,
-        of: impl Fn(&Summary) -> Option<T>,
-        with: impl Fn(T, T) -> T,
-    ) -> Result<Vec<Measured<T>>, Error> {
+        timing: Timing,
+    ) -> Result<Measured, Error> {
         let name = |system: &System, case: &Case, turn: usize| match turn {
             0 => format!("{}-{}", system.name, case.name),
             turn => format!("{}-{}-{}", system.name, case.name, turn + 1),
@@ -203,27 +209,22 @@ impl Workplace<'_> {
                 }
             }
         }
-        let mut all = Vec::new();
+        let mut all = Measured { systems: Vec::new(), runs: Vec::new() };
         for system in systems {
             if let Some(kernel) = &system.kernel {
                 self.boot(system, kernel, loads, task)?;
             }
             let turns = if system.kernel.is_some() { 1 } else { TURNS };
-            let (mut found, mut runs) = (Vec::new(), Vec::new());
+            let (mut found, mut firsts) = (Vec::new(), Vec::new());
             for case in loads {
                 let files: Vec<PathBuf> =
                     (0..turns).map(|turn| self.run_file(&name(system, case, turn))).collect();
-                let of_load = read(&files)?;
-                let summaries = of_load.iter().filter_map(|run| Some(&run.tasks.first()?.measured.summary));
-                found.push(UnderLoad {
-                    condition: case.name.into(),
-                    load: case.load.into(),
-                    found: summaries.filter_map(&of).reduce(&with),
-                });
-                runs.push(of_load);
+                let runs = read(&files)?;
+                found.push(under_load(case, &runs, timing)?);
+                firsts.extend(runs.into_iter().next());
             }
-            let found = SystemUnderLoads { system: system.name.into(), loads: found };
-            all.push(Measured { found, runs });
+            all.systems.push(SystemUnderLoads { system: system.name.into(), loads: found });
+            all.runs.push(firsts);
         }
         Ok(all)
     }
@@ -275,6 +276,27 @@ impl Workplace<'_> {
         }
         Ok(())
     }
+}
+
+/// The figures of all runs under a load.
+fn under_load(case: &Case, runs: &[PageRun], timing: Timing) -> Result<UnderLoad, Error> {
+    let tasks = runs.iter().filter_map(|run| run.tasks.first());
+    let spreads = tasks.filter_map(|task| Spread::from_summary(timing, &task.measured.summary));
+    let found = spreads.reduce(Spread::with);
+    let (mut all, mut done, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    for run in runs {
+        let opened = Run::open(&run.file, &Hints::default())?;
+        done.extend(opened.info().loads.iter().map(ToString::to_string));
+        let mut activations = Vec::new();
+        opened.visit(0, Columns::ALL, |rows| activations.extend_from_slice(rows))?;
+        let values = timing.values(&activations);
+        all.extend(stretches(&values));
+        if first.is_empty() {
+            first = values;
+        }
+    }
+    let (condition, load) = (case.name.into(), case.load.into());
+    Ok(UnderLoad { condition, load, done, found, stretches: all, first })
 }
 
 #[cfg(test)]

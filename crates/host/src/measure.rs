@@ -218,7 +218,7 @@ impl Measurement {
             None => None,
         };
         let mut warnings = prepared.warnings;
-        warnings.extend(loads.caution(&prepared.measured));
+        warnings.extend(loads.cautions(&prepared.measured));
         warnings.extend(isolation.iter().map(|isolation| Warning::Isolated(isolation.report().clone())));
         let tasks = prepared
             .tasks

@@ -216,6 +216,9 @@ pub struct LoadRun {
     pub active_ns: i64,
     /// Processor time of all its processes.
     pub cpu_time_ns: i64,
+    /// The part of it that the kernel worked for them; `None` in files that do not have it.
+    #[serde(default)]
+    pub system_time_ns: Option<i64>,
     /// Work done, in its unit.
     pub done: u64,
     /// The unit; `None` where only the processor time measures its work.
@@ -230,6 +233,18 @@ impl LoadRun {
         (self.active_ns > 0).then(|| self.cpu_time_ns as f64 / self.active_ns as f64)
     }
 
+    /// Share of its processor time that it spent in its own code, not in the kernel.
+    pub fn user_share(&self) -> Option<f64> {
+        let system_ns = self.system_time_ns.filter(|_| self.cpu_time_ns > 0)?;
+        Some(1.0 - system_ns as f64 / self.cpu_time_ns as f64)
+    }
+
+    /// The number of CPUs that a load keeps busy which only computes: those it has processes for. `None` for loads that wait.
+    pub fn wanted_cpus(&self) -> Option<u32> {
+        let computes = ["cpu", "hog", "mem", "cache", "fork", "proc"].contains(&self.spec.kind.as_str());
+        computes.then(|| self.workers.min(u32::try_from(self.cpus.len()).unwrap_or(u32::MAX)))
+    }
+
     /// Returns its work per second, in its unit.
     pub fn rate_per_s(&self) -> Option<f64> {
         self.unit.filter(|_| self.active_ns > 0).map(|_| self.done as f64 * 1e9 / self.active_ns as f64)
@@ -237,7 +252,8 @@ impl LoadRun {
 }
 
 impl fmt::Display for LoadRun {
-    /// The load and its achieved intensity: `mem:2@0 (3.2 GB/s, 0.98 CPUs)`.
+    /// The load and its achieved intensity: `mem:2@0 (3.2 GB/s, 0.98 CPUs, 40 % user)`; `0.49 of 2 CPUs` where it got less than it
+    /// asked for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.spec)?;
         if let Some(failure) = &self.failure {
@@ -250,7 +266,15 @@ impl fmt::Display for LoadRun {
             (Some(LoadUnit::Operations), Some(rate)) => write!(f, " ({rate:.0}/s, ")?,
             _ => write!(f, " (")?,
         }
-        write!(f, "{cpus:.2} CPUs)")
+        write!(f, "{cpus:.2} ")?;
+        if let Some(wanted) = self.wanted_cpus().filter(|wanted| cpus < 0.9 * f64::from(*wanted)) {
+            write!(f, "of {wanted} ")?;
+        }
+        write!(f, "CPUs")?;
+        if let Some(user) = self.user_share() {
+            write!(f, ", {:.0} % user", user * 100.0)?;
+        }
+        write!(f, ")")
     }
 }
 
@@ -328,11 +352,15 @@ mod tests {
             workers: 2,
             active_ns: 2_000_000_000,
             cpu_time_ns: 1_960_000_000,
+            system_time_ns: None,
             done: 6_400_000_000,
             unit: Some(LoadUnit::Bytes),
             failure: None,
         };
         assert_eq!(run.to_string(), "mem:2@0 (3.2 GB/s, 0.98 CPUs)");
+        run.system_time_ns = Some(490_000_000);
+        run.cpus = "0-1".parse().unwrap();
+        assert_eq!(run.to_string(), "mem:2@0 (3.2 GB/s, 0.98 of 2 CPUs, 75 % user)");
         run.failure = Some("no space left".into());
         assert_eq!(run.to_string(), "mem:2@0 (failed: no space left)");
         let never = LoadRun { active_ns: 0, failure: None, ..run };

@@ -25,6 +25,11 @@ pub enum Warning {
         /// The measured CPUs.
         cpus: CpuSet,
     },
+    /// A load for a disk writes to a file system in memory.
+    LoadInMemory {
+        /// The load, as requested.
+        load: String,
+    },
     /// The file carries no checksums, as those of earlier versions and those rewritten by another program: damage that
     /// could be a measurement is not noticed.
     NoChecksums,

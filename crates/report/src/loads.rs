@@ -35,6 +35,7 @@ pub fn of_preset(name: &str) -> Option<&'static str> {
         "twente" => "Twente report: stress -c 4 -m 2",
         "twente-6" => "Twente report: stress -c 4 -m 6",
         "athlon" => "Athlon report: a CPU hog on each CPU that is not measured",
+        "browser" | "glxgears" => "Athlon report: a program of the desktop, which has to be installed",
         "nist-disk" => "NIST paper, figure 3: heavy disk load",
         "nist-net" => "NIST paper, figure 3: heavy network load",
         "osadl" => "like OSADL's farm: idle for 36 % of the run, then network, disk and memory",

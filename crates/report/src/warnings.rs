@@ -74,6 +74,9 @@ pub fn sentence(warning: &Warning) -> String {
             let run = if loads.len() == 1 { "runs" } else { "run" };
             format!("{} {run} on the measured {}, because there is no other", list(loads), cpus_named(cpus))
         }
+        Warning::LoadInMemory { load } => {
+            format!("load {load} writes to a file system in memory: no disk works. Name a folder on a disk: disk:1,DIR")
+        }
         Warning::LoadFailed { load, after_ns, reason } => {
             format!("load {load} failed after {:.1} s: {reason}", *after_ns as f64 / 1e9)
         }

@@ -92,8 +92,7 @@ public:
         cancel();
         if (!check(keeps(first) && keeps(interval))) return false;
         _period = Strategy::period(interval);
-        arm(Strategy::period(first).next(), times);
-        return true;
+        return arm(Strategy::period(first).next(), times);
     }
 
     /// Arms it for a moment: the first event comes when the time stamps (trait TIME_STAMPS, `Services::now`) reach `at`, the
@@ -112,7 +111,7 @@ public:
         return arm_at(at, 1);
     }
 
-    /// Whether it is not armed because its interval is not kept.
+    /// Whether it is not armed because its interval is not kept, or the services were not started.
     bool refused() const { return _refused; }
     ~Alarm() { cancel(); }
 
@@ -138,7 +137,8 @@ public:
     /// Whether all its events have been.
     bool over() const { return _over; }
 
-    /// Lets the calling thread wait for at least this many microseconds. False, and it does not wait, beyond MAX_PERIOD.
+    /// Lets the calling thread wait for at least this many microseconds. False, and it does not wait, beyond MAX_PERIOD, and before
+    /// `Services::start`.
     static bool delay(Microsecond time) {
         if (time > Traits::MAX_PERIOD) {
             Traits::broken(INTERVAL_NOT_KEPT);
@@ -147,7 +147,7 @@ public:
         Handler_Function nothing(&do_nothing);
         Alarm alarm(&nothing);
         alarm._period = Strategy::at_least(time == 0 ? 1 : time);
-        alarm.arm(alarm._period.next(), 1);
+        if (!alarm.arm(alarm._period.next(), 1)) return false;
         Traits::wait_for(&alarm._over);
         return true;
     }
@@ -227,8 +227,7 @@ private:
         if (__builtin_constant_p(interval) && !keeps(interval)) interval_is_not_kept();
         if (!check(keeps(interval))) return false;
         _period = Strategy::period(interval);
-        arm(_period.next(), times);
-        return true;
+        return arm(_period.next(), times);
     }
 
     /// Says it where an interval is not kept.
@@ -241,12 +240,22 @@ private:
         return kept;
     }
 
-    /// The first event comes after so many ticks.
-    void arm(Tick first, int times) {
+    /// Says it where the services were not started: time would stand still.
+    bool started() {
+        if (Of_Device<Traits>::template counts<typename Traits::Device>(nullptr)) return true;
+        _refused = _over = true;
+        Traits::broken(NOT_STARTED);
+        return false;
+    }
+
+    /// The first event comes after so many ticks. False if the services were not started.
+    bool arm(Tick first, int times) {
         const CPU::Lock lock;
-        if (!set(times)) return;
+        if (!started()) return false;
+        if (!set(times)) return true;
         if (_queue.head() == nullptr) Strategy::start();
         insert(Strategy::now(), Tick(first + Strategy::lead()));
+        return true;
     }
 
     /// The first event comes at a time stamp.
@@ -254,6 +263,7 @@ private:
         static_assert(Traits::TIME_STAMPS && !Strategy::COUNTS_TICKS,
                       "moments are time stamps of a counter that runs free: Anchored, with the trait TIME_STAMPS");
         const CPU::Lock lock;
+        if (!started()) return false;
         const uint32_t now = Strategy::time_stamp();
         const uint32_t ahead = at - now;
         if (!check(ahead != 0 && ahead <= uint32_t(Timer<Traits>::counts(Traits::MAX_PERIOD)))) return false;

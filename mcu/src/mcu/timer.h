@@ -29,6 +29,16 @@ struct Of_Device {
     static constexpr uint8_t lead(...) {
         return 0;
     }
+
+    /// Whether it counts, which it does from `Services::start` on.
+    template <class Device>
+    static bool counts(decltype(Device::counts())*) {
+        return Device::counts();
+    }
+    template <class Device>
+    static bool counts(...) {
+        return true;
+    }
 };
 
 /// The facts of a timer of RESOLUTION bits, clocked through a prescaler by the processor's clock, or one of its own.

@@ -56,6 +56,23 @@ fn moments_phases_contexts_and_deferred_work() {
     }
 }
 
+/// Without a start time would stand still: nothing is armed, no delay waits, and both are told.
+#[test]
+fn a_forgotten_start_is_refused_and_told() {
+    let Some(compiler) = bench() else { return };
+    for strategy in Strategy::ALL {
+        let board = Board::ideal(strategy, 64, 10_000);
+        let firmware = compiler.build_file(&test_source("not_started"), &Program::Empty, &board).unwrap();
+        let setup = Setup {
+            mcu: Some(board.mcu.clone()),
+            clock_hz: Some(board.clock_hz),
+            ..Setup::new(&firmware.elf, 1_000_000)
+        };
+        let sent = String::from_utf8(simulate(&setup).unwrap().log.serial).unwrap();
+        assert_eq!(sent.lines().collect::<Vec<_>>(), ["1 0 2", "1 1 2"], "{strategy}");
+    }
+}
+
 /// The same program on every timer and unit that a chip has.
 #[test]
 fn every_timer_and_unit_keeps_a_period() {

@@ -1,8 +1,11 @@
 //! The tables of "xenomai-user threads (Athlon)" (LinuxCNC wiki, Kent, 12 November 2012): largest period error ("max jitter") of a servo thread of 1 ms
 //! and a base thread of 25 us on an Athlon II X4 640 under Xenomai, CPUs 2 and 3 isolated, two minutes for each pair of CPUs.
 
-use jitterlab_model::{CpuSet, SystemFacts, TaskSpec};
-use serde::Serialize;
+use jitterlab_model::{CpuSet, LoadRun, SystemFacts, TaskSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::paper::Paper;
+use crate::statement::{Evidence, Values};
 
 use jitterlab_analysis::matrix::{
     Answer, CellMeasurement, CellStatistic, CellTiming, Matrix, Observation, condition_effect, exceptions,
@@ -20,67 +23,30 @@ pub const READING: &str = "proc";
 /// report; it gives no table.
 pub const READING_NS: (i64, i64) = (250_000, 350_000);
 
-/// Base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
-type Cell = (u16, u16, f64, f64);
-
-/// Test series 1 and 2 of the report.
-#[rustfmt::skip]
-const TABLES: [(&str, [Cell; 16]); 2] = [
-    (
-        NO_LOAD,
-        [
-            (0, 0, 7.7, 7.5),
-            (0, 1, 14.8, 7.8),
-            (0, 2, 10.1, 9.8),
-            (0, 3, 10.5, 9.2),
-            (1, 0, 15.4, 6.7),
-            (1, 1, 4.2, 5.2),
-            (1, 2, 11.1, 6.1),
-            (1, 3, 13.7, 9.4),
-            (2, 0, 16.5, 5.5),
-            (2, 1, 14.3, 8.4),
-            (2, 2, 2.5, 5.3),
-            (2, 3, 10.8, 7.5),
-            (3, 0, 15.0, 5.7),
-            (3, 1, 14.2, 7.3),
-            (3, 2, 12.3, 8.9),
-            (3, 3, 2.9, 5.5),
-        ],
-    ),
-    (
-        HOGS,
-        [
-            (0, 0, 5.8, 8.0),
-            (0, 1, 12.8, 7.9),
-            (0, 2, 7.8, 8.7),
-            (0, 3, 8.1, 10.0),
-            (1, 0, 14.3, 5.4),
-            (1, 1, 3.7, 4.9),
-            (1, 2, 7.3, 7.4),
-            (1, 3, 7.9, 6.4),
-            (2, 0, 15.3, 4.6),
-            (2, 1, 15.2, 4.8),
-            (2, 2, 2.5, 4.9),
-            (2, 3, 8.8, 5.8),
-            (3, 0, 14.3, 5.6),
-            (3, 1, 13.4, 5.0),
-            (3, 2, 7.4, 7.4),
-            (3, 3, 2.6, 4.7),
-        ],
-    ),
-];
+/// A test series of the report: base CPU, servo CPU, largest period error of the servo and of the base thread in microseconds.
+#[derive(Deserialize)]
+struct Series {
+    load: String,
+    cells: Vec<(u16, u16, f64, f64)>,
+}
 
 /// Both series as a matrix with one repetition. The report gives the largest period error only.
+#[must_use]
 pub fn matrix() -> Matrix {
+    #[derive(Default, Deserialize)]
+    struct Printed {
+        series: Vec<Series>,
+    }
     let timing = |us: f64| CellTiming { period_error_ns: Some(us * 1e3), ..CellTiming::default() };
-    let measurements = TABLES.iter().flat_map(|(condition, rows)| {
-        rows.iter().map(|&(base, servo, servo_us, base_us)| CellMeasurement {
-            cpus: vec![servo, base],
-            condition: (*condition).into(),
-            repetition: 0,
-            tasks: vec![timing(servo_us), timing(base_us)],
-        })
-    });
+    let measurements =
+        Paper::Athlon.read::<Printed>().series.into_iter().flat_map(|Series { load, cells }| {
+            cells.into_iter().map(move |(base, servo, servo_us, base_us)| CellMeasurement {
+                cpus: vec![servo, base],
+                condition: load.clone(),
+                repetition: 0,
+                tasks: vec![timing(servo_us), timing(base_us)],
+            })
+        });
     Matrix { tasks: vec!["servo".into(), "base".into()], measurements: measurements.collect() }
 }
 
@@ -93,6 +59,8 @@ pub struct AthlonReproduction {
     pub duration_ns: i64,
     /// Number of measurements of each cell.
     pub repetitions: u32,
+    /// The report's hog on a processor of its own; `None` where it was not measured.
+    pub hog: Option<LoadRun>,
     /// The longest turn of emulated processors that share counted time; `None` where the processors are real.
     pub turn_ns: Option<i64>,
     /// Cells that an interrupted measurement left; another call measures them.
@@ -166,6 +134,7 @@ impl AthlonReproduction {
             tasks,
             duration_ns,
             repetitions,
+            hog: None,
             turn_ns: None,
             left,
             observations: observations.into(),
@@ -184,6 +153,24 @@ impl AthlonReproduction {
             compared.turns_decide = answer.is_some_and(|answer| compared.asked.is_what_turns_do(answer));
         }
         self
+    }
+
+    /// Evidence on the report's observations, all of them confirmed by its own numbers.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let one = |compared: &Compared| {
+            let holds = match compared.today.as_ref().map(|today| today.answer) {
+                _ if compared.turns_decide => None,
+                Some(Answer::Yes | Answer::Little) => Some(true),
+                Some(Answer::No | Answer::Opposite) => Some(false),
+                Some(Answer::CannotTell) | None => None,
+            };
+            let here = Values::Observed(Box::new(compared.today.clone()));
+            Evidence::answered(compared.asked.statement(), holds).and("here", here)
+        };
+        let user = self.hog.as_ref().map(|hog| hog.user_share());
+        let usage = user.map(|user| Evidence::decided_by("usage", "user", user));
+        self.observations.iter().map(one).chain(usage).collect()
     }
 
     /// The isolated CPUs of this machine.
@@ -206,6 +193,16 @@ impl Asked {
 }
 
 impl Asked {
+    /// Name of the report's statement.
+    fn statement(self) -> &'static str {
+        match self {
+            Asked::SameCpu => "same-cpu",
+            Asked::SameCpuWithHogs => "same-cpu-with-hogs",
+            Asked::Hogs => "hogs",
+            Asked::ReadingProc => "proc",
+        }
+    }
+
     /// True if processors that take turns give this answer even without an effect: any work on another
     /// processor, the other task or a load, makes a task wait.
     fn is_what_turns_do(self, answer: Answer) -> bool {

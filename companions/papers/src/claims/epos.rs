@@ -1,10 +1,16 @@
 //! A. Fröhlich and others, "Temporal Event Management in EPOS" (SAC 2009): the numbers of its table 1 and
 //! figure 7 with those of a simulated microcontroller, and its contradictions.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use jitterlab_mcu::{
     AlarmFigures, CostFigures, DelayFigures, NearbyFigures, ServicesSaid, Strategy, ThreadFigures,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::paper::Paper;
+use crate::statement::{Evidence, Values};
 
 /// Prescalers of the paper's clocks 7200, 28800 and 115200 Hz at 7.3728 MHz, in the order of its table's columns.
 pub const PRESCALERS: [u16; 3] = [1024, 256, 64];
@@ -14,26 +20,6 @@ pub const PERIODS_US: [u32; 6] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000
 
 /// Intervals that the paper averaged: 11 events.
 pub const EVENTS: u32 = 11;
-
-/// Table 1, mean total period in microseconds: periodic timer, rows as [`PERIODS_US`], columns as [`PRESCALERS`].
-pub const PERIODIC_US: [[u32; 3]; 6] = [
-    [277, 173, 147],
-    [1_944, 1_214, 1_032],
-    [10_138, 10_034, 10_008],
-    [100_138, 100_034, 100_008],
-    [1_000_138, 1_000_034, 1_000_016],
-    [10_001_388, 10_000_346, 10_000_173],
-];
-
-/// Table 1, mean total period in microseconds: single-shot timer.
-pub const SINGLE_SHOT_US: [[u32; 3]; 6] = [
-    [268, 164, 136],
-    [1_240, 1_031, 1_031],
-    [10_128, 10_059, 10_033],
-    [100_128, 100_059, 100_036],
-    [1_000_128, 1_000_094, 1_152_970],
-    [10_138_457, 10_282_728, 10_921_704],
-];
 
 /// The processor's clock that those prescalers divide.
 pub const CLOCK_HZ: u32 = 7_372_800;
@@ -45,15 +31,27 @@ const LED_EVENT_US: f64 = 20_000.0;
 /// Distance of the ticks in figure 7.
 const LED_TICK_US: f64 = 1_000.0;
 
+/// The paper's numbers, by the names of the strategies.
+#[derive(Default, Deserialize)]
+struct Printed {
+    /// Table 1, mean total period in microseconds: rows as [`PERIODS_US`], columns as [`PRESCALERS`].
+    table_1: BTreeMap<String, Vec<Vec<u32>>>,
+    figure_7: BTreeMap<String, PrintedThread>,
+}
+
+static PRINTED: LazyLock<Printed> = LazyLock::new(|| Paper::Epos.read());
+
 /// The paper's mean period for a cell of table 1; `None` for a strategy or cell it does not have.
+#[must_use]
 pub fn table_1_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<u32> {
     let row = PERIODS_US.iter().position(|p| *p == period_us)?;
     let column = PRESCALERS.iter().position(|p| *p == prescaler)?;
-    match strategy {
-        Strategy::Periodic => Some(PERIODIC_US[row][column]),
-        Strategy::SingleShot => Some(SINGLE_SHOT_US[row][column]),
-        Strategy::Anchored => None,
-    }
+    PRINTED.table_1.get(strategy.name())?.get(row)?.get(column).copied()
+}
+
+/// The paper's mean error for a cell of table 1.
+fn printed_error_us(strategy: Strategy, prescaler: u16, period_us: u32) -> Option<f64> {
+    Some(f64::from(table_1_us(strategy, prescaler, period_us)?) - f64::from(period_us))
 }
 
 /// Counts of the timer in a second.
@@ -94,7 +92,7 @@ pub struct Row {
 }
 
 /// Numbers that the paper prints for the led thread's period in figure 7.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PrintedThread {
     /// Mean period in microseconds.
     pub mean_us: f64,
@@ -116,18 +114,10 @@ impl PrintedThread {
 }
 
 /// Figure 7 under a strategy, if the paper has it.
+#[must_use]
 pub fn printed_thread(strategy: Strategy) -> Option<PrintedThread> {
-    match strategy {
-        Strategy::Periodic => Some(LED_PERIODIC),
-        Strategy::SingleShot => Some(LED_SINGLE_SHOT),
-        Strategy::Anchored => None,
-    }
+    PRINTED.figure_7.get(strategy.name()).copied()
 }
-
-const LED_PERIODIC: PrintedThread =
-    PrintedThread { mean_us: 31.34, standard_deviation_us: 4.36, printed_percent: 13.91 };
-const LED_SINGLE_SHOT: PrintedThread =
-    PrintedThread { mean_us: 30.56, standard_deviation_us: 0.0191, printed_percent: 0.62 };
 
 /// Cycles of an interruption that gives rounds of `mean_us` this standard deviation if it comes every `every_us`: a share p
 /// of the rounds is longer by c, so the standard deviation is c sqrt(p (1 - p)).
@@ -146,8 +136,65 @@ pub struct LedThread {
     pub rounds_ns: Vec<i64>,
 }
 
+/// Lines that the paper's programs print; `None` for one that does not compile.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Listings {
+    pub figure_3: Option<Vec<String>>,
+    pub figure_4: Option<Vec<String>>,
+    /// With the handler's name made unambiguous: the variable hides the function.
+    pub figure_4_named: Option<Vec<String>>,
+    /// With that and the chronometer started.
+    pub figure_4_mended: Option<Vec<String>>,
+}
+
+impl Listings {
+    /// Evidence on whether the programs do what the paper says they do.
+    fn evidence(&self) -> [Evidence; 2] {
+        let said = |lines: &Option<Vec<String>>| Values::Printed(lines.clone());
+        let elapsed_us = |line: &String| line.strip_prefix("Elapsed time: ")?.parse::<u64>().ok();
+        let figure_3 = self.figure_3.iter().flatten().find_map(elapsed_us).is_some_and(|us| us >= 10_100_000);
+        let intervals =
+            |lines: &Vec<String>| lines.iter().any(|line| line.parse().is_ok_and(|us: u32| us > 0));
+        let figure_4 = self.figure_4.as_ref().is_some_and(intervals);
+        [
+            Evidence::answered("figure-3", Some(figure_3)).and("said", said(&self.figure_3)),
+            Evidence::answered("figure-4", Some(figure_4))
+                .and("said", said(&self.figure_4))
+                .and("named", said(&self.figure_4_named))
+                .and("mended", said(&self.figure_4_mended)),
+        ]
+    }
+}
+
+/// Mean and standard deviation of a thread's rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rounds {
+    pub mean_ns: f64,
+    pub sd_ns: f64,
+}
+
+impl LedThread {
+    /// True if a round is longer than a tick alone makes it: an event takes the handler besides.
+    #[must_use]
+    pub fn has_the_event(&self, round_ns: i64) -> bool {
+        let ticking = self.figures.round_cycles + self.figures.tick_cycles.unwrap_or(0);
+        round_ns as f64 * LED_CLOCK_HZ / 1e9 > ticking as f64 + 0.5
+    }
+
+    /// The rounds but for those that the alarm's own event lengthens, which in the paper hardly any did.
+    #[must_use]
+    pub fn without_the_event(&self) -> Rounds {
+        let rounds = self.rounds_ns.iter().filter(|ns| !self.has_the_event(**ns));
+        let rounds: Vec<f64> = rounds.map(|ns| *ns as f64).collect();
+        let n = rounds.len().max(1) as f64;
+        let mean_ns = rounds.iter().sum::<f64>() / n;
+        let squares: f64 = rounds.iter().map(|ns| (ns - mean_ns).powi(2)).sum();
+        Rounds { mean_ns, sd_ns: (squares / n).sqrt() }
+    }
+}
+
 /// Table 1, figures 5 and 7 measured on a simulated microcontroller.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct EposReproduction {
     /// A delay of one tick and a half.
     pub delays: Vec<DelayFigures>,
@@ -161,41 +208,20 @@ pub struct EposReproduction {
     pub led_thread: Vec<LedThread>,
     /// Costs of one event every 20 ms.
     pub costs: Vec<CostFigures>,
+    /// The paper's programs as they are printed; `None` where they were not tried.
+    pub listings: Option<Listings>,
+    /// Cycles of a tick that can preempt a thread; `None` where it was not measured.
+    pub quantum_cycles: Option<u64>,
     /// Why Arduino's time service is not among them.
     pub without_arduino: Option<String>,
-    /// Contradictions of the paper.
-    pub inconsistent: Vec<Inconsistency>,
 }
 
 impl EposReproduction {
-    /// From the measurements; delays, figure 3 and the timers of the related work are to be added.
-    pub fn new(
-        table_1: Vec<AlarmFigures>,
-        led_thread: Vec<LedThread>,
-        costs: Vec<CostFigures>,
-        without_arduino: Option<String>,
-    ) -> Self {
-        let inconsistent = inconsistencies(&table_1);
-        EposReproduction {
-            delays: Vec::new(),
-            nearby: Vec::new(),
-            figure_3: Vec::new(),
-            table_1,
-            led_thread,
-            costs,
-            without_arduino,
-            inconsistent,
-        }
-    }
-
     /// Table 1's rows: the paper's errors, those measured programmed as in the paper, those measured programmed rightly.
     pub fn rows(&self) -> Vec<Row> {
         let row = |prescaler: u16, period_us: u32| {
-            let printed = |strategy| {
-                Some(f64::from(table_1_us(strategy, prescaler, period_us)?) - f64::from(period_us))
-            };
             let errors_us = VARIANTS.map(|variant| match variant {
-                Variant::Printed(strategy) => printed(strategy),
+                Variant::Printed(strategy) => printed_error_us(strategy, prescaler, period_us),
                 Variant::AsPaper(strategy) => {
                     mean_error_us(&self.table_1, strategy, true, prescaler, period_us)
                 }
@@ -225,129 +251,124 @@ fn mean_error_us(
     Some(found.mean_error_us())
 }
 
-/// A contradiction within the paper, or between it and its table.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "what", rename_all = "kebab-case")]
-pub enum Inconsistency {
-    /// Figure 7, single shot: the printed standard deviation is not the printed percentage of the mean, and neither fits an
-    /// event every 20 ms. The periodic timer's two numbers agree.
-    StandardDeviation {
-        printed: PrintedThread,
-        /// The percentage that the standard deviation is.
-        percent: f64,
-        /// The standard deviation that the percentage is.
-        by_percent_us: f64,
-        /// Cycles of an event that would give the printed standard deviation.
-        event_cycles: f64,
-        /// Cycles of an event that would give the printed percentage.
-        event_cycles_by_percent: f64,
-        /// Cycles of a tick that give the periodic timer's standard deviation.
-        tick_cycles: f64,
-    },
-    /// Table 1 has a period that is shorter than one count, which equation 1 rules out.
-    PeriodBelowOneCount {
-        period_us: u32,
-        /// Clock of the timer, in Hz.
-        timer_hz: f64,
-        count_us: f64,
-    },
-    /// Table 1, periodic timer, from 10 ms on: each error is one count for each hardware period.
-    OneCountTooMany {
-        /// Largest difference of the measured errors of 10 ms to 1 s, programmed alike, from the printed
-        /// ones; `None` if they were not measured.
-        within_us: Option<f64>,
-    },
-    /// Table 1, single shot: number of counts lost in 10 s at 7200 Hz, and in 10 ms at the faster clocks.
-    LostCounts {
-        /// In 10 s at 7200 Hz: about one in each of 1000 ticks of 10 ms.
-        slow: f64,
-        /// The least lost in 10 ms at the faster clocks.
-        least: f64,
-        /// The most lost in 10 ms at the faster clocks.
-        most: f64,
-    },
-    /// "In every case, the error rates decrease as the requested period increases".
-    NotInEveryCase {
-        /// The timer's clock of the periodic timer that contradicts.
-        timer_hz: f64,
-        /// Its error for 1 s.
-        before_percent: f64,
-        /// Its error for 10 s.
-        after_percent: f64,
-    },
-    /// "The single-shot timing strategy usually presents better results".
-    NotUsuallyBetter {
-        /// Number of cells of table 1 in which it does.
-        better: usize,
-        /// Number of all cells.
-        cells: usize,
-    },
-    /// "T = I / F" ticks of an interval I at the frequency F: it is I F.
-    TicksOfAnInterval,
+/// Cells of a column of table 1 that are known as printed and as measured, programmed alike: those that differ by a count of the
+/// timer or less, and all.
+fn agreeing(rows: &[Row], printed: usize, alike: usize) -> (f64, f64) {
+    let pairs = rows.iter().filter_map(|row| {
+        let (printed, alike) = row.errors_us[printed].zip(row.errors_us[alike])?;
+        Some((printed - alike).abs() <= 1e6 / row.timer_hz)
+    });
+    let pairs: Vec<bool> = pairs.collect();
+    (pairs.iter().filter(|near| **near).count() as f64, pairs.len() as f64)
 }
 
-/// Contradictions of the paper; `measured` is table 1 as it was measured.
-fn inconsistencies(measured: &[AlarmFigures]) -> Vec<Inconsistency> {
-    let shot = LED_SINGLE_SHOT;
-    let by_percent_us = shot.standard_deviation_by_percent_us();
-    let event_cycles = |sd_us| interruption_cycles(sd_us, shot.mean_us, LED_EVENT_US);
-    let percent = |row: usize| {
-        let period_us = f64::from(PERIODS_US[row]);
-        (f64::from(PERIODIC_US[row][2]) - period_us) / period_us * 100.0
-    };
+impl EposReproduction {
+    /// Cycles to program a single shot.
+    fn programming_cycles(&self) -> Option<f64> {
+        let shots = self.costs.iter().filter(|cost| cost.name.contains("single"));
+        shots.filter_map(|cost| cost.programming_cycles).min().map(|cycles| cycles as f64)
+    }
+
+    /// Cycles of a tick with nothing due, which cannot preempt.
+    fn tick_cycles(&self) -> Option<f64> {
+        self.led_thread.iter().find_map(|thread| thread.figures.tick_cycles).map(|cycles| cycles as f64)
+    }
+
+    /// Evidence on the paper's statements: its own numbers, and those of the simulated chip.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<Evidence> {
+        let mut all = of_table_1(self);
+        all.extend(of_figure_7(&self.led_thread));
+        all.extend(self.listings.iter().flat_map(Listings::evidence));
+        all.extend(self.quantum_cycles.map(|cycles| {
+            Evidence::decided_by("quantum", "cycles", cycles as f64).and("plain", self.tick_cycles())
+        }));
+        let [programming, tick] = [self.programming_cycles(), self.tick_cycles()];
+        all.push(
+            Evidence::decided_by(
+                "reprogramming",
+                "more",
+                programming.zip(tick).map(|(programming, tick)| programming - tick),
+            )
+            .and("programming", programming)
+            .and("tick", tick),
+        );
+        // An interval of 1 s at the slowest clock, by the printed equation and by the right one.
+        let (ticks, hz) = (timer_hz(PRESCALERS[0]), timer_hz(PRESCALERS[0]));
+        all.push(Evidence::decided_by("ticks", "off", ticks - 1.0 / hz).and("ticks", ticks));
+        all
+    }
+}
+
+fn of_table_1(found: &EposReproduction) -> Vec<Evidence> {
+    let rows = found.rows();
     // Counts lost in each tick of 10 ms.
-    let lost = |row: usize, column: usize| {
-        let error_us = f64::from(SINGLE_SHOT_US[row][column] - PERIODS_US[row]);
-        error_us * timer_hz(PRESCALERS[column]) / 1e6
+    let lost = |(period_us, prescaler): (u32, u16)| {
+        let error_us = printed_error_us(Strategy::SingleShot, prescaler, period_us)?;
+        Some(error_us * timer_hz(prescaler) / 1e6 / (f64::from(period_us) / 1e4))
     };
-    let each =
-        [(5, 1), (5, 2), (4, 2)].map(|(row, column)| lost(row, column) / (f64::from(PERIODS_US[row]) / 1e4));
-    let cells = || PERIODIC_US.iter().flatten().zip(SINGLE_SHOT_US.iter().flatten());
-    let alike =
-        PERIODS_US[2..5].iter().flat_map(|period_us| PRESCALERS.map(|prescaler| (prescaler, *period_us)));
-    let differences: Option<Vec<f64>> = alike
-        .map(|(prescaler, period_us)| {
-            let printed =
-                f64::from(table_1_us(Strategy::Periodic, prescaler, period_us)?) - f64::from(period_us);
-            Some((mean_error_us(measured, Strategy::Periodic, true, prescaler, period_us)? - printed).abs())
-        })
+    let [slow, fast, faster] = PRESCALERS;
+    let each: Vec<f64> = [(10_000_000, fast), (10_000_000, faster), (1_000_000, faster)]
+        .into_iter()
+        .filter_map(lost)
         .collect();
+    let usual = rows.iter().filter(|row| (10_000..=1_000_000).contains(&row.period_us));
+    let differences: Option<Vec<f64>> =
+        usual.map(|row| Some((row.errors_us[1]? - row.errors_us[0]?).abs() * 1e3)).collect();
+    let pairs: Vec<(f64, f64)> =
+        rows.iter().filter_map(|row| row.errors_us[0].zip(row.errors_us[3])).collect();
+    let better = pairs.iter().filter(|(periodic, shot)| shot < periodic).count() as f64;
+    let counts = timer_hz(slow) * f64::from(PERIODS_US[0]) / 1e6;
+    let percent = |period_us: u32| {
+        Some(printed_error_us(Strategy::Periodic, faster, period_us)? / f64::from(period_us) * 100.0)
+    };
+    let (before, after) = (percent(1_000_000), percent(10_000_000));
+    let [periodic, shot] = [(0, 1), (3, 4)].map(|(printed, alike)| agreeing(&rows, printed, alike));
     vec![
-        Inconsistency::StandardDeviation {
-            printed: shot,
-            percent: shot.percent(),
-            by_percent_us,
-            event_cycles: event_cycles(shot.standard_deviation_us),
-            event_cycles_by_percent: event_cycles(by_percent_us),
-            tick_cycles: interruption_cycles(
-                LED_PERIODIC.standard_deviation_us,
-                LED_PERIODIC.mean_us,
-                LED_TICK_US,
-            ),
-        },
-        Inconsistency::PeriodBelowOneCount {
-            period_us: PERIODS_US[0],
-            timer_hz: timer_hz(PRESCALERS[0]),
-            count_us: 1e6 / timer_hz(PRESCALERS[0]),
-        },
-        Inconsistency::OneCountTooMany {
-            within_us: differences.map(|all| all.into_iter().fold(0.0, f64::max)),
-        },
-        Inconsistency::LostCounts {
-            slow: lost(5, 0),
-            least: each.iter().copied().fold(f64::INFINITY, f64::min),
-            most: each.iter().copied().fold(0.0, f64::max),
-        },
-        Inconsistency::NotInEveryCase {
-            timer_hz: timer_hz(PRESCALERS[2]),
-            before_percent: percent(4),
-            after_percent: percent(5),
-        },
-        Inconsistency::NotUsuallyBetter {
-            better: cells().filter(|(periodic, shot)| shot < periodic).count(),
-            cells: cells().count(),
-        },
-        Inconsistency::TicksOfAnInterval,
+        Evidence::decided_by("table-1-periodic", "share", periodic.0 / periodic.1)
+            .and("near", periodic.0)
+            .and("cells", periodic.1)
+            .and("within", differences.map(|all| all.into_iter().fold(0.0, f64::max))),
+        Evidence::decided_by("table-1-single-shot", "share", shot.0 / shot.1)
+            .and("near", shot.0)
+            .and("cells", shot.1)
+            .and("slow", lost((10_000_000, slow)).map(|counts| counts * 1e3))
+            .and("least", each.iter().copied().reduce(f64::min))
+            .and("most", each.iter().copied().reduce(f64::max))
+            .and("programming", found.programming_cycles()),
+        Evidence::decided_by("equation-1", "counts", counts).and("count", 1e9 / timer_hz(slow)),
+        Evidence::decided_by(
+            "in-every-case",
+            "growth",
+            after.zip(before).map(|(after, before)| after / before),
+        )
+        .and("before", before)
+        .and("after", after),
+        Evidence::decided_by("usually-better", "share", better / pairs.len() as f64)
+            .and("better", better)
+            .and("cells", pairs.len() as f64),
+    ]
+}
+
+fn of_figure_7(threads: &[LedThread]) -> Vec<Evidence> {
+    let printed = [Strategy::Periodic, Strategy::SingleShot].map(printed_thread);
+    let [Some(periodic), Some(shot)] = printed else { return Vec::new() };
+    let event = |sd_us| interruption_cycles(sd_us, shot.mean_us, LED_EVENT_US);
+    let by_percent_us = shot.standard_deviation_by_percent_us();
+    let tick = interruption_cycles(periodic.standard_deviation_us, periodic.mean_us, LED_TICK_US);
+    let sd = |of: Strategy| {
+        let thread = threads.iter().find(|thread| thread.figures.strategy == of)?;
+        Some(thread.without_the_event().sd_ns)
+    };
+    let [ticking, quiet] = [Strategy::Periodic, Strategy::SingleShot].map(sd);
+    vec![
+        Evidence::decided_by("deviation", "percent", shot.percent())
+            .and("by_percent", by_percent_us * 1e3)
+            .and("event", event(shot.standard_deviation_us))
+            .and("event_by_percent", event(by_percent_us))
+            .and("tick", tick),
+        Evidence::decided_by("figure-7", "more", ticking.zip(quiet).map(|(ticking, quiet)| ticking - quiet))
+            .and("sds", vec![ticking, quiet]),
     ]
 }
 
@@ -357,37 +378,32 @@ mod tests {
 
     #[test]
     fn the_printed_percentages_agree_in_one_line_and_not_in_the_other() {
-        assert!((LED_PERIODIC.percent() - LED_PERIODIC.printed_percent).abs() < 0.005);
-        assert!((LED_SINGLE_SHOT.percent() - 0.0625).abs() < 0.000_1);
-        assert!((LED_SINGLE_SHOT.standard_deviation_by_percent_us() - 0.1895).abs() < 0.000_1);
+        let [periodic, shot] =
+            [Strategy::Periodic, Strategy::SingleShot].map(|strategy| printed_thread(strategy).unwrap());
+        assert!((periodic.percent() - periodic.printed_percent).abs() < 0.005);
+        assert!((shot.percent() - 0.0625).abs() < 0.000_1);
+        assert!((shot.standard_deviation_by_percent_us() - 0.1895).abs() < 0.000_1);
     }
 
     #[test]
-    fn the_inconsistencies_have_these_numbers() {
-        for found in inconsistencies(&[]) {
-            match found {
-                Inconsistency::StandardDeviation {
-                    event_cycles,
-                    event_cycles_by_percent,
-                    tick_cycles,
-                    ..
-                } => {
-                    assert_eq!((event_cycles, event_cycles_by_percent, tick_cycles), (4.0, 39.0, 200.0));
-                }
-                Inconsistency::PeriodBelowOneCount { period_us, timer_hz, count_us } => {
-                    assert!(timer_hz * f64::from(period_us) / 1e6 < 1.0 && (count_us - 138.9).abs() < 0.05);
-                }
-                Inconsistency::OneCountTooMany { within_us } => assert_eq!(within_us, None),
-                Inconsistency::LostCounts { slow, least, most } => {
-                    assert_eq!([slow, least, most].map(f64::round), [997.0, 8.0, 176.0]);
-                }
-                Inconsistency::NotInEveryCase { before_percent, after_percent, .. } => {
-                    assert!(before_percent < after_percent, "{before_percent} {after_percent}");
-                }
-                Inconsistency::NotUsuallyBetter { better, cells } => assert_eq!((better, cells), (9, 18)),
-                Inconsistency::TicksOfAnInterval => {}
+    fn the_paper_contradicts_itself_in_these_numbers() {
+        let evidence = EposReproduction::default().evidence();
+        let value = |statement: &str, name: &str| {
+            let of = evidence.iter().find(|of| of.statement == statement).unwrap();
+            match &of.values[name] {
+                Values::Exact(values) => values[0].unwrap(),
+                other => panic!("{other:?}"),
             }
-        }
+        };
+        let cycles = ["event", "event_by_percent", "tick"].map(|name| value("deviation", name));
+        assert_eq!(cycles, [4.0, 39.0, 200.0]);
+        assert!(
+            value("equation-1", "counts") < 1.0 && (value("equation-1", "count") - 138_889.0).abs() < 1.0
+        );
+        let lost = ["slow", "least", "most"].map(|name| value("table-1-single-shot", name).round());
+        assert_eq!(lost, [997.0, 8.0, 176.0]);
+        assert!(value("in-every-case", "growth") > 1.0);
+        assert_eq!((value("usually-better", "better"), value("usually-better", "cells")), (9.0, 18.0));
     }
 
     #[test]
@@ -404,11 +420,10 @@ mod tests {
     #[test]
     fn the_periodic_columns_errors_are_one_count_for_each_hardware_period() {
         let hardware_periods = [[1, 1, 1], [1, 1, 1], [1, 1, 2], [10, 10, 20]];
-        for (row, counts) in PERIODS_US.iter().zip(PERIODIC_US).skip(2).zip(hardware_periods) {
-            let (period_us, means) = row;
-            for ((prescaler, mean), periods) in PRESCALERS.iter().zip(means).zip(counts) {
-                let count_us = f64::from(*prescaler) / 7.3728;
-                let error = f64::from(mean - period_us);
+        for (period_us, counts) in PERIODS_US.into_iter().skip(2).zip(hardware_periods) {
+            for (prescaler, periods) in PRESCALERS.into_iter().zip(counts) {
+                let count_us = f64::from(prescaler) / 7.3728;
+                let error = printed_error_us(Strategy::Periodic, prescaler, period_us).unwrap();
                 assert!((error - f64::from(periods) * count_us).abs() < 1.5, "{period_us} us, {prescaler}");
             }
         }

@@ -1,13 +1,15 @@
 //! NIST's table 1, recomputed: Proctor and Shackleford, "Real-time Operating System Timing Jitter and its Impact
 //! on Motor Control" (2001), section 4.
 
-use crate::claims::Tested;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::paper::Paper;
+use crate::statement::Evidence;
 
 use jitterlab_motion::stepper::torque::{linear_share, linear_torque_nm};
 
 /// One motor of the table as printed: torques in oz-in, shares in % of the available torque.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PrintedRow {
     /// Holding torque h in oz-in.
     pub holding_oz_in: f64,
@@ -25,35 +27,15 @@ pub struct PrintedRow {
     pub compensated_percent: f64,
 }
 
-pub const TABLE_1: [PrintedRow; 3] = [
-    PrintedRow {
-        holding_oz_in: 23.0,
-        step_deg: 0.9,
-        rev_per_s: 15.0,
-        uncompensated_oz_in: (0.88, 0.01),
-        uncompensated_percent: 7.6,
-        compensated_oz_in: (0.021, 0.001),
-        compensated_percent: 0.18,
-    },
-    PrintedRow {
-        holding_oz_in: 80.0,
-        step_deg: 0.9,
-        rev_per_s: 6.7,
-        uncompensated_oz_in: (1.3, 0.1),
-        uncompensated_percent: 3.2,
-        compensated_oz_in: (0.033, 0.001),
-        compensated_percent: 0.082,
-    },
-    PrintedRow {
-        holding_oz_in: 500.0,
-        step_deg: 0.9,
-        rev_per_s: 15.0,
-        uncompensated_oz_in: (19.0, 1.0),
-        uncompensated_percent: 7.6,
-        compensated_oz_in: (0.46, 0.01),
-        compensated_percent: 0.18,
-    },
-];
+/// The table as printed.
+#[must_use]
+pub fn table_1() -> Vec<PrintedRow> {
+    #[derive(Default, Deserialize)]
+    struct Printed {
+        motors: Vec<PrintedRow>,
+    }
+    Paper::Nist.read::<Printed>().motors
+}
 
 /// The jitter the text states for the uncompensated task, in seconds.
 pub const STATED_UNCOMPENSATED_S: f64 = 3.60e-6;
@@ -67,8 +49,6 @@ pub const FOUND_UNCOMPENSATED_S: f64 = 4.08e-6;
 pub struct NistTorques {
     /// The motors of the table.
     pub rows: Vec<TorqueRow>,
-    /// Statements of the paper about it, tested.
-    pub claims: Vec<Tested<Claim>>,
 }
 
 /// One motor of the table, printed and computed.
@@ -93,33 +73,9 @@ pub struct Torque {
     pub percent: f64,
 }
 
-/// Statement of the paper about the table.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(tag = "says", rename_all = "kebab-case")]
-pub enum Claim {
-    /// The compensated torques follow from the stated jitter.
-    CompensatedFollows {
-        /// The stated jitter in seconds.
-        stated_s: f64,
-        /// The jitter from which they follow, from inclusive to exclusive.
-        behind_s: Option<(f64, f64)>,
-    },
-    /// The uncompensated torques follow from the stated jitter.
-    UncompensatedFollows {
-        /// The stated jitter in seconds.
-        stated_s: f64,
-        /// The jitter from which they follow, from inclusive to exclusive.
-        behind_s: Option<(f64, f64)>,
-    },
-    /// Jitter takes less than 10 % of the torque.
-    BelowTenPercent {
-        /// The largest share by any of these jitters, in %.
-        largest_percent: f64,
-    },
-}
-
 impl NistTorques {
-    /// Computes the table by the paper's equation 7 and tests the paper's statements.
+    /// Computes the table by the paper's equation 7.
+    #[must_use]
     pub fn compute() -> Self {
         let row = |printed: PrintedRow| {
             let torque = |jitter_s| Torque {
@@ -134,27 +90,26 @@ impl NistTorques {
                 compensated: torque(STATED_COMPENSATED_S),
             }
         };
-        let holds = |behind: Option<(f64, f64)>, stated| {
-            behind.is_some_and(|(from, to)| from <= stated && stated < to)
+        NistTorques { rows: table_1().into_iter().map(row).collect() }
+    }
+
+    /// Evidence on the paper's statements about the table.
+    #[must_use]
+    pub fn evidence(&self) -> [Evidence; 3] {
+        let printed: Vec<PrintedRow> = self.rows.iter().map(|row| row.printed).collect();
+        let follows = |statement, stated_s: f64, (from_s, to_s): (f64, f64)| {
+            // Distance of the stated jitter from those that give the printed torques.
+            let off_s = (from_s - stated_s).max(stated_s - to_s).max(0.0);
+            Evidence::decided_by(statement, "off", off_s).and("from", from_s * 1e9).and("to", to_s * 1e9)
         };
-        let (compensated, uncompensated) =
-            (jitter_behind(|row| row.compensated_oz_in), jitter_behind(|row| row.uncompensated_oz_in));
-        let most_s = uncompensated.map_or(FOUND_UNCOMPENSATED_S, |(_, to)| to);
-        let largest_percent = TABLE_1.iter().map(|row| row.percent(most_s)).fold(0.0, f64::max);
-        NistTorques {
-            rows: TABLE_1.map(row).into(),
-            claims: vec![
-                Tested::new(
-                    Claim::CompensatedFollows { stated_s: STATED_COMPENSATED_S, behind_s: compensated },
-                    Some(holds(compensated, STATED_COMPENSATED_S)),
-                ),
-                Tested::new(
-                    Claim::UncompensatedFollows { stated_s: STATED_UNCOMPENSATED_S, behind_s: uncompensated },
-                    Some(holds(uncompensated, STATED_UNCOMPENSATED_S)),
-                ),
-                Tested::new(Claim::BelowTenPercent { largest_percent }, Some(largest_percent < 10.0)),
-            ],
-        }
+        let compensated = jitter_behind(&printed, |row| row.compensated_oz_in);
+        let uncompensated = jitter_behind(&printed, |row| row.uncompensated_oz_in);
+        let largest = printed.iter().map(|row| row.percent(uncompensated.1)).fold(0.0, f64::max);
+        [
+            follows("table-1-compensated", STATED_COMPENSATED_S, compensated),
+            follows("table-1-uncompensated", STATED_UNCOMPENSATED_S, uncompensated),
+            Evidence::decided_by("below-ten-percent", "largest", largest),
+        ]
     }
 }
 
@@ -175,20 +130,18 @@ impl PrintedRow {
     }
 }
 
-/// The range of jitter (seconds, from inclusive to exclusive) from which every printed torque of a column
-/// follows when digits are cut off, not rounded; `None` if no jitter gives all of them.
+/// The range of jitter in seconds from which every printed torque of a column follows when digits are cut off, not rounded; its
+/// end lies before its beginning if no jitter gives all of them.
 ///
 /// The compensated column follows from 0.0980 to 0.0997 us, so from the stated jitter; the uncompensated one only
 /// from 4.060 to 4.106 us, not from the stated 3.60 us. 4.08/0.0988 is the text's "about 40 times".
-pub fn jitter_behind(column: impl Fn(&PrintedRow) -> (f64, f64)) -> Option<(f64, f64)> {
-    let ranges = TABLE_1.iter().map(|row| {
+pub fn jitter_behind(table: &[PrintedRow], column: impl Fn(&PrintedRow) -> (f64, f64)) -> (f64, f64) {
+    let ranges = table.iter().map(|row| {
         let (printed, place) = column(row);
         let per_second = row.torque_oz_in(1.0);
         (printed / per_second, (printed + place) / per_second)
     });
-    let (from, to) =
-        ranges.fold((0.0, f64::INFINITY), |all: (f64, f64), one| (all.0.max(one.0), all.1.min(one.1)));
-    (from < to).then_some((from, to))
+    ranges.fold((0.0, f64::INFINITY), |all: (f64, f64), one| (all.0.max(one.0), all.1.min(one.1)))
 }
 
 #[cfg(test)]
@@ -202,7 +155,7 @@ mod tests {
     #[test]
     fn the_table_is_the_one_of_the_source_document() {
         let csv = include_str!("../../tests/data/nist-table1.csv");
-        for (line, row) in csv.lines().skip(1).zip(TABLE_1) {
+        for (line, row) in csv.lines().skip(1).zip(table_1()) {
             let n: Vec<f64> = line.split(',').map(|v| v.parse().unwrap()).collect();
             assert_eq!(
                 [n[0], n[1], n[2], n[3]],
@@ -216,7 +169,7 @@ mod tests {
 
     #[test]
     fn compensated_torques_follow_from_the_stated_jitter_and_uncompensated_ones_do_not() {
-        for row in TABLE_1 {
+        for row in table_1() {
             assert!(cut(row.compensated_oz_in, row.torque_oz_in(STATED_COMPENSATED_S)));
             assert!(!cut(row.uncompensated_oz_in, row.torque_oz_in(STATED_UNCOMPENSATED_S)));
             assert!(cut(row.uncompensated_oz_in, row.torque_oz_in(4.08e-6)));
@@ -226,22 +179,26 @@ mod tests {
 
     #[test]
     fn the_columns_come_from_these_ranges() {
-        let (from, to) = jitter_behind(|row| row.uncompensated_oz_in).unwrap();
+        let (from, to) = jitter_behind(&table_1(), |row| row.uncompensated_oz_in);
         assert!((from * 1e6 - 4.060).abs() < 1e-3 && (to * 1e6 - 4.106).abs() < 1e-3, "{from} {to}");
-        let (from, to) = jitter_behind(|row| row.compensated_oz_in).unwrap();
+        let (from, to) = jitter_behind(&table_1(), |row| row.compensated_oz_in);
         assert!((from * 1e6 - 0.09799).abs() < 1e-5 && (to * 1e6 - 0.09974).abs() < 1e-5, "{from} {to}");
     }
 
     #[test]
-    fn the_table_s_claims_are_decided() {
-        use crate::claims::StatementVerdict::{DoesNotHold, Holds};
-        let standings = NistTorques::compute().claims.iter().map(|claim| claim.standing).collect::<Vec<_>>();
-        assert_eq!(standings, [Holds, DoesNotHold, Holds]);
+    fn the_table_s_statements_are_decided() {
+        use crate::statement::StatementVerdict::{DoesNotHold, Holds};
+        let statements = Paper::Nist.statements();
+        let verdict = |evidence: Evidence| {
+            let statement = statements.iter().find(|of| of.name == evidence.statement).unwrap();
+            statement.verdict(&evidence)
+        };
+        assert_eq!(NistTorques::compute().evidence().map(verdict), [Holds, DoesNotHold, Holds]);
     }
 
     #[test]
     fn printed_percentages_are_cut_ratios_of_the_printed_torques() {
-        for row in TABLE_1 {
+        for row in table_1() {
             let ratio = 100.0 * row.uncompensated_oz_in.0 / (row.holding_oz_in / 2.0);
             assert_eq!((ratio * 10.0 + 1e-9).floor() / 10.0, row.uncompensated_percent);
         }

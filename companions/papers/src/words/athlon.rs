@@ -1,11 +1,10 @@
 //! The Athlon report: largest period error for all pairs of CPUs, its tables and today's, and its
 //! observations.
 
-use crate::claims::StatementVerdict;
-use crate::claims::athlon::{Asked, AthlonReproduction, Compared, HOGS, NO_LOAD, READING_NS};
-use jitterlab_analysis::matrix::{Answer, CellStatistic};
+use crate::claims::athlon::{Asked, AthlonReproduction, HOGS, NO_LOAD, READING_NS};
+use jitterlab_analysis::matrix::CellStatistic;
 
-use super::{PaperFigure, StatementWords};
+use super::PaperFigure;
 use jitterlab_report::machine::machine_line;
 use jitterlab_report::matrix::{caption, charts, left, observation, tables};
 use jitterlab_report::section::{Piece, Section};
@@ -55,29 +54,6 @@ fn here(found: &AthlonReproduction) -> String {
         plural(found.repetitions.into(), "repetition"),
         found.isolated().map_or_else(|| "none is".into(), |isolated| format!("CPU {isolated} is"))
     )
-}
-
-/// Observations of the Athlon report, all of them confirmed by its own numbers.
-pub(super) fn statements(found: &AthlonReproduction) -> Vec<StatementWords> {
-    let said = |compared: &Compared| {
-        let (item, statement) = match compared.asked {
-            Asked::SameCpu => ("same-cpu", "both threads do better on one CPU, idle"),
-            Asked::SameCpuWithHogs => ("same-cpu", "both threads do better on one CPU, beside CPU hogs"),
-            Asked::Hogs => ("hogs", "CPU hogs help"),
-            Asked::ReadingProc => ("proc", "reading /proc during the run harms the base thread"),
-        };
-        let standing = match compared.today.as_ref().map(|today| today.answer) {
-            _ if compared.turns_decide => StatementVerdict::CannotBeTold,
-            Some(Answer::Yes | Answer::Little) => StatementVerdict::Holds,
-            Some(Answer::No | Answer::Opposite) => StatementVerdict::DoesNotHold,
-            Some(Answer::CannotTell) | None => StatementVerdict::CannotBeTold,
-        };
-        let numbers = compared.today.as_ref();
-        let numbers =
-            numbers.map_or_else(|| "nothing was measured".into(), |today| observation("here:", today));
-        StatementWords { item, statement: statement.into(), standing, numbers }
-    };
-    found.observations.iter().map(said).collect()
 }
 
 /// Observation of the report, as a question.

@@ -35,10 +35,12 @@ const LEAST_PERCENT: f64 = 1e-7;
 
 /// Figures 5 and 7.
 pub(super) fn figures(found: &EposReproduction) -> Vec<PaperFigure> {
-    vec![
-        ("figure-5".into(), figure_5(&found.rows())),
-        ("figure-7".into(), found.led_thread.iter().map(period_along_time).collect()),
-    ]
+    vec![("figure-5".into(), figure_5(&found.rows())), ("figure-7".into(), figure_7(&found.led_thread))]
+}
+
+fn figure_7(threads: &[LedThread]) -> Vec<Chart> {
+    let range_us = range_us(threads);
+    threads.iter().map(|thread| period_along_time(thread, range_us)).collect()
 }
 
 /// Figure 5: the size of the mean error in percent of the period, a panel for each timer clock.
@@ -73,8 +75,9 @@ fn errors(block: &[Row]) -> Chart {
     }
 }
 
-/// Figure 7: the period of the led thread along time, a panel for each strategy.
-fn period_along_time(thread: &LedThread) -> Chart {
+/// Figure 7: the period of the led thread along time, a panel for each strategy, all over one range. Rounds that the alarm's own event
+/// lengthens are points: they come under every strategy.
+fn period_along_time(thread: &LedThread, range_us: [f64; 2]) -> Chart {
     let colour = match thread.figures.strategy {
         Strategy::Periodic => PERIODIC,
         Strategy::SingleShot => SINGLE_SHOT,
@@ -85,18 +88,31 @@ fn period_along_time(thread: &LedThread) -> Chart {
         *at_ns += length_ns;
         Some(begin_ns)
     });
-    let points = begins_ns.zip(&thread.rounds_ns);
-    let points = points.map(|(at_ns, length_ns)| [at_ns as f64 / 1e6, *length_ns as f64 / 1e3]).collect();
-    // From zero, so that the panels can be compared.
-    let zero = Layer::new("", colour, Shape::Level(0.0));
+    let rounds = begins_ns.zip(&thread.rounds_ns);
+    let (events, others): (Vec<_>, Vec<_>) = rounds.partition(|(_, ns)| thread.has_the_event(**ns));
+    let points = |rounds: Vec<(i64, &i64)>| {
+        rounds.into_iter().map(|(at_ns, length_ns)| [at_ns as f64 / 1e6, *length_ns as f64 / 1e3]).collect()
+    };
+    let mut layers = vec![
+        Layer::new("round", colour, Shape::Line { points: points(others), stroke: Stroke::Solid }),
+        Layer::new("round with the alarm's event", 3, Shape::Points(points(events))),
+    ];
+    let printed = thread.printed.map(|of| Layer::new("mean in the paper", 4, Shape::Level(of.mean_us)));
+    layers.extend(printed);
     Chart {
         name: "epos-7".into(),
         caption: format!("Period of the led thread, timer {}.", thread.figures.strategy.name()),
         x: Axis::linear("time, ms"),
-        y: Axis::linear("period, µs"),
-        layers: vec![zero, Layer::new("", colour, Shape::Line { points, stroke: Stroke::Solid })],
-        height: 220,
+        y: Axis::linear("period, µs").holding(range_us),
+        layers,
+        height: 240,
     }
+}
+
+/// From the shortest to the longest round of all strategies.
+fn range_us(threads: &[LedThread]) -> [f64; 2] {
+    let rounds = threads.iter().flat_map(|thread| &thread.rounds_ns).map(|ns| *ns as f64 / 1e3);
+    rounds.fold([f64::INFINITY, 0.0], |[low, high], us| [low.min(us), high.max(us)])
 }
 
 #[cfg(test)]
@@ -128,11 +144,12 @@ mod tests {
     #[test]
     fn figure_7_has_a_panel_for_each_strategy() {
         let threads = Strategy::ALL.map(thread);
-        let charts: Vec<Chart> = threads.iter().map(period_along_time).collect();
+        let charts = figure_7(&threads);
         let svg = svg(&charts).unwrap();
         assert!(Strategy::ALL.iter().all(|s| svg.contains(s.name())));
         assert_eq!(svg.matches("time, ms").count(), 3);
-        let Shape::Line { points, .. } = &charts[0].layers[1].shape else { panic!("no line") };
+        // The round of 26.2 us is longer by what a tick takes: not the event's.
+        let Shape::Line { points, .. } = &charts[0].layers[0].shape else { panic!("no line") };
         assert_eq!(points[2], [0.0466, 20.4]);
     }
 }

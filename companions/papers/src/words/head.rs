@@ -1,31 +1,30 @@
 //! The head of a source document's repetition: number of its statements that hold here, the deciding number,
 //! the next step.
 
-use crate::claims::StatementVerdict;
-use crate::claims::epos::{EposReproduction, Inconsistency};
+use crate::statement::StatementVerdict;
 use jitterlab_model::Fitness;
 
-use super::{Found, Reproduction, StatementWords, outcome, statements};
+use super::statements::{Tested, outcome};
+use super::{Found, Reproduction};
 use jitterlab_report::head::Head;
 use jitterlab_report::words::plural;
 
-/// The head; `None` where nothing was measured.
-pub(crate) fn build(reproduction: &Reproduction) -> Option<Head> {
-    let found = &reproduction.found;
-    match found {
-        Found::Athlon(athlon) => {
-            let next = match athlon.left {
-                0 => "jitterlab matrix (which CPUs to take here)".into(),
-                cells => format!("the same again, for the {} left", plural(cells as u64, "cell")),
-            };
-            Some(tested(&statements(found), next))
+/// The head of a repetition.
+pub(crate) fn build(reproduction: &Reproduction) -> Head {
+    let next = match &reproduction.found {
+        Found::Athlon(athlon) => match athlon.left {
+            0 => "jitterlab matrix (which CPUs to take here)".into(),
+            cells => format!("the same again, for the {} left", plural(cells as u64, "cell")),
+        },
+        Found::Epos(_) => {
+            "jitterlab mcu recommend --need PERIOD:TOLERANCE (which strategy keeps your periods)".into()
         }
-        Found::Epos(found) => epos(found),
-        Found::Nist(_) => Some(tested(&statements(found), virtually("nist"))),
-        Found::NistVirtual(_) => Some(tested(&statements(found), here("nist"))),
-        Found::Twente(twente) if twente.in_virtual_time => Some(tested(&statements(found), here("twente"))),
-        Found::Twente(_) => Some(tested(&statements(found), virtually("twente"))),
-    }
+        Found::Nist(_) => virtually("nist"),
+        Found::NistVirtual(_) => here("nist"),
+        Found::Twente(twente) if twente.loops.in_virtual_time => here("twente"),
+        Found::Twente(_) => virtually("twente"),
+    };
+    tested(&reproduction.statements, next)
 }
 
 fn virtually(document: &str) -> String {
@@ -37,7 +36,7 @@ fn here(document: &str) -> String {
 }
 
 /// Number of statements that hold, and the first that does not, else the first undecided one, else the first.
-fn tested(all: &[StatementWords], next: String) -> Head {
+fn tested(all: &[Tested], next: String) -> Head {
     let count = |standing| all.iter().filter(|said| said.standing == standing).count();
     let [holds, not, open] =
         [StatementVerdict::Holds, StatementVerdict::DoesNotHold, StatementVerdict::CannotBeTold].map(count);
@@ -65,49 +64,6 @@ fn tested(all: &[StatementWords], next: String) -> Head {
     }
 }
 
-/// Table 1 against the paper's, programmed alike.
-fn epos(found: &EposReproduction) -> Option<Head> {
-    let rows = found.rows();
-    // Periodic, then single shot: as printed and measured alike, a count apart or less.
-    let pairs = rows.iter().flat_map(|row| {
-        let [periodic, as_periodic, _, single, as_single, ..] = row.errors_us;
-        [periodic.zip(as_periodic), single.zip(as_single)].map(|pair| (pair, 1e6 / row.timer_hz))
-    });
-    let pairs: Vec<((f64, f64), f64)> =
-        pairs.filter_map(|(pair, count_us)| Some((pair?, count_us))).collect();
-    let near =
-        pairs.iter().filter(|((printed, alike), count_us)| (printed - alike).abs() <= *count_us).count();
-    let of = pairs.len();
-    let fitness = match near {
-        _ if of == 0 => return None,
-        0 => Fitness::Unfit,
-        near if near == of => Fitness::Good,
-        _ => Fitness::Limited,
-    };
-    let better = found.inconsistent.iter().find_map(|of| match of {
-        Inconsistency::NotUsuallyBetter { better, cells } => Some((better, cells)),
-        _ => None,
-    });
-    let better = better.map_or_else(String::new, |(better, cells)| {
-        format!(
-            "\"The single-shot timing strategy usually presents better results\": in {better} of the {cells} cells that it \
-             prints. "
-        )
-    });
-    Some(Head {
-        fitness,
-        asked: false,
-        verdict: format!(
-            "AGREES in {near} of {of} cells of table 1, programmed as in the paper, to one count of the timer."
-        ),
-        number: format!(
-            "{better}It contradicts itself or its table in {}, named below.",
-            plural(found.inconsistent.len() as u64, "place")
-        ),
-        next: "jitterlab mcu recommend --need PERIOD:TOLERANCE (which strategy keeps your periods)".into(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,25 +71,26 @@ mod tests {
     use jitterlab_analysis::matrix::Matrix;
     use jitterlab_model::SystemFacts;
 
-    fn head(found: Found) -> Option<Head> {
+    fn head(found: Found) -> Head {
         build(&Reproduction::new("athlon".into(), found))
     }
 
     fn athlon(left: usize, today: Matrix) -> Head {
         let found = AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, left, today);
-        head(Found::Athlon(Box::new(found))).unwrap()
+        head(Found::Athlon(Box::new(found)))
     }
 
     #[test]
     fn statements_are_counted_and_what_does_not_hold_decides() {
-        let said = |standing| StatementWords {
-            item: "so",
-            statement: "it is so".into(),
+        let said = |standing| Tested {
+            item: "so".into(),
+            says: "it is so".into(),
             standing,
             numbers: "1 of 2".into(),
+            values: Default::default(),
         };
         let of = |standings: &[StatementVerdict]| {
-            let all: Vec<StatementWords> = standings.iter().map(|standing| said(*standing)).collect();
+            let all: Vec<Tested> = standings.iter().map(|standing| said(*standing)).collect();
             let head = tested(&all, "sleep".into());
             (head.fitness, head.verdict + "\n" + &head.number)
         };
@@ -166,7 +123,7 @@ mod tests {
         );
         let found =
             AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 1, 0, matrix()).in_turns(7_000);
-        let turns = head(Found::Athlon(Box::new(found))).unwrap();
+        let turns = head(Found::Athlon(Box::new(found)));
         assert_eq!(turns.verdict, "SOME HOLD: of 4 statements, 1 holds here, 0 do not, 3 cannot be told.");
         assert!(athlon(3, Matrix::default()).next.starts_with("the same again, for the 3 cells left"));
         assert_eq!(athlon(3, Matrix::default()).fitness, Fitness::CannotTell);

@@ -7,9 +7,11 @@ pub mod contents;
 mod epos;
 mod epos_figures;
 pub(crate) mod head;
+mod loads;
 mod nist;
 mod nist_figures;
 mod nist_jitter;
+pub mod statements;
 mod twente;
 
 use std::collections::BTreeMap;
@@ -17,22 +19,26 @@ use std::path::PathBuf;
 
 use crate::claims::athlon::AthlonReproduction;
 use crate::claims::epos::EposReproduction;
-use crate::claims::nist::{NistJitter, NistLoads};
-use crate::claims::stretches::{STRETCHES, TURNS};
+use crate::claims::loads::LoadFigures;
+use crate::claims::nist::{NistJitter, of_loads};
 use crate::claims::torques::NistTorques;
 use crate::claims::twente::TwenteReproduction;
-use crate::claims::{StatementVerdict, Tested};
+use crate::paper::Paper;
+use crate::statement::{Evidence, StatementVerdict};
 use jitterlab_analysis::compensation_trial::TrialNote;
 use jitterlab_analysis::matrix::Proposal;
-use jitterlab_analysis::median_interval::MedianInterval;
 use jitterlab_host::Progress;
+use jitterlab_model::SystemFacts;
 use serde::Serialize;
 
 pub use twente::figures_of as twente_figures;
 
+use statements::Tested;
+
 use jitterlab_report::chart::Chart;
 use jitterlab_report::document::Present;
 use jitterlab_report::head::Head;
+use jitterlab_report::machine::machine_line;
 use jitterlab_report::section::{Piece, Section};
 
 /// A source document's experiments, repeated.
@@ -41,8 +47,10 @@ pub struct Reproduction {
     /// Folder of the run files and figures.
     pub directory: PathBuf,
     pub found: Found,
+    /// Statements of the document, tested.
+    pub statements: Vec<Tested>,
     /// Verdicts on items of the document, by their names in its list.
-    pub verdicts: BTreeMap<&'static str, StatementVerdict>,
+    pub verdicts: BTreeMap<String, StatementVerdict>,
 }
 
 impl Reproduction {
@@ -50,12 +58,13 @@ impl Reproduction {
     /// statements do.
     #[must_use]
     pub fn new(directory: PathBuf, found: Found) -> Self {
-        let mut verdicts: BTreeMap<&'static str, StatementVerdict> = BTreeMap::new();
-        for said in statements(&found) {
-            let all = verdicts.entry(said.item).or_insert(said.standing);
-            *all = all.with(said.standing);
+        let statements = statements::tested(found.paper(), found.evidence());
+        let mut verdicts: BTreeMap<String, StatementVerdict> = BTreeMap::new();
+        for tested in &statements {
+            let all = verdicts.entry(tested.item.clone()).or_insert(tested.standing);
+            *all = all.with(tested.standing);
         }
-        Reproduction { directory, found, verdicts }
+        Reproduction { directory, found, statements, verdicts }
     }
 }
 
@@ -71,7 +80,7 @@ pub enum Found {
     /// NIST's report on jitter and motor control.
     Nist(Box<NistReproduction>),
     /// Its figure 3 in virtual time.
-    NistVirtual(NistLoads),
+    NistVirtual(LoadFigures),
     /// The University of Twente's report, on this machine or in virtual time.
     Twente(TwenteReproduction),
 }
@@ -84,14 +93,40 @@ pub struct NistReproduction {
     /// Figures 1, 2, 4, 5 and 6.
     pub jitter: NistJitter,
     /// Figure 3.
-    pub loads: NistLoads,
+    pub loads: LoadFigures,
+}
+
+impl Found {
+    #[must_use]
+    pub fn paper(&self) -> Paper {
+        match self {
+            Found::Athlon(_) => Paper::Athlon,
+            Found::Epos(_) => Paper::Epos,
+            Found::Nist(_) | Found::NistVirtual(_) => Paper::Nist,
+            Found::Twente(_) => Paper::Twente,
+        }
+    }
+
+    /// Evidence on the document's statements.
+    fn evidence(&self) -> Vec<Evidence> {
+        match self {
+            Found::Athlon(found) => found.evidence(),
+            Found::Epos(found) => found.evidence(),
+            Found::Nist(found) => {
+                let jitter = found.torques.evidence().into_iter().chain(found.jitter.evidence());
+                jitter.chain(of_loads(&found.loads)).collect()
+            }
+            Found::NistVirtual(found) => of_loads(found),
+            Found::Twente(found) => found.evidence(),
+        }
+    }
 }
 
 impl Present for Reproduction {
     const KIND: &'static str = "reproduction";
 
     fn head(&self) -> Option<Head> {
-        head::build(self)
+        Some(head::build(self))
     }
 
     fn sections(&self) -> Vec<Section> {
@@ -146,7 +181,6 @@ pub fn step(step: &Step) -> String {
 /// A figure of a document: the name of its file without extension, and its charts.
 pub type PaperFigure = (String, Vec<Chart>);
 
-#[must_use]
 /// Words, tables and the figures that need no run file.
 fn sections(reproduction: &Reproduction) -> Vec<Section> {
     let found = &reproduction.found;
@@ -157,6 +191,10 @@ fn sections(reproduction: &Reproduction) -> Vec<Section> {
         Found::NistVirtual(found) => nist::virtual_section(found),
         Found::Twente(found) => twente::section(found),
     };
+    let tested: Vec<&Tested> = reproduction.statements.iter().collect();
+    section
+        .pieces
+        .insert(0, statements::table("What the document says, and what became of it here", &tested));
     let charts = figures(found).into_iter().flat_map(|(_, charts)| charts);
     section.pieces.extend(charts.map(Piece::Figure));
     section.pieces.push(Piece::text(format!("Run files and figures: {}", reproduction.directory.display())));
@@ -174,67 +212,19 @@ pub fn figures(found: &Found) -> Vec<PaperFigure> {
     }
 }
 
-/// Statements of a document, tested on the measurements.
-fn statements(found: &Found) -> Vec<StatementWords> {
-    match found {
-        Found::Athlon(found) => athlon::statements(found),
-        // Its table is held against the measured one cell by cell.
-        Found::Epos(_) => Vec::new(),
-        Found::Nist(found) => {
-            let of_loads = nist::statements(&found.loads);
-            nist::torque_claims(&found.torques).into_iter().chain(of_loads).collect()
-        }
-        Found::NistVirtual(found) => nist::statements(found),
-        Found::Twente(found) => twente::statements(found),
+/// Adds to a figure's caption where it was measured.
+pub fn add_machine(chart: &mut Chart, machine: &str) {
+    chart.caption.push_str(&format!(" Measured on {machine}."));
+}
+
+/// Machine of a repetition, in words.
+#[must_use]
+pub fn machine(paper: Paper, in_virtual_time: bool, facts: &SystemFacts) -> String {
+    match (paper, in_virtual_time) {
+        (Paper::Epos, _) => "a simulated microcontroller".into(),
+        (_, true) => "emulated processors, in virtual time".into(),
+        (_, false) => machine_line(facts),
     }
-}
-
-/// A statement in words.
-struct StatementWords {
-    /// The item of the document with the statement.
-    item: &'static str,
-    statement: String,
-    standing: StatementVerdict,
-    /// The numbers that decide.
-    numbers: String,
-}
-
-/// Statements in words; `words` gives the document's item, the statement and the numbers.
-fn claims<S>(
-    tested: &[Tested<S>],
-    words: impl Fn(&S) -> (&'static str, String, String),
-) -> Vec<StatementWords> {
-    let each = tested.iter().map(|tested| {
-        let (item, statement, numbers) = words(&tested.statement);
-        StatementWords { item, statement, standing: tested.standing, numbers }
-    });
-    each.collect()
-}
-
-/// Note on the repetitions of measurements on this machine.
-fn in_turns() -> String {
-    format!("Each measured {TURNS} times in turns; {STRETCHES} stretches of each run give the intervals.")
-}
-
-fn standing(standing: StatementVerdict) -> &'static str {
-    match standing {
-        StatementVerdict::Holds => "holds",
-        StatementVerdict::DoesNotHold => "DOES NOT HOLD",
-        StatementVerdict::CannotBeTold => "cannot be told",
-    }
-}
-
-fn outcome(StatementWords { statement, standing: became, numbers, .. }: &StatementWords) -> String {
-    format!("{statement}: {} ({numbers})", standing(*became))
-}
-
-/// Statements as a table.
-fn table(caption: &str, claims: Vec<StatementWords>) -> Piece {
-    Piece::table(
-        caption,
-        &["the document says", "here", "numbers that decide"],
-        claims.into_iter().map(|said| vec![said.statement, standing(said.standing).into(), said.numbers]),
-    )
 }
 
 /// A section of these pieces.
@@ -247,32 +237,12 @@ fn details(summary: &str, text: String) -> Piece {
     Piece::details(summary, vec![Piece::Verbatim { heading: String::new(), text }])
 }
 
-/// The same number of each measurement, for a sentence: `1 us, unknown, 3 us`.
-fn each<N: Copy>(numbers: &[Option<N>], show: impl Fn(N) -> String) -> String {
-    let shown = numbers.iter().map(|number| number.map_or_else(|| "unknown".into(), &show));
-    shown.collect::<Vec<_>>().join(", ")
-}
-
-fn intervals(all: &[Option<MedianInterval>], show: impl Fn(f64) -> String) -> String {
-    let one = |median: &Option<MedianInterval>| match median {
-        Some(MedianInterval { median, interval: Some((low, high)) }) => {
-            format!("{} ({} to {})", show(*median), show(*low), show(*high))
-        }
-        Some(MedianInterval { median, interval: None }) => format!("{} (no interval)", show(*median)),
-        None => "unknown".into(),
-    };
-    all.iter().map(one).collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::claims::UnderLoad;
     use crate::claims::athlon::matrix;
-    use crate::claims::twente::{LoopStretches, LoopTimes, TwenteSystem};
-    use crate::claims::{SystemUnderLoads, nist::LatencyRange};
+    use crate::claims::loads::{SystemUnderLoads, under};
     use jitterlab_analysis::matrix::Matrix;
-    use jitterlab_model::SystemFacts;
     use jitterlab_report::chart::Terminal;
     use jitterlab_report::document::{self, Document, Extent};
 
@@ -293,33 +263,36 @@ pub(super) mod tests {
         found.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    fn system<T>(found: Vec<Option<T>>) -> SystemUnderLoads<T> {
-        let load = |found| UnderLoad { condition: "idle".into(), load: "none".into(), found };
-        SystemUnderLoads { system: "ordinary".into(), loads: found.into_iter().map(load).collect() }
-    }
-
-    fn twente(found: Option<LoopTimes>) -> TwenteSystem {
-        TwenteSystem { found: system(vec![found]), stretches: vec![LoopStretches::default()] }
-    }
-
     #[test]
     fn every_result_is_written_read_back_and_shown() {
-        let times =
-            LoopTimes { mean_ns: 1e6, sd_ns: 500.0, shortest_ns: 1, longest_ns: 2, executed: 3, missed: 0 };
-        let range = LatencyRange { min_ns: 1, max_ns: 9_000, sd_ns: None, executed: 3, missed: 0 };
+        let loads = |sds: Vec<Option<f64>>| LoadFigures {
+            systems: ["ordinary", "fifo"]
+                .map(|system| SystemUnderLoads {
+                    system: system.into(),
+                    loads: sds.iter().map(|sd| under("idle", *sd)).collect(),
+                })
+                .into(),
+            in_virtual_time: false,
+            ns_per_instruction: None,
+        };
         let athlon = |today| AthlonReproduction::new(SystemFacts::default(), Vec::new(), 1, 3, 0, today);
         let all = [
-            Found::Athlon(Box::new(athlon(matrix()))),
-            Found::Athlon(Box::new(athlon(Matrix::default()))),
-            Found::Epos(EposReproduction::new(Vec::new(), Vec::new(), Vec::new(), None)),
-            Found::NistVirtual(NistLoads::new(
-                vec![system(vec![Some(range), None])],
-                &[vec![vec![9.0; 8], vec![]]],
-            )),
-            Found::Twente(TwenteReproduction::new(twente(Some(times)), vec![twente(None)], Vec::new())),
+            (Found::Athlon(Box::new(athlon(matrix()))), 4),
+            (Found::Athlon(Box::new(athlon(Matrix::default()))), 4),
+            (Found::Epos(EposReproduction::default()), 9),
+            (Found::NistVirtual(loads(vec![Some(9.0), None])), 4),
+            (
+                Found::Twente(TwenteReproduction {
+                    loops: loads(vec![Some(500.0)]),
+                    work: Vec::new(),
+                    listing: None,
+                }),
+                8,
+            ),
         ];
-        for found in all {
+        for (found, statements) in all {
             let reproduction = Reproduction::new("here".into(), found);
+            assert_eq!(reproduction.statements.len(), statements, "{:?}", reproduction.verdicts);
             let listed = contents::PaperContents::for_document(None).items;
             for item in reproduction.verdicts.keys() {
                 assert!(listed.iter().any(|of| of.id.ends_with(&format!("/{item}"))), "{item}");

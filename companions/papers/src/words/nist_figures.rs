@@ -56,10 +56,22 @@ pub fn figure_4(calls: &EarlyCalls) -> Chart {
         layers: vec![
             Layer::new("", 0, Shape::Spans(returned.collect())),
             Layer::new("", 3, Shape::Spans(vec![bar(&calls.polled, 0.0, "polls")])),
-            Layer::new("", 5, Shape::Marks(vec![(0.0, "due".into())])),
+            Layer::new("", 5, Shape::Marks(vec![(0.0, "T: due".into())])),
+            Layer::new("", 1, Shape::Boxes(letters(calls))),
         ],
         height: 200,
     }
+}
+
+/// The paper's letters: A from one call to the next, and S, which the next one took.
+fn letters(calls: &EarlyCalls) -> Vec<(f64, f64, String)> {
+    let Some([first, second]) = calls.returned.first_chunk() else { return Vec::new() };
+    let length = |ns: i64| Human(ns as f64);
+    let a_ns = second.woken_ns - first.woken_ns;
+    vec![
+        (first.woken_ns as f64, second.woken_ns as f64, format!("A = {}", length(a_ns))),
+        (second.woken_ns as f64, second.done_ns as f64, format!("S = {}", length(second.took_ns()))),
+    ]
 }
 
 /// Figure 6: uncompensated and compensated starts.
@@ -158,6 +170,7 @@ mod tests {
         let svg = jitterlab_report::figure::svg(&[chart]).unwrap();
         let colour = svg.matches(r##"fill="none" stroke="#0072B2""##).count();
         assert_eq!(colour, 8, "{svg}");
+        assert!(["T: due", "A = 50 µs", "S = 350 ns"].iter().all(|letter| svg.contains(letter)), "{svg}");
     }
 
     #[test]

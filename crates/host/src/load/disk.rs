@@ -6,8 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use jitterlab_model::Error;
-use jitterlab_model::load::LoadUnit;
+use jitterlab_model::load::{LoadSpec, LoadUnit};
 use nix::fcntl::{OFlag, PosixFadviseAdvice, posix_fadvise};
+use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
 use super::{Kind, Share, Work, workers};
 
@@ -16,7 +17,7 @@ pub(super) const KIND: Kind = Kind {
     usage: "disk[:N[,DIR]]",
     unit: Some(LoadUnit::Bytes),
     share: |arguments, _| {
-        let (n, folder) = arguments.split_once(',').unwrap_or((arguments, "."));
+        let (n, folder) = parts(arguments);
         let workers = workers(n, 1)?;
         if !Path::new(folder).is_dir() {
             return Err(Error::bad_use(format!("{folder:?} is not a folder")));
@@ -29,6 +30,20 @@ pub(super) const KIND: Kind = Kind {
         Ok(Box::new(Disk { folder, file, block: vec![0xA5; BLOCK], state: State::Writing(0) }))
     },
 };
+
+/// Number of workers, and folder.
+fn parts(arguments: &str) -> (&str, &str) {
+    arguments.split_once(',').unwrap_or((arguments, "."))
+}
+
+/// True if its folder is on a file system that has no disk.
+pub(super) fn is_in_memory(spec: &LoadSpec) -> bool {
+    let (_, folder) = parts(&spec.arguments);
+    // In the initial file system of a guest no other is mounted.
+    const RAMFS_MAGIC: FsType = FsType(0x8584_58f6_u32 as _);
+    let kinds = [TMPFS_MAGIC, RAMFS_MAGIC];
+    statfs(folder).is_ok_and(|found| kinds.contains(&found.filesystem_type()))
+}
 
 const BLOCK: usize = 1 << 20;
 const BLOCKS: usize = 16;
@@ -86,6 +101,21 @@ impl Work for Disk {
                 self.state = State::Reading(n + 1);
                 Ok(BLOCK as u64)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_in_memory_is_told_from_one_on_a_disk() {
+        let of = |load: &str| is_in_memory(&load.parse().unwrap());
+        assert!(!of("disk:1,/proc") && !of("disk:1,/no/such/folder"));
+        let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
+        if mounts.contains(" /dev/shm tmpfs ") {
+            assert!(of("disk:2,/dev/shm"));
         }
     }
 }

@@ -212,8 +212,15 @@ impl Loads {
         }
     }
 
-    /// Warns of loads that run on a measured CPU without a request, if any do.
-    pub fn caution(&self, measured: &CpuSet) -> Option<Warning> {
+    /// Warns of loads for a disk whose folder is in memory, and of loads that run on a measured CPU without a request.
+    pub fn cautions(&self, measured: &CpuSet) -> Vec<Warning> {
+        let in_memory = |load: &&Running| load.spec.kind == disk::KIND.name && disk::is_in_memory(&load.spec);
+        let in_memory = self.loads.iter().filter(in_memory);
+        let in_memory = in_memory.map(|load| Warning::LoadInMemory { load: load.spec.to_string() });
+        in_memory.chain(self.unasked(measured)).collect()
+    }
+
+    fn unasked(&self, measured: &CpuSet) -> Option<Warning> {
         let unasked = |load: &&Running| {
             load.spec.placement == Placement::Housekeeping && !load.cpus.and(measured).is_empty()
         };
@@ -257,6 +264,7 @@ impl Running {
             workers,
             active_ns: 0,
             cpu_time_ns: 0,
+            system_time_ns: Some(0),
             done: 0,
             unit: self.unit,
             failure: self.failure,
@@ -266,6 +274,7 @@ impl Running {
                 Ok(report) => {
                     run.active_ns = run.active_ns.max(report.active_ns);
                     run.cpu_time_ns += report.cpu_time_ns;
+                    run.system_time_ns = run.system_time_ns.map(|ns| ns + report.system_time_ns);
                     run.done += report.done;
                     run.failure = run.failure.or(report.failure);
                 }
@@ -337,7 +346,7 @@ mod tests {
                 workers: Vec::new(),
                 failure: None,
             };
-            (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.caution(&measured))
+            (running.cpus.to_string(), Loads { loads: vec![running], begun: None }.unasked(&measured))
         };
         let said = Warning::LoadOnMeasuredCpu { loads: vec!["mem:2".into()], cpus: "5".parse().unwrap() };
         assert_eq!(place("mem:2", "5"), ("5".into(), Some(said)));

@@ -17,6 +17,8 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "twente", loads: "cpu:4 mem:2" },
     Preset { name: "twente-6", loads: "cpu:4 mem:6" },
     Preset { name: "athlon", loads: "hog" },
+    Preset { name: "browser", loads: "exec:x-www-browser" },
+    Preset { name: "glxgears", loads: "exec:glxgears" },
     Preset { name: "nist-disk", loads: "disk:1" },
     Preset { name: "nist-net", loads: "net:1" },
     Preset { name: "osadl", loads: "net:1+36% disk:1+36% mem:1+36%" },

@@ -31,6 +31,7 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(super) struct Report {
     pub(super) active_ns: i64,
     pub(super) cpu_time_ns: i64,
+    pub(super) system_time_ns: i64,
     pub(super) done: u64,
     pub(super) failure: Option<String>,
 }
@@ -85,7 +86,7 @@ fn work(kind: &Kind, cpus: &str, told: &str) -> io::Result<()> {
 }
 
 /// Waits for `go`, then for the load's start; `None` if it is stopped before that.
-fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, i64)> {
+fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, CpuTime)> {
     let start = Instant::now() + begun.recv().ok()?;
     while Instant::now() < start {
         if STOP.load(Ordering::Relaxed) {
@@ -93,7 +94,7 @@ fn wait_for_begin(begun: &Receiver<Duration>) -> Option<(Instant, i64)> {
         }
         thread::sleep(start.saturating_duration_since(Instant::now()).min(Duration::from_millis(20)));
     }
-    Some((Instant::now(), cpu_time_ns()))
+    Some((Instant::now(), CpuTime::used()))
 }
 
 fn until_stopped(work: &mut dyn Work) -> Option<String> {
@@ -108,10 +109,12 @@ fn until_stopped(work: &mut dyn Work) -> Option<String> {
     None
 }
 
-fn say_report(begin: Instant, cpu_before: i64, failure: Option<String>) {
+fn say_report(begin: Instant, before: CpuTime, failure: Option<String>) {
+    let now = CpuTime::used();
     let report = Report {
         active_ns: i64::try_from(begin.elapsed().as_nanos()).unwrap_or(i64::MAX),
-        cpu_time_ns: cpu_time_ns() - cpu_before,
+        cpu_time_ns: now.all_ns - before.all_ns,
+        system_time_ns: now.system_ns - before.system_ns,
         done: DONE.load(Ordering::Relaxed),
         failure,
     };
@@ -126,7 +129,7 @@ fn listen(go: &Sender<Duration>) {
             Ok("stop") | Err(_) => break,
             Ok(order) => {
                 if let Some(ms) = order.strip_prefix("go ").and_then(|ms| ms.parse().ok()) {
-                    begun = Some((Instant::now(), cpu_time_ns()));
+                    begun = Some((Instant::now(), CpuTime::used()));
                     let _ = go.send(Duration::from_millis(ms));
                 }
             }
@@ -141,10 +144,21 @@ fn listen(go: &Sender<Duration>) {
 }
 
 /// Processor time of this process and of its children that have ended.
-fn cpu_time_ns() -> i64 {
-    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN]
-        .into_iter()
-        .filter_map(|who| getrusage(who).ok())
-        .map(|usage| usage.user_time().num_nanoseconds() + usage.system_time().num_nanoseconds())
-        .sum()
+#[derive(Clone, Copy)]
+struct CpuTime {
+    all_ns: i64,
+    /// The part that the kernel worked for them.
+    system_ns: i64,
+}
+
+impl CpuTime {
+    fn used() -> Self {
+        let who = [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN];
+        let usages = who.into_iter().filter_map(|who| getrusage(who).ok());
+        let each = usages.map(|of| (of.user_time().num_nanoseconds(), of.system_time().num_nanoseconds()));
+        each.fold(CpuTime { all_ns: 0, system_ns: 0 }, |sum, (user_ns, system_ns)| CpuTime {
+            all_ns: sum.all_ns + user_ns + system_ns,
+            system_ns: sum.system_ns + system_ns,
+        })
+    }
 }

@@ -169,7 +169,7 @@ fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
     }
     for (at, row, layer) in &legend {
         let (left, middle) = (LEFT as i32 + at, 16 + LINE * row);
-        draw_swatch(area, layer, left, middle)?;
+        draw_swatch(area, chart, layer, left, middle)?;
         let style = (FONT, 14).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(layer.name.clone(), (left + 24, middle), style))?;
     }
@@ -180,10 +180,16 @@ fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
 }
 
 /// Draws a sample of a layer next to its name.
-fn draw_swatch(area: &Area<'_>, layer: &Layer, left: i32, middle: i32) -> Drawn {
+fn draw_swatch(area: &Area<'_>, chart: &Chart, layer: &Layer, left: i32, middle: i32) -> Drawn {
     let colour = COLOURS[layer.colour % COLOURS.len()];
     let bar = |from: i32, to: i32, half: i32| [(left + from, middle - half), (left + to, middle + half)];
     match &layer.shape {
+        _ if crosses(chart, layer) => {
+            let (dash, gap) = pattern(chart, layer).unwrap_or((18, 0));
+            for from in (0..18).step_by((dash + gap) as usize) {
+                area.draw(&Rectangle::new(bar(from, (from + dash as i32).min(18), 1), colour.filled()))?;
+            }
+        }
         Shape::Bars(_) | Shape::Band(_) => {
             area.draw(&Rectangle::new(bar(0, 18, 5), colour.mix(0.6).filled()))?;
         }
@@ -194,9 +200,29 @@ fn draw_swatch(area: &Area<'_>, layer: &Layer, left: i32, middle: i32) -> Drawn 
             area.draw(&Rectangle::new(bar(0, 7, 1), colour.filled()))?;
             area.draw(&Rectangle::new(bar(11, 18, 1), colour.filled()))?;
         }
-        _ => area.draw(&Rectangle::new(bar(0, 18, 1), colour.filled()))?,
+        shape => {
+            area.draw(&Rectangle::new(bar(0, 18, 1), colour.filled()))?;
+            if matches!(shape, Shape::Line { stroke: Stroke::Dotted, .. }) {
+                area.draw(&Circle::new((left + 9, middle), 3, colour.filled()))?;
+            }
+        }
     }
     Ok(())
+}
+
+/// True if a layer is drawn as a solid line, or in outlines, with others of its kind that it may cross.
+fn crosses(chart: &Chart, layer: &Layer) -> bool {
+    let is_solid = |shape: &Shape| matches!(shape, Shape::Line { stroke: Stroke::Solid | Stroke::Steps, .. });
+    let is_bars = |shape: &Shape| matches!(shape, Shape::Bars(_));
+    let several = |is: &dyn Fn(&Shape) -> bool| {
+        is(&layer.shape) && chart.layers.iter().filter(|layer| is(&layer.shape)).count() > 1
+    };
+    several(&is_solid) || several(&is_bars)
+}
+
+/// Dash and gap by which such a line differs from the others without colours, too.
+fn pattern(chart: &Chart, layer: &Layer) -> Option<(u32, u32)> {
+    PATTERNS[layer.colour % COLOURS.len()].filter(|_| crosses(chart, layer))
 }
 
 /// The legend: place, row and layer of each name.
@@ -265,11 +291,7 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
     let colour = COLOURS[layer.colour % COLOURS.len()];
     let at = |x: f64, y: f64| chart.x.place(x).zip(chart.y.place(y));
     // Without colours, too, crossing lines need to differ.
-    let crossing = chart
-        .layers
-        .iter()
-        .filter(|l| matches!(l.shape, Shape::Line { stroke: Stroke::Solid | Stroke::Steps, .. }));
-    let pattern = if crossing.count() > 1 { PATTERNS[layer.colour % COLOURS.len()] } else { None };
+    let pattern = pattern(chart, layer);
     match &layer.shape {
         Shape::Line { points, stroke: style } => {
             let mut places: Vec<(f64, f64)> = points.iter().filter_map(|p| at(p[0], p[1])).collect();
@@ -321,9 +343,9 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
                 Some([(left, foot), (right.max(left + least), height)])
             });
             // Outlines distinguish several layers of bars on top of each other.
-            if chart.layers.iter().filter(|l| matches!(l.shape, Shape::Bars(_))).count() > 1 {
+            if crosses(chart, layer) {
                 for line in outlines(bars, least) {
-                    match PATTERNS[layer.colour % COLOURS.len()] {
+                    match pattern {
                         Some((dash, gap)) => {
                             plot.draw_series(DashedLineSeries::new(line, dash, gap, colour.stroke_width(2)))?;
                         }

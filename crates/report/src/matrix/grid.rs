@@ -54,12 +54,15 @@ fn badness(values: &[f64]) -> f64 {
     values.iter().map(|us| us.max(1e-3).ln()).sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Position of each cell between the best (0) and the worst (1) of its table.
-fn scale(cells: &[Option<Vec<f64>>]) -> Vec<Option<f64>> {
-    let bad: Vec<Option<f64>> = cells.iter().map(|cell| cell.as_deref().map(badness)).collect();
-    let low = bad.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-    let high = bad.iter().flatten().copied().fold(f64::NEG_INFINITY, f64::max);
-    bad.iter().map(|b| b.map(|b| if high > low { (b - low) / (high - low) } else { 0.0 })).collect()
+/// Badness of the best and of the worst cell.
+fn bounds(cells: &[Option<Vec<f64>>]) -> (f64, f64) {
+    let bad = cells.iter().flatten().map(|values| badness(values));
+    bad.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), bad| (low.min(bad), high.max(bad)))
+}
+
+/// Position of a cell between these bounds: 0 for the best, 1 for the worst.
+fn shade(values: &[f64], (low, high): (f64, f64)) -> f64 {
+    if high > low { (badness(values) - low) / (high - low) } else { 0.0 }
 }
 
 fn microseconds(us: f64) -> String {
@@ -78,11 +81,14 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
         return Vec::new();
     }
     let written = |values: &Vec<f64>| values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join("/");
-    let cell = |(values, shade): (&Option<Vec<f64>>, Option<f64>)| {
-        let shaded = values.as_ref().zip(shade);
-        Cell::new(shaded, |(values, shade)| Cell::Shaded { shade, text: written(values) })
+    let bounds = bounds(&cells);
+    let cell = |values: &Option<Vec<f64>>| {
+        Cell::new(values.as_ref(), |values| Cell::Shaded {
+            shade: shade(values, bounds),
+            text: written(values),
+        })
     };
-    let cells: Vec<Cell> = cells.iter().zip(scale(&cells)).map(cell).collect();
+    let cells: Vec<Cell> = cells.iter().map(cell).collect();
     let repetitions = matrix.measurements.iter().filter(|m| m.condition == condition).map(|m| m.repetition);
     let repetitions = plural(repetitions.max().map_or(0, |last| last + 1).into(), "repetition");
     let mut caption =
@@ -111,32 +117,42 @@ fn table(matrix: &Matrix, condition: &str, title: &str, statistic: CellStatistic
     (0..columns.len()).step_by(at_once).map(part).collect()
 }
 
-/// A heat map of a number for each condition. `caption` explains the data.
+/// A heat map of a number for each condition, all in one scale. `caption` explains the data.
 pub fn charts(matrix: &Matrix, statistic: CellStatistic, caption: &str) -> Vec<Chart> {
     let (columns, rows) = axes(matrix);
     let names = matrix.tasks.join(" / ");
     let named = name(statistic);
     let of = if statistic == CellStatistic::P999 { "the median" } else { "the largest" };
+    let places = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(r, row)| columns.iter().enumerate().map(move |(c, column)| (r, *row, c, *column)));
+    let places: Vec<_> = places.collect();
+    let found = |condition: &str| -> Vec<Option<Vec<f64>>> {
+        let value = |(_, row, _, column): &(usize, u16, usize, u16)| {
+            values(matrix, condition, *column, *row, statistic)
+        };
+        places.iter().map(value).collect()
+    };
+    let all: Vec<Option<Vec<f64>>> = matrix.conditions().into_iter().flat_map(found).collect();
+    let bounds = bounds(&all);
+    let at = |shade: f64| {
+        let us = (bounds.0 + shade * (bounds.1 - bounds.0)).exp();
+        (shade, format!("{} µs", microseconds(us)))
+    };
     let chart = |condition: &str| {
-        let places = rows
-            .iter()
-            .enumerate()
-            .flat_map(|(r, row)| columns.iter().enumerate().map(move |(c, column)| (r, *row, c, *column)));
-        let places: Vec<_> = places.collect();
-        let found: Vec<Option<Vec<f64>>> = places
-            .iter()
-            .map(|(_, row, _, column)| values(matrix, condition, *column, *row, statistic))
-            .collect();
-        let cells = places.iter().zip(&found).zip(scale(&found)).filter_map(|((place, values), shade)| {
-            let words = values.as_ref()?.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
+        let found = found(condition);
+        let cells = places.iter().zip(&found).filter_map(|(place, values)| {
+            let values = values.as_ref()?;
+            let words = values.iter().map(|us| microseconds(*us)).collect::<Vec<_>>().join(" / ");
             // The first row is at the top.
-            Some(([place.2 as f64, (rows.len() - 1 - place.0) as f64], shade?, words))
+            Some(([place.2 as f64, (rows.len() - 1 - place.0) as f64], shade(values, bounds), words))
         });
         let cells = Cells {
             size: [1.0, 1.0],
             cells: cells.collect(),
             labelled: true,
-            key: (named.into(), vec![(0.0, "smallest".into()), (1.0, "largest".into())]),
+            key: (named.into(), [0.0, 0.5, 1.0].map(at).into()),
         };
         let cpu = |cpu: &u16| format!("CPU {cpu}");
         let (first, second) = (matrix.tasks.first().map_or("", String::as_str), matrix.tasks.get(1));

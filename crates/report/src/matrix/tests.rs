@@ -147,6 +147,7 @@ fn the_picture_holds_every_cell_and_no_foreign_markup() {
         panic!("no cells")
     };
     assert_eq!(cells.cells.len(), 9);
+    assert!(cells.key.1.iter().all(|(_, words)| words.ends_with(" µs")), "{:?}", cells.key);
     // The first row is at the top: CPU 0 with CPU 0.
     assert!(
         cells

@@ -33,6 +33,9 @@ struct AVR_Timer16 {
         Registers::clock() = CLEAR_ON_MATCH | CLOCK_SELECT;
     }
 
+    /// Whether it counts. (A core that uses the timer itself has started it before.)
+    static bool counts() { return (Registers::clock() & 7) != 0; }
+
     static Count count() { return Registers::counter(); }
 
     /// The value that matches.

@@ -31,6 +31,9 @@ struct AVR_Timer2 {
         TCCR2B = CLOCK_SELECT;
     }
 
+    /// Whether it counts.
+    static bool counts() { return (TCCR2B & 7) != 0; }
+
     static Count count() { return TCNT2; }
     static Count compare() { return OCR2A; }
     static void compare(Count value) { OCR2A = value; }

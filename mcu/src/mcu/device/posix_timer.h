@@ -21,6 +21,9 @@ public:
         _compare = top;
     }
 
+    /// Whether it counts.
+    static bool counts() { return _created; }
+
     static Count count() { return Count(now() % (_top + 1)); }
     static Count compare() { return _compare; }
     static void compare(Count value) {

@@ -1,12 +1,7 @@
 //! Contents of the source documents: each of their figures, tables, equations and claims, the way to
 //! reproduce it, and the result of its last repetition here.
 //!
-//! One document is one file of rows here. `docs/evidence/contents.md` is the same as a table, without results.
-
-mod athlon;
-mod epos;
-mod nist;
-mod twente;
+//! `docs/evidence/contents.md` is the same as a table, without results.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,8 +10,10 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::statements::standing;
 use crate::RESULT;
-use crate::claims::StatementVerdict;
+use crate::paper::{Paper, Reproducibility};
+use crate::statement::StatementVerdict;
 use jitterlab_model::Fitness;
 use jitterlab_report::chart::Terminal;
 use jitterlab_report::document::{Extent, Present};
@@ -24,61 +21,6 @@ use jitterlab_report::head::Head;
 use jitterlab_report::section::{Piece, Section};
 use jitterlab_report::table::columns;
 use jitterlab_report::wrap::{wrap, wrap_indented};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Paper {
-    /// "xenomai-user threads (Athlon)".
-    Athlon,
-    /// "Temporal Event Management in EPOS".
-    Epos,
-    /// NIST's report on jitter and motor control.
-    Nist,
-    /// The University of Twente's report.
-    Twente,
-}
-
-impl Paper {
-    pub const ALL: [Paper; 4] = [Paper::Athlon, Paper::Epos, Paper::Nist, Paper::Twente];
-
-    /// Name in commands.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Paper::Athlon => "athlon",
-            Paper::Epos => "epos",
-            Paper::Nist => "nist",
-            Paper::Twente => "twente",
-        }
-    }
-
-    fn rows(self) -> &'static [Row] {
-        match self {
-            Paper::Athlon => athlon::ROWS,
-            Paper::Epos => epos::ROWS,
-            Paper::Nist => nist::ROWS,
-            Paper::Twente => twente::ROWS,
-        }
-    }
-}
-
-/// Way to reproduce an item of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Reproducibility {
-    /// The command measures or computes it, and prints the verdict.
-    HasCommand,
-    /// It is wrong: by the document's own numbers, or by the command's result.
-    Refuted,
-    /// It needs a kernel image that does not come with jitterlab.
-    NeedsImage,
-    /// It needs a machine or a part that not everybody has.
-    NeedsHardware,
-    /// No means of jitterlab can decide it.
-    CannotBeTested,
-    /// jitterlab could do it, and does not yet.
-    NotBuilt,
-}
 
 impl Reproducibility {
     const ALL: [Reproducibility; 6] = [
@@ -90,8 +32,7 @@ impl Reproducibility {
         Reproducibility::NotBuilt,
     ];
 
-    #[must_use]
-    pub fn words(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             Reproducibility::HasCommand => "has a command",
             Reproducibility::Refuted => "refuted",
@@ -130,7 +71,7 @@ pub struct ItemResult {
 
 impl ItemResult {
     fn words(self) -> String {
-        let became = self.standing.map_or("repeated", super::standing);
+        let became = self.standing.map_or("repeated", standing);
         format!("{became}{}", if self.in_virtual_time { " in virtual time" } else { " here" })
     }
 }
@@ -174,22 +115,18 @@ pub struct PaperContents {
     pub items: Vec<PaperItem>,
 }
 
-/// An item as it is listed: the part of its document, its content, the way to reproduce it, the reason, and
-/// the command or nothing.
-type Row = (&'static str, &'static str, Reproducibility, &'static str, &'static str);
-
 impl PaperContents {
     #[must_use]
     pub fn for_document(document: Option<Paper>) -> Self {
         let wanted = Paper::ALL.into_iter().filter(|paper| document.is_none_or(|only| only == *paper));
         let items = wanted.flat_map(|paper| {
-            paper.rows().iter().map(move |(part, says, stands, why, command)| PaperItem {
-                id: format!("{}/{part}", paper.name()),
+            paper.items().into_iter().map(move |item| PaperItem {
+                id: format!("{}/{}", paper.name(), item.name),
                 document: paper,
-                says: (*says).into(),
-                stands: *stands,
-                why: (*why).into(),
-                command: (!command.is_empty()).then(|| (*command).into()),
+                says: item.says,
+                stands: item.stands,
+                why: item.why,
+                command: item.command,
                 results: Vec::new(),
             })
         });
@@ -425,7 +362,9 @@ mod tests {
         for (paper, expected) in NUMBERED {
             let is_numbered =
                 |part: &&str| ["figure-", "table-", "equation-"].iter().any(|kind| part.starts_with(kind));
-            let mut found: Vec<&str> = paper.rows().iter().map(|row| row.0).filter(is_numbered).collect();
+            let items = paper.items();
+            let mut found: Vec<&str> =
+                items.iter().map(|item| item.name.as_str()).filter(is_numbered).collect();
             let mut expected = expected.to_vec();
             found.sort_unstable();
             expected.sort_unstable();
@@ -448,7 +387,7 @@ mod tests {
                 _ => {}
             }
         }
-        assert_eq!(PaperContents::for_document(Some(Paper::Nist)).items.len(), nist::ROWS.len());
+        assert_eq!(PaperContents::for_document(Some(Paper::Nist)).items.len(), Paper::Nist.items().len());
     }
 
     #[test]

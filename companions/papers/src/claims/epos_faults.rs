@@ -1,0 +1,143 @@
+//! Table 1 of the EPOS paper, searched for faults of programming the timer that give its cells.
+
+use jitterlab_mcu::Strategy;
+use serde::Serialize;
+
+use super::epos::{PERIODS_US, PRESCALERS, table_1_us, timer_hz};
+
+/// A way to program the timer wrongly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    pub rounding: Rounding,
+    /// Counts too many in the compare register.
+    pub excess: u32,
+    /// From a match to the moment from which the next period counts; negative where that lies before.
+    pub late_us: i32,
+}
+
+/// Rounding of a period to whole counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rounding {
+    Nearest,
+    Down,
+    Up,
+}
+
+/// A printed cell with the fault that gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FaultyCell {
+    pub period_us: u32,
+    pub printed_us: f64,
+    /// Printed, in counts of the timer.
+    pub counts: f64,
+    /// A fault of its own, besides that of all; `None` for a cell that no fault of the search gives.
+    pub fault: Option<Fault>,
+}
+
+/// Faults of one column of the paper's table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FaultSearch {
+    pub strategy: Strategy,
+    pub timer_hz: f64,
+    /// The one fault that gives most cells.
+    pub of_all: Fault,
+    /// The number of cells that it gives.
+    pub given: usize,
+    /// The others.
+    pub others: Vec<FaultyCell>,
+}
+
+/// Cells are printed in whole microseconds, means of ten intervals.
+const NEAR_US: f64 = 2.0;
+
+/// The longest delay of the search: below two counts of the slowest clock.
+const LONGEST_US: i32 = 40;
+
+/// Numbers of times that the hardware may be programmed within a period that it does not time alone.
+const HARDWARE_PERIODS: [f64; 6] = [1.0, 2.0, 10.0, 20.0, 100.0, 1_000.0];
+
+impl Fault {
+    /// True if it gives this mean period.
+    fn gives(self, printed_us: f64, period_us: f64, hz: f64) -> bool {
+        let wanted = period_us * hz / 1e6;
+        let counts = match self.rounding {
+            Rounding::Nearest => wanted.round(),
+            Rounding::Down => wanted.floor(),
+            Rounding::Up => wanted.ceil(),
+        };
+        let exact_us = counts.max(1.0) * 1e6 / hz;
+        let each_us = f64::from(self.excess) * 1e6 / hz + f64::from(self.late_us);
+        let alone = wanted < 60_000.0;
+        let near = |periods: &f64| (exact_us + periods * each_us - printed_us).abs() <= NEAR_US;
+        HARDWARE_PERIODS.iter().take(if alone { 1 } else { HARDWARE_PERIODS.len() }).any(near)
+    }
+}
+
+/// Every fault with these delays, the least delay and excess first.
+fn faults(most_excess: u32, late_us: Vec<i32>) -> impl Iterator<Item = Fault> {
+    let roundings = [Rounding::Nearest, Rounding::Down, Rounding::Up];
+    late_us.into_iter().flat_map(move |late_us| {
+        let of_excess = move |excess| roundings.map(|rounding| Fault { rounding, excess, late_us });
+        (0..=most_excess).flat_map(of_excess)
+    })
+}
+
+/// Searches each column for the fault that gives most of its cells, and for one of its own for each other cell.
+#[must_use]
+pub fn search() -> Vec<FaultSearch> {
+    let columns = Strategy::ALL.into_iter().flat_map(|strategy| PRESCALERS.map(|clock| (strategy, clock)));
+    columns.filter_map(|(strategy, prescaler)| of_column(strategy, prescaler)).collect()
+}
+
+fn of_column(strategy: Strategy, prescaler: u16) -> Option<FaultSearch> {
+    let hz = timer_hz(prescaler);
+    let cells = PERIODS_US.map(|period_us| Some((period_us, table_1_us(strategy, prescaler, period_us)?)));
+    let cells: Vec<(u32, f64)> = cells
+        .into_iter()
+        .flatten()
+        .map(|(period_us, printed_us)| (period_us, f64::from(printed_us)))
+        .collect();
+    let gives = |fault: &Fault, (period_us, printed_us): (u32, f64)| {
+        fault.gives(printed_us, f64::from(period_us), hz)
+    };
+    let delays_us = (0..=LONGEST_US).flat_map(|us| [us, -us]).collect();
+    let counted =
+        faults(2, delays_us).map(|fault| (cells.iter().filter(|cell| gives(&fault, **cell)).count(), fault));
+    // Of those that give as many the first, which is the least.
+    let (given, of_all) = counted.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let others = cells.iter().filter(|cell| !gives(&of_all, **cell)).map(|cell| FaultyCell {
+        period_us: cell.0,
+        printed_us: cell.1,
+        counts: cell.1 * hz / 1e6,
+        fault: faults(8, vec![0, of_all.late_us]).find(|fault| gives(fault, *cell)),
+    });
+    (given > 0).then(|| FaultSearch { strategy, timer_hz: hz, of_all, given, others: others.collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_too_many_gives_the_periodic_column_from_10_ms_on_and_four_cells_stay_unexplained() {
+        let found = search();
+        let (periodic, shots) = found.split_at(3);
+        for column in periodic {
+            assert_eq!((column.of_all.excess, column.of_all.late_us), (1, 0), "{column:?}");
+            assert!(
+                column.given >= 4 && column.others.iter().all(|cell| cell.period_us <= 1_000),
+                "{column:?}"
+            );
+            assert!(column.others.iter().all(|cell| cell.fault.is_some()), "{column:?}");
+        }
+        let open: Vec<u32> = shots
+            .iter()
+            .flat_map(|column| &column.others)
+            .filter(|cell| cell.fault.is_none())
+            .map(|cell| cell.period_us)
+            .collect();
+        assert_eq!(open, [10_000_000, 10_000_000, 1_000_000, 10_000_000]);
+        assert_eq!(found.iter().map(|column| column.given + column.others.len()).sum::<usize>(), 36);
+    }
+}
