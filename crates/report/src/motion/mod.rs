@@ -33,11 +33,13 @@ fn notes(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
 }
 
-/// Verdict on the run's timing alone, in a sentence after another one, where it differs from this one.
+/// Verdict on the run's timing alone, in a sentence after another one, where one of both is that it is not fit.
 fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
     let alone = run.and_then(|run| run.timing_alone.as_ref());
-    let alone = alone.filter(|alone| alone.fitness != judged).and_then(spoken_of);
-    let told = alone.filter(|alone| alone.fitness != Fitness::CannotTell);
+    let is_unfit = |fitness| fitness == Fitness::Unfit;
+    let told = alone
+        .and_then(spoken_of)
+        .filter(|alone| alone.fitness != Fitness::CannotTell && is_unfit(alone.fitness) != is_unfit(judged));
     told.map_or_else(String::new, |alone| {
         format!(" By timing alone: {} for {} (jitterlab analyze).", word(alone.fitness), alone.purpose)
     })

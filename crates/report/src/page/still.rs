@@ -57,9 +57,10 @@ impl Mark {
             // A dot is a line without length and with round ends.
             "circle" => format!("M{} {}h0", at("cx"), at("cy")),
             "line" => format!("M{} {} {} {}", at("x1"), at("y1"), at("x2"), at("y2")),
+            // Of a band without a value nothing is drawn.
             "polyline" | "polygon" => {
-                let end = if name == "polygon" { "z" } else { "" };
-                relative(text("points")) + end
+                let line = Some(relative(text("points"))).filter(|line| !line.is_empty())?;
+                line + if name == "polygon" { "z" } else { "" }
             }
             "text" => return Some(Mark::words(element)),
             _ => return None,
@@ -72,7 +73,10 @@ impl Mark {
         let mut look = format!("style=\"fill:{}", fill.map_or_else(|| "none".into(), of_page));
         if let Some(colour) = stroke {
             let width = if name == "circle" { 2.0 * at("r") } else { at("stroke-width").max(1.0) };
-            look += &format!(";stroke:{};stroke-width:{width}", of_page(colour));
+            look += &format!(";stroke:{}", of_page(colour));
+            if width > 1.0 {
+                look += &format!(";stroke-width:{width}");
+            }
         }
         if text("opacity") != "1" {
             look += &format!(";opacity:{}", text("opacity"));
@@ -104,6 +108,9 @@ fn relative(points: &str) -> String {
     let mut numbers = points.split([' ', ',']).filter_map(|number| number.parse::<i32>().ok());
     let (mut path, mut before) = (String::new(), None);
     while let (Some(x), Some(y)) = (numbers.next(), numbers.next()) {
+        if before == Some((x, y)) {
+            continue;
+        }
         let (from_x, from_y) = before.unwrap_or_default();
         let (right, down) = (x - from_x, y - from_y);
         let begin = if before.is_none() { "M" } else { "l" };
