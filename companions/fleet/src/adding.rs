@@ -53,6 +53,11 @@ impl Intake {
     /// # Errors
     /// The folder cannot be read or made.
     pub fn new(folder: &Path, machine: Option<&str>) -> Result<Self, Error> {
+        if folder.is_file() {
+            let file = folder.display();
+            return Err(Error::bad_use(format!("{file} is a file, and the folder of the fleet comes first"))
+                .remedy(format!("jitterlab fleet add plant {file}")));
+        }
         let inbox = folder.join(IN);
         fs::create_dir_all(&inbox).map_err(Error::file("create", &inbox))?;
         let lock = folder::lock(folder, true);

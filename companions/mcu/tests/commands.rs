@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use jitterlab_model::Bench;
+use jitterlab_report::document::Document;
+use jitterlab_report::page;
 use jitterlab_runs::{Hints, Run};
 
 fn mcu(arguments: &[&str]) -> Output {
@@ -50,6 +52,11 @@ fn a_simulated_alarm_is_an_ordinary_run() {
     );
     let run = opened(file);
     assert_eq!((run.info().bench, run.info().tasks[0].result.as_ref().unwrap().executed), (Bench::Mcu, 20));
+    // The same answer comes first wherever the file is read.
+    let analysed = Document::new(&run.analysis(None, Vec::new(), false, None).unwrap()).head.unwrap();
+    assert!(text.contains(&analysed.verdict) && text.contains(&analysed.number), "{analysed:?}\n{text}");
+    let shown = page::render(&page::read(&[run], None).unwrap(), &[]).unwrap();
+    assert!(shown.contains("<p class=\"verdict "), "{shown}");
     let again = mcu(&["run", "--period", "2ms", "-n", "20", "-o", file]);
     assert_eq!(again.status.code(), Some(2), "a measurement is never overwritten: {}", said(&again));
 }

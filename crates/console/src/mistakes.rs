@@ -17,10 +17,14 @@ use crate::output;
 /// Prints requested help, or the error in the arguments with the likely intention, and ends the program.
 pub fn end(error: clap::Error) -> ! {
     let error = answered(error);
-    if !error.use_stderr() {
-        error.exit();
+    let terminal = output::terminal(false);
+    let said = terminal.printable(error.render().to_string());
+    match error.use_stderr() {
+        // Help without the characters of others has no colours either.
+        false if terminal.ascii && output::print(&said).is_ok() => process::exit(Status::Fine as i32),
+        false => error.exit(),
+        true => {}
     }
-    let said = error.render().to_string();
     // The usage shows that there is help.
     let told = said.split("\n\nFor more information").next().unwrap_or_default();
     output::note(told.trim_end());
@@ -98,7 +102,10 @@ fn meant_argument(argument: &str, usage: &str) -> Option<String> {
         None if of("watch") && argument.parse::<u32>().is_ok() => {
             Some(format!("did you mean --pid {argument}?"))
         }
-        None if of("watch") => Some(format!("did you mean -- {argument}?")),
+        None if of("watch") => {
+            let own = option_of(argument, command).filter(|meant| meant.contains(" watch "));
+            own.or_else(|| Some(format!("did you mean -- {argument}?")))
+        }
         None => meant_file(argument).or_else(|| option_of(argument, command)),
     }
 }

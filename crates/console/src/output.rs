@@ -66,9 +66,10 @@ impl OutputArgs {
         Terminal { colour: self.color.is_wanted(), ..terminal(self.ascii) }
     }
 
-    /// Words that fit the terminal.
+    /// Words that fit the terminal, in its characters.
     pub fn written(self, write: impl FnOnce() -> String) -> String {
-        wrap::at(self.terminal().columns, write)
+        let terminal = self.terminal();
+        terminal.printable(wrap::at(terminal.columns, write))
     }
 
     /// Prints a result, as text or as JSON. Returns its verdict on a requested purpose, for the exit status.

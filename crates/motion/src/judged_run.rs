@@ -1,6 +1,7 @@
 //! The run whose timing is judged.
 
 use jitterlab_analysis::Caveat;
+use jitterlab_analysis::verdict::Verdict;
 use jitterlab_model::{Gap, Warning};
 use jitterlab_runs::OneTask;
 use serde::Serialize;
@@ -28,6 +29,10 @@ pub struct JudgedRun {
     pub warnings: Vec<Warning>,
     /// Reasons to doubt the run's figures.
     pub caveats: Vec<Caveat>,
+    /// Verdict on its timing alone, without a motor or a loop; `None` where there is none.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub timing_alone: Option<Verdict>,
 }
 
 impl JudgedRun {
@@ -43,6 +48,7 @@ impl JudgedRun {
             unknown: task.unknown().to_vec(),
             warnings: task.warnings.clone(),
             caveats: task.caveats.clone(),
+            timing_alone: task.verdict(),
         }
     }
 
@@ -58,6 +64,7 @@ impl JudgedRun {
             unknown: Vec::new(),
             warnings: Vec::new(),
             caveats: Vec::new(),
+            timing_alone: None,
         }
     }
 

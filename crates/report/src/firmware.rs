@@ -1,10 +1,9 @@
 //! Behaviour of a firmware on its chip apart from activations: interrupts, locks, stack, findings.
 
 use jitterlab_analysis::Summary;
-use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_model::firmware::{CodeLocation, Finding, FirmwareReport, Interrupts, Part, PinReport};
 use jitterlab_model::units::Exact;
-use jitterlab_model::{EdgeKind, Fitness, TaskResult, Warning};
+use jitterlab_model::{EdgeKind, Fitness, RunInfo, TaskResult, Warning};
 
 use crate::head::Head;
 use crate::section::{Cell, Piece};
@@ -66,8 +65,9 @@ pub fn pieces(report: &FirmwareReport) -> Vec<Piece> {
 }
 
 /// The head of a firmware without requirements: its period, its regularity, and its disturbances.
-pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<Head> {
-    let tasks = measured.run.tasks.iter().zip(measured.summaries());
+pub(crate) fn head<'a>(run: &RunInfo, summaries: impl Iterator<Item = &'a Summary>) -> Option<Head> {
+    let report = run.firmware.as_ref()?;
+    let tasks = run.tasks.iter().zip(summaries);
     let of_pins = tasks.filter_map(|(task, of)| {
         Some((task, of, report.pins.iter().find(|pin| pin.task == task.spec.name)?))
     });
@@ -91,10 +91,10 @@ pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<He
         if of_pins.len() > 1 { format!(", the worst of {} pins,", of_pins.len()) } else { String::new() };
     let jitter = time(jitter_ns(summary) as f64);
     let due = result.executed + result.missed;
-    let end_ns = measured.run.duration_ns.unwrap_or_default();
+    let end_ns = run.duration_ns.unwrap_or_default();
     let longest_ns = task.spec.period_ns + summary.period_error.max_ns.unwrap_or_default().max(0);
     let is_silent = result.missed > 0 && end_ns - result.last_end_ns > 2 * longest_ns;
-    let not_simulated = measured.run.warnings.iter().find_map(|warning| match warning {
+    let not_simulated = run.warnings.iter().find_map(|warning| match warning {
         Warning::Firmware(Finding::NotSimulated { part, .. }) => Some(part_name(*part)),
         _ => None,
     });
@@ -119,10 +119,10 @@ pub(crate) fn head(measured: &MeasuredRun, report: &FirmwareReport) -> Option<He
         verdict,
         number: number.into_iter().filter(|said| !said.is_empty()).collect::<Vec<_>>().join(" "),
         next: match is_silent {
-            true => "the same with --details (interrupts, locks and sleep until then)".into(),
+            true => "jitterlab mcu run again with --details (interrupts, locks and sleep until then)".into(),
             false => {
                 let bound = Exact(rounded_up(jitter_ns(summary)));
-                format!("the same with --max-jitter {bound} (exit status 1 where it is more)")
+                format!("jitterlab mcu run again with --max-jitter {bound} (exit status 1 where it is more)")
             }
         },
     })

@@ -66,7 +66,7 @@ pub const OPTIONS: [(&str, &str); 34] = [
     ),
     (
         "--for",
-        "run and analyze judge for a purpose: jitterlab analyze --for servo-thread FILE; doctor takes a job: jitterlab doctor cnc",
+        "run, watch and analyze judge for a purpose: jitterlab analyze --for servo-thread FILE; doctor takes a job: jitterlab doctor cnc",
     ),
     ("-i", "cyclictest's -i 1000 is --period 1000us here"),
     ("--interval", "cyclictest's --interval is --period 1000us here"),
@@ -162,7 +162,7 @@ pub const VALUES: [(&str, &str, &str); 24] = [
 /// Answer to a word that a command does not take: the option that takes it, with a command that has it.
 #[must_use]
 pub fn option_of(word: &str, command: &str) -> Option<String> {
-    const JUDGE: &[&str] = &["run", "analyze", "judge"];
+    const JUDGE: &[&str] = &["run", "watch", "analyze", "judge"];
     const RECORD: &[&str] = &["run", "watch"];
     const MEASURE: &[&str] = &["run", "compensate", "doctor", "tune", "matrix"];
     let lower = word.to_ascii_lowercase();

@@ -28,8 +28,7 @@ impl Present for MeasuredRun {
     const KIND: &'static str = "run";
 
     fn head(&self) -> Option<Head> {
-        let of_firmware = || crate::firmware::head(self, self.run.firmware.as_ref()?);
-        head::run::measured(self).or_else(of_firmware)
+        head::run::measured(self)
     }
 
     fn sections(&self) -> Vec<Section> {

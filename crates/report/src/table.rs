@@ -1,7 +1,7 @@
 //! Tables in columns for the terminal, as wide as it is.
 
 use crate::section::{Cell, Table};
-use crate::wrap::{lines, width, words};
+use crate::wrap::{self, lines, width, words};
 
 /// Columns that a narrow terminal does without, the first to go first.
 const LEFT_OUT: [&str; 5] = ["p90", "p50", "min", "decided by", "good"];
@@ -12,12 +12,17 @@ const PROSE: usize = 28;
 /// No column of words gets narrower than this.
 const NARROWEST: usize = 16;
 
-/// A table without lines: the first column to the left, the others to the right, as wide as their contents.
+/// A table without lines: the first column to the left, the others to the right, as wide as their contents; one that is
+/// wider than the terminal is fitted into it.
 pub fn columns(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let header: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
-    let is_words = (0..header.len()).map(|column| column == 0).collect();
-    let grid = Grid { header, rows: rows.into_iter().collect(), is_words };
-    grid.text(&grid.widths(), " ")
+    let names: Vec<String> = header.iter().map(|cell| (*cell).to_owned()).collect();
+    let is_words = (0..names.len()).map(|column| column == 0).collect();
+    let grid = Grid { header: names, rows: rows.into_iter().collect(), is_words };
+    let widths = grid.widths();
+    if widths.iter().sum::<usize>() + widths.len() < wrap::columns() {
+        return grid.text(&widths, " ");
+    }
+    fitted(&Table::new("", header, grid.rows), wrap::columns(), true, &Cell::written)
 }
 
 /// Fits a table into at most `widest` columns of the terminal: less important columns go first, then words

@@ -71,7 +71,7 @@ pub(crate) fn words(sentence: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for word in sentence.split_whitespace() {
         match words.last_mut() {
-            Some(last) if last.ends_with(|c: char| c.is_ascii_digit()) && belongs_to_number(word) => {
+            Some(last) if belongs_to(last, word) => {
                 last.push(' ');
                 last.push_str(word);
             }
@@ -81,14 +81,20 @@ pub(crate) fn words(sentence: &str) -> Vec<String> {
     words
 }
 
-fn belongs_to_number(word: &str) -> bool {
+/// Units that stay with their number, besides rates such as `rev/min`.
+const UNITS: [&str; 24] = [
+    "ns", "µs", "us", "ms", "s", "min", "h", "d", "%", "×", "Hz", "kHz", "MHz", "A", "V", "N", "mm", "deg",
+    "B", "kB", "MB", "GB", "CPU", "CPUs",
+];
+
+/// True if a word is a unit, or further digits, of the number that ends here.
+fn belongs_to(before: &str, word: &str) -> bool {
     let word = word.trim_end_matches([',', '.', ';', ':', ')']);
     let is_group = word.len() == 3 && word.bytes().all(|c| c.is_ascii_digit());
-    is_group
-        || matches!(
-            word,
-            "ns" | "µs" | "ms" | "s" | "min" | "h" | "d" | "%" | "Hz" | "kHz" | "mm/min" | "rev/min"
-        )
+    let is_rate = ["/s", "/min", "/rev"].iter().any(|rate| word.ends_with(rate));
+    let is_torque = word == "m" && before.ends_with(" N");
+    let is_number = before.ends_with(|c: char| c.is_ascii_digit());
+    is_torque || is_number && (is_group || is_rate || UNITS.contains(&word))
 }
 
 /// Breaks words into lines of at most `columns` columns; a longer word has its own. A number stays with its
@@ -156,6 +162,8 @@ mod tests {
         assert_eq!(columns(), USUAL);
         let late = at(20, || wrap("it came up to 1 234 567 µs, late by 3.1 %"));
         assert_eq!(late, "it came up to\n  1 234 567 µs, late\n  by 3.1 %\n");
+        let motor = at(20, || wrap("a motor of up to 0.95 N m at 2.8 A or 4 rev/s"));
+        assert_eq!(motor, "a motor of up to\n  0.95 N m at 2.8 A\n  or 4 rev/s\n");
     }
 
     #[test]

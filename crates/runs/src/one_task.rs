@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use jitterlab_analysis::measured::MeasuredRun;
 use jitterlab_analysis::patterns::Change;
+use jitterlab_analysis::verdict::Verdict;
 use jitterlab_analysis::{Caveat, Summary};
-use jitterlab_model::{Activation, Bench, Error, Gap, TaskSpec, TimingStats, Warning};
+use jitterlab_model::{Activation, Bench, Error, Gap, RunInfo, TaskSpec, TimingStats, Warning};
 use jitterlab_trace::Columns;
 
 use crate::Run;
@@ -169,6 +171,13 @@ impl OneTask {
     /// The task's name.
     pub fn name(&self) -> &str {
         &self.run.info().tasks[self.number].spec.name
+    }
+
+    /// Judges its timing alone, for the usual purposes; `None` for runs without a real machine.
+    pub fn verdict(&self) -> Option<Verdict> {
+        let info = self.run.info();
+        let alone = RunInfo { tasks: vec![info.tasks[self.number].clone()], ..info.clone() };
+        MeasuredRun::new(alone, std::slice::from_ref(&self.stats), None).verdict
     }
 
     /// Returns the properties that its source leaves unknown.

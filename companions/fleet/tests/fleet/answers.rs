@@ -200,6 +200,12 @@ fn an_engine_that_is_not_here_or_is_killed_leaves_no_figure() {
     let output = fleet(&[&all, "--engine", &killed]);
     assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(3), true), "{}", said(&output));
     assert_eq!(fleet(&[&all, "--engine", "/bin/true"]).status.code(), Some(2));
+    let no_folder = fleet(&["add", "/bin/true", "/bin/true"]);
+    let said = String::from_utf8_lossy(&no_folder.stderr).into_owned();
+    assert!(
+        no_folder.status.code() == Some(2) && said.contains("jitterlab fleet add plant /bin/true"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::exit::{Ending, Status};
 use crate::output;
+use jitterlab_report::wrap;
 
 pub mod analyze;
 pub mod check;
@@ -29,6 +30,7 @@ pub mod why;
 
 /// Without a command: the usual things to do.
 pub fn usual() -> Ending {
-    output::print(jitterlab_report::first_steps::USUAL)?;
+    let usual = || wrap::broken(jitterlab_report::first_steps::USUAL) + "\n";
+    output::print(&wrap::at(output::columns(), usual))?;
     Ok(Status::Fine)
 }

@@ -7,12 +7,14 @@ use jitterlab_model::units::parse_duration_ns;
 
 use crate::exit::{Ending, Status};
 use crate::interrupt;
+use crate::purpose_args::PurposeArgs;
 use crate::record_args::RecordArgs;
 
 /// Measure the periodic threads of a running program, unchanged
 ///
 /// Finds the threads that wait periodically, how they wait and when they are due, by the kernel's own events (as root). The
-/// run file is one like any other: analyze, predict, stepper, servo, why and report take it.
+/// run file is one like any other: analyze, predict, stepper, servo, why and report take it. With --for: exit status 1 when a
+/// thread of that period does not serve the purpose, 3 when that cannot be told.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("whose").required(true))]
 pub struct Args {
@@ -42,6 +44,8 @@ pub struct Args {
     #[arg(long)]
     keep: Option<Keep>,
     #[command(flatten)]
+    wanted: PurposeArgs,
+    #[command(flatten)]
     record: RecordArgs,
 }
 
@@ -70,10 +74,12 @@ pub fn execute(args: &Args) -> Ending {
     let writer = args.record.writer(found.info())?;
     args.record.note(|| jitterlab_report::run::found(found.info()));
     let mut progress = args.record.progress(found.info(), !args.command.is_empty());
+    progress.purpose = args.wanted.purpose;
     let watched = host::record_watched(found, writer, &mut |underway| progress.look(underway), &interrupted);
     drop(progress);
     let Recorded { run, closed } = watched?;
-    args.record.show.show(&run)?;
+    let run = run.judged_for(args.wanted.purpose);
+    let status = Status::from_fitness(args.record.show.show(&run)?);
     let saved = args.record.saved(&run);
-    closed.and(saved).map(|()| Status::Fine)
+    closed.and(saved).map(|()| status)
 }

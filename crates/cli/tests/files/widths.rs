@@ -27,10 +27,26 @@ fn printed(folder: &Path, args: &[&str], columns: usize) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The longest line. An example of a file is to be copied as it is, and a path cannot be broken.
+/// The longest line. An example to be copied is left as it is, and a path cannot be broken.
 fn widest(text: &str) -> usize {
-    let lines = text.lines().filter(|line| !line.starts_with("    source = ") && line.trim().contains(' '));
+    let is_example = |line: &&str| {
+        ["    source = ", "    # ", "    jitterlab "].iter().any(|begin| line.starts_with(begin))
+    };
+    let lines = text.lines().filter(|line| !is_example(line) && line.trim().contains(' '));
     lines.map(|line| line.chars().count()).max().unwrap_or_default()
+}
+
+/// The first two lines between which a number lost its unit.
+fn parted(text: &str) -> Option<(&str, &str)> {
+    const UNITS: [&str; 9] = ["ns", "µs", "ms", "s", "%", "Hz", "N", "steps/s", "rev/min"];
+    let begins = |line: &str| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']))
+    };
+    let is_parted = |(before, line): &(&str, &str)| {
+        before.ends_with(|c: char| c.is_ascii_digit()) && begins(line) && !line.contains("  ")
+    };
+    text.lines().zip(text.lines().skip(1)).find(is_parted)
 }
 
 /// A latency that looks random, with a late one now and then.
@@ -53,7 +69,8 @@ fn nothing_is_wider_than_the_terminal() {
     let peer = |name: &str| peers.join(name).display().to_string();
     let motor = ["--frame", "23", "--torque", "1.9Nm"];
     let mut all: Vec<Vec<String>> = [
-        &["check"] as &[&str],
+        &[] as &[&str],
+        &["check"],
         &["check", "--details", "--cpus", "0"],
         &["run", "-q", "-d", "50ms", "--no-file", "--policy", "other"],
         &["run", "-q", "-d", "50ms", "--no-file", "--policy", "other", "--details"],
@@ -93,14 +110,16 @@ fn nothing_is_wider_than_the_terminal() {
     let mut wider = 0;
     for args in &all {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
-        for columns in [80, 120] {
+        for columns in [40, 80, 120] {
             let text = printed(folder.path(), &args, columns);
             let widest = widest(&text);
             assert!(widest <= columns, "{args:?} at {columns}: {widest}\n{text}");
+            assert_eq!(parted(&text), None, "{args:?} at {columns}");
             wider += usize::from(widest > 80);
-            let is_for_all =
-                !args.contains(&"--details") && !args.contains(&"--list") && args[0] != "analyze";
-            for word in SPECIALISTS.iter().filter(|_| is_for_all && args[0] != "plot") {
+            let is_for_all = !args.contains(&"--details") && !args.contains(&"--list");
+            let is_plain =
+                is_for_all && !["analyze", "plot"].iter().any(|command| args.first() == Some(command));
+            for word in SPECIALISTS.iter().filter(|_| is_plain) {
                 assert!(!text.contains(word), "{args:?}: {word} in\n{text}");
             }
         }
@@ -122,7 +141,7 @@ fn no_result_is_wider_than_the_terminal() {
         let Ok(document) = Document::read(&text) else { continue };
         let kind: serde_json::Value = serde_json::from_str(&text).unwrap();
         kinds.insert(kind["kind"].as_str().unwrap().to_owned());
-        for (columns, extent) in [80, 100, 120].into_iter().flat_map(|columns| {
+        for (columns, extent) in [40, 80, 100, 120].into_iter().flat_map(|columns| {
             [Extent::Head, Extent::Answer, Extent::Details].map(|extent| (columns, extent))
         }) {
             let told = document.text(extent, Terminal { columns, ascii: false, colour: false });

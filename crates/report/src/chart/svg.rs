@@ -126,8 +126,34 @@ pub(crate) fn svg(charts: &[Chart]) -> Result<String, Error> {
         whole.present()?;
         Ok(())
     };
-    draw(&mut text).map_err(|e| Error::defect("the figure could not be drawn").because(e.to_string()))?;
+    draw(&mut text).map_err(not_drawn)?;
     Ok(printable_drawing(&text).into_owned())
+}
+
+/// The chart without its title and caption, on no ground.
+///
+/// # Errors
+/// The plotting library gives up.
+pub(crate) fn bare(chart: &Chart) -> Result<String, Error> {
+    let mut text = String::new();
+    let chart = chart.clone().with_bars(BARS);
+    let draw = |text: &mut String| -> Drawn {
+        let area = SVGBackend::with_string(text, (WIDTH, chart.height)).into_drawing_area();
+        panel(&chart, &area)?;
+        area.present()?;
+        Ok(())
+    };
+    draw(&mut text).map_err(not_drawn)?;
+    Ok(text)
+}
+
+fn not_drawn(cause: impl std::fmt::Display) -> Error {
+    Error::defect("the figure could not be drawn").because(cause.to_string())
+}
+
+/// The place of a colour, as SVG writes it, in the palette.
+pub(crate) fn in_palette(colour: &str) -> Option<usize> {
+    COLOURS.iter().position(|RGBColor(r, g, b)| format!("#{r:02X}{g:02X}{b:02X}") == colour)
 }
 
 fn panel(chart: &Chart, area: &Area<'_>) -> Drawn {
@@ -370,6 +396,8 @@ fn draw(plot: &mut Plot<'_>, chart: &Chart, layer: &Layer, [x_range, y_range]: [
         }
         Shape::Cells(cells) => {
             let [w, h] = cells.size.map(|s| s / 2.0);
+            // As many as can be told apart.
+            let shaded = |shade: f64| shaded((24.0 * shade).round() / 24.0);
             plot.draw_series(cells.cells.iter().filter_map(|([x, y], shade, _)| {
                 let (x, y) = at(*x, *y)?;
                 Some(Rectangle::new([(x - w, y - h), (x + w, y + h)], shaded(*shade).filled()))

@@ -66,7 +66,7 @@ const FIGURES: &[Figure] = &[
     of_runs("prediction", "a run that kept all activations", prediction::section),
     of_runs(
         "comparison",
-        "two runs of a task of the same name, of some thousand activations each",
+        "two runs of a task of the same name, long against the time for which its latencies stay alike",
         comparison::section,
     ),
     of_result("compensation", "what `jitterlab compensate --json` prints"),

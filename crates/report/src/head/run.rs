@@ -28,14 +28,18 @@ pub(crate) fn measured(measured: &MeasuredRun) -> Option<Head> {
         };
         return Some(Head { next, number: format!("{} {disturbed}", decided.number), ..decided });
     }
-    let verdict = measured.verdict.as_ref()?;
+    let Some(verdict) = &measured.verdict else {
+        return crate::firmware::head(&measured.run, measured.summaries());
+    };
     let file = measured.file.as_deref().map(|file| shown(&file.display().to_string()));
     Some(head(&measured.run, verdict, measured.summaries(), file.as_deref()))
 }
 
 pub(crate) fn analysed(analysis: &RunAnalysis) -> Option<Head> {
-    let verdict = analysis.verdict.as_ref()?;
     let summaries = analysis.tasks.iter().map(|task| &task.measured.summary);
+    let Some(verdict) = &analysis.verdict else {
+        return crate::firmware::head(&analysis.run, summaries);
+    };
     let head = head(&analysis.run, verdict, summaries, Some(&shown(&analysis.file)));
     Some(Head { next: after_keeping(head.next, &analysis.file), ..head })
 }
@@ -52,8 +56,18 @@ fn head<'a>(
         fitness: verdict.fitness,
         asked: verdict.asked.is_some(),
         verdict: sentence(run, verdict),
-        number: number.unwrap_or_else(|| undecided(run, summaries)),
+        number: number.unwrap_or_else(|| undecided(run, summaries)) + elsewhere(verdict),
         next: next(run, verdict, file),
+    }
+}
+
+/// Where to learn what timing that breaks limits does to a motor or a loop, which may bear it.
+fn elsewhere(verdict: &Verdict) -> &'static str {
+    let broken = deciding(verdict).filter(|of| matches!(of.fitness, Fitness::Limited | Fitness::Unfit));
+    match broken.map_or("", |of| of.purpose.as_str()) {
+        "servo-thread" | "robot-1khz" => " Timing alone; what a loop makes of it: jitterlab servo.",
+        name if name.starts_with("step-") => " Timing alone; what a motor makes of it: jitterlab stepper.",
+        _ => "",
     }
 }
 

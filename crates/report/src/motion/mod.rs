@@ -13,10 +13,11 @@ mod stepper_charts;
 pub(crate) mod stepper_head;
 
 use jitterlab_analysis::Caveat;
-use jitterlab_model::Gap;
+use jitterlab_model::{Fitness, Gap};
 use jitterlab_motion::JudgedRun;
 
 use crate::caveats::clause;
+use crate::head::{spoken_of, word};
 use crate::section::Piece;
 use crate::warnings::sentence;
 use crate::words;
@@ -30,6 +31,18 @@ fn caveats_text(caveats: &[String]) -> String {
 /// Caveats as notes.
 fn notes(clauses: Vec<String>) -> impl Iterator<Item = Piece> {
     clauses.into_iter().map(|clause| Piece::note(words::sentence(&clause)))
+}
+
+/// Verdict on the run's timing alone, in a sentence after another one, where one of both is that it is not fit.
+fn timing_alone(run: Option<&JudgedRun>, judged: Fitness) -> String {
+    let alone = run.and_then(|run| run.timing_alone.as_ref());
+    let is_unfit = |fitness| fitness == Fitness::Unfit;
+    let told = alone
+        .and_then(spoken_of)
+        .filter(|alone| alone.fitness != Fitness::CannotTell && is_unfit(alone.fitness) != is_unfit(judged));
+    told.map_or_else(String::new, |alone| {
+        format!(" By timing alone: {} for {} (jitterlab analyze).", word(alone.fitness), alone.purpose)
+    })
 }
 
 /// Caveats, for the page.
@@ -141,6 +154,7 @@ mod tests {
             executed: trace.len() as u64,
             warnings: vec![jitterlab_model::Warning::Parts { parts: 3 }],
             caveats: Vec::new(),
+            timing_alone: None,
         };
         ServoResult::under_run(&question(), run, trace.as_slice(), &Wishes::default()).unwrap()
     }

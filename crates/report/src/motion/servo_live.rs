@@ -15,8 +15,6 @@ use crate::wrap::wrap;
 
 /// A tracking error that is off by less than this share is not worth choosing a method for.
 const ALIKE: f64 = 0.01;
-/// Columns of a terminal.
-const WIDTH: usize = 80;
 /// Explanation of the columns of the tables.
 const EXPLAINED: &str = "rms, max: tracking error, root mean square and largest, in the output's unit; worse: rms of the \
                          output that lost most, against punctual activations";
@@ -149,10 +147,9 @@ pub fn text(live: &ServoLive) -> String {
 /// The same for a page.
 pub fn section(live: &ServoLive) -> Section {
     let text = |text: String| Piece::Text { text };
-    let outputs: Vec<usize> = (0..live.closed.outputs.len()).collect();
     let mut pieces = vec![text(basis(live))];
     pieces.extend(by_load(live).map(|(load, ways)| {
-        let (header, rows) = table(live, ways, true, &outputs);
+        let (header, rows) = table(live, ways);
         Piece::table(format!("{load}. {EXPLAINED}"), &header, rows)
     }));
     pieces.extend(notes(live).into_iter().map(text));
@@ -165,42 +162,23 @@ pub fn section(live: &ServoLive) -> Section {
     }
 }
 
-/// The ways under one load next to punctual activations: in one table, or, if that is too wide, in one of the
-/// latencies and one of each output.
+/// The ways under one load next to punctual activations.
 fn tables(live: &ServoLive, ways: &[LiveWay]) -> String {
-    let shown = |latencies, outputs: &[usize]| {
-        let (header, rows) = table(live, ways, latencies, outputs);
-        let header: Vec<&str> = header.iter().map(String::as_str).collect();
-        columns(&header, rows)
-    };
-    let outputs: Vec<usize> = (0..live.closed.outputs.len()).collect();
-    let whole = shown(true, &outputs);
-    if whole.lines().all(|line| line.chars().count() <= WIDTH) {
-        return whole;
-    }
-    shown(true, &[]) + &outputs.iter().map(|output| shown(false, &[*output])).collect::<String>()
+    let (header, rows) = table(live, ways);
+    columns(&header.iter().map(String::as_str).collect::<Vec<_>>(), rows)
 }
 
-/// The errors of these outputs; with the latencies also the excess of the worst output.
-fn table(
-    live: &ServoLive,
-    ways: &[LiveWay],
-    latencies: bool,
-    outputs: &[usize],
-) -> (Vec<String>, Vec<Vec<String>>) {
-    let row = |name: String, before: [String; 3], errors: &[TrackingError], worse: String| {
-        let cell = |o: &usize| errors.get(*o).map_or(["-".into(), "-".into()], |e| [e.rms, e.max].map(error));
-        let mut row = vec![name];
-        row.extend(before.into_iter().filter(|_| latencies));
-        row.extend(outputs.iter().flat_map(cell));
-        row.extend(latencies.then_some(worse));
-        row
+/// Latencies, the errors of each output, and the excess of the worst output.
+fn table(live: &ServoLive, ways: &[LiveWay]) -> (Vec<String>, Vec<Vec<String>>) {
+    let outputs = 0..live.closed.outputs.len();
+    let row = |name: String, before: [String; 3], errors: &[TrackingError], worse: String| -> Vec<String> {
+        let cell = |o: usize| errors.get(o).map_or(["-".into(), "-".into()], |e| [e.rms, e.max].map(error));
+        let first = std::iter::once(name).chain(before);
+        first.chain(outputs.clone().flat_map(cell)).chain([worse]).collect()
     };
-    let names = outputs.iter().filter_map(|o| live.closed.outputs.get(*o));
-    let mut header = vec![String::new()];
-    header.extend(["mean", "max", "missed"].map(str::to_owned).into_iter().filter(|_| latencies));
-    header.extend(names.flat_map(|name| [format!("{name} rms"), "max".into()]));
-    header.extend(latencies.then(|| "worse".to_owned()));
+    let mut header: Vec<String> = ["", "mean", "max", "missed"].map(str::to_owned).to_vec();
+    header.extend(live.closed.outputs.iter().flat_map(|name| [format!("{name} rms"), "max".into()]));
+    header.push("worse".to_owned());
     let of_way = |way: &LiveWay| {
         // A compensated method is listed under its own name, behind its compensation.
         let name = match way.compensation {
@@ -241,6 +219,8 @@ mod tests {
     use crate::document::{self, Extent};
     use jitterlab_analysis::Caveat;
     use jitterlab_motion::servo::{LoopDescription, Reference};
+
+    const WIDTH: usize = 80;
 
     fn way(wake: &str, factor: f64, trouble: Option<&str>) -> LiveWay {
         let (method, compensation) = wake.split_once(' ').unwrap_or((wake, "none"));
@@ -356,12 +336,15 @@ mod tests {
     }
 
     #[test]
-    fn long_names_get_tables_of_their_own_and_what_never_ran_has_dashes() {
+    fn long_names_turn_the_table_and_what_never_ran_has_dashes() {
         let mut never = way("spin", 1.0, Some("polling would leave no processor"));
         (never.errors, never.mean_latency_ns, never.max_latency_ns, never.missed) =
             (Vec::new(), None, None, None);
         let text = shown(["left hind leg's knee joint", "right"], &[way("nanosleep", 1.1, None), never]);
-        assert!(text.contains("left hind leg's knee joint rms max punctual 0.1000 0.2000"), "{text}");
-        assert!(text.contains("nanosleep 566.8 221068 1 234 +10.00 % spin - - - (!)"), "{text}");
+        assert!(
+            text.contains("left hind leg's knee joint rms 0.1000 0.1100 - max 0.2000 0.2000 -"),
+            "{text}"
+        );
+        assert!(text.contains("missed 0 1 234 -") && text.contains("worse - +10.00 % (!)"), "{text}");
     }
 }

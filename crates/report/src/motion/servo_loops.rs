@@ -50,7 +50,7 @@ pub(crate) fn head(result: &ServoLoops) -> Option<Head> {
     let verdict = verdict + &asked(&under.verdict.sides);
     let deciding =
         deciding(&under.verdict.sides).map_or(String::new(), |s| reason(s, Some(&under.evaluation)));
-    let number = format!("For {several}, {deciding}.");
+    let number = format!("For {several}, {deciding}.{}", super::timing_alone(result.run.as_ref(), fitness));
     let alone = plant.tasks.iter().filter_map(|t| Some((t.alone?, t)));
     let next = match (alone.max_by(|a, b| a.0.total_cmp(&b.0)), fitness) {
         (_, Fitness::Good) if result.run.is_none() => {

@@ -7,8 +7,8 @@ use jitterlab_motion::servo::{
     Reference, ServoResult, Side,
 };
 
-use super::percent;
 use super::servo_tables::{self as tables, action, described, remedy};
+use super::{percent, timing_alone};
 use crate::head::{Head, word};
 use crate::words::{capital, time};
 
@@ -54,17 +54,18 @@ pub(crate) fn head(result: &ServoResult) -> Option<Head> {
     };
     let sentence = sentence + &asked(&verdict.sides);
     let deciding = deciding(&verdict.sides).map_or(String::new(), |side| reason(side, found));
-    let only_starts = match &result.judged {
-        Judged::Run(under) => under.run.unknown.contains(&Gap::Execution),
-        _ => false,
+    let run = match &result.judged {
+        Judged::Run(under) => Some(&under.run),
+        _ => None,
     };
+    let only_starts = run.is_some_and(|run| run.unknown.contains(&Gap::Execution));
     let so_far = match verdict.fitness {
         Fitness::CannotTell => "As far as it goes, ",
         // Unknown execution times must not be judged as zero.
         _ if only_starts => "As far as its starts go (how long its jobs work is not told), ",
         _ => "",
     };
-    let number = format!("{so_far}{deciding}.");
+    let number = format!("{so_far}{deciding}.{}", timing_alone(run, verdict.fitness));
     Some(Head { fitness: verdict.fitness, asked: true, verdict: sentence, number: capital(&number), next })
 }
 

@@ -29,7 +29,7 @@ impl Present for StepperResult {
 /// The answer, its figures, and its evidence, folded.
 pub(crate) fn section(result: &StepperResult) -> Section {
     let StepperResult { axis, assessment: found, simulations, .. } = result;
-    let mut pieces: Vec<Piece> = stepconf(result).into_iter().collect();
+    let mut pieces = vec![stepconf(result)];
     // Without a verdict, lost steps say nothing.
     let told = simulations.as_ref().filter(|_| result.verdict.fitness != Fitness::CannotTell);
     pieces.extend(told.and_then(|simulations| lost_steps(axis, simulations)));
@@ -92,23 +92,30 @@ fn highest_speeds(result: &StepperResult) -> Piece {
     Piece::table("", &header, rows)
 }
 
-/// The lines to type into StepConf, where software may step.
-fn stepconf(result: &StepperResult) -> Option<Piece> {
+/// The lines to type into StepConf, and why they will not do where software should not step.
+fn stepconf(result: &StepperResult) -> Piece {
     let StepperResult { axis, verdict, .. } = result;
-    let drive = &axis.drive;
-    let velocity = axis.mm_per_s(verdict.recommended.steps_per_s).map_or_else(
+    let (drive, recommended) = (&axis.drive, &verdict.recommended);
+    let velocity = axis.mm_per_s(recommended.steps_per_s).map_or_else(
         || "needs --travel, such as 5mm/rev".into(),
         |mm| format!("{} mm/s", digits((mm * 10.0).floor() / 10.0, 1)),
     );
     let facts = [
-        ("Base Period Maximum Jitter", format!("{} ns", verdict.recommended.jitter_ns.unsigned_abs())),
+        ("Base Period Maximum Jitter", format!("{} ns", recommended.jitter_ns.unsigned_abs())),
+        ("BASE_PERIOD", format!("{} ns", recommended.base_period_ns)),
         ("Step Time, Step Space", format!("{}, {} ns", drive.step_time_ns, drive.step_space_ns)),
         ("Direction Hold, Setup", format!("{}, {} ns", drive.direction_hold_ns, drive.direction_setup_ns)),
         ("Maximum Velocity", velocity),
     ];
     let facts = facts.map(|(name, value)| (name.to_owned(), value)).to_vec();
-    let fits = matches!(verdict.fitness, Fitness::Good | Fitness::Limited);
-    fits.then(|| Piece::Facts { caption: "For StepConf".into(), facts })
+    let but = match verdict.fitness {
+        Fitness::Good | Fitness::Limited => String::new(),
+        Fitness::CannotTell => ", as far as the run goes".into(),
+        Fitness::Unfit => {
+            format!(", though it will not do: ticks come up to {} late", time(recommended.jitter_ns as f64))
+        }
+    };
+    Piece::Facts { caption: format!("For StepConf{but}"), facts }
 }
 
 /// The steps that the motor lost under the run's own timing, at worst.

@@ -6,13 +6,15 @@ use jitterlab_model::Fitness;
 use jitterlab_motion::JudgedRun;
 use jitterlab_motion::stepper::{Axis, StepLimit, StepperResult};
 
+use super::timing_alone;
 use crate::head::{Head, word};
 use crate::words::{count, exact, plural, time};
 
 /// The three lines.
 pub(crate) fn head(result: &StepperResult) -> Head {
     let fitness = result.verdict.fitness;
-    Head { fitness, asked: true, verdict: verdict(result), number: number(result), next: next(result) }
+    let number = number(result) + &timing_alone(result.run.as_ref(), fitness);
+    Head { fitness, asked: true, verdict: verdict(result), number, next: next(result) }
 }
 
 fn verdict(result: &StepperResult) -> String {

@@ -4,6 +4,7 @@ use jitterlab_model::Fitness;
 
 use super::html::{Html, html, whole};
 use super::plots::{captions, id};
+use super::still::still;
 use crate::chart::Chart;
 use crate::document::Document;
 use crate::head::Head;
@@ -156,7 +157,7 @@ pub fn table<H: AsRef<str>, R: AsRef<[String]>>(caption: &str, header: &[H], row
     )
 }
 
-/// Place for the figures of a piece. The script puts the charts there.
+/// Place for the figures of a piece, with its first charts. The script puts those that can be explored there.
 struct FigureSlot<'a> {
     id: String,
     title: &'a str,
@@ -173,11 +174,12 @@ impl FigureSlot<'_> {
     fn html(&self) -> Html {
         let status = html!("<span class=\"status\" role=\"status\"></span> ").only_if(self.series);
         html!(
-            "<figure id=\"figure-{id}\">\n{controls}<div class=\"plots\" style=\"min-height:{height}px\" data-label=\"{title}\"></div>\n<figcaption>{status}<span class=\"caption\" id=\"caption-{id}\">{caption}</span></figcaption></figure>\n",
+            "<figure id=\"figure-{id}\">\n{controls}<div class=\"plots\" style=\"min-height:{height}px\" data-label=\"{title}\">{stills}</div>\n<figcaption>{status}<span class=\"caption\" id=\"caption-{id}\">{caption}</span></figcaption></figure>\n",
             id = self.id,
             controls = self.controls(),
             height = self.charts.iter().map(|chart| chart.height).sum::<u32>(),
             title = self.title,
+            stills = self.charts.iter().map(|chart| still(chart, self.title)).collect::<Html>(),
             status = status,
             caption = captions(self.charts)
         )

@@ -14,13 +14,13 @@ use crate::words::{count, exact, share, time};
 const COLUMNS: usize = 400;
 /// Width and height of drawings, in units of their own.
 const SIDE: f64 = 1000.0;
-/// Spikes that carry their value; of a low drawing only the worst.
+/// Spikes that are marked; of a low drawing only the worst.
 const NAMED: [usize; 2] = [3, 1];
 /// Labels of lines closer than this share of the height are moved apart; of a low drawing, which has one line for each.
 const APART: [f64; 2] = [0.09, 0.12];
-/// Parts of the worst that a spike has to reach to be named.
+/// Parts of the worst that a spike has to reach to be marked.
 const NEAR: i64 = 20;
-/// Spikes closer than this share of the width are not both named.
+/// Spikes closer than this share of the width are not both marked.
 const BESIDE: f64 = 0.12;
 
 /// A fitness as a shape and a word.
@@ -193,6 +193,7 @@ pub fn series(of: &Subject<'_>, scale: &Scale, is_low: bool) -> Html {
     let shown: Vec<(f64, &str, String)> =
         shown.map(|(ns, class, words)| (scale.share(ns), class, brief(words))).collect();
     let size = usize::from(is_low);
+    let spikes = spikes(&columns, NAMED[size], &|at| across(at) / SIDE);
     let rule = |(at, class, _): &(f64, &str, String)| {
         html!(
             "<path class=\"rule {class}\" d=\"M0 {at}H1000\"/>",
@@ -204,7 +205,7 @@ pub fn series(of: &Subject<'_>, scale: &Scale, is_low: bool) -> Html {
         format!("{} over time: worst {}, {} in all", title(of), time(of.worst_ns as f64), count(of.count));
     html!(
         "<figure class=\"glance {low}\"><figcaption><strong>{title}</strong> <span>{key}</span></figcaption>
-<div class=\"drawn\"><div class=\"ticks\">{ticks}</div><div class=\"field\"><svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{words}\">{grid}<path class=\"band\" d=\"M{band}Z\"/><path class=\"edge\" d=\"M{edge}\"/>{rules}<path class=\"above\" d=\"{above}\"/><path class=\"broken\" d=\"{broken}\"/></svg>{spikes}</div><div class=\"limits\">{limits}</div><div class=\"times\">{times}</div></div></figure>
+<div class=\"drawn\"><div class=\"ticks\">{ticks}</div><div class=\"field\"><svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{words}\">{grid}<path class=\"band\" d=\"M{band}Z\"/><path class=\"edge\" d=\"M{edge}\"/>{rules}<path class=\"above\" d=\"{above}\"/><path class=\"broken\" d=\"{broken}\"/></svg>{marked}</div><div class=\"limits\">{limits}</div><div class=\"times\">{times}</div></div>{worst}</figure>
 ",
         low = if is_low { "low" } else { "" },
         title = title(of),
@@ -217,7 +218,8 @@ pub fn series(of: &Subject<'_>, scale: &Scale, is_low: bool) -> Html {
         rules = shown.iter().map(rule).collect::<Html>(),
         above = over(Fitness::Limited),
         broken = over(Fitness::Unfit),
-        spikes = spikes(&columns, scale, NAMED[size], &|at| across(at) / SIDE),
+        marked = marked(&spikes, scale),
+        worst = worst_of(&spikes),
         limits = apart(&shown, APART[size]).iter().map(|(at, class, words)| placed(class, *at, words)).collect::<Html>(),
         times = times(length, if is_low { 2 } else { 5 })
     )
@@ -272,30 +274,46 @@ fn apart<'a>(lines: &[(f64, &'a str, String)], least: f64) -> Vec<(f64, &'a str,
     lines
 }
 
-/// The largest values, so far apart that their names have room, numbered.
-fn spikes(columns: &[(i64, i64, i64)], scale: &Scale, most: usize, across: &dyn Fn(i64) -> f64) -> Html {
+/// The largest values, so far apart that their numbers have room: position from 0 to 1, time, value.
+fn spikes(columns: &[(i64, i64, i64)], most: usize, across: &dyn Fn(i64) -> f64) -> Vec<(f64, i64, i64)> {
     let mut order: Vec<&(i64, i64, i64)> = columns.iter().collect();
     order.sort_by_key(|(.., high)| std::cmp::Reverse(*high));
-    let mut found: Vec<(f64, i64)> = Vec::new();
+    let mut found: Vec<(f64, i64, i64)> = Vec::new();
     let least = order.first().map_or(0, |(.., worst)| worst / NEAR);
-    for (at, _, high) in order.into_iter().filter(|(.., high)| *high >= least) {
-        let at = across(*at);
-        if found.len() < most && found.iter().all(|(other, _)| (other - at).abs() > BESIDE) {
-            found.push((at, *high));
+    for (ns, _, high) in order.into_iter().filter(|(.., high)| *high >= least) {
+        let at = across(*ns);
+        if found.len() < most && found.iter().all(|(other, ..)| (other - at).abs() > BESIDE) {
+            found.push((at, *ns, *high));
         }
     }
-    let spike = |(number, (at, ns)): (usize, &(f64, i64))| {
-        let side = if *at > 0.8 { "before" } else { "behind" };
+    found
+}
+
+/// Numbers of spikes in the drawing; of a single one its value.
+fn marked(spikes: &[(f64, i64, i64)], scale: &Scale) -> Html {
+    let spike = |(number, (at, _, ns)): (usize, &(f64, i64, i64))| {
+        let words = if spikes.len() == 1 { time(*ns as f64) } else { (number + 1).to_string() };
         html!(
-            "<span class=\"spike {side}\" style=\"left:{at}%;bottom:{up}%\">{number} · {value}</span>",
-            side = side,
+            "<span class=\"spike {side}\" style=\"left:{at}%;bottom:{up}%\">{words}</span>",
+            side = if *at > 0.8 { "before" } else { "behind" },
             at = percent(*at),
             up = percent(scale.share(*ns as f64)),
-            number = number + 1,
-            value = whole(&time(*ns as f64))
+            words = whole(&words)
         )
     };
-    found.iter().enumerate().map(spike).collect()
+    spikes.iter().enumerate().map(spike).collect()
+}
+
+/// Values of numbered spikes with their times, since the values would cover each other on a phone.
+fn worst_of(spikes: &[(f64, i64, i64)]) -> Html {
+    let spike = |(_, at, ns): &(f64, i64, i64)| {
+        html!("<li>{value} near {at}</li>", value = whole(&time(*ns as f64)), at = whole(&time(*at as f64)))
+    };
+    html!(
+        "<ol class=\"worst\" aria-label=\"Worst\">{spikes}</ol>\n",
+        spikes = spikes.iter().map(spike).collect::<Html>()
+    )
+    .only_if(spikes.len() > 1)
 }
 
 /// Times below the series, each with its unit.

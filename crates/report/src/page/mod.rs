@@ -1,7 +1,7 @@
 //! The report: one self-contained HTML page that answers everything, and opens without a network.
 //!
-//! Words, tables and facts are in the HTML itself; the figures are drawn by a script from data the page
-//! carries. Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
+//! Words, tables, facts and first figures are in the HTML itself; a script draws the figures anew, to be explored, from
+//! data the page carries. Everything foreign (names of tasks, machines, commands) is escaped by [`html`].
 
 mod answer;
 mod facts;
@@ -11,6 +11,7 @@ mod html;
 mod pack;
 mod plots;
 mod rows;
+mod still;
 mod subject;
 #[cfg(test)]
 mod tests;

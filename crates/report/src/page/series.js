@@ -22,7 +22,6 @@ class Figure {
     const { charts, detail, caption } = this.options[number];
     this.series = detail && new SeriesView(detail);
     this.plots = charts.map(chart => new Plot(this, chart));
-    this.place.replaceChildren(...this.plots.flatMap(plot => [plot.legend, plot.element]));
     this.caption.textContent = caption;
     this.scales();
   }
@@ -62,7 +61,10 @@ class Figure {
     this.draw();
   }
 
+  // Until it is drawn, the place holds the charts as they are in the document.
   draw() {
+    const [{ element }] = this.plots;
+    if (element.parentNode !== this.place) this.place.replaceChildren(...this.plots.flatMap(plot => [plot.legend, plot.element]));
     if (this.series && columns) this.refine();
     this.left = 0;
     this.plots.forEach(plot => plot.draw());

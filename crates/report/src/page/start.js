@@ -82,7 +82,7 @@ async function start() {
   const unpacking = unzipped('columns');
   page = JSON.parse(new TextDecoder().decode(await unzipped('charts')));
   const figures = page.figures.map(figure => new Figure(figure));
-  const redraw = always => figures.forEach(figure => { if (figure.seen || always && figure.element.checkVisibility()) figure.draw(); });
+  const redraw = () => figures.filter(figure => figure.seen).forEach(figure => figure.draw());
   figures.forEach(whenSeen);
   const section = ({ id }) => id.replace(/-\d+$/, '');
   for (const figure of figures) figure.open = point => figures.some(other => section(other) === section(figure) && other.openAt(point));
@@ -95,10 +95,8 @@ async function start() {
   offerNumbers();
   reveal();
   addEventListener('hashchange', reveal);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => redraw(false));
-  matchMedia('print').addEventListener('change', () => redraw(true));
-  addEventListener('beforeprint', () => redraw(true));
-  addEventListener('afterprint', () => redraw(false));
+  for (const media of ['(prefers-color-scheme: dark)', 'print']) matchMedia(media).addEventListener('change', redraw);
+  for (const event of ['beforeprint', 'afterprint']) addEventListener(event, redraw);
   await painted();
   // For whoever examines the page by script.
   window.jitterlab = { figures, page, documents, readyAfterMs: performance.now() };

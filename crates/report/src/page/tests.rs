@@ -147,3 +147,19 @@ fn only_its_own_script_may_run() {
     assert!(html.contains(&allowed), "{allowed}");
     assert!(!html.contains(" onclick=") && !html.contains(" onload="));
 }
+
+/// Paper and browsers without scripts have every figure.
+#[test]
+fn every_figure_is_in_the_document_as_it_is_written() {
+    let runs = [late_once("a.parquet", 700_000), run("b.parquet")];
+    for runs in [&runs[..1], &runs] {
+        let html = render(runs, &[]).unwrap();
+        let figures: Vec<&str> = html.split("<figure id=").skip(1).collect();
+        assert!(figures.len() > 5, "{}", figures.len());
+        for figure in figures {
+            let (drawn, _) = figure.split_once("<figcaption>").unwrap();
+            let (_, svg) = drawn.split_once("<svg class=\"still\"").unwrap_or_else(|| panic!("{drawn}"));
+            assert!(svg.matches("<path").count() > 2 && svg.contains("<text"), "{drawn}");
+        }
+    }
+}

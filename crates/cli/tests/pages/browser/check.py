@@ -153,13 +153,15 @@ def check_layout(page, name):
 
 
 def check_paper(context, page_file, shots):
-    """On paper everything is drawn, light, though nobody scrolled to it."""
+    """On paper everything is drawn, light, though nobody scrolled to it: anew, or as it is in the document."""
     page, _ = opened(context, page_file)
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     ink = "jitterlab.figures.map(({ plots }) => plots[0].drawing?.ink)"
     expect(page.evaluate(f"{ink}[0] === '#e8ebee'") and dark != "rgb(255, 255, 255)", f"dark: page {dark}, ink {page.evaluate(ink)}")
     page.emulate_media(media="print")
-    until(page, f"{ink}.every(ink => ink === '#000000')")
+    until(page, f"{ink}.every(ink => ink === undefined || ink === '#000000')")
+    empty = page.evaluate("jitterlab.figures.filter(({ plots, place }) => !plots[0].drawing && !place.querySelector('.still path')).map(({ id }) => id)")
+    expect(not empty, f"print: nothing is drawn in {empty}")
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     expect(paper == "rgb(255, 255, 255)", f"print: the page is {paper}, not white")
     expect(not page.is_visible("nav"), "print: the navigation is printed")
@@ -173,6 +175,16 @@ def check_paper(context, page_file, shots):
         sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format=paper)))
         print(f"{paper}: {sheets} sheets")
         expect(0 < sheets <= SHEETS or page.query_selector("section#matrix"), f"two runs take {sheets} sheets of {paper}")
+
+
+def check_without_script(browser, page_file, shots):
+    """Without scripts every figure is there, and nothing that only a script serves."""
+    page = browser.new_context(viewport=DESKTOP, java_script_enabled=False).new_page()
+    page.goto(page_file.as_uri())
+    figures, drawn = page.locator("figure[id]").count(), page.locator("figure[id] .still:has(path)").count()
+    expect(figures and drawn >= figures, f"without scripts {drawn} of {figures} figures are drawn")
+    expect(not page.locator(".controls").first.is_visible(), "without scripts there are buttons that do nothing")
+    page.pdf(path=(shots or page_file.parent) / "at-once.pdf", format="A4")
 
 
 def check_reveal(context, page_file):
@@ -214,6 +226,7 @@ def main():
             if name == "dark":
                 check_paper(context, page_file, shots)
                 check_reveal(context, page_file)
+                check_without_script(browser, page_file, shots)
             context.close()
         browser.close()
     for sentence in wrong:
