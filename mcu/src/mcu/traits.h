@@ -9,10 +9,10 @@ namespace mcu {
 
 /// What a program must not do.
 enum Broken {
-    NOT_STARTED,       ///< an alarm or a delay was asked for before `Services::start`: it is not armed, and does not wait
     INTERVAL_NOT_KEPT, ///< an alarm was asked for an interval that its strategy does not keep: it is not armed
     HANDLER_TOO_LONG,  ///< with CHECKS: a handler took more than a quarter of the counter's range, under Periodic a tick
     LOCK_TOO_LONG,     ///< with CHECKS: interrupts were off for more than that, under Periodic for more than half a tick
+    NOT_STARTED,       ///< an alarm or a delay was asked for before `Services::start`: it is not armed, and does not wait
 };
 
 /// The traits with a sensible default. A program derives its own from them and adds CLOCK (Hz), PRESCALER, `Device` (the

@@ -17,7 +17,7 @@ pub const PRESETS: &[Preset] = &[
     Preset { name: "twente", loads: "cpu:4 mem:2" },
     Preset { name: "twente-6", loads: "cpu:4 mem:6" },
     Preset { name: "athlon", loads: "hog" },
-    Preset { name: "browser", loads: "exec:x-www-browser" },
+    Preset { name: "browser", loads: "exec:firefox" },
     Preset { name: "glxgears", loads: "exec:glxgears" },
     Preset { name: "nist-disk", loads: "disk:1" },
     Preset { name: "nist-net", loads: "net:1" },
