@@ -167,7 +167,6 @@ fn specs(tasks: &str) -> Result<Vec<(TaskSpec, Option<Fitting>)>, Error> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that cannot do its steps has failed")]
 mod tests {
     use std::time::Duration;
 

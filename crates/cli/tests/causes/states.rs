@@ -148,8 +148,7 @@ fn a_task_that_falls_silent_while_it_is_watched_is_not_without_misses() {
     });
     victim.watched();
     stopping.join().unwrap();
-    let info =
-        Run::open(&victim.folder.path().join("run.parquet"), &Hints::default()).unwrap().info().clone();
+    let info = Run::open(victim.folder.path().join("run.parquet"), &Hints::default()).unwrap().info().clone();
     let task = info.tasks.iter().find(|task| task.spec.name == "victim").unwrap();
     let is_said =
         |warning: &Warning| matches!(warning, Warning::SilentToEnd { task, .. } if task == "victim");
