@@ -295,9 +295,11 @@ impl Thread {
                 (_, false) => Off::Sleeps,
             },
             (PrevState::Sleeps, Some(Call::Lock { inherits })) => Off::Lock { inherits },
+            // Outside of a call, it is the freezer, whose own event another processor may have.
+            (PrevState::Sleeps, None) if self.has_called && !self.has_faulted => Off::Frozen,
             (PrevState::Sleeps, _) => Off::Sleeps,
             (PrevState::SleepsDeeply, _) if self.has_faulted => Off::Fault,
-            // Outside of a call, it is the freezer of an older control group, or that of a suspended system.
+            // The freezer of an older control group, or that of a suspended system.
             (PrevState::SleepsDeeply, None) if self.has_called => Off::Frozen,
             (PrevState::SleepsDeeply, _) => Off::SleepsDeeply,
         })

@@ -285,14 +285,13 @@ fn a_task_that_is_moved_off_its_cpu_says_so() {
             sleep(Duration::from_millis(1));
         };
         sleep(Duration::from_millis(500));
-        assert!(
-            Command::new("taskset")
-                .args(["-cp", "0", &thread])
-                .stdout(Stdio::null())
-                .status()
-                .unwrap()
-                .success()
-        );
+        let bind = || Command::new("taskset").args(["-cp", "0", &thread]).stdout(Stdio::null()).status();
+        assert!(bind().unwrap().success());
+        // Isolation in another test may put it back.
+        for _ in 0..10 {
+            sleep(Duration::from_millis(150));
+            let _ = bind();
+        }
         let run = json(&run.wait_with_output().unwrap());
         let warnings = run["run"]["warnings"].as_array().unwrap();
         let left = warnings.iter().find(|warning| warning["about"] == "left-cpu").unwrap();

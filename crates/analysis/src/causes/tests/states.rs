@@ -129,6 +129,16 @@ fn a_frozen_task_is_frozen() {
     assert_eq!((class, who, sure), (Class::Frozen, Some("other"), Certainty::Proven));
     assert!(ns >= 1_999_000, "{ns}");
 
+    // Another processor has the freezer's event: only there does a thread sleep that is in no call.
+    let mut scene = Scene::new();
+    let name = scene.name("task");
+    let mut events = stopped(&mut scene, PrevState::Sleeps, EventKind::Signal { number: 10, to: TASK, name });
+    let call = EventKind::Call { call: Call::ClockNanosleep, number: 230, arguments: [0; 3] };
+    events.insert(0, (-310_000, TASK, THREAD, call));
+    events.insert(3, (-298_700, TASK, THREAD, EventKind::Return { answer: -516 }));
+    scene.scripted(events, 2_007_000);
+    assert_eq!(main(&scene.causes()), (Class::Frozen, Some("other"), Certainty::Proven, 2_000_000));
+
     // While it sleeps: its timer expires, and wakes nobody.
     let mut scene = Scene::new();
     let function = scene.name("hrtimer_wakeup");
