@@ -25,11 +25,11 @@ fn main() {
         let Some((model, alarms)) = steady(&mut random, kind, 400) else { continue };
         let steps = stepped(&mut random, kind, &model, 0.25, 200);
         println!(
-            "| {} | {called} | {}/{} | {} | {} | {alarms} | {} |",
+            "| {} | {called} | {}/{} | {:.3} | {} | {alarms} | {} |",
             kind.name,
             share(found, hidden.len()),
             share(held, hidden.len()),
-            format!("{:.3}", accused.false_share()),
+            accused.false_share(),
             share(accused.guilty, accused.of),
             share(steps, 200)
         );

@@ -112,7 +112,7 @@ impl Intake {
             Ok(deliveries) => {
                 deliveries.into_iter().try_for_each(|delivery| match delivery.summed.is_empty() {
                     true => self.take(path, delivery),
-                    false => self.take_sums(path, delivery),
+                    false => self.take_sums(path, &delivery),
                 })
             }
             Err(why) => {
@@ -176,7 +176,7 @@ impl Intake {
     }
 
     /// Takes in sums that another fleet made; whole, since they cannot be taken apart.
-    fn take_sums(&mut self, from: &Path, sums: Delivery) -> Result<(), Error> {
+    fn take_sums(&mut self, from: &Path, sums: &Delivery) -> Result<(), Error> {
         let parts: Vec<Summed> = Summed::from_lines(&sums.summed).collect();
         let is_here = |of: &&Summed| self.summed.get(&of.name.stream).is_some_and(|known| known.contains(of));
         let known = parts.iter().filter(is_here).count();

@@ -130,10 +130,19 @@ fn sweep(fleet: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// The time in which a stream measured a task, by one delivery.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Measured {
+    start_s: i64,
+    end_s: i64,
+    stream: String,
+    file: PathBuf,
+}
+
 /// Deliveries of which another stream measured the same task of the same machine at the same time: hours are needed to count
 /// none twice.
 fn measured_twice(files: &[PathBuf]) -> BTreeSet<PathBuf> {
-    let mut times: BTreeMap<(String, String), BTreeSet<(i64, i64, String, PathBuf)>> = BTreeMap::new();
+    let mut times: BTreeMap<(String, String), BTreeSet<Measured>> = BTreeMap::new();
     for file in files {
         let rows = delivery::open(file).and_then(|found| rows::read::<SliceRow>(&found)).unwrap_or_default();
         let mut of_tasks: BTreeMap<(String, String, String), (i64, i64)> = BTreeMap::new();
@@ -144,16 +153,17 @@ fn measured_twice(files: &[PathBuf]) -> BTreeSet<PathBuf> {
             *times = (times.0.min(start_s), times.1.max(end_s));
         }
         for ((machine, task, stream), (start_s, end_s)) in of_tasks {
-            times.entry((machine, task)).or_default().insert((start_s, end_s, stream, file.clone()));
+            let measured = Measured { start_s, end_s, stream, file: file.clone() };
+            times.entry((machine, task)).or_default().insert(measured);
         }
     }
     let mut found = BTreeSet::new();
     for of_task in times.into_values() {
-        let mut open: Vec<&(i64, i64, String, PathBuf)> = Vec::new();
+        let mut open: Vec<&Measured> = Vec::new();
         for next in &of_task {
-            open.retain(|before| before.1 > next.0);
-            for before in open.iter().filter(|before| before.2 != next.2) {
-                found.extend([before.3.clone(), next.3.clone()]);
+            open.retain(|before| before.end_s > next.start_s);
+            for before in open.iter().filter(|before| before.stream != next.stream) {
+                found.extend([before.file.clone(), next.file.clone()]);
             }
             open.push(next);
         }

@@ -46,7 +46,7 @@ fn figures(folder: &Path) -> Vec<Summary> {
 }
 
 fn expected(tables: &[Tables]) -> Vec<Summary> {
-    tables.iter().flat_map(|tables| TaskSum::from_tables(tables)).map(|sum| sum.summary()).collect()
+    tables.iter().flat_map(TaskSum::from_tables).map(|sum| sum.summary()).collect()
 }
 
 fn add(folder: &Path, from: &Path) -> String {

@@ -247,7 +247,8 @@ fn names_with_anything_in_them_and_very_many_causes_are_answered() {
         .map(|of| of["machine"].as_str().unwrap())
         .collect();
     let mut names = names.to_vec();
-    (found.sort_unstable(), names.sort_unstable());
+    found.sort_unstable();
+    names.sort_unstable();
     assert_eq!(found, names);
     let causes = fleet(&["causes", &all, "--engine", &engine]);
     assert_eq!(causes.status.code(), Some(0), "{}", said(&causes));

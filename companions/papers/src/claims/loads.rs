@@ -144,6 +144,9 @@ pub struct LoadFigures {
     pub ns_per_instruction: Option<u32>,
 }
 
+/// Compares a number in the stretches of two loads: [`factor`] or [`change`].
+type Comparison = fn(&[Stretch], &[Stretch], fn(&Stretch) -> f64) -> Option<MedianInterval>;
+
 impl SystemUnderLoads {
     /// A number of each measurement; `None` where nothing was measured.
     #[must_use]
@@ -155,7 +158,7 @@ impl SystemUnderLoads {
     #[must_use]
     pub fn against_first(
         &self,
-        compare: fn(&[Stretch], &[Stretch], fn(&Stretch) -> f64) -> Option<MedianInterval>,
+        compare: Comparison,
         number: fn(&Stretch) -> f64,
     ) -> Vec<Option<MedianInterval>> {
         let Some((first, others)) = self.loads.split_first() else { return Vec::new() };
