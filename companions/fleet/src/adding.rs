@@ -67,15 +67,10 @@ impl Intake {
                 known.entry(name.stream).or_default().push(path);
             }
         }
-        let days = folder.join(DAYS);
         let mut summed: BTreeMap<String, Vec<Summed>> = BTreeMap::new();
-        for path in if days.is_dir() { delivery::list(&days)? } else { Vec::new() } {
-            // Of damaged sums nothing is known, so what they are of is taken in again.
-            let file = delivery::open(&path).ok();
-            let lines =
-                file.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
-            Summed::from_lines(lines)
-                .for_each(|of| summed.entry(of.name.stream.clone()).or_default().push(of));
+        // Of damaged sums nothing is known, so what they are of is taken in again.
+        for of in delivery::list(&folder.join(DAYS))?.iter().flat_map(|path| Summed::from_file(path)) {
+            summed.entry(of.name.stream.clone()).or_default().push(of);
         }
         let machine = machine.map(str::to_owned);
         Ok(Intake { folder: folder.into(), machine, known, summed, added: Added::default(), _lock: lock })

@@ -34,8 +34,7 @@ pub fn place(fleet: &Path) -> Result<(), Error> {
     if unplaced.is_empty() {
         return Ok(());
     }
-    let days = fleet.join(DAYS);
-    for file in if days.is_dir() { delivery::list(&days)? } else { Vec::new() } {
+    for file in delivery::list(&fleet.join(DAYS))? {
         remember(&mut known, &slices(&file));
     }
     for (file, rows) in unplaced {
@@ -59,7 +58,7 @@ fn slices(file: &Path) -> Vec<SliceRow> {
     delivery::open(file).and_then(|found| rows::read(&found)).unwrap_or_default()
 }
 
-/// Whether the time of a slice is not known, or its clock was not set.
+/// Returns true if the time of a slice is not known, or its clock was not set.
 fn is_open(row: &SliceRow) -> bool {
     row.start_s.is_none() || row.clock_ok == Some(0)
 }

@@ -103,18 +103,13 @@ fn values(tables: &Tables) -> i64 {
 fn sweep(fleet: &Path) -> Result<(), Error> {
     let (inbox, days) = (fleet.join(IN), fleet.join(DAYS));
     let mut summed: BTreeSet<DeliveryName> = BTreeSet::new();
-    if days.is_dir() {
-        for file in delivery::list_all(&days)? {
-            let Some((name, table)) = DeliveryName::from_path(&file) else { continue };
-            if table == SliceRow::TABLE {
-                // Of damaged sums the deliveries stay.
-                let lines = delivery::open(&file).ok();
-                let lines =
-                    lines.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
-                summed.extend(Summed::from_lines(lines).map(|of| of.name));
-            } else if !file.with_file_name(name.file(SliceRow::TABLE)).is_file() {
-                fs::remove_file(&file).map_err(Error::file("remove", &file))?;
-            }
+    for file in delivery::list_all(&days)? {
+        let Some((name, table)) = DeliveryName::from_path(&file) else { continue };
+        if table == SliceRow::TABLE {
+            // Of damaged sums the deliveries stay.
+            summed.extend(Summed::from_file(&file).into_iter().map(|of| of.name));
+        } else if !file.with_file_name(name.file(SliceRow::TABLE)).is_file() {
+            fs::remove_file(&file).map_err(Error::file("remove", &file))?;
         }
     }
     for file in delivery::list_all(&inbox)? {

@@ -279,7 +279,7 @@ impl Delivery {
     }
 }
 
-/// The files `slices` of all deliveries in a folder, in order of their names.
+/// The files `slices` of all deliveries in a folder, in order of their names; none where there is no folder.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -289,12 +289,15 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-/// All files in the folders of a folder, in order of their names.
+/// All files in the folders of a folder, in order of their names; none where there is no folder.
 ///
 /// # Errors
 /// A folder cannot be read.
 pub fn list_all(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
+    if !folder.is_dir() {
+        return Ok(found);
+    }
     for day in fs::read_dir(folder).map_err(Error::file("read", folder))? {
         let day = day.map_err(Error::file("read", folder))?.path();
         if day.is_dir() {

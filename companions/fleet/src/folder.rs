@@ -69,7 +69,7 @@ impl Fleet {
             _lock: lock(path, false),
         };
         let inbox = path.join(IN);
-        let files = if inbox.is_dir() { delivery::list(&inbox)? } else { Vec::new() };
+        let files = delivery::list(&inbox)?;
         let names: BTreeSet<String> = files
             .iter()
             .filter_map(|file| DeliveryName::from_path(file))
@@ -104,8 +104,8 @@ impl Fleet {
 
     /// Finds the sums of months, and gives what is in them of these streams.
     fn look_at_sums(&mut self, streams: &BTreeSet<String>) -> Result<BTreeMap<String, Vec<Summed>>, Error> {
-        let (days, mut summed) = (self.path.join(DAYS), BTreeMap::<String, Vec<Summed>>::new());
-        for file in if days.is_dir() { delivery::list(&days)? } else { Vec::new() } {
+        let mut summed = BTreeMap::<String, Vec<Summed>>::new();
+        for file in delivery::list(&self.path.join(DAYS))? {
             match look(&file) {
                 Ok(found) => {
                     for of in Summed::from_lines(found.metadata(delivery::SUMMED_KEY).unwrap_or_default()) {

@@ -2,18 +2,26 @@
 
 use std::path::Path;
 
-use crate::delivery::{Delivery, DeliveryName};
+use crate::delivery::{self, Delivery, DeliveryName};
 use crate::rows::{Row, SliceRow};
 
 /// Delivery whose rows are in sums.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summed {
-    /// What its file's name tells.
+    /// The parts of its file's name.
     pub name: DeliveryName,
     slices: String,
 }
 
 impl Summed {
+    /// The deliveries that sums name in their table `slices`; of damaged sums none.
+    #[must_use]
+    pub fn from_file(slices: &Path) -> Vec<Summed> {
+        let file = delivery::open(slices).ok();
+        let lines = file.as_ref().and_then(|file| file.metadata(delivery::SUMMED_KEY)).unwrap_or_default();
+        Summed::from_lines(lines).collect()
+    }
+
     /// The deliveries of a list; what is none is passed over.
     pub fn from_lines(lines: &str) -> impl Iterator<Item = Summed> {
         lines.lines().filter_map(|line| {

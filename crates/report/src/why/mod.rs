@@ -107,7 +107,7 @@ fn only_event(of: &TaskWhy, why: &RunWhy, task: &TaskRun) -> Vec<Piece> {
 /// The causes of a task after its run.
 #[must_use]
 pub fn brief(of: &TaskWhy, run: &RunInfo) -> Vec<Piece> {
-    let sentences = head(of, run).into_iter().map(|sentence| Piece::text(format!("{}: {sentence}", of.task)));
+    let sentences = of_task(of, run).map(Piece::text);
     let task = run.tasks.iter().find(|task| task.spec.name == of.task);
     let audit = task.into_iter().flat_map(|task| audit::pieces(of, task, run));
     sentences.chain(piece(of)).chain(audit).collect()
@@ -125,12 +125,20 @@ fn is_answered(of: &TaskWhy, why: &RunWhy) -> bool {
 
 /// Main facts about another task than the one that the answer is about: a next step is said once.
 fn beside_the_answer(of: &TaskWhy, why: &RunWhy) -> Vec<String> {
-    let mut sentences = head(of, &why.run);
-    let next = |of: &TaskWhy| of.main_cause().map(|main| remedy(&main.cause, &why.run));
-    if of.main_cause().is_some() && answered(why).and_then(next) == next(of) {
-        sentences.remove(1);
-    }
-    sentences.into_iter().map(|sentence| format!("{}: {sentence}", of.task)).collect()
+    let said = answered(why).and_then(|answered| next_step(answered, &why.run));
+    of_task(of, &why.run)
+        .filter(|sentence| !said.as_ref().is_some_and(|said| sentence.ends_with(said)))
+        .collect()
+}
+
+/// Main facts about a task and the next step, each with its name.
+fn of_task(of: &TaskWhy, run: &RunInfo) -> impl Iterator<Item = String> {
+    head(of, run).into_iter().map(|sentence| format!("{}: {sentence}", of.task))
+}
+
+/// The next step against the main cause.
+fn next_step(of: &TaskWhy, run: &RunInfo) -> Option<String> {
+    of.main_cause().map(|main| format!("Next: {}.", remedy(&main.cause, run)))
 }
 
 /// The three lines: the main cause of the task with the latest start; `None` for a single activation.
@@ -261,7 +269,7 @@ pub(crate) fn head(of: &TaskWhy, run: &RunInfo) -> Vec<String> {
         count(of.latest),
         worst(of, main)
     );
-    [said, format!("Next: {}.", remedy(&main.cause, run))].into_iter().chain(gaps(of)).collect()
+    [said].into_iter().chain(next_step(of, run)).chain(gaps(of)).collect()
 }
 
 /// Certainty of a cause, over all its delays.
