@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -36,22 +36,33 @@ fn named(alarms: &Path, hog: &str) -> Option<String> {
     own.find_map(|alarm| Some(alarm["class"].as_str()?.to_owned()))
 }
 
+fn end(mut monitor: Child) {
+    nix::sys::signal::kill(nix::unistd::Pid::from_raw(monitor.id() as i32), nix::sys::signal::SIGTERM)
+        .unwrap();
+    monitor.wait().unwrap();
+}
+
 #[test]
 fn hogs_above_the_task_have_their_names_in_alarms() {
-    if !nix::unistd::geteuid().is_root() || !Path::new("/sys/kernel/tracing").exists() {
-        return println!("skipped: needs the right to trace");
+    if !nix::unistd::geteuid().is_root() {
+        return println!("skipped: needs root");
     }
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
-    let alarms = folder.join("alarms");
-    let mut monitor = Command::new(PROGRAM)
+    let (alarms, messages) = (folder.join("alarms"), folder.join("messages"));
+    let monitor = Command::new(PROGRAM)
         .args(["--task=name=loop,period=1ms", "--listen=off", "--machine=cnc-07", "--folder"])
         .arg(folder.join("watched"))
         .arg(format!("--alarm=exec:cat >>{}", alarms.display()))
-        .stderr(Stdio::null())
+        .stderr(fs::File::create(&messages).unwrap())
         .spawn()
         .unwrap();
     thread::sleep(Duration::from_secs(3));
+    // Root in a container may not: the monitor says so, and no cause has a name.
+    if fs::read_to_string(&messages).unwrap().contains("trace events cannot be reached") {
+        end(monitor);
+        return println!("skipped: needs the right to trace");
+    }
     let processor = processor_of(monitor.id(), "loop").unwrap();
     let (hogs, every) = (number("JITTERLAB_HOGS", HOGS), number("JITTERLAB_HOG_EVERY", EVERY_S));
     let mut missing = Vec::new();
@@ -76,9 +87,7 @@ fn hogs_above_the_task_have_their_names_in_alarms() {
     }
     let raised = fs::read_to_string(&alarms).unwrap_or_default().matches("\"raised\"").count();
     println!("{raised} alarms in all, {} of {hogs} hogs without a name: {missing:?}", missing.len());
-    nix::sys::signal::kill(nix::unistd::Pid::from_raw(monitor.id() as i32), nix::sys::signal::SIGTERM)
-        .unwrap();
-    monitor.wait().unwrap();
+    end(monitor);
     // Events of a busy machine may be lost.
     assert!(missing.len() as u64 <= (hogs / 20).max(1), "{missing:?}");
 }
