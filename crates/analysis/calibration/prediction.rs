@@ -13,7 +13,7 @@ const RUN: usize = 100 * SECOND;
 const AHEAD: usize = 10;
 
 /// Processes that stay the same over all 1100 s.
-pub const ROWS: [Process; 20] = [
+pub const ROWS: [Process; 21] = [
     Process::White,
     Process::Autoregressive(0.9),
     Process::Wandering(0.01),
@@ -33,7 +33,8 @@ pub const ROWS: [Process; 20] = [
     Process::Restless,
     Process::UnevenSpikes,
     Process::Early,
-    Process::TwoKinds,
+    Process::TwoKinds(0.0),
+    Process::TwoKinds(0.2),
 ];
 
 /// Limits of quantiles that are examined.

@@ -2,6 +2,7 @@
 
 use std::f64::consts::TAU;
 
+use jitterlab_analysis::extremes::gpd::Gpd;
 use jitterlab_analysis::random::Random;
 use jitterlab_analysis::scan::TaskScan;
 use jitterlab_model::Activation;
@@ -126,8 +127,9 @@ pub enum Process {
     SpreadDrift,
     /// All equal.
     Constant,
-    /// Exponential above the level, and three in ten thousand of a rarer kind of four times the scale.
-    TwoKinds,
+    /// Exponential above the level, and three in ten thousand of a rarer kind of four times the scale, whose tail has this
+    /// shape.
+    TwoKinds(f64),
 }
 
 impl Process {
@@ -163,7 +165,8 @@ impl Process {
             Process::MovingMaximum => "moving maximum".into(),
             Process::SpreadDrift => "drift of spread".into(),
             Process::Constant => "constant".into(),
-            Process::TwoKinds => "two kinds".into(),
+            Process::TwoKinds(0.0) => "two kinds".into(),
+            Process::TwoKinds(shape) => format!("two kinds, the rarer heavy, {shape}"),
         }
     }
 
@@ -299,10 +302,11 @@ impl Process {
                 (0..count).map(|k| LEVEL_NS * (spread(k) * random.normal()).exp()).collect()
             }
             Process::Constant => vec![LEVEL_NS; count],
-            Process::TwoKinds => (0..count)
+            Process::TwoKinds(shape) => (0..count)
                 .map(|_| {
-                    let scale = if random.uniform() < RARE.0 { RARE.1 } else { PARETO_SCALE };
-                    LEVEL_NS - scale * random.uniform().ln()
+                    let is_rare = random.uniform() < RARE.0;
+                    let (scale, shape) = if is_rare { (RARE.1, shape) } else { (PARETO_SCALE, 0.0) };
+                    LEVEL_NS + Gpd { scale, shape }.exceeded_with(random.uniform())
                 })
                 .collect(),
         }
@@ -348,9 +352,9 @@ impl Process {
                 (1.0 + shape * (ns - LEVEL_NS).max(0.0) / PARETO_SCALE).powf(-1.0 / shape)
             }
             Process::Early => Normal::standard().sf(ns / (LEVEL_NS * NOISE / 2.0)),
-            Process::TwoKinds => {
-                let excess = -(ns - LEVEL_NS).max(0.0);
-                (1.0 - RARE.0) * (excess / PARETO_SCALE).exp() + RARE.0 * (excess / RARE.1).exp()
+            Process::TwoKinds(shape) => {
+                let above = |scale, shape| Gpd { scale, shape }.survival(ns - LEVEL_NS);
+                (1.0 - RARE.0) * above(PARETO_SCALE, 0.0) + RARE.0 * above(RARE.1, shape)
             }
             Process::Fractional(_) => log_normal(0.3, LEVEL_NS),
             Process::ParetoRegimes(_, slow, fast, by) => {
@@ -381,7 +385,9 @@ impl Process {
             Process::HeavyTail(shape) => LEVEL_NS + PARETO_SCALE / (1.0 - shape),
             Process::LoadInTurns(_) => log_normal(NOISE) * (2.0 + REGIME) / 3.0,
             Process::Early => 0.0,
-            Process::TwoKinds => LEVEL_NS + (1.0 - RARE.0) * PARETO_SCALE + RARE.0 * RARE.1,
+            Process::TwoKinds(shape) => {
+                LEVEL_NS + (1.0 - RARE.0) * PARETO_SCALE + RARE.0 * RARE.1 / (1.0 - shape)
+            }
             Process::Ticks(mean) => LEVEL_NS + TICK / ((TICK / mean).exp() - 1.0),
             _ => log_normal(NOISE),
         }
