@@ -233,7 +233,7 @@ fn spec(reading: &Reading, period_ns: i64) -> TaskSpec {
     TaskSpec { name: reading.name.clone(), period_ns, overrun: Overrun::CatchUp, ..TaskSpec::default() }
 }
 
-/// Whether hardly any distance is off the usual one by more than half.
+/// True if hardly any distance is off the usual one by more than half.
 fn is_regular(apart: &[i64]) -> bool {
     let mut sorted = apart.to_vec();
     sorted.sort_unstable();

@@ -135,7 +135,7 @@ impl Recording {
             .collect()
     }
 
-    /// Whether a serial port sends by a pin.
+    /// True if a serial port sends by a pin.
     fn sends_by(&self, pin: Pin) -> bool {
         !self.log.serial.is_empty() && Chip::named(&self.mcu).is_some_and(|chip| chip.sends_by(pin))
     }

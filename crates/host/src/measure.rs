@@ -414,7 +414,7 @@ struct Collector<'a> {
     /// Tasks whose causes are looked for.
     explained: Arc<Explained>,
     why: Option<Why>,
-    /// Whether looking for causes was refused.
+    /// True if looking for causes was refused.
     is_refused: bool,
     /// Why activations were late, at the end.
     causes: Option<RunCauses>,

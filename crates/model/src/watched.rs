@@ -77,6 +77,9 @@ pub struct CallCount {
     pub worst_ns: i64,
 }
 
+/// The program that runs LinuxCNC's threads.
+pub const LINUXCNC: &str = "rtapi_app";
+
 /// A thread of another program whose activations were watched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

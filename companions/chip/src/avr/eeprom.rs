@@ -60,7 +60,7 @@ impl Eeprom {
         }
     }
 
-    /// Whether a byte is the one that was read last, which is put somewhere once.
+    /// True if a byte is the one that was read last, which is put somewhere once.
     pub fn gave(&mut self, byte: u8) -> bool {
         self.given.take_if(|given| *given == byte).is_some()
     }

@@ -56,7 +56,7 @@ impl Avr {
         self.torn.loads = Loads { pc: self.pc, first, last: address };
     }
 
-    /// Whether an instruction comes right after another one, and names the next register.
+    /// True if an instruction comes right after another one, and names the next register.
     fn follows(&self, one: u32, next: u32) -> bool {
         let [Some(one_op), Some(next_op)] = [one, next].map(|pc| self.code.get(pc as usize)) else {
             return false;

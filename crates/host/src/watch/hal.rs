@@ -3,13 +3,13 @@
 use std::process::Stdio;
 
 use jitterlab_model::Warning;
+use jitterlab_model::watched::LINUXCNC;
 use jitterlab_trace::{HalThread, hal_thread};
 
 use super::threads::ThreadOf;
 use crate::programs::of_system;
 
-/// The program that runs them, and how the names begin that it gives them in the kernel.
-const PROGRAM: &str = "rtapi_app";
+/// Beginning of the names that LinuxCNC gives its threads in the kernel.
 const NUMBERED: &str = "rtapi_app:T#";
 /// Longest time for the answer in seconds: a program that died with HAL's lock stops it for ever.
 const LONGEST_S: &str = "2";
@@ -17,7 +17,7 @@ const LONGEST_S: &str = "2";
 const APART: f64 = 0.02;
 
 fn is_numbered(thread: &ThreadOf) -> bool {
-    thread.program == PROGRAM && thread.name.starts_with(NUMBERED)
+    thread.program == LINUXCNC && thread.name.starts_with(NUMBERED)
 }
 
 /// HAL's answer about its threads; empty where it gives none.
@@ -55,7 +55,7 @@ fn name_by(answer: &str, threads: &mut [(&mut ThreadOf, f64)]) {
 
 /// Longest execution times that HAL itself counted for threads of these names, as it writes its parameters.
 pub(super) fn longest(threads: &[&ThreadOf]) -> Option<Warning> {
-    if !threads.iter().any(|thread| thread.program == PROGRAM) {
+    if !threads.iter().any(|thread| thread.program == LINUXCNC) {
         return None;
     }
     let answer = answer();
@@ -75,7 +75,7 @@ mod tests {
 
     fn named(periods: &[(&str, f64)]) -> Vec<String> {
         let new =
-            |name: &&str| ThreadOf { process: 1, thread: 1, name: (*name).into(), program: PROGRAM.into() };
+            |name: &&str| ThreadOf { process: 1, thread: 1, name: (*name).into(), program: LINUXCNC.into() };
         let mut threads: Vec<ThreadOf> = periods.iter().map(|(name, _)| new(name)).collect();
         let mut with: Vec<_> =
             threads.iter_mut().zip(periods).map(|(thread, (_, ns))| (thread, *ns)).collect();

@@ -75,7 +75,7 @@ impl<'a> Exposition<'a> {
         }
     }
 
-    /// Whether a histogram may have a sum: OpenMetrics has none where values are below 0.
+    /// True if a histogram may have a sum: OpenMetrics has none where values are below 0.
     #[must_use]
     pub fn takes_sum(&self, has_negative: bool) -> bool {
         !has_negative || self.dialect == Dialect::Classic

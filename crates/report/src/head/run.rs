@@ -6,6 +6,7 @@ use jitterlab_analysis::purposes::CONTROL_LOOP;
 use jitterlab_analysis::task_analysis::RunAnalysis;
 use jitterlab_analysis::verdict::{PurposeVerdict, Untested, Verdict};
 use jitterlab_model::units::Exact;
+use jitterlab_model::watched::LINUXCNC;
 use jitterlab_model::{Fitness, Gap, Refusal, RunInfo, TaskRun, Warning};
 
 use super::{Head, ON_THE_MACHINE, after_keeping, shown, word};
@@ -217,7 +218,7 @@ fn next(run: &RunInfo, verdict: &Verdict, file: Option<&str>) -> String {
     let facts = run.facts_before.as_ref();
     let is_virtual = facts.is_some_and(|facts| facts.virtualisation.virtual_machine == Some(true));
     let watched = run.tasks.iter().any(|task| task.watched.is_some());
-    let of_linuxcnc = |task: &TaskRun| task.watched.as_ref().is_some_and(|of| of.program == "rtapi_app");
+    let of_linuxcnc = |task: &TaskRun| task.watched.as_ref().is_some_and(|of| of.program == LINUXCNC);
     if run.is_imported() {
         return next_of_import(run, verdict, file.unwrap_or("FILE"));
     }
