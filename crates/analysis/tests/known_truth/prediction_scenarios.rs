@@ -264,10 +264,10 @@ fn bounds_hold_where_they_can_and_are_refused_where_they_cannot() {
                 assert!(o.passed == 0 || o.coverage() <= 0.5, "S{n}: {o:?}");
                 assert!(by_cause.pass_rate() >= 0.5 && by_cause.coverage() >= 0.9, "S{n}: {by_cause:?}");
             }
-            // Nothing in two minutes reveals them: they pass, and the bound is often wrong.
+            // Nothing in two minutes reveals them: they pass, and the bound is wrong more often than it says.
             _ => {
                 assert!(o.pass_rate() >= 0.7, "S{n}: {}", o.pass_rate());
-                assert!(o.coverage() <= 0.75, "S{n}: {}", o.coverage());
+                assert!(o.coverage() <= 0.9, "S{n}: {}", o.coverage());
             }
         }
     }
