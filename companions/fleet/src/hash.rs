@@ -3,7 +3,6 @@
 use sha2::{Digest, Sha256};
 
 /// Hash of parts; their borders count.
-#[must_use]
 pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -14,7 +13,6 @@ pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
 }
 
 /// The first sixteen hexadecimal digits of [`of_parts`].
-#[must_use]
 pub fn short(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
     let mut hash = of_parts(parts);
     hash.truncate(16);
