@@ -43,6 +43,9 @@ queries! {
     OVERLAPS "overlaps",
 }
 
+/// Rows of the machines that a question is about.
+const OF_ASKED: &str = include_str!("sql/asked.sql");
+
 /// Queries whose answers one result is made of, after the sums that several of them read.
 pub struct Question {
     pub steps: &'static [Query],
@@ -266,10 +269,7 @@ fn views(fleet: &Fleet, overlaps: &Overlaps, names: &[NameRow], beside: &Path) -
     let mut views = fleet.views(overlaps, beside)?;
     if !names.is_empty() {
         let bins = views.iter_mut().find(|view| view.name == BinRow::TABLE);
-        bins.into_iter().for_each(|bins| {
-            bins.select =
-                format!("SELECT * FROM ({}) b WHERE machine IN (SELECT machine FROM asked)", bins.select);
-        });
+        bins.into_iter().for_each(|bins| bins.select = OF_ASKED.trim().replace("{select}", &bins.select));
         views.insert(0, view(names, beside)?);
     }
     Ok(views)

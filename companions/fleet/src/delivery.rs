@@ -371,19 +371,17 @@ fn flat_tables(tables: &Tables) -> [(&'static str, FlatTable); TABLES.len()] {
 
 /// Hash of all rows.
 pub(crate) fn content(tables: &Tables) -> String {
-    let mut parts: Vec<Vec<u8>> = Vec::new();
+    let mut parts = hash::Parts::default();
     for (name, table) in flat_tables(tables) {
-        parts.push(name.into());
+        parts.add(name.as_bytes());
         for values in &table.values {
             match values {
-                Values::Texts(texts) => parts.extend(texts.iter().map(|text| text.as_bytes().to_vec())),
-                Values::Numbers(numbers) => {
-                    let bytes =
-                        |number: &Option<i64>| number.map_or_else(Vec::new, |n| n.to_le_bytes().to_vec());
-                    parts.extend(numbers.iter().map(bytes));
-                }
+                Values::Texts(texts) => texts.iter().for_each(|text| parts.add(text.as_bytes())),
+                Values::Numbers(numbers) => numbers.iter().for_each(|number| {
+                    parts.add(number.map(i64::to_le_bytes).as_ref().map_or(&[], |bytes| &bytes[..]));
+                }),
             }
         }
     }
-    hash::of_parts(parts)
+    parts.finish()
 }

@@ -18,6 +18,8 @@ use jitterlab_model::Error;
 use jitterlab_report::document::{Document, Present};
 use jitterlab_report::page::render;
 
+use super::keep::status;
+
 /// Which fleet, of what time, by which engine.
 #[derive(clap::Args)]
 pub struct FleetArgs {
@@ -132,8 +134,8 @@ fn since(text: &str) -> Result<i64, Error> {
 /// Shows a result. The exit status says, too, that it does not rest on all files.
 fn show(fleet: &Fleet, show: OutputArgs, result: &impl Present) -> Ending {
     Ok(match Status::from_fitness(show.show(result)?) {
-        Status::Fine => super::status(&fleet.left_out),
-        status => status,
+        Status::Fine => status(&fleet.left_out),
+        other => other,
     })
 }
 
@@ -180,5 +182,5 @@ pub fn sql(args: &SqlArgs) -> Ending {
     let (fleet, engine) = args.fleet.open()?;
     let answer = asking::print(&fleet, &engine, query)?;
     io::stdout().write_all(&answer).map_err(Error::from)?;
-    Ok(super::status(&fleet.left_out))
+    Ok(status(&fleet.left_out))
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use jitterlab_console::exit::Ending;
+use jitterlab_console::exit::{Ending, Status};
 use jitterlab_console::output;
 use jitterlab_fleet::adding::{self, Added, Intake};
 use jitterlab_fleet::folder::{DAYS, IN, LeftOut};
@@ -85,5 +85,10 @@ fn say_added(added: &Added) -> Ending {
 fn say(left_out: &[LeftOut], words: &str) -> Ending {
     left_out.iter().for_each(|file| output::warn(&words::left_out(file)));
     output::print(&format!("{words}\n"))?;
-    Ok(super::status(left_out))
+    Ok(status(left_out))
+}
+
+/// The status of a command that did the rest.
+pub fn status(left_out: &[LeftOut]) -> Status {
+    if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed }
 }

@@ -4,8 +4,7 @@ pub mod ask;
 mod keep;
 
 use clap::Subcommand;
-use jitterlab_console::exit::{Ending, Status};
-use jitterlab_fleet::folder::LeftOut;
+use jitterlab_console::exit::Ending;
 use jitterlab_fleet::results::{CauseList, DayList, KernelList};
 
 /// What is done with a fleet.
@@ -39,9 +38,4 @@ pub fn execute(action: Option<&Action>, answer: &ask::AnswerArgs) -> Ending {
         Some(Action::Sql(args)) => ask::sql(args),
         None => ask::answer(answer),
     }
-}
-
-/// The status of a command that did the rest.
-fn status(left_out: &[LeftOut]) -> Status {
-    if left_out.is_empty() { Status::Fine } else { Status::RequirementFailed }
 }
